@@ -1,0 +1,1 @@
+"""SGI: RAG evaluation that people can trust."""

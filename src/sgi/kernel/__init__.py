@@ -1,0 +1,1 @@
+"""What every part speaks: samples, batches, metrics, scores, vectors, ports, errors, names."""

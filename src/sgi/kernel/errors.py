@@ -1,0 +1,104 @@
+"""The error tree: everything here is for the user's eyes, and says the way out."""
+
+from __future__ import annotations
+
+
+class SgiError(Exception):
+    """Something the user can fix; printed without a traceback, exit code 2.
+
+    Args:
+        message: what is wrong, in one sentence.
+        hint: the way out, in one sentence.
+
+    >>> str(SgiError("No such model.", hint="Run `sgi models`."))
+    'No such model. Run `sgi models`.'
+    """
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.hint}".rstrip()
+
+
+class UsageError(SgiError):
+    """The call itself is wrong: an unknown option, an impossible combination."""
+
+
+class UnknownName(UsageError):  # noqa: N818 - the name says what happened, as LookupError does
+    """A name that nothing answers to; carries the nearest known ones."""
+
+    def __init__(self, kind: str, name: str, suggestions: tuple[str, ...] = (), *, hint: str = "") -> None:
+        near = f" Did you mean {' or '.join(repr(s) for s in suggestions)}?" if suggestions else ""
+        super().__init__(f"Unknown {kind} {name!r}.{near}", hint=hint)
+        self.kind = kind
+        self.name = name
+        self.suggestions = suggestions
+
+
+class MissingExtra(UsageError):  # noqa: N818 - the name says what happened
+    """An optional dependency is not installed; names the pip line that brings it."""
+
+    def __init__(self, purpose: str, extra: str) -> None:
+        super().__init__(
+            f"{purpose} needs the extra {extra!r}.",
+            hint=f'Install it: pip install "semantic-grounding-index[{extra}]"',
+        )
+        self.extra = extra
+
+
+class DataError(SgiError):
+    """A row or a file that cannot be read; says where: file, line, sample id and field.
+
+    >>> str(DataError("expected text, found 3", file="a.jsonl", line=7, sample_id="q1", field="question"))
+    "a.jsonl:7: id 'q1': field 'question': expected text, found 3"
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        sample_id: str | None = None,
+        field: str | None = None,
+        hint: str = "",
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.file = file
+        self.line = line
+        self.sample_id = sample_id
+        self.field = field
+
+    def __str__(self) -> str:
+        place = self.file or ""
+        if self.line is not None:
+            place = f"{place}:{self.line}" if place else f"row {self.line}"
+        parts = [place] if place else []
+        if self.sample_id is not None:
+            parts.append(f"id {self.sample_id!r}")
+        if self.field is not None:
+            parts.append(f"field {self.field!r}")
+        return ": ".join([*parts, super().__str__()])
+
+
+class EmbedderError(SgiError):
+    """An embedder gave no usable vectors; its rows become ``failed``, never a number."""
+
+
+class ModelMissing(EmbedderError):  # noqa: N818 - the name says what happened
+    """The model's files are not where they should be."""
+
+
+class ModelCorrupt(EmbedderError):  # noqa: N818 - the name says what happened
+    """The model's files are not the ones that were published (sha256 differs)."""
+
+
+class NonFiniteVector(EmbedderError):  # noqa: N818 - the name says what happened
+    """An embedder returned NaN, infinity or the zero vector for a text."""
+
+
+class StoreError(SgiError):
+    """A cache or a database cannot be opened, read or written."""

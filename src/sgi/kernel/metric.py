@@ -1,0 +1,192 @@
+"""What a metric is: facts as data, texts to embed, and a pure function from columns to scores."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import MISSING, dataclass, fields
+from dataclasses import Field as DataclassField
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from pydantic import JsonValue
+
+    from sgi.kernel.sample import Batch, Fields
+    from sgi.kernel.vectors import VectorTable
+
+_NOTHING: Mapping[str, Any] = {}
+
+
+class Status(StrEnum):
+    """Why a row has a value, or has none."""
+
+    OK = "ok"
+    UNDEFINED = "undefined"
+    MISSING = "missing"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class MetricSpec:
+    """The facts of a metric, read by documentation, reports, checks and the command line.
+
+    Attributes:
+        name: the metric's name everywhere.
+        version: raised when the same input gives another number.
+        needs: the fields without which a row is ``missing``.
+        low: the least possible value.
+        high: the greatest possible value.
+        higher_is_better: the direction.
+        unit: empty for a pure number.
+        citation: the paper or document the definition comes from.
+    """
+
+    name: str
+    version: int
+    needs: Fields
+    low: float
+    high: float
+    higher_is_better: bool = True
+    unit: str = ""
+    citation: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """One value, status, reason and detail for each row; a value is NaN exactly where the status is not ok.
+
+    Attributes:
+        values: float64, shape (n,).
+        status: the text of a Status, shape (n,).
+        reasons: empty where ok.
+        details: what the value was made of; JSON.
+
+    >>> scores = Scores.of(np.array([0.5, 0.1]), undefined={"the response is blank": np.array([False, True])})
+    >>> scores.values.tolist(), scores.status.tolist(), scores.reasons
+    ([0.5, nan], ['ok', 'undefined'], ('', 'the response is blank'))
+    """
+
+    values: NDArray[np.float64]
+    status: NDArray[np.str_]
+    reasons: tuple[str, ...]
+    details: tuple[Mapping[str, JsonValue], ...]
+
+    def __post_init__(self) -> None:
+        n = len(self.values)
+        if not n == len(self.status) == len(self.reasons) == len(self.details):
+            raise ValueError("values, status, reasons and details differ in length")
+        if not np.array_equal(np.isfinite(self.values), self.ok):
+            raise ValueError("a value is finite exactly where its status is ok")
+
+    @classmethod
+    def of(
+        cls,
+        values: NDArray[np.float64],
+        *,
+        undefined: Mapping[str, NDArray[np.bool_]] = _NOTHING,
+        details: Sequence[Mapping[str, JsonValue]] | None = None,
+    ) -> Self:
+        """Scores of computed values.
+
+        Args:
+            values: shape (n,); finite wherever no reason below holds.
+            undefined: reason → the rows where the formula has no value; the first reason that holds is kept.
+            details: one mapping a row, or None.
+        """
+        out = np.array(values, dtype=np.float64)
+        status = np.full(len(out), Status.OK.value, dtype="<U9")
+        reasons = [""] * len(out)
+        for reason, mask in undefined.items():
+            for row in np.flatnonzero(mask & (status == Status.OK)):
+                reasons[row] = reason
+            status[mask] = Status.UNDEFINED.value
+        out[status != Status.OK] = np.nan
+        return cls(out, status, tuple(reasons), tuple(details) if details else (_NOTHING,) * len(out))
+
+    @classmethod
+    def without_value(cls, status: Status, reasons: Sequence[str]) -> Self:
+        """Scores of rows that have no value, each with its reason."""
+        n = len(reasons)
+        return cls(np.full(n, np.nan), np.full(n, status.value, dtype="<U9"), tuple(reasons), (_NOTHING,) * n)
+
+    @classmethod
+    def assemble(cls, n: int, parts: Iterable[tuple[NDArray[np.int64], Scores]]) -> Self:
+        """Scores of ``n`` rows from parts, each with the rows it is of; together they cover every row once."""
+        values = np.full(n, np.nan)
+        status = np.full(n, "", dtype="<U9")
+        reasons = [""] * n
+        details: list[Mapping[str, JsonValue]] = [_NOTHING] * n
+        for rows, part in parts:
+            values[rows], status[rows] = part.values, part.status
+            for row, reason, detail in zip(rows, part.reasons, part.details, strict=True):
+                reasons[row], details[row] = reason, detail
+        return cls(values, status, tuple(reasons), tuple(details))
+
+    @property
+    def ok(self) -> NDArray[np.bool_]:
+        """Which rows have a value."""
+        return np.asarray(self.status == Status.OK)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+class Metric(ABC):
+    """A frozen dataclass whose fields are its parameters; pure: no I/O, no state.
+
+    A subclass names its facts in ``spec``, says in ``texts`` what it wants embedded, and computes in
+    ``score``. The rows it is given have all the fields it needs; the engine sees to the others.
+    """
+
+    spec: ClassVar[MetricSpec]
+
+    @property
+    def canonical(self) -> str:
+        """The metric's identity: its name, with the parameters that differ from their defaults.
+
+        It reads the same in API, command line, files and reports, and parses back.
+        """
+        changed = [
+            f"{field.name}={_literal(getattr(self, field.name))}"
+            for field in fields(self)  # type: ignore[arg-type]  # every metric is a dataclass
+            if getattr(self, field.name) != _default(field)
+        ]
+        return f"{self.spec.name}({', '.join(changed)})" if changed else self.spec.name
+
+    @property
+    def embeds(self) -> bool:
+        """Whether the metric needs vectors."""
+        return type(self).texts is not Metric.texts
+
+    def models(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
+        """The embedding models the metric wants, of those configured for the run or by other names."""
+        return configured[:1]
+
+    def texts(self, batch: Batch, /) -> Iterable[str]:
+        """The texts whose vectors ``score`` will look up; repeats do no harm."""
+        del batch
+        return ()
+
+    @abstractmethod
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """One score for each row of the batch."""
+
+
+def _default(field: DataclassField[Any]) -> Any:
+    return field.default_factory() if field.default_factory is not MISSING else field.default
+
+
+def _literal(value: Any) -> str:
+    """A parameter's value as it is written in a canonical string: JSON's words for constants and lists.
+
+    >>> [_literal(value) for value in (True, None, 0.5, "max", ("a", "b"))]
+    ['true', 'null', '0.5', '"max"', '["a", "b"]']
+    """
+    import json
+
+    return json.dumps(value, ensure_ascii=False)

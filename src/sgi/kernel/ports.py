@@ -1,0 +1,60 @@
+"""What the engine asks of the outside world, as protocols."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Embedded(NamedTuple):
+    """Vectors of texts, and which of the texts were longer than the model reads."""
+
+    rows: NDArray[np.float32]
+    """Unit rows in the order given, shape (n, d)."""
+    truncated: NDArray[np.bool_]
+    """True where the text was cut at the model's token limit, shape (n,)."""
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into unit rows.
+
+    The fingerprint names everything that can change a vector, as ``name@revision,pooling,limit,precision``;
+    the part before ``@`` is the embedder's name.
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """Everything that can change a vector."""
+
+    def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        """Unit rows in the order given, float32, shape (n, d)."""
+
+
+@runtime_checkable
+class TruncatingEmbedder(Embedder, Protocol):
+    """An embedder with a token limit, which says what it cut."""
+
+    def encode(self, texts: Sequence[str], /) -> Embedded:
+        """Unit rows, and which texts were cut."""
+
+
+@runtime_checkable
+class Cache(Protocol):
+    """Bytes by key; disposable."""
+
+    def get_many(self, keys: Sequence[bytes], /) -> Mapping[bytes, bytes]:
+        """The values there are, by key."""
+
+    def put_many(self, items: Mapping[bytes, bytes], /) -> None:
+        """Keep these values."""
+
+
+def embedder_name(embedder: Embedder) -> str:
+    """The embedder's name: its fingerprint before the ``@``."""
+    return embedder.fingerprint.partition("@")[0]

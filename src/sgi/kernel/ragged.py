@@ -1,0 +1,62 @@
+"""Lists of lists as one flat column: values and offsets, Arrow's list layout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged(Generic[T]):
+    """Row ``i`` holds ``values[offsets[i]:offsets[i + 1]]``.
+
+    >>> passages = Ragged.from_rows([("a", "b"), (), ("c",)])
+    >>> passages[0], passages[1], len(passages)
+    (('a', 'b'), (), 3)
+    >>> passages.lengths.tolist(), passages.owners.tolist()
+    ([2, 0, 1], [0, 0, 2])
+    """
+
+    values: tuple[T, ...]
+    offsets: NDArray[np.int64]
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Iterable[T]]) -> Ragged[T]:
+        """Flatten rows of any lengths."""
+        listed = [tuple(row) for row in rows]
+        offsets = np.zeros(len(listed) + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in listed], out=offsets[1:])
+        return cls(tuple(chain.from_iterable(listed)), offsets)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many values each row has, shape (n,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """The row of each value, shape (len(values),)."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), self.lengths)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, row: int) -> tuple[T, ...]: ...
+    @overload
+    def __getitem__(self, row: np.integer) -> tuple[T, ...]: ...
+    def __getitem__(self, row: int | np.integer) -> tuple[T, ...]:
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+    def __iter__(self) -> Iterator[tuple[T, ...]]:
+        return (self[row] for row in range(len(self)))

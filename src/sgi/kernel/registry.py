@@ -1,0 +1,114 @@
+"""From a name to the thing: built-in metrics and those of installed plugins, by one door."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from dataclasses import fields, is_dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, cast
+
+from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.metric import Metric
+
+GROUP = "sgi.metrics"
+"""The entry-point group in which a plugin names its metrics."""
+
+_GROUNDING = "sgi.metrics.grounding"
+_LEXICAL = "sgi.metrics.lexical"
+
+BUILT_IN: dict[str, str] = {
+    "sgi": f"{_GROUNDING}:SemanticGroundingIndex",
+    "sgi_bounded": f"{_GROUNDING}:BoundedGroundingIndex",
+    "theta_rq": f"{_GROUNDING}:ResponseQuestionAngle",
+    "theta_rc": f"{_GROUNDING}:ResponseContextAngle",
+    "theta_qc": f"{_GROUNDING}:QuestionContextAngle",
+    "semantic_similarity": "sgi.metrics.similarity:SemanticSimilarity",
+    "bleu": f"{_LEXICAL}:Bleu",
+    "rouge_l": f"{_LEXICAL}:RougeL",
+    "rouge_l_precision": f"{_LEXICAL}:RougeLPrecision",
+    "rouge_l_recall": f"{_LEXICAL}:RougeLRecall",
+    "squad_em": f"{_LEXICAL}:SquadExactMatch",
+    "squad_token_f1": f"{_LEXICAL}:SquadTokenF1",
+    "content_f1": f"{_LEXICAL}:ContentF1",
+    "lexical_aggregate": f"{_LEXICAL}:LexicalAggregate",
+}
+
+
+@cache
+def metric_names() -> dict[str, str]:
+    """Every metric's name and where it lives, built-in ones first, then those of plugins."""
+    plugins = {point.name: point.value for point in entry_points(group=GROUP)}
+    return BUILT_IN | {name: plugins[name] for name in sorted(plugins) if name not in BUILT_IN}
+
+
+def metric_class(name: str) -> type[Metric]:
+    """The class of the metric called ``name``.
+
+    Raises:
+        UnknownName: no metric has the name; says which come near.
+        UsageError: a plugin's entry cannot be loaded.
+    """
+    known = metric_names()
+    if name not in known:
+        near = tuple(difflib.get_close_matches(name, known, n=2, cutoff=0.5))
+        raise UnknownName("metric", name, near, hint="`sgi metrics` lists them all.")
+    module, _, attribute = known[name].partition(":")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"The metric {name!r} cannot be loaded from {known[name]!r}: {error}.") from error
+    if isinstance(found, type) and is_dataclass(found) and issubclass(found, Metric):
+        return found
+    raise UsageError(f"{known[name]!r}, offered as metric {name!r}, is no Metric dataclass.")
+
+
+def metric(text: str | Metric) -> Metric:
+    """The metric that a canonical string names; a metric stays as it is.
+
+    >>> metric("rouge_l(beta=1.2)").canonical
+    'rouge_l(beta=1.2)'
+
+    Raises:
+        UnknownName: no such metric, or no such parameter.
+        UsageError: the string does not parse, or a value is out of range.
+    """
+    if isinstance(text, Metric):
+        return text
+    name, arguments = _parse(text)
+    kind = metric_class(name)
+    known = [field.name for field in fields(cast("Any", kind))]
+    for argument in arguments:
+        if argument not in known:
+            near = tuple(difflib.get_close_matches(argument, known, n=2, cutoff=0.4))
+            hint = f"Its parameters: {', '.join(known)}." if known else "It has no parameters."
+            raise UnknownName(f"parameter of {name}", argument, near, hint=hint)
+    try:
+        return kind(**arguments)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{text}: {error}.") from error
+
+
+def _parse(text: str) -> tuple[str, dict[str, Any]]:
+    """Split ``name(key=value, …)``; values are literals, with JSON's true, false and null also known."""
+    name, bracket, rest = text.strip().partition("(")
+    if not bracket:
+        return name.strip(), {}
+    try:
+        call = ast.parse(f"f({rest}", mode="eval").body
+        if isinstance(call, ast.Call) and not call.args and all(word.arg for word in call.keywords):
+            return name.strip(), {str(word.arg): _value(word.value) for word in call.keywords}
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        pass  # told below, like every other way of being unreadable
+    raise UsageError(f"Cannot read the metric {text!r}.", hint="Write name, or name(key=value, …).")
+
+
+def _value(node: ast.expr) -> Any:
+    """A literal's value; lists become tuples, since metrics are frozen."""
+    if isinstance(node, ast.Name) and node.id in (words := {"true": True, "false": False, "null": None}):
+        return words[node.id]
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return tuple(_value(item) for item in node.elts)
+    return ast.literal_eval(node)

@@ -1,0 +1,155 @@
+"""One row of RAG data as it comes in (Sample), and many rows as columns (Batch)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
+
+from sgi.kernel.ragged import Ragged
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+
+class Field(StrEnum):
+    """The parts of a sample that a metric can need."""
+
+    QUESTION = "question"
+    CONTEXTS = "contexts"
+    RESPONSE = "response"
+    REFERENCE = "reference"
+    LABEL = "label"
+
+
+Fields = frozenset[Field]
+QUESTION: Fields = frozenset({Field.QUESTION})
+CONTEXTS: Fields = frozenset({Field.CONTEXTS})
+RESPONSE: Fields = frozenset({Field.RESPONSE})
+REFERENCE: Fields = frozenset({Field.REFERENCE})
+LABEL: Fields = frozenset({Field.LABEL})
+
+
+class Sample(BaseModel):
+    """One question with its passages, its answer and what is known about it.
+
+    A field that was not given, or was null, is *absent*: metrics that need it report ``missing``. A blank
+    text is not absent: an empty response is an answer, and a bad one.
+
+    Attributes:
+        id: unique within its data.
+        question: what was asked.
+        contexts: the retrieved passages, best first.
+        response: the answer to be judged.
+        reference: the expected answer.
+        alternatives: further accepted answers; metrics that compare with a reference take the best.
+        label: known truth, for judging a metric (True = grounded or correct).
+        metadata: anything else; what reports group by.
+
+    >>> sample = Sample(id="1", question="Who?", response="")
+    >>> sample.has(Field.RESPONSE), sample.has(Field.REFERENCE)
+    (True, False)
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    question: str = ""
+    contexts: tuple[str, ...] = ()
+    response: str = ""
+    reference: str | None = None
+    alternatives: tuple[str, ...] = ()
+    label: bool | None = None
+    metadata: dict[str, JsonValue] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_absent(cls, values: Any) -> Any:
+        """Null means absent; several references are the first one and its alternatives."""
+        if not isinstance(values, dict):
+            return values
+        given = {key: value for key, value in values.items() if value is not None}
+        reference = given.get("reference")
+        if isinstance(reference, (list, tuple)):
+            first, *rest = [*reference, *given.get("alternatives", ())] or [None]
+            given.pop("reference")
+            if first is not None:
+                given |= {"reference": first, "alternatives": tuple(rest)}
+        contexts = given.get("contexts")
+        if isinstance(contexts, str):
+            given["contexts"] = (contexts,)
+        return given
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """All accepted answers, the reference first."""
+        return () if self.reference is None else (self.reference, *self.alternatives)
+
+    def has(self, field: Field) -> bool:
+        """Whether the field was given (a blank text counts as given)."""
+        return field.value in self.model_fields_set
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Samples as columns. Row ``i`` of every column belongs to ``samples[i]``.
+
+    >>> batch = Batch.of([Sample(id="1", question="q", contexts=("a", "b"), response="r")])
+    >>> batch.question, batch.contexts[0], batch.present(QUESTION | REFERENCE).tolist()
+    (('q',), ('a', 'b'), [False])
+    """
+
+    samples: tuple[Sample, ...]
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample]) -> Self:
+        """Make a batch of any sequence of samples."""
+        return cls(tuple(samples))
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The ids."""
+        return tuple(sample.id for sample in self.samples)
+
+    @cached_property
+    def question(self) -> tuple[str, ...]:
+        """The questions; blank where absent."""
+        return tuple(sample.question for sample in self.samples)
+
+    @cached_property
+    def contexts(self) -> Ragged[str]:
+        """The passages of each row."""
+        return Ragged.from_rows(sample.contexts for sample in self.samples)
+
+    @cached_property
+    def response(self) -> tuple[str, ...]:
+        """The responses; blank where absent."""
+        return tuple(sample.response for sample in self.samples)
+
+    @cached_property
+    def references(self) -> Ragged[str]:
+        """The accepted answers of each row, the reference first."""
+        return Ragged.from_rows(sample.references for sample in self.samples)
+
+    @cached_property
+    def metadata(self) -> tuple[Mapping[str, JsonValue], ...]:
+        """What else is known of each row."""
+        return tuple(sample.metadata for sample in self.samples)
+
+    def present(self, fields: Fields) -> NDArray[np.bool_]:
+        """Which rows have all of these fields, shape (n,)."""
+        wanted = tuple(fields)
+        return np.fromiter((all(map(s.has, wanted)) for s in self.samples), dtype=np.bool_, count=len(self))
+
+    def take(self, rows: Sequence[int] | NDArray[np.int64]) -> Self:
+        """The batch of these rows, in this order."""
+        return type(self)(tuple(self.samples[row] for row in rows))

@@ -1,0 +1,52 @@
+"""Canonical strings and hashes of everything that can change a number."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+SIGNATURE_VERSION = 1
+
+
+@cache
+def package_version() -> str:
+    """The installed version of this package."""
+    return version("semantic-grounding-index")
+
+
+def canonical_json(value: Any) -> bytes:
+    """JSON with sorted keys and no spaces: equal values give equal bytes.
+
+    >>> canonical_json({"b": 1, "a": [True, None]})
+    b'{"a":[true,null],"b":1}'
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+
+
+def digest(*parts: bytes, size: int = 16) -> bytes:
+    """blake2b over the parts, each preceded by its length, so that parts cannot run into one another.
+
+    >>> digest(b"ab", b"c") == digest(b"a", b"bc")
+    False
+    """
+    state = hashlib.blake2b(digest_size=size)
+    for part in parts:
+        state.update(len(part).to_bytes(8, "little"))
+        state.update(part)
+    return state.digest()
+
+
+def run_signature(embedders: Iterable[str], *, n: int, judge: str = "-") -> str:
+    """The line under every table: what made the numbers.
+
+    >>> run_signature(["minilm@3f2a,mean,256tok,fp32"], n=512).rpartition("|v:")[0]
+    'sgi:1|emb:minilm@3f2a,mean,256tok,fp32|judge:-|n:512'
+    """
+    names = "+".join(embedders) or "-"
+    return f"sgi:{SIGNATURE_VERSION}|emb:{names}|judge:{judge}|n:{n}|v:{package_version()}"

@@ -1,0 +1,86 @@
+"""The table of vectors the engine hands to every metric: each distinct text, embedded once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from sgi.kernel.errors import EmbedderError, NonFiniteVector
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+_UNIT_TOLERANCE = 1e-4
+_SHOWN = 60
+
+
+@dataclass(frozen=True, eq=False)
+class VectorTable:
+    """Distinct texts and their unit rows, from one model or from several.
+
+    Attributes:
+        model: the name of the model these rows come from.
+        index: text → row of ``matrix``.
+        matrix: unit rows, float32, shape (n, d).
+        others: the tables of further models, by name.
+        failures: models that gave no vectors, with the reason.
+
+    >>> table = VectorTable.of("demo", ["a", "b"], np.eye(2, dtype=np.float32))
+    >>> table.rows(["b", "a", "b"]).tolist()
+    [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+    """
+
+    model: str = ""
+    index: Mapping[str, int] = field(default_factory=dict)
+    matrix: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
+    others: Mapping[str, VectorTable] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> Self:
+        """A table of one model, checked: one finite, non-zero row for each text; brought to unit length.
+
+        Raises:
+            EmbedderError: the number of rows differs from the number of texts.
+            NonFiniteVector: a row is zero, NaN or infinite.
+        """
+        return cls(model, {text: row for row, text in enumerate(texts)}, unit_rows(model, texts, rows))
+
+    def rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """The unit rows of these texts, shape (len(texts), d)."""
+        index = self.index
+        return self.matrix[np.fromiter((index[text] for text in texts), dtype=np.int64, count=len(texts))]
+
+    def of_model(self, name: str) -> VectorTable:
+        """The table of the model called ``name``; KeyError if it has none."""
+        return self if name == self.model else self.others[name]
+
+
+def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The rows as finite float32 rows of unit length; an error where that is impossible.
+
+    Rows that are unit already (to 1e-4) come back bit for bit.
+
+    >>> unit_rows("demo", ["a"], np.array([[3.0, 4.0]], dtype=np.float32)).tolist()
+    [[0.6000000238418579, 0.800000011920929]]
+    """
+    matrix = np.ascontiguousarray(rows, dtype=np.float32)
+    if matrix.ndim != 2 or len(matrix) != len(texts):  # noqa: PLR2004 - rows and columns
+        message = f"{model} returned an array of shape {matrix.shape} for {len(texts)} texts."
+        raise EmbedderError(message, hint="An embedder returns one row for each text.")
+    norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))
+    bad = np.flatnonzero(~(np.isfinite(norms) & (norms > 0)))
+    if bad.size:
+        text = texts[bad[0]]
+        shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+        raise NonFiniteVector(
+            f"{model} returned a zero or non-finite vector for {bad.size} of {len(texts)} texts, "
+            f"the first: {shown!r}."
+        )
+    if np.any(np.abs(norms - 1) > _UNIT_TOLERANCE):
+        matrix = (matrix / norms[:, None]).astype(np.float32)
+    return matrix
