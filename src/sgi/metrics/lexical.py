@@ -1,0 +1,330 @@
+"""Lexical metrics: how much of its wording a response shares with the reference."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+
+import numpy as np
+
+from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.sample import REFERENCE, RESPONSE
+from sgi.metrics.references import BLANK, best_reference
+from sgi.text.align import Match, bag_match, ordered_match
+from sgi.text.normalise import normalise_answer
+from sgi.text.tokens import content_tokens, rouge_tokens, unicode_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sgi.kernel.sample import Batch
+    from sgi.kernel.vectors import VectorTable
+
+Tokenizer = Literal["rouge", "unicode"]
+"""Whose tokens ROUGE-L compares: ``rouge`` (a–z and digits) or ``unicode`` (any script)."""
+
+_TOKENIZERS: Mapping[str, Callable[[str], list[str]]] = {"rouge": rouge_tokens, "unicode": unicode_tokens}
+_NO_TOKENS = {
+    "rouge": 'the reference has no letter a to z and no digit; rouge_l(tokenizer="unicode") reads any script',
+    "unicode": "the reference has no letter and no digit in any script",
+}
+_NOTHING_LEFT = "nothing of the reference is left without punctuation and articles"
+_NO_CONTENT = "the reference has no word of three characters or more, numbers aside"
+
+
+def _spec(name: str, citation: str) -> MetricSpec:
+    return MetricSpec(name, 1, needs=RESPONSE | REFERENCE, low=0.0, high=1.0, citation=citation)
+
+
+@dataclass(frozen=True)
+class Bleu(Metric):
+    r"""BLEU of one response: n-gram precision up to four words, with a penalty for brevity.
+
+    .. math:: \mathrm{BLEU} = \min(1, e^{1 - |ref| / |resp|}) \, \Big(\prod_{n \le N} p_n\Big)^{1/N}
+
+    N is 4, or the length of the response where that is shorter (effective order); a precision of zero is
+    smoothed exponentially. Tokens are those of WMT's ``13a``, case counts, and the whole text is compared.
+
+    In [0, 1]. With several references, the best. A blank response scores 0; where all references are blank
+    the value is undefined. Limit: ``13a`` splits at spaces and at ASCII punctuation, so that a sentence in
+    Chinese, Japanese or Thai is one or few tokens and a paraphrase there scores near 0.
+
+    References: Papineni et al. (2002), "BLEU: a Method for Automatic Evaluation of Machine Translation";
+    Post (2018), "A Call for Clarity in Reporting BLEU Scores".
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> pair = Sample(id="1", response="The capital is Paris.", reference="The capital is Paris, France.")
+    >>> round(float(Bleu().score(Batch.of([pair]), VectorTable()).values[0]), 4)
+    0.474
+    """
+
+    spec: ClassVar = _spec("bleu", "Papineni et al. (2002); computed by sacrebleu, Post (2018)")
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """Sentence BLEU by sacrebleu, against the best reference of each row."""
+        del vectors
+        return best_reference(batch, _unless_blank, _sentence_bleu, empty=BLANK)
+
+
+@dataclass(frozen=True)
+class RougeL(Metric):
+    r"""ROUGE-L: the longest common subsequence of tokens, as an F-score.
+
+    .. math:: F_\beta = (1 + \beta^2) P R / (\beta^2 P + R),\quad P = LCS/|resp|,\quad R = LCS/|ref|
+
+    In [0, 1]. With several references, the best. A response without tokens scores 0; where no reference has
+    tokens the value is undefined.
+
+    Attributes:
+        beta: how many times recall counts as much as precision; above 0.
+        tokenizer: ``rouge``, the letters a–z and digits, without a stemmer; or ``unicode``, any script.
+
+    References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> pair = Sample(id="1", response="The capital is Paris.", reference="The capital is Paris, France.")
+    >>> round(float(RougeL().score(Batch.of([pair]), VectorTable()).values[0]), 4)
+    0.8889
+    """
+
+    beta: float = 1.0
+    tokenizer: Tokenizer = "rouge"
+    spec: ClassVar = _spec("rouge_l", "Lin (2004)")
+
+    def __post_init__(self) -> None:
+        _check_tokenizer(self.tokenizer)
+        if type(self.beta) not in (int, float) or not 0 < self.beta < math.inf:
+            raise ValueError(f"beta is a number above 0, not {self.beta!r}")
+        object.__setattr__(self, "beta", float(self.beta))
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """The F-score against the best reference of each row."""
+        del vectors
+        return _rouge_l(batch, self.tokenizer, lambda match: match.f_score(self.beta))
+
+
+@dataclass(frozen=True)
+class RougeLPrecision(Metric):
+    """ROUGE-L precision: the share of the response's tokens in the longest common subsequence.
+
+    In [0, 1]. With several references, the best precision. A response without tokens scores 0; where no
+    reference has tokens the value is undefined.
+
+    Attributes:
+        tokenizer: ``rouge``, the letters a–z and digits; or ``unicode``, any script.
+
+    References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> pair = Sample(id="1", response="The capital is Paris.", reference="The capital is Paris, France.")
+    >>> RougeLPrecision().score(Batch.of([pair]), VectorTable()).values.tolist()
+    [1.0]
+    """
+
+    tokenizer: Tokenizer = "rouge"
+    spec: ClassVar = _spec("rouge_l_precision", "Lin (2004)")
+
+    def __post_init__(self) -> None:
+        _check_tokenizer(self.tokenizer)
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """The precision against the best reference of each row."""
+        del vectors
+        return _rouge_l(batch, self.tokenizer, attrgetter("precision"))
+
+
+@dataclass(frozen=True)
+class RougeLRecall(Metric):
+    """ROUGE-L recall: the share of the reference's tokens in the longest common subsequence.
+
+    In [0, 1]. With several references, the best recall. A response without tokens scores 0; where no
+    reference has tokens the value is undefined.
+
+    Attributes:
+        tokenizer: ``rouge``, the letters a–z and digits; or ``unicode``, any script.
+
+    References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> pair = Sample(id="1", response="The capital is Paris.", reference="The capital is Paris, France.")
+    >>> RougeLRecall().score(Batch.of([pair]), VectorTable()).values.tolist()
+    [0.8]
+    """
+
+    tokenizer: Tokenizer = "rouge"
+    spec: ClassVar = _spec("rouge_l_recall", "Lin (2004)")
+
+    def __post_init__(self) -> None:
+        _check_tokenizer(self.tokenizer)
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """The recall against the best reference of each row."""
+        del vectors
+        return _rouge_l(batch, self.tokenizer, attrgetter("recall"))
+
+
+@dataclass(frozen=True)
+class SquadExactMatch(Metric):
+    """Whether the response is an accepted answer, letter for letter after SQuAD's normalisation.
+
+    1 or 0. Case, ASCII punctuation, articles and white space do not count. A blank response scores 0; where
+    nothing of any reference is left after normalisation the value is undefined.
+
+    References: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Comprehension of Text".
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> rows = [Sample(id="1", response="the paris!", reference=["Rome", "Paris"])]
+    >>> SquadExactMatch().score(Batch.of(rows), VectorTable()).values.tolist()
+    [1.0]
+    """
+
+    spec: ClassVar = _spec("squad_em", "Rajpurkar et al. (2016), v1.1")
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """1 where the response equals one of the references."""
+        del vectors
+        return best_reference(batch, normalise_answer, _equality, empty=_NOTHING_LEFT)
+
+
+@dataclass(frozen=True)
+class SquadTokenF1(Metric):
+    """F1 of the words that response and accepted answer share, after SQuAD's normalisation.
+
+    In [0, 1]; a word counts as often as both have it. With several references, the best. A response of which
+    nothing is left after normalisation scores 0; where that holds of all references the value is undefined.
+
+    References: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Comprehension of Text".
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> rows = [Sample(id="1", response="It is Paris.", reference="Paris, France")]
+    >>> SquadTokenF1().score(Batch.of(rows), VectorTable()).values.tolist()
+    [0.4]
+    """
+
+    spec: ClassVar = _spec("squad_token_f1", "Rajpurkar et al. (2016), v1.1")
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """The F1 against the best reference of each row."""
+        del vectors
+        return best_reference(batch, _normalised_words, _bag_f1, empty=_NOTHING_LEFT)
+
+
+@dataclass(frozen=True)
+class ContentF1(Metric):
+    r"""F1 of the content words that response and reference share, in any order.
+
+    Content words are casefolded ``\w+`` of three characters or more that are not all digits; a word counts
+    as often as both have it. In [0, 1]. With several references, the best. A response without content words
+    scores 0; where no reference has any the value is undefined.
+
+    References: multiset F1 as in Rajpurkar et al. (2016), over content words.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> rows = [Sample(id="1", response="It is Paris in 1889.", reference="Paris, France")]
+    >>> round(float(ContentF1().score(Batch.of(rows), VectorTable()).values[0]), 4)
+    0.6667
+    """
+
+    spec: ClassVar = _spec("content_f1", "multiset F1 over content words")
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """The F1 against the best reference of each row."""
+        del vectors
+        return best_reference(batch, content_tokens, _bag_f1, empty=_NO_CONTENT)
+
+
+@dataclass(frozen=True)
+class LexicalAggregate(Metric):
+    r"""One number of four lexical metrics.
+
+    .. math:: 0.30\,\mathrm{BLEU} + 0.40\,\mathrm{ROUGE_L} + 0.20\,\mathrm{content\ F1} + 0.10\,\mathrm{EM}
+
+    In [0, 1]. Each part takes its own best reference. A part without a value ("1889" has no content word) is
+    left out and the weights of the others are raised in proportion; the details hold every part, None where
+    it was left out. No value where all references are blank or no part has one. A blank response scores 0.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> pair = Sample(id="1", response="Paris.", reference="Paris")
+    >>> scores = LexicalAggregate().score(Batch.of([pair]), VectorTable())
+    >>> round(float(scores.values[0]), 4), scores.details[0]["rouge_l"]
+    (0.85, 1.0)
+    """
+
+    spec: ClassVar = _spec(
+        "lexical_aggregate", "0.30 BLEU + 0.40 ROUGE-L + 0.20 content F1 + 0.10 exact match"
+    )
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """The weighted mean of the parts there are; all stand in the details."""
+        parts = {kind.spec.name: kind().score(batch, vectors) for kind in _WEIGHTS}
+        values = np.array([part.values for part in parts.values()])
+        weights = np.where(np.isnan(values), 0.0, np.array(list(_WEIGHTS.values()))[:, None])
+        known = weights.sum(axis=0)
+        total = np.nansum(weights * values, axis=0) / np.where(known > 0, known, 1.0)
+        columns = {name: _or_none(part) for name, part in parts.items()}
+        details = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        blank = np.array([reason == BLANK for reason in parts["bleu"].reasons], dtype=np.bool_)
+        undefined = {BLANK: blank, "none of its parts has a value": known == 0}
+        return Scores.of(total, undefined=undefined, details=details)
+
+
+_WEIGHTS: Mapping[type[Metric], float] = {Bleu: 0.30, RougeL: 0.40, ContentF1: 0.20, SquadExactMatch: 0.10}
+
+
+def _or_none(part: Scores) -> list[float | None]:
+    return [float(value) if ok else None for value, ok in zip(part.values, part.ok, strict=True)]
+
+
+def _check_tokenizer(tokenizer: str) -> None:
+    if tokenizer not in get_args(Tokenizer):
+        raise ValueError(f"tokenizer is 'rouge' or 'unicode', not {tokenizer!r}")
+
+
+def _rouge_l(batch: Batch, tokenizer: Tokenizer, part: Callable[[Match], float]) -> Scores:
+    """A part of the ordered match, against the best reference of each row."""
+    return best_reference(
+        batch,
+        _TOKENIZERS[tokenizer],
+        lambda response, reference: part(ordered_match(response, reference)),
+        empty=_NO_TOKENS[tokenizer],
+    )
+
+
+def _unless_blank(text: str) -> str:
+    return text if text.strip() else ""
+
+
+def _sentence_bleu(response: str, reference: str) -> float:
+    """BLEU in [0, 1]; rounding may lift a perfect score above 1 by an ulp."""
+    return min(1.0, float(_bleu().sentence_score(response, [reference]).score) / 100)
+
+
+@cache
+def _bleu() -> Any:
+    """The scorer of sacrebleu, made once; it keeps nothing from one text to the next but tokens."""
+    from sacrebleu.metrics.bleu import BLEU
+
+    return BLEU(effective_order=True, tokenize="13a", smooth_method="exp")
+
+
+def _equality(response: str, reference: str) -> float:
+    return float(response == reference)
+
+
+def _normalised_words(text: str) -> list[str]:
+    return normalise_answer(text).split()
+
+
+def _bag_f1(response: Sequence[str], reference: Sequence[str]) -> float:
+    return bag_match(response, reference).f_score()

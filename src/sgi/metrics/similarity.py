@@ -1,0 +1,232 @@
+"""Semantic similarity: how near a response lies to the reference in the space of an embedding model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from sgi.geometry.angles import angle, cosine, unit
+from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
+from sgi.kernel.sample import REFERENCE, RESPONSE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+    from pydantic import JsonValue
+
+    from sgi.kernel.sample import Batch
+    from sgi.kernel.vectors import VectorTable
+
+Aggregate = Literal["mean", "median", "min", "max", "majority"]
+"""How the values of several models become one."""
+
+Scale = Literal["cosine", "angular", "euclidean", "manhattan"]
+"""What a similarity of 1 falls from, as vectors part."""
+
+_BANDS = ((0.9, "nearly identical"), (0.7, "same core"), (0.5, "partial"), (0.0, "different"))
+_HALF = 0.5
+
+
+def cosine_similarity(u: ArrayLike, v: ArrayLike) -> float:
+    r"""Cosine of the angle between two vectors, with negative ones counted as 0.
+
+    .. math:: \max(0, u \cdot v / (\lVert u \rVert \, \lVert v \rVert))
+
+    Args:
+        u: a vector of any length but zero, shape (d,); a list or an array.
+        v: the same.
+
+    Returns:
+        A similarity in [0, 1].
+
+    Raises:
+        ValueError: a vector is zero, not finite or no vector, or their dimensions differ.
+
+    >>> round(cosine_similarity([3.0, 4.0], [4.0, 3.0]), 4)
+    0.96
+    """
+    left, right = unit(u), unit(v)
+    if left.ndim != 1 or left.shape != right.shape:
+        raise ValueError(
+            f"Two vectors of one dimension are wanted, not shapes {left.shape} and {right.shape}."
+        )
+    return max(0.0, float(cosine(left[None], right[None])[0]))
+
+
+@dataclass(frozen=True)
+class SemanticSimilarity(Metric):
+    r"""How near the response lies to the reference, by the cosine of their embeddings.
+
+    .. math:: \max(0, \cos\theta(r, g)), \quad g \text{ the best of the accepted answers}
+
+    In [0, 1]. On the cosine scale: from 0.9 nearly identical, from 0.7 the same core, from 0.5 partial, below
+    that different. A blank response or reference scores 0, with a warning in the details, which also hold the
+    value by each model. A model that failed is left out and named there; where all failed so has the row.
+
+    Limits: a contradiction scores high, since it speaks of the same things; texts of very different length
+    score lower than their meaning deserves; both must be in one language unless the model aligns several.
+
+    Attributes:
+        models: the embedding models by name; none means every model configured for the run.
+        threshold: in [0, 1]; a model's value becomes 1 where it reaches the threshold, else 0.
+        aggregate: how several models' values become one: mean, median, min, max, or majority, which is 1
+            where more than half of the models reach the threshold.
+        scale: cosine; angular, 1 − θ/π; euclidean, 1 − ‖r−g‖₂/2; or manhattan, 1 − ‖r−g‖₁/(2√d). All are 1
+            for equal directions; the last three are 0 only for opposite ones, as far as vectors can be.
+
+    References: Reimers and Gurevych (2019), "Sentence-BERT", section 3.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> pair = Batch.of([Sample(id="1", response="yes", reference="indeed")])
+    >>> vectors = VectorTable.of("demo", ["yes", "indeed"], np.array([[3, 4], [4, 3]], dtype=np.float32))
+    >>> scores = SemanticSimilarity().score(pair, vectors)
+    >>> round(float(scores.values[0]), 4), scores.details[0]["band"]
+    (0.96, 'nearly identical')
+    """
+
+    models: tuple[str, ...] = ()
+    threshold: float | None = None
+    aggregate: Aggregate = "mean"
+    scale: Scale = "cosine"
+    spec: ClassVar = MetricSpec(
+        "semantic_similarity",
+        1,
+        needs=RESPONSE | REFERENCE,
+        low=0.0,
+        high=1.0,
+        citation="Reimers and Gurevych (2019)",
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "models", _names(self.models))
+        for name, known in (("aggregate", get_args(Aggregate)), ("scale", get_args(Scale))):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} is one of {', '.join(known)}, not {getattr(self, name)!r}")
+        if self.threshold is None:
+            if self.aggregate == "majority":
+                raise ValueError("a majority is counted of models that reach a threshold; give one")
+        elif type(self.threshold) not in (int, float) or not 0 <= self.threshold <= 1:
+            raise ValueError(f"threshold is a number from 0 to 1, not {self.threshold!r}")
+        else:
+            object.__setattr__(self, "threshold", float(self.threshold))
+
+    def wanted_models(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
+        """The models named, or all that are configured."""
+        return self.models or configured
+
+    def texts(self, batch: Batch, /) -> Iterable[str]:
+        """The responses and references that are compared; blank texts are not."""
+        pairs = _Pairs.of(batch)
+        return chain(pairs.responses, pairs.references)
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """The similarity to the nearest reference of each row."""
+        pairs = _Pairs.of(batch)
+        compared = np.unique(pairs.rows)
+        blank = np.setdiff1d(np.arange(len(batch)), compared)
+        parts = [(blank, _of_blank(batch, blank))]
+        if len(compared):
+            parts.append((compared, self._of_compared(pairs, compared, vectors)))
+        return Scores.assemble(len(batch), parts)
+
+    def _of_compared(self, pairs: _Pairs, rows: NDArray[np.int64], vectors: VectorTable) -> Scores:
+        wanted = self.models or (*filter(None, [vectors.model]), *vectors.others, *vectors.failures)
+        left_out = {name: vectors.failures[name] for name in wanted if name in vectors.failures}
+        used = [name for name in wanted if name not in left_out]
+        if not used:
+            why = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+            reason = f"no model gave vectors: {why}" if why else "no embedding model is configured"
+            return Scores.without_value(Status.FAILED, [reason] * len(rows))
+        by_model = np.stack([pairs.nearest(vectors.of_model(name), self.scale)[rows] for name in used])
+        votes = by_model if self.threshold is None else (by_model >= self.threshold).astype(np.float64)
+        values = _AGGREGATES[self.aggregate](votes)
+        common: dict[str, JsonValue] = {"left_out": dict(left_out)} if left_out else {}
+        details = [
+            {"models": dict(zip(used, column.tolist(), strict=True))} | self._reading(value) | common
+            for column, value in zip(by_model.T, values, strict=True)
+        ]
+        return Scores.of(values, details=details)
+
+    def _reading(self, value: float) -> dict[str, JsonValue]:
+        """The band of a cosine; shares of votes and other scales have none."""
+        if self.threshold is not None or self.scale != "cosine":
+            return {}
+        return {"band": next(band for least, band in _BANDS if value >= least)}
+
+
+class _Pairs(NamedTuple):
+    """Each response beside each of its references, blank texts left out."""
+
+    rows: NDArray[np.int64]
+    responses: tuple[str, ...]
+    references: tuple[str, ...]
+    n: int
+
+    @classmethod
+    def of(cls, batch: Batch) -> _Pairs:
+        response, references = batch.response, batch.references
+        kept = [
+            (row, response[row], text)
+            for row, text in zip(references.owners.tolist(), references.values, strict=True)
+            if text.strip() and response[row].strip()
+        ]
+        rows = np.fromiter((row for row, _, _ in kept), dtype=np.int64, count=len(kept))
+        return cls(rows, tuple(r for _, r, _ in kept), tuple(t for _, _, t in kept), len(batch))
+
+    def nearest(self, table: VectorTable, scale: Scale) -> NDArray[np.float64]:
+        """The similarity to the nearest reference by one model, shape (n,); 0 where nothing is compared."""
+        u = table.rows(self.responses).astype(np.float64)
+        v = table.rows(self.references).astype(np.float64)
+        nearest = np.zeros(self.n)  # a negative cosine stays at this 0
+        np.maximum.at(nearest, self.rows, _SCALES[scale](u, v))
+        return nearest
+
+
+def _euclidean(u: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(1.0 - np.linalg.norm(u - v, axis=1) / 2.0)
+
+
+def _manhattan(u: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 − ‖u−v‖₁ / (2√d), since ‖x‖₁ ≤ √d·‖x‖₂ and ‖u−v‖₂ ≤ 2."""
+    return np.asarray(1.0 - np.abs(u - v).sum(axis=1) / (2.0 * math.sqrt(u.shape[1])))
+
+
+_SCALES: Mapping[str, Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]] = {
+    "cosine": cosine,
+    "angular": lambda u, v: 1.0 - angle(u, v) / math.pi,
+    "euclidean": _euclidean,
+    "manhattan": _manhattan,
+}
+
+_AGGREGATES: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "mean": lambda values: np.mean(values, axis=0),
+    "median": lambda values: np.median(values, axis=0),
+    "min": lambda values: np.min(values, axis=0),
+    "max": lambda values: np.max(values, axis=0),
+    "majority": lambda votes: (np.mean(votes, axis=0) > _HALF).astype(np.float64),
+}
+
+
+def _of_blank(batch: Batch, rows: NDArray[np.int64]) -> Scores:
+    """0 for rows where there is nothing to compare, with the reason as a warning."""
+    details = []
+    for row in rows.tolist():
+        texts = {"response": batch.response[row], "reference": "".join(batch.references[row])}
+        blank = [f"the {name} is blank" for name, text in texts.items() if not text.strip()]
+        details.append({"warning": " and ".join(blank)})
+    return Scores.of(np.zeros(len(rows)), details=details)
+
+
+def _names(names: object) -> tuple[str, ...]:
+    """A list or tuple of names as a tuple; one string would be read letter by letter."""
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) and name for name in names):
+        raise ValueError(f"models is a list of model names, not {names!r}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"models names a model twice: {', '.join(names)}")
+    return tuple(names)

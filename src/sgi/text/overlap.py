@@ -1,0 +1,31 @@
+"""How much of a response stands in its passages: the trivial baseline beside every grounding detector."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgi.text.tokens import word_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def token_precision(response: str, passages: Iterable[str]) -> float:
+    r"""Share of the response's distinct words that stand somewhere in the passages.
+
+    Words are casefolded ``\w+``, numbers and short words among them; a word counts once, however often it
+    stands on either side.
+
+    Args:
+        response: the answer.
+        passages: what it should rest on.
+
+    Returns:
+        A share in [0, 1]; 0 for a response without words, which rests on nothing.
+
+    >>> token_precision("Paris, in 1889, not Rome", ["The tower in Paris", "built 1889"])
+    0.6
+    """
+    words = set(word_tokens(response))
+    known = {word for passage in passages for word in word_tokens(passage)}
+    return len(words & known) / len(words) if words else 0.0

@@ -1,0 +1,31 @@
+"""What every test stands on: no network beyond this machine, a cache of its own, the labelled data."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# The same examples in every run; `--hypothesis-profile=thorough` looks further.
+settings.register_profile("steady", derandomize=True, max_examples=50, deadline=None)
+settings.register_profile("thorough", max_examples=1000, deadline=None)
+settings.load_profile("steady")
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The tests share one vector cache, and never touch the user's."""
+    os.environ["SGI_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The labelled data beside the checkout, or where SGI_DATA_DIR says."""
+    folder = Path(os.environ.get("SGI_DATA_DIR") or Path(__file__).parents[2] / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip(f"needs the labelled data, which is not at {folder}: set SGI_DATA_DIR")
+    return folder.resolve()

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from sgi.kernel.errors import UsageError
+from sgi.kernel.registry import BUILT_IN, metric, metric_class
+from sgi.kernel.sample import REFERENCE, RESPONSE, Batch, Sample
+from sgi.kernel.vectors import VectorTable
+from sgi.metrics.lexical import LexicalAggregate, RougeL, RougeLPrecision, RougeLRecall
+
+if TYPE_CHECKING:
+    from sgi.kernel.metric import Scores
+
+NAMES = [name for name, place in BUILT_IN.items() if place.startswith("sgi.metrics.lexical:")]
+GOLDEN = ("Paris is the capital of France.", "The capital of France is Paris.")
+
+
+def scored(name: str, *rows: tuple[str, str | list[str]]) -> Scores:
+    samples = [Sample(id=str(i), response=r, reference=g) for i, (r, g) in enumerate(rows)]
+    return metric(name).score(Batch.of(samples), VectorTable())
+
+
+def test_all_eight_are_found_by_name() -> None:
+    assert len(NAMES) == 8
+    for name in NAMES:
+        spec = metric_class(name).spec
+        assert (spec.name, spec.needs, spec.low, spec.high) == (name, RESPONSE | REFERENCE, 0.0, 1.0)
+        assert spec.citation
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("bleu", 0.2907),
+        ("rouge_l", 4 / 6),
+        ("rouge_l_precision", 4 / 6),
+        ("rouge_l_recall", 4 / 6),
+        ("squad_em", 0.0),
+        ("squad_token_f1", 1.0),
+        ("content_f1", 1.0),
+        ("lexical_aggregate", 0.5539),
+    ],
+)
+def test_the_golden_pair(name: str, value: float) -> None:
+    # "the capital of France" is common to six tokens on either side; case counts for BLEU, as in sacrebleu.
+    assert scored(name, GOLDEN).values[0] == pytest.approx(value, abs=5e-5)
+    assert scored(name, GOLDEN[::-1]).values[0] == pytest.approx(value, abs=5e-5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_blank_response_is_a_bad_answer(name: str) -> None:
+    scores = scored(name, ("", "Paris is it"), (" \n\u3000", "Paris is it"))
+    assert scores.values.tolist() == [0.0, 0.0]
+    assert scores.reasons == ("", "")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_blank_reference_leaves_nothing_to_measure(name: str) -> None:
+    scores = scored(name, ("Paris", ""), ("Paris", [" ", "\n"]), ("", " "))
+    assert scores.status.tolist() == ["undefined"] * 3
+    assert set(scores.reasons) == {"the reference is blank"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_best_of_several_references_counts(name: str) -> None:
+    answers = ["something else entirely", " ", "Paris it is", "Paris"]
+    several = scored(name, ("Paris it was", answers)).values[0]
+    each = [scored(name, ("Paris it was", answer)).values[0] for answer in answers if answer.strip()]
+    if name == "lexical_aggregate":  # its parts take their best one by one
+        assert several >= max(each)
+    else:
+        assert several == max(each)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_in_nothing_out(name: str) -> None:
+    assert len(scored(name)) == 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_do_not_depend_on_their_neighbours(name: str) -> None:
+    rows = [
+        GOLDEN,
+        ("", "x"),
+        ("Rome", ["Paris", "Rome"]),
+        ("42", "42"),
+        ("東京", "東京"),
+        ("a b c d e", "b c d"),
+    ]
+    together = scored(name, *rows)
+    for i, row in enumerate(rows):
+        alone = scored(name, row)
+        np.testing.assert_array_equal(alone.values, together.values[i : i + 1])
+        assert alone.reasons == together.reasons[i : i + 1]
+
+
+def test_case_counts_for_bleu_alone() -> None:
+    pair = ("the capital of france is paris now", "The Capital Of France Is Paris Now")
+    assert scored("bleu", pair).values[0] == 0.0
+    assert all(scored(name, pair).values[0] == 1.0 for name in ("rouge_l", "squad_em", "content_f1"))
+
+
+def test_bleu_reads_the_whole_text_and_not_its_first_sentence() -> None:
+    first, both = "Paris is the capital.", "Paris is the capital. It lies on the river Seine."
+    assert scored("bleu", (first, both)).values[0] < 0.5
+    assert scored("bleu", (both, both)).values[0] == 1.0
+
+
+def test_bleu_asks_no_more_words_of_a_short_answer_than_it_has() -> None:
+    assert scored("bleu", ("Paris", "Paris"), ("in Paris", "in Paris")).values.tolist() == [1.0, 1.0]
+
+
+def test_precision_and_recall_know_their_side() -> None:
+    pair = ("Paris France", "It is Paris, the capital of France")
+    assert scored("rouge_l_precision", pair).values[0] == 1.0
+    assert scored("rouge_l_recall", pair).values[0] == 2 / 7
+    assert scored("rouge_l", pair).values[0] == pytest.approx(2 * 2 / 9, abs=1e-15)
+    assert scored("rouge_l(beta=3)", pair).values[0] == pytest.approx(10 * (2 / 7) / (9 + 2 / 7), abs=1e-15)
+
+
+@pytest.mark.parametrize("name", ["rouge_l", "rouge_l_precision", "rouge_l_recall"])
+def test_texts_in_other_scripts_are_read_by_unicode_tokens(name: str) -> None:
+    pair = ("東京は日本の首都です。", "東京は日本の首都です。")
+    assert scored(f'{name}(tokenizer="unicode")', pair).values[0] == 1.0
+    by_rouge = scored(name, pair)
+    assert by_rouge.status.tolist() == ["undefined"]
+    assert 'tokenizer="unicode"' in by_rouge.reasons[0]
+
+
+def test_a_response_in_another_script_than_the_reference_scores_zero() -> None:
+    assert scored("rouge_l", ("東京", "Tokyo")).values.tolist() == [0.0]
+
+
+def test_unicode_tokens_need_a_letter_too() -> None:
+    scores = scored('rouge_l(tokenizer="unicode")', ("🙂", "🙂"))
+    assert scores.reasons == ("the reference has no letter and no digit in any script",)
+
+
+@pytest.mark.parametrize("name", ["squad_em", "squad_token_f1"])
+def test_a_reference_of_articles_and_punctuation_has_no_squad_score(name: str) -> None:
+    scores = scored(name, ("", "A"), ("the", "?!"), ("A", ["The", "A1"]))
+    assert scores.status.tolist() == ["undefined", "undefined", "ok"]
+    assert scores.reasons[0] == "nothing of the reference is left without punctuation and articles"
+    assert scores.values[2] == 0.0
+
+
+def test_a_reference_without_content_words_has_no_content_f1() -> None:
+    scores = scored("content_f1", ("No", "No"), ("1889", "1889"), ("1889", "in the year 1889"))
+    assert scores.status.tolist() == ["undefined", "undefined", "ok"]
+    assert scores.values[2] == 0.0
+
+
+def test_the_aggregate_is_the_weighted_sum_of_its_parts() -> None:
+    rows = [GOLDEN, ("Paris", ["Paris", "city of Paris"]), ("Rome it is", "Paris")]
+    parts = {name: scored(name, *rows).values for name in ("bleu", "rouge_l", "content_f1", "squad_em")}
+    whole = scored("lexical_aggregate", *rows)
+    expected = (
+        0.3 * parts["bleu"] + 0.4 * parts["rouge_l"] + 0.2 * parts["content_f1"] + 0.1 * parts["squad_em"]
+    )
+    np.testing.assert_allclose(whole.values, expected, rtol=0, atol=1e-15)
+    assert whole.details[1] == {name: values[1] for name, values in parts.items()}
+
+
+def test_the_aggregate_leaves_out_a_part_without_value_and_raises_the_others() -> None:
+    scores = scored("lexical_aggregate", ("1889", "1889"), ("in 1889", "1889"), ("東京", "東京"))
+    assert scores.values[[0, 2]].tolist() == pytest.approx([1.0, 1.0])
+    bleu, rouge = (scored(name, ("in 1889", "1889")).values[0] for name in ("bleu", "rouge_l"))
+    assert scores.values[1] == pytest.approx((0.3 * bleu + 0.4 * rouge) / 0.8)
+    assert scores.details[0] == {"bleu": 1.0, "rouge_l": 1.0, "content_f1": None, "squad_em": 1.0}
+    assert scores.details[2]["rouge_l"] is None
+
+
+@pytest.mark.parametrize("beta", [0, -1, "2", True, float("nan"), float("inf"), None])
+def test_beta_is_a_number_above_zero(beta: object) -> None:
+    with pytest.raises(ValueError, match="beta is a number above 0"):
+        RougeL(beta=beta)
+
+
+@pytest.mark.parametrize("kind", [RougeL, RougeLPrecision, RougeLRecall])
+def test_the_tokenizer_is_one_of_two(kind) -> None:
+    with pytest.raises(ValueError, match="'rouge' or 'unicode', not 'bert'"):
+        kind(tokenizer="bert")
+
+
+def test_wrong_parameters_read_well_on_the_command_line() -> None:
+    with pytest.raises(UsageError, match=r"rouge_l\(beta=0\): beta is a number above 0, not 0\."):
+        metric("rouge_l(beta=0)")
+
+
+@pytest.mark.parametrize("text", ["rouge_l(beta=2.0)", 'rouge_l_recall(tokenizer="unicode")', "bleu"])
+def test_names_read_back(text: str) -> None:
+    assert metric(text).canonical == text
+    assert metric(metric(text).canonical) == metric(text)
+
+
+def test_one_beta_has_one_name() -> None:
+    assert RougeL(beta=2).canonical == RougeL(beta=2.0).canonical == "rouge_l(beta=2.0)"
+    assert RougeL(beta=1) == RougeL()
+
+
+def test_metrics_are_frozen_and_want_no_vectors() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        RougeL().beta = 2.0
+    assert not LexicalAggregate().embeds
+
+
+def test_what_computes_is_loaded_only_when_something_is_scored() -> None:
+    heavy = {"sacrebleu", "rapidfuzz", "regex", "sentencex", "rouge_score", "nltk"}
+    rooms = "sgi.metrics.lexical, sgi.metrics.similarity, sgi.text.sentences, sgi.text.overlap"
+    code = f"import sys, {rooms}; print(sorted({heavy} & set(sys.modules)))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"

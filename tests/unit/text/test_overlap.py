@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from sgi.text.overlap import token_precision
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_share_of_distinct_words_is_taken_over_all_passages() -> None:
+    assert token_precision("Paris and ROME and Oslo", ["rome, paris", "And so on"]) == 0.75
+
+
+def test_a_word_is_whole() -> None:
+    assert token_precision("art", ["an artist"]) == 0.0
+
+
+def test_a_response_without_words_rests_on_nothing() -> None:
+    assert token_precision("", ["a"]) == token_precision("…!", ["…!"]) == 0.0
+    assert token_precision("a", []) == 0.0
+
+
+def test_passages_may_be_any_iterable() -> None:
+    assert token_precision("a b", iter(["a", "b"])) == 1.0
+
+
+def test_it_separates_halueval_as_published_for_word_overlap(data_folder: Path) -> None:
+    with (data_folder / "halueval_qa.jsonl").open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    right, wrong = (
+        np.array([token_precision(row[key], [row["knowledge"]]) for row in rows])
+        for key in ("right_answer", "hallucinated_answer")
+    )
+    auroc = np.mean((right[:, None] > wrong) + 0.5 * (right[:, None] == wrong))
+    assert auroc == pytest.approx(0.91, abs=0.005)
