@@ -82,6 +82,8 @@ class Scores:
             raise ValueError("values, status, reasons and details differ in length")
         if not np.array_equal(np.isfinite(self.values), self.ok):
             raise ValueError("a value is finite exactly where its status is ok")
+        if any(map(bool.__eq__, map(bool, self.reasons), self.ok.tolist())):
+            raise ValueError("a reason stands exactly where the status is not ok")
 
     @classmethod
     def of(
@@ -116,7 +118,7 @@ class Scores:
 
     @classmethod
     def assemble(cls, n: int, parts: Iterable[tuple[NDArray[np.int64], Scores]]) -> Self:
-        """Scores of ``n`` rows from parts, each with the rows it is of; together they cover every row once."""
+        """Scores of ``n`` rows from parts, each with its rows; together they cover every row once."""
         values = np.full(n, np.nan)
         status = np.full(n, "", dtype="<U9")
         reasons = [""] * n
@@ -163,7 +165,7 @@ class Metric(ABC):
         """Whether the metric needs vectors."""
         return type(self).texts is not Metric.texts
 
-    def models(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
+    def wanted_models(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
         """The embedding models the metric wants, of those configured for the run or by other names."""
         return configured[:1]
 

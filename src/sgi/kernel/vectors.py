@@ -68,12 +68,7 @@ def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> ND
     >>> unit_rows("demo", ["a"], np.array([[3.0, 4.0]], dtype=np.float32)).tolist()
     [[0.6000000238418579, 0.800000011920929]]
     """
-    matrix = np.ascontiguousarray(rows, dtype=np.float32)
-    if matrix.ndim != 2 or len(matrix) != len(texts):  # noqa: PLR2004 - rows and columns
-        message = f"{model} returned an array of shape {matrix.shape} for {len(texts)} texts."
-        raise EmbedderError(message, hint="An embedder returns one row for each text.")
-    norms = np.sqrt(np.einsum("ij,ij->i", matrix, matrix, dtype=np.float64))
-    bad = np.flatnonzero(~(np.isfinite(norms) & (norms > 0)))
+    bad = np.flatnonzero(unusable_rows(model, texts, rows))
     if bad.size:
         text = texts[bad[0]]
         shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
@@ -81,6 +76,25 @@ def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> ND
             f"{model} returned a zero or non-finite vector for {bad.size} of {len(texts)} texts, "
             f"the first: {shown!r}."
         )
+    matrix = np.ascontiguousarray(rows, dtype=np.float32)
+    norms = _norms(matrix)
     if np.any(np.abs(norms - 1) > _UNIT_TOLERANCE):
         matrix = (matrix / norms[:, None]).astype(np.float32)
     return matrix
+
+
+def unusable_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Which rows are zero, NaN or infinite, shape (n,); an error if there isn't one row for each text.
+
+    >>> unusable_rows("demo", ["a", "b"], np.array([[1.0], [np.nan]])).tolist()
+    [False, True]
+    """
+    if rows.ndim != 2 or len(rows) != len(texts):  # noqa: PLR2004 - rows and columns
+        message = f"{model} returned an array of shape {rows.shape} for {len(texts)} texts."
+        raise EmbedderError(message, hint="An embedder returns one row for each text.")
+    norms = _norms(rows)
+    return ~(np.isfinite(norms) & (norms > 0))
+
+
+def _norms(rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    return np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
