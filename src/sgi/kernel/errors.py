@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class SgiError(Exception):
     """Something the user can fix; printed without a traceback, exit code 2.
@@ -21,6 +23,16 @@ class SgiError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} {self.hint}".rstrip()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy by state: constructors differ from class to class, and errors cross between processes."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[SgiError], args: tuple[Any, ...], state: dict[str, Any]) -> SgiError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class UsageError(SgiError):

@@ -123,10 +123,14 @@ class Scores:
         status = np.full(n, "", dtype="<U9")
         reasons = [""] * n
         details: list[Mapping[str, JsonValue]] = [_NOTHING] * n
+        covered = 0
         for rows, part in parts:
+            covered += len(rows)
             values[rows], status[rows] = part.values, part.status
             for row, reason, detail in zip(rows, part.reasons, part.details, strict=True):
                 reasons[row], details[row] = reason, detail
+        if covered != n:
+            raise ValueError(f"the parts cover {covered} rows, not each of {n} once")
         return cls(values, status, tuple(reasons), tuple(details))
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
@@ -51,11 +51,10 @@ class Ragged(Generic[T]):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    @overload
-    def __getitem__(self, row: int) -> tuple[T, ...]: ...
-    @overload
-    def __getitem__(self, row: np.integer) -> tuple[T, ...]: ...
     def __getitem__(self, row: int | np.integer) -> tuple[T, ...]:
+        if not -len(self) <= row < len(self):
+            raise IndexError(f"row {row} of {len(self)}")
+        row = int(row) % len(self)
         return self.values[self.offsets[row] : self.offsets[row + 1]]
 
     def __iter__(self) -> Iterator[tuple[T, ...]]:

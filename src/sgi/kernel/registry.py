@@ -77,6 +77,8 @@ def metric(text: str | Metric) -> Metric:
     """
     if isinstance(text, Metric):
         return text
+    if not isinstance(text, str):
+        raise UsageError(f"A metric is named by text, not by {type(text).__name__}.")
     name, arguments = _parse(text)
     kind = metric_class(name)
     known = [field.name for field in fields(cast("Any", kind))]
@@ -93,14 +95,16 @@ def metric(text: str | Metric) -> Metric:
 
 def _parse(text: str) -> tuple[str, dict[str, Any]]:
     """Split ``name(key=value, …)``; values are literals, with JSON's true, false and null also known."""
-    name, bracket, rest = text.strip().partition("(")
+    name, bracket, _ = text.strip().partition("(")
     if not bracket:
-        return name.strip(), {}
+        return name, {}
     try:
-        call = ast.parse(f"f({rest}", mode="eval").body
-        if isinstance(call, ast.Call) and not call.args and all(word.arg for word in call.keywords):
-            return name.strip(), {str(word.arg): _value(word.value) for word in call.keywords}
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        call = ast.parse(text.strip(), mode="eval").body
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args:
+            keys = [word.arg for word in call.keywords]
+            if all(keys) and len(set(keys)) == len(keys):
+                return call.func.id, {str(word.arg): _value(word.value) for word in call.keywords}
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         pass  # told below, like every other way of being unreadable
     raise UsageError(f"Cannot read the metric {text!r}.", hint="Write name, or name(key=value, …).")
 

@@ -75,15 +75,13 @@ class Sample(BaseModel):
         if not isinstance(values, dict):
             return values
         given = {key: value for key, value in values.items() if value is not None}
-        reference = given.get("reference")
-        if isinstance(reference, (list, tuple)):
-            first, *rest = [*reference, *given.get("alternatives", ())] or [None]
-            given.pop("reference")
-            if first is not None:
-                given |= {"reference": first, "alternatives": tuple(rest)}
-        contexts = given.get("contexts")
-        if isinstance(contexts, str):
-            given["contexts"] = (contexts,)
+        references = [*_listed(given.pop("reference", ())), *_listed(given.pop("alternatives", ()))]
+        if None in references:
+            raise ValueError("a list of references holds null")
+        if references:
+            given |= {"reference": references[0], "alternatives": tuple(references[1:])}
+        if "contexts" in given:
+            given["contexts"] = _listed(given["contexts"])
         return given
 
     @property
@@ -94,6 +92,11 @@ class Sample(BaseModel):
     def has(self, field: Field) -> bool:
         """Whether the field was given (a blank text counts as given)."""
         return field.value in self.model_fields_set
+
+
+def _listed(value: Any) -> Any:
+    """A list as it is; anything else as a list of one."""
+    return value if isinstance(value, (list, tuple)) else (value,)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,9 @@ def canonical_json(value: Any) -> bytes:
     >>> canonical_json({"b": 1, "a": [True, None]})
     b'{"a":[true,null],"b":1}'
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8")
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()
 
 
 def digest(*parts: bytes, size: int = 16) -> bytes:

@@ -1,0 +1,133 @@
+"""Statements against all passages of their row, as flat pairs, and how several passages become one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+
+from sgi.geometry.angles import angle
+from sgi.geometry.grounding import bounded_grounding_index, grounding_index
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Aggregate = Literal["nearest", "mean"]
+
+LEAST_SEPARATION = 1e-3
+"""The θ(q,c) in radians below which question and passage are one point, and SGI is 1 for every response."""
+
+
+@dataclass(frozen=True, eq=False)
+class PassageAngles:
+    """Angles of statements to the passages of their row, flat over pairs of statement and passage.
+
+    Attributes:
+        theta_rq: angle of each statement to its question, in radians, shape (m,).
+        theta_rc: angle of each pair's statement to its passage, shape (pairs,).
+        theta_qc: angle of each pair's question to its passage, shape (pairs,).
+        passage: the passage of each pair, an index into all passages, shape (pairs,).
+        lengths: how many pairs each statement has, at least 1, shape (m,); pairs stand in order.
+    """
+
+    theta_rq: NDArray[np.float64]
+    theta_rc: NDArray[np.float64]
+    theta_qc: NDArray[np.float64]
+    passage: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        statements: NDArray[np.float32],
+        questions: NDArray[np.float32],
+        passages: NDArray[np.float32],
+        *,
+        owners: NDArray[np.int64],
+        offsets: NDArray[np.int64],
+    ) -> Self:
+        """Measure every statement against every passage of its row.
+
+        Args:
+            statements: unit rows, shape (m, d).
+            questions: unit rows, one a row, shape (n, d).
+            passages: unit rows of all rows, one after another, shape (p, d).
+            owners: the row of each statement, shape (m,).
+            offsets: where each row's passages begin and the last ones end, shape (n + 1,); none is empty.
+
+        Raises:
+            ValueError: rows are not of unit length.
+
+        Source: Marín (2025), arXiv:2512.13771, equation 2, passage by passage.
+
+        >>> eye = np.eye(3, dtype=np.float32)
+        >>> made = PassageAngles.of(eye[2:], eye[:1], eye[1:], owners=np.array([0]), offsets=np.array([0, 2]))
+        >>> made.theta_rc.round(4).tolist(), made.nearest.tolist()
+        ([1.5708, 0.0], [1])
+        """
+        lengths = np.diff(offsets)[owners]
+        pair_statement = np.repeat(np.arange(len(owners)), lengths)
+        within = np.arange(len(pair_statement)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        passage = offsets[owners][pair_statement] + within
+        passage_owners = np.repeat(np.arange(len(questions)), np.diff(offsets))
+        return cls(
+            angle(statements, questions[owners]),
+            angle(statements[pair_statement], passages[passage]),
+            angle(questions[passage_owners], passages)[passage],
+            passage,
+            lengths,
+        )
+
+    @cached_property
+    def grounding(self) -> NDArray[np.float64]:
+        """SGI of each pair, shape (pairs,); without meaning where the passage is the question."""
+        return grounding_index(np.repeat(self.theta_rq, self.lengths), self.theta_rc)
+
+    @cached_property
+    def bounded(self) -> NDArray[np.float64]:
+        """Bounded index of each pair, shape (pairs,); without meaning where the passage is the question."""
+        return bounded_grounding_index(np.repeat(self.theta_rq, self.lengths), self.theta_rc, self.theta_qc)
+
+    @cached_property
+    def apart(self) -> NDArray[np.bool_]:
+        """Pairs whose passage is not the question again, shape (pairs,)."""
+        return self.theta_qc >= LEAST_SEPARATION
+
+    @cached_property
+    def separate(self) -> NDArray[np.bool_]:
+        """Statements with a passage that is not the question again, shape (m,)."""
+        return np.logical_or.reduceat(self.apart, self._starts)
+
+    @cached_property
+    def nearest(self) -> NDArray[np.int64]:
+        """The pair of each statement's nearest passage that counts (the first of equals), shape (m,).
+
+        The statement and its question being the same, the nearest passage is the one with the greatest SGI.
+        """
+        reach = np.where(self._counted, self.theta_rc, np.inf)
+        least = np.repeat(np.minimum.reduceat(reach, self._starts), self.lengths)
+        hits = np.flatnonzero(reach == least)
+        return hits[np.searchsorted(hits, self._starts)]
+
+    def aggregate(self, pairs: NDArray[np.float64], how: Aggregate) -> NDArray[np.float64]:
+        """One value for each statement from one for each pair, shape (m,).
+
+        Args:
+            pairs: a value of each pair.
+            how: the nearest passage's, or the mean over the passages that count.
+        """
+        if how == "nearest":
+            return pairs[self.nearest]
+        total = np.add.reduceat(np.where(self._counted, pairs, 0.0), self._starts)
+        return np.asarray(total / np.add.reduceat(self._counted.astype(np.float64), self._starts))
+
+    @property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.cumsum(self.lengths) - self.lengths
+
+    @cached_property
+    def _counted(self) -> NDArray[np.bool_]:
+        """Passages that are the question again count only where a row has no other."""
+        return self.apart | ~np.repeat(self.separate, self.lengths)

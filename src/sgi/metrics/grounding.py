@@ -1,0 +1,396 @@
+"""The semantic grounding index and its angles as metrics of a batch."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from math import inf, pi
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
+
+import numpy as np
+
+from sgi.geometry.angles import angle
+from sgi.geometry.passages import LEAST_SEPARATION, PassageAngles
+from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.ragged import Ragged
+from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE
+from sgi.text.sentences import sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from pydantic import JsonValue
+
+    from sgi.kernel.sample import Batch
+    from sgi.kernel.vectors import VectorTable
+
+Passages = Literal["max", "mean", "joined"]
+"""How several passages become one: the nearest to the response, the mean of them, or one text of all."""
+
+SEPARATOR = "\n\n"
+"""What stands between passages that are joined to one text."""
+
+_ALL_THREE = QUESTION | CONTEXTS | RESPONSE
+_CITATION = "Marín (2025), arXiv:2512.13771"
+_NOTHING: Mapping[str, JsonValue] = {}
+_SAME_POINT = f"every passage is the question again (θ(q,c) < {LEAST_SEPARATION} rad)"
+
+
+@dataclass(frozen=True)
+class _OfPassages(Metric):
+    """A value of question, passages and response; a subclass says which."""
+
+    passages: Passages = "max"
+    _always: ClassVar[bool] = False  # whether a passage that is the question again has a value too
+
+    def __post_init__(self) -> None:
+        if self.passages not in (known := get_args(Passages)):
+            raise ValueError(f"passages is one of {', '.join(known)}, not {self.passages!r}")
+
+    def texts(self, batch: Batch, /) -> Iterable[str]:
+        """Questions, passages and responses of the rows that can have a value."""
+        return _Rows.of(batch, self.passages).texts
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """One value for each row."""
+        rows = _Rows.of(batch, self.passages)
+        angles = rows.angles(Ragged.from_rows(zip(rows.responses, strict=True)), vectors)
+        values = self._aggregate(angles, self._of_pairs(angles))
+        return rows.scores(
+            values, self._details(rows, angles, vectors), defined=angles.separate | self._always
+        )
+
+    @abstractmethod
+    def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
+        """The value of each response with each of its passages."""
+
+    def _details(
+        self, rows: _Rows, angles: PassageAngles, _vectors: VectorTable
+    ) -> list[dict[str, JsonValue]]:
+        """The angles of each row and the passage that counts."""
+        theta_rc = self._aggregate(angles, angles.theta_rc).tolist()
+        theta_qc = self._aggregate(angles, angles.theta_qc).tolist()
+        chosen = rows.positions[angles.passage[angles.nearest]].tolist()
+        return [
+            {
+                "theta_rq": rq,
+                "theta_rc": rc,
+                "theta_qc": qc,
+                "passage": at if self.passages == "max" else None,
+            }
+            for rq, rc, qc, at in zip(angles.theta_rq.tolist(), theta_rc, theta_qc, chosen, strict=True)
+        ]
+
+    def _aggregate(self, angles: PassageAngles, pairs: NDArray[np.float64]) -> NDArray[np.float64]:
+        return angles.aggregate(pairs, "mean" if self.passages == "mean" else "nearest")
+
+
+@dataclass(frozen=True)
+class SemanticGroundingIndex(_OfPassages):
+    r"""How much nearer the response lies to its context than to its question.
+
+    .. math:: \mathrm{SGI} = \theta(r, q) / (\theta(r, c) + \varepsilon), \quad \varepsilon = 10^{-8}
+
+    Above 1 the response is nearer the context: SGI > 1 exactly where cos(r,c) > cos(r,q). It measures
+    engagement with the context, not truth. In [0, ∞), a pure number, higher = more grounded.
+
+    Each passage has its own SGI; blank ones, and those within 0.001 rad of the question, have none and are
+    left out. A response equal to its passage has a huge but finite value. No value where question, response
+    or all passages are blank, or where every passage is the question again.
+
+    Details: the angles of the row; ``passage``, the index of the one that counts (None for ``mean`` and
+    ``joined``); ``passages``, the SGI of each passage or None (None as a whole for ``joined``); and
+    ``sentences``, text and SGI of each sentence of the response, over the same passages in the same way.
+
+    Attributes:
+        passages: ``max`` takes the passage with the greatest SGI, which is the one nearest the response;
+            ``mean`` the mean over passages; ``joined`` one text of all passages, a blank line between them.
+        sentences: whether each sentence is scored too, which costs one embedding a sentence.
+
+    Raises:
+        ValueError: a parameter has another value.
+
+    Source: Marín (2025), arXiv:2512.13771, equation 3.
+
+    >>> SemanticGroundingIndex(passages="mean").canonical
+    'sgi(passages="mean")'
+    """
+
+    sentences: bool = True
+    spec: ClassVar[MetricSpec] = MetricSpec("sgi", 1, needs=_ALL_THREE, low=0.0, high=inf, citation=_CITATION)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.sentences, bool):
+            raise ValueError(f"sentences is true or false, not {self.sentences!r}")  # noqa: TRY004 - as any bad value
+
+    def texts(self, batch: Batch, /) -> Iterable[str]:
+        """Questions, passages, responses and their sentences, of the rows that can have a value."""
+        rows = _Rows.of(batch, self.passages)
+        return chain(rows.texts, rows.sentences.values if self.sentences else ())
+
+    def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
+        return angles.grounding
+
+    def _details(
+        self, rows: _Rows, angles: PassageAngles, vectors: VectorTable
+    ) -> list[dict[str, JsonValue]]:
+        details = super()._details(rows, angles, vectors)
+        by_passage = _passage_values(rows, angles) if self.passages != "joined" else [None] * len(details)
+        for detail, values in zip(details, by_passage, strict=True):
+            detail["passages"] = values
+        if self.sentences:
+            for detail, found in zip(details, self._sentences(rows, angles, vectors), strict=True):
+                detail["sentences"] = found
+        return details
+
+    def _sentences(self, rows: _Rows, whole: PassageAngles, vectors: VectorTable) -> Iterable[JsonValue]:
+        """Text and value of each sentence; a response of one sentence has its value already."""
+        split = rows.sentences
+        angles = rows.angles(split, vectors)
+        each = Ragged(tuple(self._numbers(angles)), split.offsets)
+        for row, (response, value) in enumerate(zip(rows.responses, self._numbers(whole), strict=True)):
+            texts, values = (split[row], each[row]) if split[row] else ((response.strip(),), (value,))
+            yield [{"text": text, "sgi": number} for text, number in zip(texts, values, strict=True)]
+
+    def _numbers(self, angles: PassageAngles) -> list[float | None]:
+        values = self._aggregate(angles, angles.grounding)
+        return _numbers(values, angles.separate)
+
+
+@dataclass(frozen=True)
+class BoundedGroundingIndex(_OfPassages):
+    r"""SGI without ε, between −1 and 1.
+
+    .. math:: (\theta(r, q) - \theta(r, c)) / \theta(q, c)
+
+    Positive exactly where SGI is above 1. By the triangle inequality it lies in [−1, 1]; a pure number,
+    higher = more grounded. Passages, blanks and rows without value are as for ``sgi``; ``max`` takes the
+    same passage as ``sgi``, the one nearest the response.
+
+    Attributes:
+        passages: ``max``, ``mean`` or ``joined``, as for ``sgi``.
+
+    Raises:
+        ValueError: a parameter has another value.
+
+    Source: the triangle inequality, arXiv:2512.13771, equation 4.
+
+    >>> BoundedGroundingIndex().spec.low
+    -1.0
+    """
+
+    spec: ClassVar[MetricSpec] = MetricSpec(
+        "sgi_bounded", 1, needs=_ALL_THREE, low=-1.0, high=1.0, citation=_CITATION
+    )
+
+    def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
+        return angles.bounded
+
+
+@dataclass(frozen=True)
+class ResponseContextAngle(_OfPassages):
+    """The angle θ(r,c) between response and context, in radians, in [0, π].
+
+    The denominator of SGI: smaller = nearer the context = better. It is the very angle in the details of
+    ``sgi``, of the same passage, and therefore needs the question too: a passage that is the question again
+    counts only if there is no other. No value where question, response or all passages are blank.
+
+    Attributes:
+        passages: ``max``, ``mean`` (the mean angle) or ``joined``, as for ``sgi``.
+
+    Raises:
+        ValueError: a parameter has another value.
+
+    Source: Marín (2025), arXiv:2512.13771, equation 2.
+
+    >>> ResponseContextAngle().spec.higher_is_better
+    False
+    """
+
+    spec: ClassVar[MetricSpec] = MetricSpec(
+        "theta_rc", 1, _ALL_THREE, low=0.0, high=pi, higher_is_better=False, unit="rad", citation=_CITATION
+    )
+    _always: ClassVar[bool] = True
+
+    def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
+        return angles.theta_rc
+
+
+@dataclass(frozen=True)
+class QuestionContextAngle(_OfPassages):
+    """The angle θ(q,c) between question and context, in radians, in [0, π].
+
+    It bounds how far SGI can be from 1. It tells of the retrieval, not of the answer: it is marked higher =
+    better only because a wider angle leaves SGI more room. It is the very angle in the details of ``sgi``, of
+    the same passage, and therefore needs the response too.
+
+    Attributes:
+        passages: ``max``, ``mean`` (the mean angle) or ``joined``, as for ``sgi``.
+
+    Raises:
+        ValueError: a parameter has another value.
+
+    Source: Marín (2025), arXiv:2512.13771, equations 2 and 4.
+
+    >>> QuestionContextAngle("joined").canonical
+    'theta_qc(passages="joined")'
+    """
+
+    spec: ClassVar[MetricSpec] = MetricSpec(
+        "theta_qc", 1, needs=_ALL_THREE, low=0.0, high=pi, unit="rad", citation=_CITATION
+    )
+    _always: ClassVar[bool] = True
+
+    def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
+        return angles.theta_qc
+
+
+@dataclass(frozen=True)
+class ResponseQuestionAngle(Metric):
+    """The angle θ(r,q) between response and question, in radians, in [0, π].
+
+    The numerator of SGI: greater = further from the question. It is marked higher = better because SGI grows
+    with it; by itself it is no verdict, and it is strongly tied to the response's length.
+
+    Source: Marín (2025), arXiv:2512.13771, equation 2.
+
+    >>> ResponseQuestionAngle().spec.unit
+    'rad'
+    """
+
+    spec: ClassVar[MetricSpec] = MetricSpec(
+        "theta_rq", 1, needs=QUESTION | RESPONSE, low=0.0, high=pi, unit="rad", citation=_CITATION
+    )
+
+    def texts(self, batch: Batch, /) -> Iterable[str]:
+        """Questions and responses of the rows where neither is blank."""
+        rows = _whole(batch.question, batch.response)
+        return chain((batch.question[row] for row in rows), (batch.response[row] for row in rows))
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """The angle of each row."""
+        rows = _whole(batch.question, batch.response)
+        values = np.full(len(batch), np.nan)
+        if rows.size:
+            question = vectors.rows([batch.question[row] for row in rows])
+            values[rows] = angle(vectors.rows([batch.response[row] for row in rows]), question)
+        return Scores.of(values, undefined=_blanks(batch.question, batch.response))
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The rows of a batch with a question, a response and a passage that are not blank, as columns.
+
+    Attributes:
+        batch: all rows.
+        kept: which of them, shape (n,).
+        passages: of each kept row, those that are not blank, or the one text of them all.
+        positions: where each of these passages stands among its row's contexts.
+    """
+
+    batch: Batch
+    kept: NDArray[np.int64]
+    passages: Ragged[str]
+    positions: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, batch: Batch, passages: Passages) -> Self:
+        contexts = [[(at, text) for at, text in enumerate(row) if text.strip()] for row in batch.contexts]
+        kept = [row for row in _whole(batch.question, batch.response).tolist() if contexts[row]]
+        if passages == "joined":
+            numbered = [[(0, SEPARATOR.join(text for _, text in contexts[row]))] for row in kept]
+        else:
+            numbered = [contexts[row] for row in kept]
+        positions = np.array([at for row in numbered for at, _ in row], dtype=np.int64)
+        texts = Ragged.from_rows([text for _, text in row] for row in numbered)
+        return cls(batch, np.array(kept, dtype=np.int64), texts, positions)
+
+    @cached_property
+    def questions(self) -> tuple[str, ...]:
+        return tuple(self.batch.question[row] for row in self.kept)
+
+    @cached_property
+    def responses(self) -> tuple[str, ...]:
+        return tuple(self.batch.response[row] for row in self.kept)
+
+    @cached_property
+    def sentences(self) -> Ragged[str]:
+        """The sentences of each response that has more than one; none for the others."""
+        found = (sentences(response) for response in self.responses)
+        return Ragged.from_rows(row if len(row) > 1 else () for row in found)
+
+    @property
+    def texts(self) -> Iterable[str]:
+        return chain(self.questions, self.passages.values, self.responses)
+
+    def angles(self, statements: Ragged[str], vectors: VectorTable) -> PassageAngles:
+        """The angles of statements, any number of them a row."""
+        return PassageAngles.of(
+            vectors.rows(statements.values),
+            vectors.rows(self.questions),
+            vectors.rows(self.passages.values),
+            owners=statements.owners,
+            offsets=self.passages.offsets,
+        )
+
+    def scores(
+        self,
+        values: NDArray[np.float64],
+        details: Sequence[Mapping[str, JsonValue]],
+        *,
+        defined: NDArray[np.bool_],
+    ) -> Scores:
+        """Scores of all rows of the batch from those of the kept ones."""
+        n = len(self.batch)
+        column, same = np.full(n, np.nan), np.zeros(n, dtype=np.bool_)
+        column[self.kept], same[self.kept] = values, ~defined
+        spread = [_NOTHING] * n
+        for row, detail in zip(self.kept, details, strict=True):
+            spread[row] = detail
+        lengths = self.batch.contexts.lengths
+        reasons = _blanks(self.batch.question, self.batch.response) | {
+            "there are no passages": lengths == 0,
+            "all passages are blank": _column(not any(map(str.strip, row)) for row in self.batch.contexts),
+            _SAME_POINT: same,
+        }
+        return Scores.of(column, undefined=reasons, details=spread)
+
+
+def _passage_values(rows: _Rows, angles: PassageAngles) -> Iterable[JsonValue]:
+    """The SGI of each passage of each row where it stood, None for those without."""
+    numbers = Ragged(tuple(_numbers(angles.grounding, angles.apart)), rows.passages.offsets)
+    places = Ragged(tuple(rows.positions.tolist()), rows.passages.offsets)
+    for row, at in enumerate(rows.kept):
+        found: list[JsonValue] = [None] * len(rows.batch.contexts[at])
+        for place, number in zip(places[row], numbers[row], strict=True):
+            found[place] = number
+        yield found
+
+
+def _numbers(values: NDArray[np.float64], defined: NDArray[np.bool_]) -> list[float | None]:
+    """JSON's numbers, None where there is none."""
+    return [value if known else None for value, known in zip(values.tolist(), defined.tolist(), strict=True)]
+
+
+def _whole(questions: Sequence[str], responses: Sequence[str]) -> NDArray[np.int64]:
+    """The rows where neither is blank."""
+    pairs = zip(questions, responses, strict=True)
+    return np.flatnonzero(
+        _column(bool(question.strip() and response.strip()) for question, response in pairs)
+    )
+
+
+def _blanks(questions: Sequence[str], responses: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
+    """The reasons why a row has no value that question and response can give."""
+    return {
+        "the question is blank": _column(not question.strip() for question in questions),
+        "the response is blank": _column(not response.strip() for response in responses),
+    }
+
+
+def _column(flags: Iterable[bool]) -> NDArray[np.bool_]:
+    return np.fromiter(flags, dtype=np.bool_)

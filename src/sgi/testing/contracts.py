@@ -1,0 +1,303 @@
+"""What a run relies on, proved for any metric and any embedder; each broken promise is told in words."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
+from sgi.kernel.ports import Embedder, TruncatingEmbedder
+from sgi.kernel.registry import metric as from_canonical
+from sgi.kernel.registry import metric_class, metric_names
+from sgi.kernel.sample import Batch, Field, Sample
+from sgi.kernel.vectors import VectorTable
+from sgi.testing.fakes import HashEmbedder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+_MODELS = ("hash", "other")
+_DIMENSIONS = (64, 48)
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_UNIT_TOLERANCE = 1e-4
+
+_TOWER = "The Eiffel Tower was completed in 1889. It stands in Paris."
+_RIVERS = ("The Nile is 6,650 km long.", "The Amazon carries more water.", "The Rhine is shorter.")
+_MANY = tuple(f"Passage {number} is about item {number * number}." for number in range(20))
+
+
+def _row(number: int, question: str, contexts: tuple[str, ...], response: str, *references: str) -> Sample:
+    return Sample(
+        id=f"row-{number}",
+        question=question,
+        contexts=contexts,
+        response=response,
+        reference=references[0],
+        alternatives=references[1:],
+        label=number % 2 == 0,
+        metadata={"group": "even" if number % 2 == 0 else "odd"},
+    )
+
+
+SAMPLES = (
+    _row(0, "When was the tower completed?", (_TOWER,), "It was completed in 1889.", "1889"),
+    _row(
+        1, "When was the tower completed?", (_TOWER,), "In 1920, by Gustave. He liked it!", "1889", "In 1889"
+    ),
+    _row(2, "Which river is longest?", _RIVERS, "The Nile. It is 6,650 km long.", "The Nile", "Nile", "nile"),
+    _row(3, "Which river is longest?", ("", *_RIVERS[1:], "  "), "The Amazon.", "The Nile"),
+    _row(4, "Which item?", _MANY, "Item 49, says passage 7. Others differ. Is that all?", "49"),
+    _row(5, "An empty answer?", (_TOWER,), "", "something"),
+    _row(6, "A blank answer?", (_TOWER,), " \n\t", "something"),
+    _row(7, "", (_TOWER,), "There was no question.", "1889"),
+    _row(8, "Nothing retrieved?", (), "Nothing was.", "Nothing"),
+    _row(9, "Only blanks retrieved?", ("", " "), "Blanks.", "Blanks"),
+    _row(10, "A blank reference?", (_TOWER,), "Perhaps.", " "),
+    _row(11, "Am I my context?", ("Am I my context?",), "Yes.", "Yes."),
+    _row(12, "Am I my own answer?", (_TOWER,), "Am I my own answer?", "Am I my own answer?"),
+    _row(13, "Is the answer the context?", (_TOWER,), _TOWER, _TOWER),
+    _row(14, "東京は何の首都ですか?", ("東京は日本の首都である。人口は多い。",), "日本。東京です。", "日本"),
+    _row(15, "ما هي عاصمة مصر؟", ("القاهرة هي عاصمة مصر.",), "القاهرة.", "القاهرة"),
+    _row(16, "Emoji 🗼 or e\u0301?", ("👩\u200d👩\u200d👧 and é", "🗼"), "🗼! é?", "e\u0301", "🗼"),
+    _row(17, "Only signs?", ("?!", "..."), "...", "—"),
+    _row(18, "A long one?", (" ".join(["word"] * 600),), " ".join(["word"] * 300), "word word"),
+    _row(19, "the same words", ("words the same",), "same words the", "THE SAME, WORDS!"),
+)
+"""Complete samples, ordinary and odd: blanks, repeats, many passages, several references, many scripts."""
+
+
+def check_metric(metric: Metric, samples: Sequence[Sample] = SAMPLES) -> None:
+    """Prove that a metric keeps what a run relies on.
+
+    It is a frozen, hashable dataclass whose facts make sense and whose canonical string leads back to it;
+    it embeds only texts it looks up and needs no others; it changes nothing it is given; its values stay in
+    their range and its details are JSON; and neither repetition, order, company nor an empty batch changes
+    a bit of any row's score.
+
+    Args:
+        metric: any Metric, built-in, from a plugin, or defined a line above.
+        samples: rows to try; those lacking a field that the metric needs are left out. Give your own where
+            the metric lives on metadata, since at least one row must get a value.
+
+    Raises:
+        AssertionError: a promise is broken; the message says which.
+
+    Source: the promises of `sgi.kernel.metric.Metric`.
+
+    >>> from sgi.kernel.registry import metric
+    >>> check_metric(metric("sgi_bounded"))
+    """
+    _check_identity(metric)
+    _check_spec(metric.spec)
+    _check_registry(metric)
+    batch = Batch.of(samples)
+    batch = batch.take(np.flatnonzero(batch.present(metric.spec.needs)))
+    _require(len(batch) > 1, f"two samples at least have {sorted(metric.spec.needs)}; pass samples=")
+    scores = _score(metric, batch)
+    _check_values(metric.spec, scores)
+    _require(_same(scores, _score(metric, batch)), "scoring twice gives the same scores")
+    _require(len(_score(metric, batch.take([]))) == 0, "an empty batch has empty scores")
+    _check_company(metric, batch, scores)
+
+
+def check_embedder(embedder: Embedder, *, tolerance: float = 0.0) -> None:
+    """Prove that an embedder keeps what a run relies on.
+
+    Rows are float32, of unit length, one a text, in the order given; the same text has the same row however
+    often, wherever and in whatever company it is asked for; no texts give no rows.
+
+    Args:
+        embedder: any Embedder.
+        tolerance: by how much entries may differ with the company, for models whose batches round unlike.
+
+    Raises:
+        AssertionError: a promise is broken; the message says which.
+
+    Source: the promises of `sgi.kernel.ports.Embedder`.
+
+    >>> check_embedder(HashEmbedder())
+    """
+    _require(isinstance(embedder, Embedder), "an embedder has a fingerprint and embed(texts)")
+    name, at, rest = embedder.fingerprint.partition("@")
+    _require(bool(name and at and rest), f"a fingerprint reads name@revision,…, not {embedder.fingerprint!r}")
+    texts = [text for sample in SAMPLES for text in (sample.response, *sample.contexts)]
+    rows = embedder.embed(texts)
+    _check_rows(rows, len(texts))
+    other = embedder.embed(texts)
+    _require(np.array_equal(rows, other), "embedding twice gives the same rows")
+    first: dict[str, int] = {}
+    owners = [first.setdefault(text, row) for row, text in enumerate(texts)]
+    _require(_close(rows, rows[owners], tolerance), "the same text has the same row wherever it stands")
+    turned = embedder.embed(texts[::-1])
+    _require(_close(turned[::-1], rows, tolerance), "rows come in the order of the texts")
+    for text, row in first.items():
+        alone = embedder.embed([text])
+        _require(_close(alone, rows[row : row + 1], tolerance), f"{text[:40]!r} has the same row alone")
+    empty = embedder.embed([])
+    _require(empty.shape == (0, rows.shape[1]), f"no texts give no rows, not shape {empty.shape}")
+    if isinstance(embedder, TruncatingEmbedder):
+        encoded = embedder.encode(texts)
+        _require(_close(encoded.rows, rows, tolerance), "encode and embed give the same rows")
+        cut = encoded.truncated
+        _require(cut.shape == (len(texts),) and cut.dtype == np.bool_, "truncated says true or false a text")
+
+
+def _require(kept: bool, promise: str) -> None:
+    if not kept:
+        raise AssertionError(f"Broken promise: {promise}.")
+
+
+def _check_identity(metric: Any) -> None:
+    kind: Any = type(metric)
+    _require(isinstance(metric, Metric), f"a metric is a sgi.kernel.metric.Metric, not a {kind.__name__}")
+    _require(is_dataclass(kind) and "__dataclass_params__" in vars(kind), f"{kind.__name__} is a dataclass")
+    _require(kind.__dataclass_params__.frozen, f"{kind.__name__} is frozen: @dataclass(frozen=True)")
+    try:
+        hash(metric)
+    except TypeError as error:
+        raise AssertionError(f"Broken promise: a metric is hashable ({error}).") from error
+
+
+def _check_spec(spec: Any) -> None:
+    _require(isinstance(spec, MetricSpec), "spec is a MetricSpec")
+    _require(bool(_NAME.fullmatch(spec.name)), f"a name is of a-z, 0-9 and _, not {spec.name!r}")
+    _require(isinstance(spec.version, int) and spec.version >= 1, "a version counts from 1")
+    _require(
+        isinstance(spec.needs, frozenset) and all(isinstance(need, Field) for need in spec.needs),
+        "needs is a frozenset of Field",
+    )
+    _require(spec.low < spec.high, f"low is below high, not {spec.low} and {spec.high}")
+
+
+def _check_registry(metric: Metric) -> None:
+    """A registered metric's canonical string leads back to it; any other may not bear a registered name."""
+    if metric.spec.name not in metric_names():
+        return
+    kind = metric_class(metric.spec.name)
+    _require(type(metric) is kind, f"the name {metric.spec.name!r} is taken by {kind.__qualname__}")
+    _require(from_canonical(metric.canonical) == metric, f"{metric.canonical} leads back to the metric")
+
+
+class _Lookups(dict[str, int]):
+    """An index that remembers what was looked up."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        super().__init__((text, row) for row, text in enumerate(texts))
+        self.used: set[str] = set()
+
+    def __getitem__(self, text: str) -> int:
+        self.used.add(text)
+        return super().__getitem__(text)
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """What the engine would hand over: one table a model, of just the texts that the metric asked for."""
+
+    vectors: VectorTable
+    lookups: tuple[_Lookups, ...]
+
+    @classmethod
+    def of(cls, metric: Metric, batch: Batch) -> _Tables:
+        texts = list(dict.fromkeys(metric.texts(batch)))
+        _require(all(isinstance(text, str) for text in texts), "texts gives texts")
+        names = metric.wanted_models(_MODELS) if metric.embeds and texts else ()
+        tables, lookups = {}, []
+        for name, dimension in zip(names, _DIMENSIONS * len(names), strict=False):
+            matrix = HashEmbedder(dimension, name).embed(texts)
+            matrix.setflags(write=False)
+            lookups.append(_Lookups(texts))
+            tables[name] = VectorTable(name, lookups[-1], matrix)
+        if not tables:
+            return cls(VectorTable(), ())
+        primary, *further = tables.values()
+        others = {table.model: table for table in further}
+        return cls(VectorTable(primary.model, primary.index, primary.matrix, others), tuple(lookups))
+
+    def idle(self) -> list[str]:
+        """Texts that were asked for in vain."""
+        return sorted({text for table in self.lookups for text in table if text not in table.used})
+
+
+def _score(metric: Metric, batch: Batch) -> Scores:
+    tables = _Tables.of(metric, batch)
+    before = [sample.model_copy(deep=True) for sample in batch.samples]
+    try:
+        scores = metric.score(batch, tables.vectors)
+    except KeyError as error:
+        raise AssertionError(
+            f"Broken promise: texts names every text that score looks up ({error})."
+        ) from error
+    _require(isinstance(scores, Scores), f"score gives Scores, not {type(scores).__name__}")
+    _require(len(scores) == len(batch), f"{len(batch)} rows have {len(batch)} scores, not {len(scores)}")
+    _require(before == list(batch.samples), "score changes no sample")
+    idle = tables.idle()
+    _require(not idle, f"texts asks only for what score looks up, not for {len(idle)} more: {idle[:3]!r}")
+    return scores
+
+
+def _check_values(spec: MetricSpec, scores: Scores) -> None:
+    values = scores.values[scores.ok]
+    _require(values.size > 0, "some sample gets a value; pass samples= where the metric needs its own")
+    outside = values[(values < spec.low) | (values > spec.high)]
+    _require(not outside.size, f"values lie in [{spec.low}, {spec.high}], not at {outside[:3].tolist()}")
+    known = {status.value for status in Status}
+    _require(set(scores.status.tolist()) <= known, f"a status is one of {sorted(known)}")
+    for detail in scores.details:
+        _json(detail)
+
+
+def _json(detail: Mapping[str, Any]) -> str:
+    try:
+        return json.dumps(dict(detail), allow_nan=False, sort_keys=True)
+    except (TypeError, ValueError) as error:
+        raise AssertionError(f"Broken promise: details are JSON ({error}).") from error
+
+
+def _check_company(metric: Metric, batch: Batch, scores: Scores) -> None:
+    """No row's score depends on the rows beside it."""
+    n = len(batch)
+    order = np.random.default_rng(0).permutation(n)
+    shuffled = _score(metric, batch.take(order))
+    _require(_same(_rows(scores, order), shuffled), "permuting samples permutes scores and changes no bit")
+    half = n // 2
+    for rows in (np.arange(half), np.arange(half, n), *np.arange(n)[:, None]):
+        _require(
+            _same(_rows(scores, rows), _score(metric, batch.take(rows))),
+            f"splitting a batch changes no score (rows {rows[0]} to {rows[-1]})",
+        )
+
+
+def _rows(scores: Scores, rows: NDArray[np.int64]) -> Scores:
+    return Scores(
+        scores.values[rows],
+        scores.status[rows],
+        tuple(scores.reasons[row] for row in rows),
+        tuple(scores.details[row] for row in rows),
+    )
+
+
+def _same(left: Scores, right: Scores) -> bool:
+    return (
+        left.values.tobytes() == right.values.tobytes()
+        and left.status.tolist() == right.status.tolist()
+        and left.reasons == right.reasons
+        and list(map(_json, left.details)) == list(map(_json, right.details))
+    )
+
+
+def _check_rows(rows: Any, n: int) -> None:
+    _require(isinstance(rows, np.ndarray) and rows.dtype == np.float32, "rows are a float32 array")
+    _require(rows.ndim == 2 and len(rows) == n, f"{n} texts have {n} rows, not shape {rows.shape}")  # noqa: PLR2004 - rows, columns
+    norms = np.linalg.norm(rows.astype(np.float64), axis=1)
+    _require(bool(np.all(np.abs(norms - 1.0) <= _UNIT_TOLERANCE)), "rows have length one")
+
+
+def _close(left: NDArray[np.float32], right: NDArray[np.float32], tolerance: float) -> bool:
+    return left.shape == right.shape and bool(np.all(np.abs(left - right) <= tolerance))

@@ -1,0 +1,80 @@
+import pytest
+
+from sgi.kernel import errors
+from sgi.kernel.errors import DataError, EmbedderError, MissingExtra, SgiError, UnknownName, UsageError
+
+
+def test_the_tree_hangs_together():
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    assert len(kinds) == 10
+    assert all(issubclass(kind, SgiError) for kind in kinds)
+    assert {kind.__name__ for kind in EmbedderError.__subclasses__()} == {
+        "ModelMissing",
+        "ModelCorrupt",
+        "NonFiniteVector",
+    }
+
+
+@pytest.mark.parametrize(("hint", "shown"), [("", "It broke."), ("Mend it.", "It broke. Mend it.")])
+def test_a_message_ends_with_its_hint(hint, shown):
+    error = SgiError("It broke.", hint=hint)
+    assert (str(error), error.message, error.hint) == (shown, "It broke.", hint)
+
+
+@pytest.mark.parametrize(
+    ("near", "shown"),
+    [
+        ((), "Unknown metric 'x'."),
+        (("y",), "Unknown metric 'x'. Did you mean 'y'?"),
+        (("y", "z"), "Unknown metric 'x'. Did you mean 'y' or 'z'?"),
+    ],
+)
+def test_an_unknown_name_says_what_comes_near(near, shown):
+    error = UnknownName("metric", "x", near, hint="Look.")
+    assert str(error) == f"{shown} Look."
+    assert isinstance(error, UsageError)
+    assert (error.kind, error.name, error.suggestions) == ("metric", "x", near)
+
+
+def test_a_missing_extra_names_the_pip_line():
+    error = MissingExtra("Reading Parquet", "parquet")
+    assert 'pip install "semantic-grounding-index[parquet]"' in str(error)
+    assert error.extra == "parquet"
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        ({}, "bad"),
+        ({"file": "a.csv"}, "a.csv: bad"),
+        ({"line": 3}, "row 3: bad"),
+        ({"line": 0}, "row 0: bad"),
+        ({"file": "a.csv", "line": 3}, "a.csv:3: bad"),
+        ({"sample_id": ""}, "id '': bad"),
+        (
+            {"file": "a", "line": 1, "sample_id": "q\n1", "field": "label"},
+            "a:1: id 'q\\n1': field 'label': bad",
+        ),
+    ],
+)
+def test_a_data_error_says_where(place, shown):
+    assert str(DataError("bad", **place)) == shown
+    assert str(DataError("bad", **place, hint="Mend it.")) == f"{shown} Mend it."
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnknownName("metric", "sgy", ("sgi",)),
+        MissingExtra("x", "hub"),
+        DataError("no", file="a", line=3, field="id"),
+    ],
+)
+def test_errors_cross_between_processes(error):
+    import copy
+    import pickle
+
+    for twin in (copy.copy(error), pickle.loads(pickle.dumps(error))):  # noqa: S301 - our own bytes
+        assert type(twin) is type(error)
+        assert str(twin) == str(error)
+        assert twin.__dict__ == error.__dict__

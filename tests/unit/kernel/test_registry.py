@@ -1,0 +1,191 @@
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.kernel import registry
+from sgi.kernel.errors import SgiError, UnknownName, UsageError
+from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.registry import BUILT_IN, metric, metric_class, metric_names
+from sgi.kernel.sample import RESPONSE
+from sgi.metrics.grounding import SemanticGroundingIndex
+
+
+@dataclass(frozen=True)
+class Plugin(Metric):
+    word: str = "a"
+    items: tuple[str, ...] = ()
+    spec: ClassVar[MetricSpec] = MetricSpec("plugin_of_a_test", 1, needs=RESPONSE, low=0.0, high=1.0)
+
+    def score(self, batch, vectors, /):
+        return Scores.of(np.zeros(len(batch)))
+
+
+NOT_A_METRIC = object()
+
+
+@pytest.fixture
+def plugins(monkeypatch):
+    """Installed plugins: name → where it lives."""
+
+    def install(**found):
+        points = [EntryPoint(name, value, registry.GROUP) for name, value in found.items()]
+        monkeypatch.setattr(registry, "entry_points", lambda group: points if group == registry.GROUP else [])
+        metric_names.cache_clear()
+
+    yield install
+    metric_names.cache_clear()
+
+
+@pytest.fixture
+def plugin(plugins, monkeypatch):
+    """A plugin module that answers to ``sgi_plugin_of_a_test``."""
+    import sys
+    from types import ModuleType
+
+    module = ModuleType("sgi_plugin_of_a_test")
+    module.Plugin, module.nothing = Plugin, NOT_A_METRIC
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    plugins(
+        plugin_of_a_test="sgi_plugin_of_a_test:Plugin",
+        sgi="sgi_plugin_of_a_test:Plugin",
+        no_module="sgi_no_such_module:Plugin",
+        no_attribute="sgi_plugin_of_a_test:Absent",
+        no_metric="sgi_plugin_of_a_test:nothing",
+        no_class="json:loads",
+    )
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_built_in_name_is_that_of_its_class(name):
+    assert metric_class(name).spec.name == name
+    assert metric(name).canonical == name
+
+
+def test_a_metric_stays_as_it_is():
+    one = SemanticGroundingIndex(passages="mean")
+    assert metric(one) is one
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'sgi(passages="mean", sentences=false)',
+        "sgi(passages='mean', sentences=False)",
+        ' sgi ( passages = "mean" , sentences = false , ) ',
+        'sgi(\npassages="mean",\nsentences=false)',
+    ],
+)
+def test_ways_of_writing_the_same(text):
+    assert metric(text) == SemanticGroundingIndex(passages="mean", sentences=False)
+
+
+def test_empty_brackets_are_no_parameters():
+    assert metric("sgi()") == metric(" sgi ") == SemanticGroundingIndex()
+
+
+@pytest.mark.parametrize(
+    ("text", "near"), [("sgii", ("sgi",)), ("rouge", ("rouge_l",)), ("rougel", ("rouge_l",)), ("xyzzy", ())]
+)
+def test_an_unknown_metric_names_its_neighbours(text, near):
+    with pytest.raises(UnknownName) as caught:
+        metric(text)
+    assert caught.value.suggestions[: len(near)] == near
+    assert "`sgi metrics`" in str(caught.value)
+
+
+def test_an_unknown_parameter_names_its_neighbour_and_the_known():
+    with pytest.raises(UnknownName, match="Did you mean 'passages'") as caught:
+        metric('sgi(passage="max")')
+    assert caught.value.hint == "Its parameters: passages, sentences."
+    with pytest.raises(UnknownName, match="It has no parameters"):
+        metric("theta_rq(x=1)")
+
+
+UNREADABLE = [
+    "sgi(",
+    "sgi)",
+    "sgi(passages)",
+    'sgi("mean")',
+    "sgi(passages=)",
+    "sgi(passages=mean)",
+    "sgi(passages=__import__('os'))",
+    "sgi(passages=1+)",
+    'sgi(passages=f"{1}")',
+    "sgi(passages=[x for x in y])",
+    'sgi(**{"passages": "mean"})',
+    'sgi(*["mean"])',
+    'sgi(passages="\0")',
+    'sgi(passages="\ud800")',
+    "sgi(passages=" + "[" * 5000 + "]" * 5000 + ")",
+    "sgi(passages=" + "-" * 100_000 + "1)",
+    "sgi(passages=" + "9" * 5000 + ")",
+    "sgi(sentences=false), 3",
+    "sgi(sentences=false); 3",
+    "sgi(sentences=false)[0]",
+    "sgi(sentences=false).x",
+]
+
+
+@pytest.mark.parametrize("text", UNREADABLE, ids=range(len(UNREADABLE)))
+def test_what_cannot_be_read_is_a_usage_error(text):
+    with pytest.raises(UsageError):
+        metric(text)
+
+
+@pytest.mark.filterwarnings("ignore:invalid escape sequence")
+@given(st.text(max_size=30))
+def test_any_text_is_a_metric_or_a_clear_error(text):
+    for attempt in (text, f"sgi({text})", f"sgi(passages={text})", f"sgi(passages='{text}')"):
+        try:
+            assert isinstance(metric(attempt), Metric)
+        except SgiError as error:
+            assert str(error)  # noqa: PT017 - either outcome is right for some text
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_plugin_enters_by_the_same_door():
+    one = metric('plugin_of_a_test(word="é", items=["a", "b"])')
+    assert one == Plugin(word="é", items=("a", "b"))
+    assert metric(one.canonical) == one
+
+
+@pytest.mark.usefixtures("plugin")
+def test_a_built_in_name_cannot_be_taken():
+    assert metric_class("sgi") is SemanticGroundingIndex
+    assert list(metric_names())[: len(BUILT_IN)] == list(BUILT_IN)
+
+
+@pytest.mark.usefixtures("plugin")
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("no_module", "cannot be loaded from 'sgi_no_such_module:Plugin'"),
+        ("no_attribute", "cannot be loaded"),
+        ("no_metric", "is no Metric dataclass"),
+        ("no_class", "is no Metric dataclass"),
+    ],
+)
+def test_a_broken_plugin_is_told_and_breaks_no_other(name, words):
+    with pytest.raises(UsageError, match=words):
+        metric(name)
+    assert metric("sgi").spec.name == "sgi"
+
+
+def test_two_pairs_of_brackets_are_refused():
+    with pytest.raises(UsageError):
+        metric('sgi(passages="mean")(sentences=false)')
+
+
+def test_a_parameter_given_twice_is_refused():
+    with pytest.raises(UsageError):
+        metric("sgi(sentences=false, sentences=true)")
+
+
+def test_a_set_of_lists_is_refused_in_words():
+    with pytest.raises(UsageError):
+        metric("sgi(passages={1, [2]})")

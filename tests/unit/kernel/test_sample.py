@@ -1,0 +1,118 @@
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from hypothesis import given
+from pydantic import ValidationError
+
+from sgi.kernel.sample import CONTEXTS, LABEL, QUESTION, REFERENCE, RESPONSE, Batch, Field, Sample
+from sgi.testing.strategies import samples
+
+
+def test_null_is_absent_and_blank_is_not():
+    row = Sample(id="1", question=None, response="", reference=None, label=None, contexts=None)
+    assert [field for field in Field if row.has(field)] == [Field.RESPONSE]
+    assert (row.question, row.contexts, row.references) == ("", (), ())
+
+
+def test_no_contexts_are_given_where_the_list_is_empty():
+    assert Sample(id="1", contexts=[]).has(Field.CONTEXTS)
+    assert not Sample(id="1").has(Field.CONTEXTS)
+
+
+def test_one_context_may_be_plain_text():
+    assert Sample(id="1", contexts="only").contexts == ("only",)
+
+
+def test_several_references_are_one_and_its_alternatives():
+    row = Sample(id="1", reference=["a", "b"], alternatives=["c"])
+    assert (row.reference, row.alternatives, row.references) == ("a", ("b", "c"), ("a", "b", "c"))
+    assert not Sample(id="1", reference=[]).has(Field.REFERENCE)
+    assert Sample(id="1", reference="a", alternatives=None).references == ("a",)
+
+
+def test_the_callers_row_is_left_alone():
+    row = {"id": "1", "reference": ["a", "b"], "contexts": "c", "label": None}
+    Sample.model_validate(row)
+    assert row == {"id": "1", "reference": ["a", "b"], "contexts": "c", "label": None}
+
+
+def test_a_sample_is_frozen():
+    with pytest.raises(ValidationError, match="frozen"):
+        Sample(id="1").question = "x"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {},
+        {"id": 1},
+        {"id": "1", "question": 3},
+        {"id": "1", "contexts": [None]},
+        {"id": "1", "contexts": {"a": 1}},
+        {"id": "1", "contexts": [["a"]]},
+        {"id": "1", "response": ["a"]},
+        {"id": "1", "reference": ["a", None]},
+        {"id": "1", "reference": [1]},
+        {"id": "1", "label": 0.5},
+        {"id": "1", "label": "perhaps"},
+        {"id": "1", "metadata": {"a": object()}},
+        {"id": "1", "metadata": []},
+        {"id": "1", "answer": "a"},
+        [],
+        "row",
+        None,
+    ],
+)
+def test_what_is_no_sample_is_refused(row):
+    with pytest.raises(ValidationError):
+        Sample.model_validate(row)
+
+
+@given(samples())
+def test_json_leads_back(sample):
+    assert Sample.model_validate_json(sample.model_dump_json(exclude_unset=True)) == sample
+
+
+@given(samples())
+def test_present_is_has_of_all(sample):
+    batch = Batch.of([sample])
+    for fields in (frozenset(), QUESTION, CONTEXTS | RESPONSE, REFERENCE | LABEL):
+        assert batch.present(fields).tolist() == [all(sample.has(field) for field in fields)]
+
+
+def test_columns_stand_row_by_row():
+    rows = [
+        Sample(id="a", question="q", contexts=("c", "d"), response="r", reference="x", alternatives=("y",)),
+        Sample(id="b", metadata={"group": 1}),
+    ]
+    batch = Batch.of(rows)
+    assert (batch.ids, batch.question, batch.response) == (("a", "b"), ("q", ""), ("r", ""))
+    assert list(batch.contexts) == [("c", "d"), ()]
+    assert list(batch.references) == [("x", "y"), ()]
+    assert batch.metadata == ({}, {"group": 1})
+    assert batch.question is batch.question  # made once
+
+
+def test_take_keeps_the_order_asked():
+    batch = Batch.of([Sample(id=name) for name in "abc"])
+    assert batch.take([2, 0, 2]).ids == ("c", "a", "c")
+    assert batch.take(np.array([1])).ids == ("b",)
+    assert len(batch.take([])) == 0
+    with pytest.raises(TypeError):
+        batch.take(np.array([True, False, True]))
+
+
+def test_an_empty_batch_has_empty_columns():
+    batch = Batch.of([])
+    assert (len(batch), batch.ids, len(batch.contexts), batch.present(QUESTION).shape) == (0, (), 0, (0,))
+
+
+def test_one_alternative_may_not_fall_apart():
+    with suppress(ValidationError):  # a refusal is as good
+        assert Sample(id="1", reference=["a"], alternatives="xyz").references == ("a", "xyz")
+
+
+def test_a_null_reference_may_not_drop_others():
+    with suppress(ValidationError):  # a refusal is as good
+        assert Sample(id="1", reference=[None, "a"]).references == ("a",)

@@ -1,0 +1,95 @@
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from sgi.kernel.errors import EmbedderError, NonFiniteVector
+from sgi.kernel.vectors import VectorTable, unit_rows, unusable_rows
+
+
+def test_rows_come_by_text_in_the_order_asked():
+    table = VectorTable.of("m", ["a", "b", "c"], np.eye(3, dtype=np.float32))
+    assert table.rows(["c", "a", "a"]).tolist() == [[0, 0, 1], [1, 0, 0], [1, 0, 0]]
+    assert table.rows([]).shape == (0, 3)
+    assert table.rows(["a"]).dtype == np.float32
+
+
+def test_a_text_that_is_not_there_is_a_key_error():
+    with pytest.raises(KeyError, match="absent"):
+        VectorTable.of("m", ["a"], np.ones((1, 1), np.float32)).rows(["a", "absent"])
+
+
+def test_tables_of_further_models_by_name():
+    other = VectorTable.of("other", ["a"], np.ones((1, 1), np.float32))
+    table = VectorTable("m", others={"other": other})
+    assert table.of_model("m") is table
+    assert table.of_model("other") is other
+    with pytest.raises(KeyError):
+        table.of_model("absent")
+
+
+def test_an_empty_table_has_no_rows():
+    assert VectorTable().rows([]).shape == (0, 0)
+    assert VectorTable.of("m", [], np.zeros((0, 7), np.float32)).rows([]).shape == (0, 7)
+
+
+@given(arrays(np.float32, (3, 4), elements=st.floats(-(2.0**50), 2.0**50, width=32)))
+def test_every_direction_comes_to_unit_length_or_is_refused(rows):
+    texts = ["a", "b", "c"]
+    if not rows.any(axis=1).all():
+        with pytest.raises(NonFiniteVector):
+            unit_rows("m", texts, rows)
+        return
+    made = unit_rows("m", texts, rows)
+    np.testing.assert_allclose(np.linalg.norm(made.astype(np.float64), axis=1), 1.0, atol=2e-4)
+    assert made.dtype == np.float32
+
+
+def test_unit_rows_come_back_bit_for_bit():
+    rows = np.random.default_rng(0).normal(size=(50, 384))
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    assert unit_rows("m", ["t"] * 50, rows).tobytes() == rows.tobytes()
+
+
+def test_a_unit_row_has_the_same_bits_whatever_its_neighbour():
+    rows = np.array([[0.60003, 0.8], [3.0, 4.0]], dtype=np.float32)
+    alone = unit_rows("m", ["a"], rows[:1])
+    assert unit_rows("m", ["a", "b"], rows)[:1].tobytes() == alone.tobytes()
+
+
+@pytest.mark.parametrize("bad", [0.0, np.nan, np.inf, -np.inf])
+def test_rows_without_direction_are_refused_with_their_text(bad):
+    rows = np.eye(3, dtype=np.float32)
+    rows[1] *= np.float32(bad) if bad == 0.0 else 1
+    rows[1, 2] = bad
+    assert unusable_rows("m", ["a", "b", "c"], rows).tolist() == [False, True, False]
+    with pytest.raises(NonFiniteVector, match=r"^m returned .* for 1 of 3 texts, the first: 'b'\.$"):
+        unit_rows("m", ["a", "b", "c"], rows)
+
+
+def test_a_long_text_is_shown_in_part():
+    with pytest.raises(NonFiniteVector) as caught:
+        unit_rows("m", ["x" * 10_000], np.zeros((1, 2), np.float32))
+    assert len(str(caught.value)) < 200
+    assert "…" in str(caught.value)
+
+
+@pytest.mark.parametrize("shape", [(1, 3), (3, 3), (2,), (2, 3, 1), (0, 3)])
+def test_anything_but_one_row_a_text_is_refused(shape):
+    with pytest.raises(EmbedderError, match="An embedder returns one row of numbers for each text"):
+        unit_rows("m", ["a", "b"], np.ones(shape, np.float32))
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float64, np.int64])
+def test_other_numbers_become_float32(kind):
+    made = unit_rows("m", ["a"], np.array([[3, 4]], dtype=kind))
+    np.testing.assert_allclose(made, [[0.6, 0.8]], rtol=1e-6)
+    assert made.dtype == np.float32
+
+
+def test_lists_instead_of_an_array_are_refused_in_words_or_taken():
+    with suppress(EmbedderError):  # a refusal is as good
+        assert unit_rows("m", ["a"], [[1.0, 0.0]]).tolist() == [[1.0, 0.0]]

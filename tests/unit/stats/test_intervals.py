@@ -1,0 +1,176 @@
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+from sgi.stats import Interval, mean_interval, wilson_interval
+from sgi.stats.intervals import cluster_codes, normal_quantile
+
+
+def clustered(generator, clusters, spread=1.0, most=5):
+    """Values that share a part with their cluster, sizes 1 to ``most``; the true mean is 0."""
+    codes = np.repeat(np.arange(clusters), generator.integers(1, most + 1, clusters))
+    return spread * generator.normal(size=clusters)[codes] + generator.normal(size=len(codes)), codes
+
+
+def test_equal_input_gives_equal_bits_and_another_seed_others():
+    values, codes = clustered(np.random.default_rng(0), 50)
+    assert mean_interval(values, codes) == mean_interval(values.copy(), codes.copy())
+    assert mean_interval(values, codes) != mean_interval(values, codes, seed=1)
+
+
+def test_names_of_clusters_do_not_matter():
+    values, codes = clustered(np.random.default_rng(0), 50)
+    named = [f"question {code:03}" for code in codes]
+    assert (
+        mean_interval(values, named) == mean_interval(values, codes) == mean_interval(values, codes * 7 + 3)
+    )
+
+
+def test_independent_rows_are_clusters_of_one():
+    values = np.random.default_rng(0).normal(size=60)
+    assert mean_interval(values) == mean_interval(values, np.arange(60))
+
+
+def test_bootstrap_is_near_the_classical_interval():
+    values = np.random.default_rng(1).normal(size=400)
+    found = mean_interval(values)
+    half = 1.96 * values.std(ddof=1) / 20
+    assert found.method == "bootstrap"
+    assert found.low == pytest.approx(values.mean() - half, abs=0.1 * half)
+    assert found.high == pytest.approx(values.mean() + half, abs=0.1 * half)
+
+
+def test_repeating_every_row_in_its_cluster_adds_no_certainty():
+    values = np.random.default_rng(2).normal(size=200)
+    once = mean_interval(values, np.arange(200))
+    tenfold = mean_interval(np.repeat(values, 10), np.repeat(np.arange(200), 10))
+    assert tenfold.low == pytest.approx(once.low, abs=1e-12)
+    assert tenfold.high == pytest.approx(once.high, abs=1e-12)
+    blind = mean_interval(np.repeat(values, 10))
+    assert blind.high - blind.low < 0.4 * (once.high - once.low)
+
+
+def test_above_twenty_thousand_clusters_the_standard_error_of_clusters_is_used():
+    values, codes = clustered(np.random.default_rng(3), 20_001)
+    found = mean_interval(values, codes)
+    assert found.method == "normal"
+    pulls: dict[int, float] = {}
+    for value, code in zip(values - values.mean(), codes, strict=True):
+        pulls[code] = pulls.get(code, 0.0) + value
+    total = sum(pull**2 for pull in pulls.values())
+    half = normal_quantile(0.95) * np.sqrt(total) / len(values)
+    assert found.low == pytest.approx(values.mean() - half, rel=1e-9)
+    assert found.high == pytest.approx(values.mean() + half, rel=1e-9)
+
+
+def test_both_methods_agree_at_the_border():
+    values, codes = clustered(np.random.default_rng(4), 20_001)
+    normal = mean_interval(values, codes)
+    kept = codes < 20_000
+    bootstrap = mean_interval(values[kept], codes[kept])
+    assert (normal.method, bootstrap.method) == ("normal", "bootstrap")
+    width = normal.high - normal.low
+    assert bootstrap.low == pytest.approx(normal.low, abs=0.05 * width)
+    assert bootstrap.high == pytest.approx(normal.high, abs=0.05 * width)
+
+
+@pytest.mark.parametrize(
+    ("values", "clusters"), [([], None), ([0.5], None), ([0.1, 0.9], [3, 3]), ([1], None)]
+)
+def test_fewer_than_two_clusters_have_no_interval(values, clusters):
+    assert mean_interval(values, clusters) is None
+
+
+def test_a_constant_has_no_width_unless_it_is_zero_or_one():
+    assert mean_interval([0.1] * 7) == Interval(0.1, 0.1, 0.95, "constant")
+    assert mean_interval([0.1] * 6, [0, 0, 1, 1, 2, 2]) == Interval(0.1, 0.1, 0.95, "constant")
+    for value in (0.0, 1.0):
+        found = mean_interval([value] * 5)
+        assert found.method == "wilson"
+        assert found.high - found.low > 0.4
+        assert found.low <= value <= found.high
+
+
+def test_zeros_and_ones_in_clusters():
+    found = mean_interval([1.0] * 100, np.repeat(np.arange(5), 20))
+    assert found.method == "wilson of clusters"
+    assert (found.low, found.high) == (mean_interval([1.0] * 5).low, 1.0)
+    mixed = mean_interval([0, 1, 1, 1, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2, 3, 3])
+    assert mixed.method == "bootstrap"
+
+
+def test_wilson_by_its_formula():
+    z = 1.959963984540054
+    p, n = 0.7, 10
+    centre, half = p + z * z / (2 * n), z * np.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    found = wilson_interval(7, 10)
+    assert found.low == pytest.approx((centre - half) / (1 + z * z / n), rel=1e-12)
+    assert found.high == pytest.approx((centre + half) / (1 + z * z / n), rel=1e-12)
+    assert wilson_interval(0, 3).low == 0.0
+    assert wilson_interval(3, 3).high == 1.0
+
+
+@pytest.mark.parametrize(("successes", "n"), [(0, 0), (-1, 5), (6, 5), (float("nan"), 5)])
+def test_what_is_no_share_is_refused(successes, n):
+    with pytest.raises(ValueError, match="no share"):
+        wilson_interval(successes, n)
+
+
+@pytest.mark.parametrize("bad", [[1.0, np.nan], [np.inf, 0.0], [[0.0, 1.0]], 1.0])
+def test_values_that_have_no_mean_are_refused(bad):
+    with pytest.raises(ValueError, match="finite values"):
+        mean_interval(bad)
+
+
+@pytest.mark.parametrize("options", [{"level": 0.0}, {"level": 1.0}, {"level": np.nan}, {"draws": 0}])
+def test_senseless_options_are_refused(options):
+    with pytest.raises(ValueError, match="level"):
+        mean_interval([0.1, 0.2], **options)
+
+
+def test_clusters_of_another_length_are_refused():
+    with pytest.raises(ValueError, match=r"3 rows have clusters of shape \(2,\)"):
+        cluster_codes([1, 2], 3)
+
+
+def test_a_higher_level_is_wider():
+    values = np.random.default_rng(5).normal(size=100)
+    widths = [(i := mean_interval(values, level=level)).high - i.low for level in (0.5, 0.8, 0.95, 0.99)]
+    assert widths == sorted(widths)
+    assert mean_interval(values, level=0.8).level == 0.8
+
+
+def test_half_a_million_values_take_a_moment():
+    values = np.random.default_rng(0).random(500_000)
+    start = perf_counter()
+    for size in (1, 5, 50):
+        mean_interval(values, np.arange(500_000) // size)
+    assert perf_counter() - start < 10.0  # measured 0.2 s; only an accident of order n² would break this
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["bootstrap", "normal"])
+def test_intervals_of_clustered_data_cover_as_often_as_they_say(method, monkeypatch):
+    if method == "normal":
+        monkeypatch.setattr("sgi.stats.intervals._MOST_BOOTSTRAPPED", 1)
+    generator = np.random.default_rng(11)
+    trials, hits, blind = 1000, 0, 0
+    for _ in range(trials):
+        values, codes = clustered(generator, 100)
+        found = mean_interval(values, codes, draws=600)
+        assert found.method == method
+        hits += found.low <= 0.0 <= found.high
+        unaware = mean_interval(values, draws=600)
+        blind += unaware.low <= 0.0 <= unaware.high
+    assert 0.93 <= hits / trials <= 0.97
+    assert blind / trials < 0.88  # so the clusters are what makes it right
+
+
+@pytest.mark.slow
+def test_wilson_covers_where_the_bootstrap_would_say_zero_width():
+    generator = np.random.default_rng(12)
+    trials, truth = 4000, 0.95
+    found = [mean_interval(generator.random(20) < truth) for _ in range(trials)]
+    hits = sum(interval.low <= truth <= interval.high for interval in found)
+    assert 0.92 <= hits / trials <= 0.99
