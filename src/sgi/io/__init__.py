@@ -1,1 +1,25 @@
-"""TODO."""
+"""Data in and out: files, streams and frames become samples, result rows become files.
+
+`open_dataset` takes whatever the user has and gives a `Dataset` that can be read again and again in constant
+memory; `stream_rows` reads JSON lines as they arrive; `open_writer` writes rows so that a file is there whole
+or not at all; `load_halueval_qa` finds the HaluEval questions. Every bad row is named with its file, line, id
+and field.
+"""
+
+from sgi.io.benchmarks import Case, load_halueval_qa
+from sgi.io.dataset import DataLike, Dataset, open_dataset
+from sgi.io.jsonl import stream_rows
+from sgi.io.rows import Rejected
+from sgi.io.write import RowWriter, open_writer
+
+__all__ = [
+    "Case",
+    "DataLike",
+    "Dataset",
+    "Rejected",
+    "RowWriter",
+    "load_halueval_qa",
+    "open_dataset",
+    "open_writer",
+    "stream_rows",
+]

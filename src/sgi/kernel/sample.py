@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
+from pydantic import Field as PydanticField
 
 from sgi.kernel.ragged import Ragged
 
@@ -66,7 +67,7 @@ class Sample(BaseModel):
     reference: str | None = None
     alternatives: tuple[str, ...] = ()
     label: bool | None = None
-    metadata: dict[str, JsonValue] = {}
+    metadata: dict[str, JsonValue] = PydanticField(default_factory=dict)
 
     @model_validator(mode="before")
     @classmethod

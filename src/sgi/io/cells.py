@@ -1,0 +1,282 @@
+"""One raw value → one field's value: what is accepted, and in which words anything else is refused."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+from datetime import date, time, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import numpy as np
+
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
+    from sgi.io.columns import Plan
+
+_DEEPEST = 100
+_SHOWN = 40
+_PASSAGE_KEYS = ("text", "content", "page_content")
+_TRUTH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+_LISTS = ("contexts", "reference", "alternatives")
+
+
+def is_absent(value: object) -> bool:
+    """Whether the value stands for nothing: None, NaN, pandas' NA and NaT.
+
+    >>> is_absent(None), is_absent(float("nan")), is_absent("")
+    (True, True, False)
+    """
+    if value is None:
+        return True
+    if type(value) is str or isinstance(value, (list, dict, int, tuple, str, np.ndarray)):
+        return False
+    if isinstance(value, Decimal):
+        return value.is_nan()
+    if isinstance(value, (float, np.generic)):
+        return bool(value != value)  # noqa: PLR0124 - only NaN and NaT differ from themselves
+    return type(value).__name__ in {"NAType", "NaTType"}
+
+
+def as_text(value: object) -> str:
+    """A text that can be written as UTF-8.
+
+    Raises:
+        DataError: no text, or a text with a lone surrogate; place unknown.
+    """
+    if type(value) is str and value.isascii():  # first what nearly all are
+        return value
+    if not isinstance(value, str):
+        raise DataError(f"expected text, found {found(value)}")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            hint = "Half of a character is missing; write the text again from its source."
+            raise DataError(
+                f"the text has a lone surrogate at character {error.start + 1}", hint=hint
+            ) from None
+    return str(value)
+
+
+def as_id(value: object) -> str:
+    """An id: text, or a whole number as text."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return str(int(value))
+    if not isinstance(value, str):
+        raise DataError(f"expected text or a whole number, found {found(value)}")
+    if not value.strip():
+        raise DataError("the id is blank", hint="Leave it out and the row's number is its id.")
+    return as_text(value)
+
+
+def as_passages(value: object) -> tuple[str, ...]:
+    """Passages: a text, a list of texts, or a list of objects with their text under a usual key.
+
+    >>> as_passages("one"), as_passages(["one", {"page_content": "two", "source": "b"}])
+    (('one',), ('one', 'two'))
+    """
+    return _texts(value, _passage, "passage")
+
+
+def as_reference(value: object) -> str | tuple[str, ...]:
+    """The expected answer, or all accepted answers, where there are none or several."""
+    answers = as_answers(value)
+    return answers[0] if len(answers) == 1 else answers
+
+
+def as_answers(value: object) -> tuple[str, ...]:
+    """Accepted answers: a text or a list of texts."""
+    return _texts(value, as_text, "answer")
+
+
+def as_label(value: object) -> bool:
+    """A label: true/false, 1/0 or yes/no.
+
+    >>> as_label(1), as_label("No"), as_label(0.0)
+    (True, False, False)
+    """
+    known: bool | None = None
+    if isinstance(value, (bool, np.bool_, int, float, np.integer, np.floating)):
+        known = {0: False, 1: True}.get(value)  # type: ignore[arg-type]  # numpy's numbers hash as Python's
+    elif isinstance(value, str):
+        known = _TRUTH.get(value.strip().casefold())
+    if known is None:
+        raise DataError(f"expected true/false, 1/0 or yes/no, found {found(value)}")
+    return known
+
+
+def as_object(value: object) -> dict[str, JsonValue]:
+    """Metadata: an object of JSON values."""
+    if not isinstance(value, dict):
+        raise DataError(f"expected an object, found {found(value)}")
+    plain = as_json(value)
+    return plain if isinstance(plain, dict) else {}
+
+
+def as_json(value: Any, depth: int = 0) -> JsonValue:
+    """The value as JSON: NaN and the like are null, dates ISO text, arrays lists.
+
+    >>> as_json({"at": date(2025, 1, 31), "n": Decimal("0.5"), "gone": float("nan")})
+    {'at': '2025-01-31', 'n': 0.5, 'gone': None}
+
+    Raises:
+        DataError: JSON has nothing for it, or it is nested deeper than 100 levels; place unknown.
+    """
+    if isinstance(value, str):
+        return as_text(value)
+    if isinstance(value, int):
+        return value if isinstance(value, bool) else int(value)
+    if is_absent(value):
+        return None
+    if depth > _DEEPEST:
+        raise DataError(f"nested deeper than {_DEEPEST} levels")
+    if isinstance(value, dict):
+        return {_key(key): as_json(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_json(item, depth + 1) for item in value]
+    return _scalar(value, depth)
+
+
+def loosely_json(value: Any) -> JsonValue:
+    """The value as JSON whatever it is, for showing what was refused: what has no JSON is shown as text."""
+    if isinstance(value, dict):
+        return {str(loosely_json(str(key))): _shown(item) for key, item in value.items()}
+    return _shown(value)
+
+
+def table_row(values: Mapping[str, Any], plan: Plan) -> Mapping[str, Any]:
+    """The row with those texts read that stand for more: lists of passages or answers, metadata objects.
+
+    Tables without lists carry them as JSON, or as Python prints them (which is what pandas writes).
+    """
+    read = {
+        column: _list_in(values[column])
+        for column in (plan.fields[field] for field in _LISTS if field in plan.fields)
+        if isinstance(values[column], str)
+    }
+    column = plan.fields.get("metadata", "")
+    if isinstance(values.get(column), str):
+        read[column] = _object_in(values[column])
+    return {**values, **read} if read else values
+
+
+def found(value: object) -> str:
+    """What a value is, in the words of a message.
+
+    >>> found(3), found(None), found(["a"])
+    ('number 3', 'null', 'a list')
+    """
+    if is_absent(value):
+        return "null"
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (int, float, Decimal, np.number)):
+        return f"number {str(value)[:_SHOWN]}"
+    if isinstance(value, str):
+        return f"text {value[:_SHOWN]!r}"
+    if isinstance(value, dict):
+        return "an object"
+    return "a list" if isinstance(value, (list, tuple, np.ndarray)) else type(value).__name__
+
+
+def _texts(value: object, read: Any, word: str) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (as_text(value),)
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, (list, tuple)):
+        raise DataError(f"expected text or a list of texts, found {found(value)}")
+    texts = []
+    for position, item in enumerate(value, 1):
+        try:
+            texts.append(read(item))
+        except DataError as error:
+            raise DataError(f"{word} {position}: {error.message}", hint=error.hint) from None
+    return tuple(texts)
+
+
+def _passage(value: object) -> str:
+    if not isinstance(value, dict):
+        return as_text(value)
+    for key in _PASSAGE_KEYS:
+        if key in value:
+            return as_text(value[key])
+    keys = ", ".join(_PASSAGE_KEYS[:-1])
+    raise DataError(f"expected text, found an object without the key {keys} or {_PASSAGE_KEYS[-1]}")
+
+
+def _key(key: object) -> str:
+    if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
+        return str(int(key))
+    if not isinstance(key, str):
+        raise DataError(f"an object's key must be text, found {found(key)}")
+    return as_text(key)
+
+
+def _scalar(value: object, depth: int) -> JsonValue:
+    """A value of neither JSON's nor Python's plain kinds."""
+    if isinstance(value, (float, Decimal)):
+        if not math.isfinite(value):
+            raise DataError(f"JSON has no number {value}", hint="Write null.")
+        return int(value) if isinstance(value, Decimal) and value == value.to_integral() else float(value)
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, (UUID, np.datetime64)):
+        return str(value)
+    if isinstance(value, (np.generic, np.ndarray)):
+        return as_json(value.tolist(), depth + 1)
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            raise DataError(f"expected text, found {len(value)} bytes that are not UTF-8") from None
+    raise DataError(f"expected a JSON value, found {found(value)}")
+
+
+def _shown(value: Any) -> JsonValue:
+    try:
+        return as_json(value)
+    except DataError:
+        text = value if isinstance(value, str) else _printed(value)
+        return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _printed(value: object) -> str:
+    try:
+        return repr(value)
+    except RecursionError:
+        return f"{found(value)} nested too deeply to be shown"
+
+
+def _list_in(cell: str) -> Any:
+    """The list of texts a cell holds, or else its text."""
+    text = cell.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return cell
+    for read in (json.loads, ast.literal_eval):
+        try:
+            value = read(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(value, list) and all(isinstance(item, (str, dict)) for item in value):
+            return value
+    return cell
+
+
+def _object_in(cell: str) -> Any:
+    """The JSON object a cell holds, or else its text."""
+    try:
+        value = json.loads(cell)
+    except (ValueError, RecursionError):
+        return cell
+    return value if isinstance(value, dict) else cell

@@ -1,0 +1,92 @@
+"""Tables in memory: pandas, polars and Arrow tables, and Hugging Face datasets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sgi.io.cells import table_row
+from sgi.io.columns import checked_mapping, recognise_header
+from sgi.io.parquet import arrow_rows
+from sgi.io.rows import RawRow, read_rows
+from sgi.kernel.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sgi.io.columns import Pairs
+    from sgi.io.rows import Reject
+    from sgi.kernel.sample import Sample
+
+_BATCH = 512
+
+
+@dataclass(frozen=True, eq=False)
+class FrameDataset:
+    """A table in memory as a dataset; rows are numbered from 1.
+
+    Attributes:
+        frame: a pandas, polars or Arrow table, or a Hugging Face ``Dataset``.
+        name: what messages and the signature call it.
+        columns: field → column, where names are not recognised.
+    """
+
+    frame: Any
+    name: str
+    columns: Mapping[str, str] | None = None
+
+    def samples(self, *, on_reject: Reject | None = None) -> Iterator[Sample]:
+        """The samples in order; see `read_rows` for what is refused."""
+        mapping = checked_mapping(self.columns)
+        rows = _hugging_face_rows if _library(self.frame) == "datasets" else _frame_rows
+        return read_rows(rows(self.frame, mapping), file=None, columns=self.columns, on_reject=on_reject)
+
+
+def frame_dataset(data: Any, columns: Mapping[str, str] | None) -> FrameDataset | None:
+    """A dataset of ``data`` if it is a table in memory, else None. Imports no library that is not in use.
+
+    Raises:
+        UsageError: it is a kind of table that cannot be read again and again, or holds several.
+    """
+    library = _library(data)
+    if library == "datasets":
+        kind = type(data).__name__
+        if kind != "Dataset":
+            hint = 'Choose a split: data["test"].' if "Dict" in kind else "Load it without streaming=True."
+            raise UsageError(f"A Hugging Face {kind} cannot be read as a table.", hint=hint)
+        return FrameDataset(data, "Hugging Face dataset", columns)
+    import narwhals as nw
+
+    if nw.dependencies.is_into_dataframe(data):
+        return FrameDataset(data, f"{library} table", columns)
+    if nw.dependencies.is_into_lazyframe(data):
+        raise UsageError(
+            f"A lazy table of {library} cannot be read row by row.", hint="Call .collect() on it."
+        )
+    if nw.dependencies.is_into_series(data):
+        raise UsageError("A single column is no table.", hint="Give a frame with named columns.")
+    return None
+
+
+def _frame_rows(frame: Any, mapping: Pairs) -> Iterator[RawRow]:
+    import narwhals as nw
+
+    if nw.dependencies.is_pyarrow_table(frame):
+        batches = frame.to_batches(max_chunksize=_BATCH)
+        yield from arrow_rows(batches, frame.column_names, mapping=mapping, file=None)
+        return
+    header = list(frame.columns)
+    plan = recognise_header(header, mapping)
+    rows = nw.from_native(frame, eager_only=True).iter_rows(named=False, buffer_size=_BATCH)
+    for number, row in enumerate(rows, 1):
+        yield RawRow(number, table_row(dict(zip(header, row, strict=True)), plan))
+
+
+def _hugging_face_rows(dataset: Any, mapping: Pairs) -> Iterator[RawRow]:
+    tables = dataset.with_format("arrow").iter(batch_size=_BATCH)
+    return arrow_rows(tables, dataset.column_names, mapping=mapping, file=None)
+
+
+def _library(data: Any) -> str:
+    """The package a value's type comes from."""
+    return type(data).__module__.partition(".")[0]

@@ -1,0 +1,269 @@
+"""Rows of results → a file, which is there whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import secrets
+import tempfile
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+import orjson
+
+from sgi.kernel.errors import DataError, MissingExtra, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pydantic import JsonValue
+
+SUFFIXES = (".jsonl", ".csv", ".parquet")
+"""The kinds of file that can be written."""
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_BATCH = 4096
+_INT64 = 2**63
+
+
+class RowWriter(Protocol):
+    """Takes rows as they come."""
+
+    def write(self, rows: Iterable[Mapping[str, JsonValue]]) -> None:
+        """Write these rows after the others."""
+
+
+@contextmanager
+def open_writer(path: str | os.PathLike[str]) -> Iterator[RowWriter]:
+    r"""A writer of rows into a file: JSON lines, CSV or Parquet, by its suffix.
+
+    The rows go into a temporary file in the same folder, which takes the place of ``path`` when the block
+    ends well; an exception leaves everything as it was. Numbers that are not finite are written as null. In
+    CSV, lists and objects are JSON, and a text that a spreadsheet would run as a formula is preceded by an
+    apostrophe. In Parquet, a column of objects or of several kinds is JSON text.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with open_writer(Path(folder, "out.jsonl")) as out:
+    ...         out.write([{"id": "1", "sgi": 1.25}])
+    ...     Path(folder, "out.jsonl").read_text()
+    '{"id":"1","sgi":1.25}\n'
+
+    Raises:
+        UsageError: the folder is missing, the path cannot be a file, or the suffix is not known.
+        MissingExtra: Parquet without pyarrow.
+        DataError: the file cannot be written, as when the disk is full.
+    """
+    name = os.fspath(path)
+    target = Path(os.path.realpath(name))
+    suffix = _checked_suffix(Path(name), target)
+    with _replacing(target, name) as stream:
+        if suffix == ".jsonl":
+            yield _Lines(stream, name)
+            return
+        with _closing(tempfile.TemporaryFile(dir=target.parent)) as waiting:
+            table = _Table(_Lines(waiting, name))
+            yield table
+            with _telling(name):
+                finish = _write_csv if suffix == ".csv" else _write_parquet
+                finish(stream, table.columns, table.rows())
+
+
+class _Lines:
+    """JSON lines, written as they come."""
+
+    def __init__(self, stream: IO[bytes], name: str) -> None:
+        self.stream = stream
+        self.name = name
+        self.plain = True
+
+    def write(self, rows: Iterable[Mapping[str, JsonValue]]) -> None:
+        for row in rows:
+            line = self._dumped(row)
+            with _telling(self.name):
+                self.stream.write(line)
+
+    def _dumped(self, row: Mapping[str, JsonValue]) -> bytes:
+        try:
+            return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+        except TypeError:  # whole numbers beyond 64 bits and lone surrogates, which Python's writer escapes
+            self.plain = False
+            return json.dumps(_finite(row), separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+class _Table:
+    """Rows that wait on disk until all columns, and what they hold, are known."""
+
+    def __init__(self, lines: _Lines) -> None:
+        self.lines = lines
+        self.columns: dict[str, set[str]] = {}
+
+    def write(self, rows: Iterable[Mapping[str, JsonValue]]) -> None:
+        self.lines.write(self._noted(rows))
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """All rows again."""
+        self.lines.stream.seek(0)
+        return map(orjson.loads if self.lines.plain else json.loads, self.lines.stream)
+
+    def _noted(self, rows: Iterable[Mapping[str, JsonValue]]) -> Iterator[Mapping[str, JsonValue]]:
+        for row in rows:
+            for column, value in row.items():
+                self.columns.setdefault(column, set()).add(_kind(value))
+            yield row
+
+
+def _kind(value: JsonValue) -> str:
+    """What a Parquet column must hold for this value."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return "null"
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int):
+        return "int" if -_INT64 <= value < _INT64 else "json"
+    if isinstance(value, float):
+        return "float"
+    if isinstance(value, str):
+        return "text"
+    return "texts" if isinstance(value, list) and all(isinstance(item, str) for item in value) else "json"
+
+
+def _write_csv(stream: IO[bytes], columns: Mapping[str, set[str]], rows: Iterator[dict[str, Any]]) -> None:
+    names = list(columns)
+    if not names:
+        return
+    text = io.TextIOWrapper(stream, encoding="utf-8", errors="backslashreplace", newline="")
+    table = csv.writer(text)  # ends lines in CR LF, and so quotes cells with either of them
+    table.writerow([_harmless(name) for name in names])
+    table.writerows([_csv_cell(row.get(name)) for name in names] for row in rows)
+    text.detach()  # flushes, and leaves the closing to the one who opened it
+
+
+def _csv_cell(value: JsonValue) -> str:
+    if value is None:
+        return ""
+    return _harmless(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _harmless(text: str) -> str:
+    """The text, unless a spreadsheet would run it.
+
+    >>> _harmless("=1+1"), _harmless("1+1")
+    ("'=1+1", '1+1')
+    """
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def _write_parquet(
+    stream: IO[bytes], columns: Mapping[str, set[str]], rows: Iterator[dict[str, Any]]
+) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    types = {name: _arrow_type(kinds - {"null"}) for name, kinds in columns.items()}
+    schema = pa.schema(list(types.items()))
+    with parquet.ParquetWriter(stream, schema) as table:
+        while batch := list(islice(rows, _BATCH)):
+            arrays = [
+                pa.array([_parquet_cell(row.get(name), text=kind == pa.string()) for row in batch], type=kind)
+                for name, kind in types.items()
+            ]
+            table.write_table(pa.Table.from_arrays(arrays, schema=schema))
+
+
+def _arrow_type(kinds: set[str]) -> Any:
+    import pyarrow as pa
+
+    known = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "texts": pa.list_(pa.string())}
+    if kinds == {"int", "float"}:
+        return pa.float64()
+    return known.get(next(iter(kinds)), pa.string()) if len(kinds) == 1 else pa.string()
+
+
+def _parquet_cell(value: JsonValue, *, text: bool) -> JsonValue:
+    if value is None or not text:
+        return [_encodable(item) for item in value] if isinstance(value, list) else value
+    return _encodable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _encodable(text: Any) -> str:
+    return str(text).encode("utf-8", "backslashreplace").decode()
+
+
+def _finite(value: Any) -> Any:
+    """The value with null for every number that is not finite."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list) else value
+
+
+def _checked_suffix(path: Path, target: Path) -> str:
+    """The suffix, once it is known that a file can stand at ``target``."""
+    suffix = path.suffix.casefold()
+    if suffix not in SUFFIXES:
+        hint = f"It can be {', '.join(SUFFIXES)}."
+        raise UsageError(f"Cannot tell from {str(path)!r} how to write.", hint=hint)
+    with _telling(str(path)):
+        if not target.parent.is_dir():
+            raise UsageError(f"{path}: there is no folder {str(target.parent)!r}.", hint="Make it first.")
+        if target.exists() and not target.is_file():
+            raise UsageError(f"{path} is not a regular file.", hint="Name a file.")
+    if suffix == ".parquet" and find_spec("pyarrow") is None:
+        raise MissingExtra("Writing Parquet", "parquet")
+    return suffix
+
+
+@contextmanager
+def _replacing(target: Path, name: str) -> Iterator[IO[bytes]]:
+    """A new file beside ``target``, which takes its place if all goes well and else vanishes."""
+    part = target.with_name(f".sgi-{secrets.token_hex(8)}.part")
+    with _telling(name):
+        opened = part.open("xb")  # created with the mode the user's umask gives
+    try:
+        with _closing(opened) as stream:
+            yield stream
+            with _telling(name):
+                stream.flush()
+                os.fsync(stream.fileno())
+        with _telling(name):
+            part.replace(target)
+            _settle(target.parent)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _settle(folder: Path) -> None:
+    """Have the folder's new entry on disk, where the system can be asked for it."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def _closing(stream: IO[bytes]) -> Iterator[IO[bytes]]:
+    """Close at the end; a failure to flush what is to be thrown away hides no other error."""
+    try:
+        yield stream
+    finally:
+        with suppress(OSError):
+            stream.close()
+
+
+@contextmanager
+def _telling(name: str) -> Iterator[None]:
+    """Turn the system's errors into ours."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"cannot be written: {error.strerror or error}", file=name) from error

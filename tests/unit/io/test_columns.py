@@ -1,0 +1,175 @@
+import pytest
+
+from sgi.io.columns import NAMES, checked_mapping, recognise, recognise_header
+from sgi.kernel.errors import DataError, UnknownName, UsageError
+from sgi.kernel.sample import Sample
+
+
+@pytest.mark.parametrize(
+    ("columns", "fields"),
+    [
+        (
+            ("user_input", "retrieved_contexts", "response", "reference"),
+            {"question": "user_input", "contexts": "retrieved_contexts"},
+        ),
+        (
+            ("input", "actual_output", "retrieval_context", "expected_output"),
+            {
+                "question": "input",
+                "contexts": "retrieval_context",
+                "response": "actual_output",
+                "reference": "expected_output",
+            },
+        ),
+        (
+            ("query", "context", "answer", "ground_truth"),
+            {"question": "query", "contexts": "context", "response": "answer", "reference": "ground_truth"},
+        ),
+        (("answer", "ground_truths"), {"response": "answer", "reference": "ground_truths"}),
+        (
+            ("_id", "prompt", "documents", "prediction", "gold", "is_grounded", "meta"),
+            {
+                "id": "_id",
+                "question": "prompt",
+                "contexts": "documents",
+                "response": "prediction",
+                "reference": "gold",
+                "label": "is_grounded",
+                "metadata": "meta",
+            },
+        ),
+        (("Question", "Best Answer"), {"question": "Question", "reference": "Best Answer"}),
+    ],
+)
+def test_the_columns_of_other_tools_are_recognised(columns, fields):
+    plan = recognise(columns)
+
+    assert fields.items() <= plan.fields.items()
+    assert plan.spare == ()
+
+
+def test_every_field_of_a_sample_has_its_canonical_name_first():
+    assert {field: names[0] for field, names in NAMES.items()} == {name: name for name in Sample.model_fields}
+
+
+def test_no_name_means_two_fields():
+    names = [name for names in NAMES.values() for name in names]
+
+    assert len(names) == len(set(names))
+
+
+def test_the_canonical_name_wins_and_the_loser_is_spare():
+    plan = recognise(("answer", "response", "output"))
+
+    assert plan.fields["response"] == "response"
+    assert plan.spare == ("answer", "output")
+
+
+def test_among_aliases_the_first_listed_wins():
+    assert recognise(("prediction", "answer")).fields["response"] == "answer"
+
+
+def test_the_exact_name_goes_before_its_variant():
+    assert recognise(("Response", "response")).fields["response"] == "response"
+
+
+def test_a_mapped_field_takes_its_column_and_no_other():
+    plan = recognise(("question", "ask", "answer"), (("question", "ask"),))
+
+    assert plan.fields == {"question": "ask", "response": "answer"}
+    assert plan.spare == ("question",)
+
+
+def test_a_mapped_column_serves_no_other_field_by_its_name():
+    plan = recognise(("question", "answer"), (("reference", "answer"),))
+
+    assert plan.fields == {"question": "question", "reference": "answer"}
+
+
+def test_a_field_mapped_to_an_absent_column_stays_absent():
+    assert "question" not in recognise(("question", "answer"), (("question", "ask"),)).fields
+
+
+@pytest.mark.parametrize(
+    ("column", "inverted"), [("hallucination", True), ("is_grounded", False), ("label", False)]
+)
+def test_a_column_that_says_the_reverse_is_known(column, inverted):
+    assert recognise(("answer", column)).inverted is inverted
+    assert recognise(("answer", column), (("label", column),)).inverted is inverted
+
+
+def test_halueval_has_two_answers_in_a_row():
+    plan = recognise(("knowledge", "question", "right_answer", "hallucinated_answer"))
+
+    assert plan.pair == ("right_answer", "hallucinated_answer")
+    assert plan.fields == {"question": "question", "contexts": "knowledge"}
+
+
+def test_a_mapped_response_undoes_the_pair():
+    columns = ("knowledge", "question", "right_answer", "hallucinated_answer")
+
+    plan = recognise(columns, (("response", "right_answer"),))
+
+    assert plan.pair is None
+    assert plan.spare == ("hallucinated_answer",)
+
+
+@pytest.mark.parametrize("columns", [(), ("foo", "bar"), ("id",), ("id", "label", "metadata")])
+def test_no_recognised_column_lists_what_was_found_and_what_is_known(columns):
+    with pytest.raises(DataError, match="no column is recognised") as caught:
+        recognise(columns)
+
+    assert all(repr(column) in str(caught.value) for column in columns)
+    assert "retrieved_contexts" in str(caught.value)
+
+
+def test_an_absent_mapped_column_is_named_when_nothing_is_recognised():
+    with pytest.raises(DataError, match=r"'ask' \(mapped to question\) is not there"):
+        recognise(("foo",), (("question", "ask"),))
+
+
+def test_a_thousand_columns_are_not_all_listed():
+    with pytest.raises(DataError, match="and 980 more") as caught:
+        recognise(tuple(f"column{number}" for number in range(1000)))
+
+    assert len(str(caught.value)) < 2000
+
+
+def test_a_column_name_must_be_text():
+    with pytest.raises(DataError, match="must be text, found 3"):
+        recognise((3, "question"))
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        (["question", ""], "column 2 has no name"),
+        (["question", "  "], "column 2 has no name"),
+        (["question", "answer", "question"], "two columns are called 'question'"),
+        (["foo"], "no column is recognised"),
+    ],
+)
+def test_an_unusable_header_is_refused(header, message):
+    with pytest.raises(DataError, match=message):
+        recognise_header(header, ())
+
+
+def test_a_mapped_column_must_be_in_the_header():
+    with pytest.raises(DataError, match=r"no column is called 'qestion'; there are: 'question'") as caught:
+        recognise_header(["question"], (("question", "qestion"),))
+
+    assert caught.value.hint == "Did you mean 'question'?"
+
+
+def test_an_unknown_field_in_a_mapping_is_told_with_its_neighbours():
+    with pytest.raises(UnknownName, match="Did you mean 'contexts'"):
+        checked_mapping({"context": "text"})
+
+
+def test_a_mapping_to_something_else_than_a_name_is_refused():
+    with pytest.raises(UsageError, match="no column name"):
+        checked_mapping({"question": 3})
+
+
+def test_no_mapping_is_an_empty_mapping():
+    assert checked_mapping(None) == ()

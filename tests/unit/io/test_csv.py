@@ -1,0 +1,160 @@
+import csv
+
+import pytest
+
+from sgi.io.dataset import open_dataset
+from sgi.kernel.errors import DataError
+
+
+@pytest.fixture
+def read(tmp_path):
+    def reading(text, name="a.csv", encoding="utf-8", on_reject=None, columns=None):
+        data = text if isinstance(text, bytes) else text.encode(encoding)
+        (tmp_path / name).write_bytes(data)
+        return list(open_dataset(tmp_path / name, columns=columns).samples(on_reject=on_reject))
+
+    return reading
+
+
+@pytest.mark.parametrize(
+    ("name", "delimiter"), [("a.csv", ","), ("a.csv", ";"), ("a.csv", "\t"), ("a.tsv", "\t")]
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_table_in_many_dresses(read, name, delimiter, end, encoding):
+    rows = [["id", "question", "answer"], ["a", "Où, donc?", "là; oui"], ["b", "漢字", '"🧪"']]
+    text = end.join(delimiter.join(f'"{cell.replace(chr(34), chr(34) * 2)}"' for cell in row) for row in rows)
+
+    samples = read(text + end, name, encoding)
+
+    assert [(s.id, s.question, s.response) for s in samples] == [
+        ("a", "Où, donc?", "là; oui"),
+        ("b", "漢字", '"🧪"'),
+    ]
+
+
+def test_a_table_of_one_column(read):
+    assert [sample.response for sample in read("response\nyes\nno\n")] == ["yes", "no"]
+
+
+def test_the_name_of_a_tsv_settles_its_delimiter(read):
+    (sample,) = read("response,x\tquestion\na,b\tc\n", "a.tsv")
+
+    assert (sample.question, sample.metadata) == ("c", {"response,x": "a,b"})
+
+
+def test_an_empty_cell_is_absent_but_an_empty_response_is_an_answer(read):
+    (sample,) = read("id,question,contexts,answer,reference,label,topic\n,,,,,,\n")
+
+    assert sample.model_fields_set == {"id", "response"}
+    assert (sample.id, sample.response) == ("1", "")
+
+
+def test_lists_stand_in_cells_as_json_or_as_pandas_writes_them(read):
+    samples = read(
+        'contexts,ground_truths,meta\n"[""a"", ""b""]","[\'x\']","{""n"": 1}"\n'
+        '"[\'a\', ""b\'s""]",y,\nplain,,\n'
+    )
+
+    assert [sample.contexts for sample in samples] == [("a", "b"), ("a", "b's"), ("plain",)]
+    assert [sample.reference for sample in samples] == ["x", "y", None]
+    assert samples[0].metadata == {"n": 1}
+
+
+def test_lines_are_counted_through_quoted_breaks_and_blank_lines(read):
+    bad = []
+    text = 'id,question,label\n"a","one\ntwo\n\nthree",1\n\nb,q,maybe\nc,q,1\n'
+
+    samples = read(text, on_reject=bad.append)
+
+    assert [(s.id, s.question) for s in samples] == [("a", "one\ntwo\n\nthree"), ("c", "q")]
+    assert str(bad[0].error).startswith(f"{bad[0].error.file}:7: id 'b': field 'label': expected true/false")
+    assert bad[0].row == {"id": "b", "question": "q", "label": "maybe"}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("a,q", "expected 3 cells, found 2"),
+        ("a,q,r,s", "expected 3 cells, found 4"),
+        ('a,"q"x,r', "invalid CSV"),
+        ('a,"q,r\n', "invalid CSV"),
+        ("a,q\rq,r", "invalid CSV"),
+    ],
+)
+def test_a_row_of_another_shape_is_refused(read, row, message):
+    with pytest.raises(DataError, match=message) as caught:
+        read(f"id,question,response\nfirst,q,r\n{row}\n")
+
+    assert caught.value.line == 3
+
+
+def test_reading_goes_on_after_a_broken_row_which_keeps_its_text(read):
+    bad = []
+
+    samples = read('id,question\na,"q"x\nb\nc,q\n', on_reject=bad.append)
+
+    assert [sample.id for sample in samples] == ["c"]
+    assert [(row.error.line, row.row) for row in bad] == [(2, 'a,"q"x'), (3, "b")]
+
+
+def test_bytes_that_are_not_utf_8_are_refused_with_their_line(read):
+    bad = []
+
+    samples = read(b"id,question\na,fine\nb,na\xefve\nc,fine\n", on_reject=bad.append)
+
+    assert [sample.id for sample in samples] == ["a", "c"]
+    assert [(row.error.line, row.error.message, row.row) for row in bad] == [
+        (3, "the text is not UTF-8", "b,na\\xefve")
+    ]
+
+
+def test_a_header_that_is_not_utf_8_is_the_whole_files_error(read):
+    with pytest.raises(DataError, match=r"a.csv:1: the text is not UTF-8"):
+        read(b"id,qu\xefstion\na,b\n", on_reject=[].append)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("question,\na,b\n", "a.csv:1: column 2 has no name"),
+        (",question\n0,q\n", "a.csv:1: column 1 has no name"),
+        ("question,question\na,b\n", "a.csv:1: two columns are called 'question'"),
+        ("foo,bar\na,b\n", "a.csv:1: no column is recognised: found 'foo', 'bar'"),
+        ("question,response\n", "a.csv: holds no rows"),
+        ("\n\n", "a.csv: holds no rows"),
+        ("\ufeff", "a.csv: holds no rows"),
+        ("question\rresponse\na,b\n", "a.csv:1: invalid CSV"),
+        ("question;response\n\n \n", "expected 2 cells, found 1"),
+    ],
+)
+def test_an_unusable_table_is_told(read, text, message):
+    with pytest.raises(DataError, match=message):
+        read(text)
+
+
+def test_a_mapped_column_that_is_not_there_is_told_before_any_row(read):
+    bad = []
+
+    with pytest.raises(DataError, match=r"a.csv:1: no column is called 'ask'; there are: 'question'"):
+        read("question\n\n", columns={"question": "ask"}, on_reject=bad.append)
+
+    assert bad == []
+
+
+def test_a_cell_larger_than_the_usual_limit_is_read(read):
+    (sample,) = read(f'question\n"{"long " * 1_000_000}"\n')
+
+    assert len(sample.question) == 5_000_000
+    assert csv.field_size_limit() >= 256 * 2**20
+
+
+def test_nul_in_a_cell_is_text(read):
+    (sample,) = read("question,response\na rather long question,an answer with \x00 inside it\n")
+
+    assert sample.response == "an answer with \x00 inside it"
+
+
+def test_an_unreadable_header_is_told(read):
+    with pytest.raises(DataError, match=r"a.csv:1: invalid CSV"):
+        read('"question"x,response\na,b\n')

@@ -1,0 +1,142 @@
+import datetime as dt
+import decimal
+import sys
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from sgi.io.dataset import open_dataset
+from sgi.kernel.errors import DataError, MissingExtra
+
+
+@pytest.fixture
+def saved(tmp_path):
+    def saving(table, **options):
+        parquet.write_table(pa.table(table), tmp_path / "a.parquet", **options)
+        return tmp_path / "a.parquet"
+
+    return saving
+
+
+def test_columns_of_all_kinds_are_read(saved):
+    path = saved(
+        {
+            "id": [7, None],
+            "query": ["q", None],
+            "contexts": [["a", "b"], []],
+            "answer": ["", "r"],
+            "label": pa.array([True, None]),
+            "at": [dt.date(2025, 1, 2), None],
+            "price": [decimal.Decimal("1.5"), None],
+            "kind": pa.array(["x", "y"]).dictionary_encode(),
+            "nested": [{"a": [1]}, None],
+            "pairs": pa.array([[("k", 1)], None], type=pa.map_(pa.string(), pa.int64())),
+            "score": [float("nan"), 2.0],
+        }
+    )
+
+    first, second = open_dataset(path).samples()
+
+    assert (first.id, first.question, first.contexts, first.response, first.label) == (
+        "7",
+        "q",
+        ("a", "b"),
+        "",
+        True,
+    )
+    assert first.metadata == {
+        "at": "2025-01-02",
+        "price": 1.5,
+        "kind": "x",
+        "nested": {"a": [1]},
+        "pairs": {"k": 1},
+    }
+    assert second.model_fields_set == {"id", "contexts", "response", "metadata"}
+    assert second.metadata == {"kind": "y", "score": 2.0}
+
+
+def test_rows_are_numbered_across_row_groups(saved):
+    path = saved(
+        {"response": [f"r{n}" for n in range(2000)] + [None], "label": ["yes"] * 2000 + ["?"]},
+        row_group_size=300,
+    )
+    bad = []
+
+    samples = list(open_dataset(path).samples(on_reject=bad.append))
+
+    assert [sample.response for sample in samples] == [f"r{n}" for n in range(2000)]
+    assert (bad[0].error.line, bad[0].row) == (2001, {"response": None, "label": "?"})
+
+
+def test_memory_does_not_grow_with_the_file(saved):
+    path = saved({"response": [f"{n} " + "word " * 400 for n in range(20_000)]}, row_group_size=500)
+    before = pa.total_allocated_bytes()
+    most = 0
+    for _ in open_dataset(path).samples():
+        most = max(most, pa.total_allocated_bytes() - before)
+
+    assert most < 10_000_000  # the texts are 40 MB
+
+
+def test_a_file_that_is_no_parquet_is_told(tmp_path):
+    (tmp_path / "a.parquet").write_text("question\nq\n")
+
+    with pytest.raises(DataError, match=r"a.parquet: cannot be read as Parquet"):
+        list(open_dataset(tmp_path / "a.parquet").samples())
+
+
+@pytest.mark.parametrize("keep", [4, 100, -1])
+def test_a_parquet_file_cut_short_is_told(saved, keep):
+    path = saved({"response": ["r"] * 100})
+    path.write_bytes(path.read_bytes()[:keep])
+
+    with pytest.raises(DataError, match=r"a.parquet: cannot be read as Parquet"):
+        list(open_dataset(path).samples())
+
+
+def test_a_parquet_file_with_damaged_pages_is_told(saved):
+    path = saved({"response": [f"word {n}" for n in range(5000)]}, compression="zstd")
+    data = bytearray(path.read_bytes())
+    data[200:2000] = bytes(1800)
+    path.write_bytes(data)
+
+    with pytest.raises(DataError, match=r"a.parquet"):
+        list(open_dataset(path).samples())
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["response", "response"], "two columns are called"),
+        (["", "response"], "column 1 has no name"),
+        (["a", "b"], "no column is recognised"),
+    ],
+)
+def test_unusable_columns_are_told(tmp_path, names, message):
+    parquet.write_table(pa.Table.from_arrays([pa.array(["r"])] * 2, names=names), tmp_path / "a.parquet")
+
+    with pytest.raises(DataError, match=message):
+        list(open_dataset(tmp_path / "a.parquet").samples())
+
+
+def test_no_rows_are_told(saved):
+    with pytest.raises(DataError, match="holds no rows"):
+        list(open_dataset(saved({"response": pa.array([], type=pa.string())})).samples())
+
+
+def test_bytes_that_are_no_text_are_named(saved):
+    path = saved({"response": ["r"], "image": [b"\x89\xff"]})
+
+    with pytest.raises(
+        DataError, match=r"a.parquet:1: field 'metadata': expected text, found 2 bytes .* 'image'"
+    ):
+        list(open_dataset(path).samples())
+
+
+def test_without_pyarrow_the_extra_is_named(saved, monkeypatch):
+    path = saved({"response": ["r"]})
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+
+    with pytest.raises(MissingExtra, match=r"semantic-grounding-index\[parquet\]"):
+        list(open_dataset(path).samples())

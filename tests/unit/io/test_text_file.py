@@ -1,0 +1,157 @@
+import codecs
+import gzip
+import io
+import os
+
+import pytest
+
+from sgi.io.text_file import broken_text, numbered_lines, open_bytes
+from sgi.kernel.errors import DataError
+
+TEXT = "first line, naïve\n\nthird: 漢字 🧪\nlast without end"
+LINES = [(1, "first line, naïve\n"), (2, "\n"), (3, "third: 漢字 🧪\n"), (4, "last without end")]
+
+
+def lines(data):
+    return [(number, line.decode()) for number, line in numbered_lines(io.BytesIO(data), "a.txt")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
+def test_encodings_are_known_by_their_marks(encoding):
+    assert lines(TEXT.encode(encoding)) == LINES
+
+
+@pytest.mark.parametrize(
+    ("mark", "encoding"), [(codecs.BOM_UTF16_BE, "utf-16-be"), (codecs.BOM_UTF32_BE, "utf-32-be")]
+)
+def test_big_endian_text_is_read(mark, encoding):
+    assert lines(mark + TEXT.encode(encoding)) == LINES
+
+
+def test_long_utf_16_is_read_beyond_one_buffer():
+    text = "".join(f"line {number} é\n" for number in range(20_000))
+
+    assert "".join(line for _, line in lines(text.encode("utf-16"))) == text
+
+
+def test_broken_utf_16_breaks_off_at_its_line():
+    with pytest.raises(DataError, match=r"^a.txt:2: the text breaks off: truncated data in utf-16-le"):
+        lines("one\ntwo".encode("utf-16")[:-1])
+
+
+def test_a_line_of_20_megabytes_is_one_line():
+    (found,) = numbered_lines(io.BytesIO(b"x" * 20_000_000 + b"\n"), "a.txt")
+
+    assert len(found[1]) == 20_000_001
+
+
+def test_the_stream_stays_open():
+    stream = io.BytesIO(b"a\nb")
+    list(numbered_lines(stream, "a.txt"))
+
+    assert not stream.closed
+
+
+def test_nothing_at_all_has_no_lines():
+    assert lines(b"") == []
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"PAR1" + bytes(100),
+        b"PK\x03\x04rest",
+        b"\x1f\x8b\x08\x00",
+        b"%PDF-1.7\n",
+        bytes(range(32)) * 4,
+        "no mark".encode("utf-16-le"),
+    ],
+)
+def test_binary_data_is_told(data):
+    with pytest.raises(DataError, match=r"^a.txt: is no text but binary data"):
+        lines(data)
+
+
+def test_a_rare_control_character_makes_no_binary():
+    assert lines(b"some words and \x00 one more\n") == [(1, "some words and \x00 one more\n")]
+
+
+def test_bytes_that_are_not_utf_8_are_told():
+    assert broken_text("naïve 🧪".encode()) is None
+    assert broken_text(b"na\xefve") == "byte 3 (0xef) is not UTF-8"
+    assert broken_text(b"a\xed\xa0\x80") == "byte 2 begins a lone surrogate, which is no character"
+
+
+def opened(path):
+    with open_bytes(path) as stream:
+        return stream.read()
+
+
+def test_a_packed_file_is_unpacked(tmp_path):
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(TEXT.encode()))
+
+    with open_bytes(path) as stream:
+        assert [(number, line.decode()) for number, line in numbered_lines(stream, "a")] == LINES
+
+
+@pytest.mark.parametrize("keep", [5, 30, -4])
+def test_a_broken_packed_file_is_told(tmp_path, keep):
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(TEXT.encode())[:keep])
+
+    with open_bytes(path) as stream, pytest.raises(DataError, match="cannot be read"):
+        list(numbered_lines(stream, "a"))
+
+
+def test_a_file_that_is_not_packed_is_told(tmp_path):
+    path = tmp_path / "a.jsonl.gz"
+    path.write_text("{}")
+
+    with open_bytes(path) as stream, pytest.raises(DataError, match="Not a gzipped file"):
+        list(numbered_lines(stream, "a"))
+
+
+def test_a_missing_file_is_told(tmp_path):
+    with pytest.raises(DataError, match=r"missing.jsonl: does not exist"):
+        opened(tmp_path / "missing.jsonl")
+
+
+def test_a_folder_is_told(tmp_path):
+    with pytest.raises(DataError, match="is a directory"):
+        opened(tmp_path)
+
+
+def test_an_empty_file_is_told(tmp_path):
+    (tmp_path / "a.jsonl").touch()
+
+    with pytest.raises(DataError, match=r"a.jsonl: is empty"):
+        opened(tmp_path / "a.jsonl")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_told_instead_of_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.jsonl")
+
+    with pytest.raises(DataError, match="is not a regular file"):
+        opened(tmp_path / "pipe.jsonl")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission_is_told(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text("{}")
+    path.chmod(0)
+
+    with pytest.raises(DataError, match="Permission denied"):
+        opened(path)
+
+
+def test_a_name_too_long_for_the_system_is_told(tmp_path):
+    with pytest.raises(DataError):
+        opened(tmp_path / ("a" * 300 + ".jsonl"))
+
+
+def test_a_name_with_nul_is_told(tmp_path):
+    with pytest.raises(DataError):
+        opened(tmp_path / "a\0.jsonl")
