@@ -1,1 +1,85 @@
-"""SGI: RAG evaluation that people can trust."""
+"""SGI: RAG evaluation that people can trust.
+
+>>> import sgi
+>>> rows = [{"question": "Who?", "response": "Jane Austen", "reference": "Austen"}]
+>>> sgi.evaluate(rows, ["squad_token_f1"])["squad_token_f1"].values.round(4).tolist()
+[0.6667]
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sgi import geometry, testing
+    from sgi.engine.evaluate import aevaluate, evaluate
+    from sgi.engine.result import Result
+    from sgi.engine.summary import Summary
+    from sgi.engine.tools import load_embedder
+    from sgi.geometry.grounding import compute_sgi
+    from sgi.io.benchmarks import load_halueval_qa
+    from sgi.kernel.errors import SgiError
+    from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
+    from sgi.kernel.sample import Batch, Field, Sample
+    from sgi.kernel.vectors import VectorTable
+
+_HOMES = {
+    "Batch": "sgi.kernel.sample",
+    "Field": "sgi.kernel.sample",
+    "Metric": "sgi.kernel.metric",
+    "MetricSpec": "sgi.kernel.metric",
+    "Result": "sgi.engine.result",
+    "Sample": "sgi.kernel.sample",
+    "Scores": "sgi.kernel.metric",
+    "SgiError": "sgi.kernel.errors",
+    "Status": "sgi.kernel.metric",
+    "Summary": "sgi.engine.summary",
+    "VectorTable": "sgi.kernel.vectors",
+    "aevaluate": "sgi.engine.evaluate",
+    "compute_sgi": "sgi.geometry.grounding",
+    "evaluate": "sgi.engine.evaluate",
+    "load_embedder": "sgi.engine.tools",
+    "load_halueval_qa": "sgi.io.benchmarks",
+}
+_ROOMS = ("geometry", "testing")
+
+__all__ = [  # noqa: RUF022 - the order of _HOMES, then the rooms
+    "Batch",
+    "Field",
+    "Metric",
+    "MetricSpec",
+    "Result",
+    "Sample",
+    "Scores",
+    "SgiError",
+    "Status",
+    "Summary",
+    "VectorTable",
+    "aevaluate",
+    "compute_sgi",
+    "evaluate",
+    "load_embedder",
+    "load_halueval_qa",
+    "geometry",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used: `import sgi` itself takes milliseconds."""
+    if name == "__version__":
+        from sgi.kernel.signature import package_version
+
+        return package_version()
+    if name in _ROOMS:
+        return import_module(f"sgi.{name}")
+    if name in _HOMES:
+        found = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = found
+        return found
+    raise AttributeError(f"module 'sgi' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,1 +1,1 @@
-"""TODO."""
+"""One straight line: read, embed, score, write, summarise."""

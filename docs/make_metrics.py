@@ -1,0 +1,89 @@
+"""Write docs/metrics.md from the metrics themselves, so that the page cannot differ from the code.
+
+python docs/make_metrics.py
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from sgi.kernel.registry import metric_class, metric_names
+
+if TYPE_CHECKING:
+    from sgi.kernel.metric import Metric
+
+PAGE = Path(__file__).with_name("metrics.md")
+_HEAD = """# Metrics
+
+Made from the code by `python docs/make_metrics.py`; `sgi metrics NAME` prints the same.
+
+Every value has a status: `ok`, or `undefined` (the formula has no value), `missing` (the row lacks a field),
+`failed` (an embedder gave up), each with a reason. Means are over the `ok` rows and come with their coverage
+and a 95 % interval. Parameters are written in the name: `rouge_l(beta=1.2)`.
+"""
+_HEADINGS = {"Args", "Attributes", "Raises", "References", "Returns", "Source"}
+
+
+def page() -> str:
+    """The whole page."""
+    kinds = [metric_class(name) for name in metric_names()]
+    listed = "\n".join(f"| [`{kind.spec.name}`](#{kind.spec.name}) | {_first(kind)} |" for kind in kinds)
+    return "\n".join([_HEAD, f"| metric | |\n|---|---|\n{listed}\n", *map(_section, kinds)])
+
+
+def _first(kind: type[Metric]) -> str:
+    return (inspect.getdoc(kind) or "").partition("\n")[0]
+
+
+def _section(kind: type[Metric]) -> str:
+    spec = kind.spec
+    high = "∞" if math.isinf(spec.high) else f"{spec.high:.4g}"
+    parameters = ", ".join(f"`{field.name}={field.default!r}`" for field in fields(cast("Any", kind)))
+    facts = [
+        ("needs", ", ".join(sorted(spec.needs))),
+        ("range", f"{spec.low:.4g} to {high} {spec.unit}".rstrip()),
+        ("better", "higher" if spec.higher_is_better else "lower"),
+        ("parameters", parameters or "none"),
+        ("version", str(spec.version)),
+        ("source", spec.citation),
+    ]
+    table = "\n".join(f"| {name} | {value} |" for name, value in facts)
+    return f"## {spec.name}\n\n{_prose(inspect.getdoc(kind) or '')}\n\n| | |\n|---|---|\n{table}\n"
+
+
+def _prose(text: str) -> str:
+    """A docstring as Markdown: formulas and examples fenced, attributes as a list, one backtick."""
+    parts = [_part(part.splitlines()) for part in text.replace("``", "`").split("\n\n")]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _part(lines: list[str]) -> str:
+    first = lines[0]
+    heading, _, rest = first.partition(":")
+    if first.startswith(".. math::"):
+        formula = " ".join([first.removeprefix(".. math::"), *lines[1:]])
+        return f"```math\n{formula.strip()}\n```"
+    if first.startswith(">>>"):
+        return "\n".join(["```pycon", *lines, "```"])
+    if heading not in _HEADINGS:
+        return "\n".join(lines)
+    if heading == "Raises":
+        return ""
+    return "\n".join([f"**{heading}:**{rest}".rstrip(), *([""] if not rest else []), *map(_item, lines[1:])])
+
+
+def _item(line: str) -> str:
+    """An indented ``name: words`` as a list item; what continues one stays with it."""
+    if re.match(r"    \w+: ", line):
+        name, _, words = line.strip().partition(": ")
+        return f"- `{name}`: {words}"
+    return f"  {line.strip()}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

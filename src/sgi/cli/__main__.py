@@ -1,0 +1,5 @@
+"""``python -m sgi.cli``."""
+
+from sgi.cli.main import main
+
+main()

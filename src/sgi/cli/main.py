@@ -1,0 +1,62 @@
+"""The command ``sgi``: its verbs, and how every error leaves it.
+
+Exit codes: 0 done, 1 a bug of ours, 2 something the user can fix, 3 finished with failed or rejected rows,
+4 a gate that is not met, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from sgi.cli.cache import cache
+from sgi.cli.compute import compute
+from sgi.cli.demo import demo
+from sgi.cli.doctor import doctor
+from sgi.cli.metrics import metrics
+from sgi.cli.models import models
+from sgi.cli.run import run
+from sgi.cli.score import score
+from sgi.kernel.errors import SgiError
+from sgi.kernel.signature import package_version
+
+app = typer.Typer(
+    name="sgi",
+    help="How well is each answer grounded in its passages, and how close is it to the reference?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for verb in (demo, run, score, compute, metrics, doctor):
+    app.command()(verb)
+app.add_typer(models)
+app.add_typer(cache)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(package_version())
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
+    ] = False,
+) -> None:
+    del version  # its callback has spoken
+
+
+def main() -> None:
+    """Run the command line; a user's error is told in one line, without a traceback."""
+    try:
+        app()
+    except SgiError as error:
+        from sgi.cli.console import complain
+
+        complain(error)
+        sys.exit(2)

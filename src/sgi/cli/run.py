@@ -1,0 +1,172 @@
+"""``sgi run``: a file of answers in, a file of scores and a summary out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sgi.cli.options import (
+    BackendOption,
+    CacheOption,
+    EmbedderOption,
+    FailuresOption,
+    JsonOption,
+    MapOption,
+    MetricOption,
+    NoCacheOption,
+    OnErrorOption,
+    QuietOption,
+    cache_choice,
+    column_map,
+    metric_list,
+    share,
+    skipping,
+)
+
+if TYPE_CHECKING:
+    from sgi.engine.plan import Plan
+    from sgi.engine.run import RunReport
+
+
+def run(
+    data: Annotated[Path, typer.Argument(help="A .jsonl, .json, .csv, .tsv or .parquet file.")],
+    metric: MetricOption = None,
+    out: Annotated[
+        Path | None, typer.Option("-o", "--out", help="Where the scores go: .jsonl, .csv or .parquet.")
+    ] = None,
+    embedder: EmbedderOption = None,
+    backend: BackendOption = "auto",
+    columns: MapOption = None,
+    on_error: OnErrorOption = "stop",
+    rejects: Annotated[
+        Path | None, typer.Option(help="Where rejected rows go; by default beside the scores.")
+    ] = None,
+    max_failures: FailuresOption = "5%",
+    cache: CacheOption = None,
+    no_cache: NoCacheOption = False,
+    inputs: Annotated[bool, typer.Option("--inputs", help="Write the texts beside the scores.")] = False,
+    percent: Annotated[bool, typer.Option(help="Print shares as percent.")] = True,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
+    ] = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Score a file of answers.
+
+    Examples:
+
+      sgi run answers.csv
+
+      sgi run answers.jsonl -m sgi,semantic_similarity -o scores.jsonl
+
+      sgi run answers.parquet -m 'rouge_l(beta=1.2)' --map response=output -o scores.parquet
+
+      sgi run answers.jsonl -m sgi --dry-run
+    """
+    from functools import partial
+
+    import anyio
+
+    from sgi.cli.console import print_json, print_summary, progress, talk
+    from sgi.engine.plan import plan
+    from sgi.engine.run import run as run_plan
+    from sgi.engine.tools import open_tools
+    from sgi.io.dataset import open_dataset
+
+    skip = skipping(on_error)
+    dataset = open_dataset(data, columns=column_map(columns))
+    aside = (rejects or _beside(out or data)) if skip else None
+    with progress(quiet=quiet) as listener:
+        planned = plan(
+            dataset,
+            metric_list(metric),
+            on_reject=(lambda _: None) if skip else None,
+            count_texts=dry_run,
+            listener=listener,
+        )
+        if dry_run:
+            _tell_plan(planned, as_json=as_json)
+            return
+        kept = cache_choice(cache, no_cache=no_cache)
+        with open_tools(planned.metrics, embedder, cache=kept, backend=backend) as tools:
+            work = partial(
+                run_plan,
+                dataset,
+                planned,
+                tools,
+                output=out,
+                inputs=inputs,
+                rejects=aside,
+                max_failures=share(max_failures),
+                listener=listener,
+            )
+            report = anyio.run(work)
+    if as_json:
+        print_json(_as_json(report, out, aside))
+    else:
+        print_summary(report.summary, percent=percent)
+    if not quiet:
+        for line in _notes(report, out, aside):
+            talk(line)
+    if report.failures or report.rejected:
+        raise typer.Exit(3)
+
+
+def _beside(path: Path) -> Path:
+    """``scores.jsonl`` → ``scores.rejected.jsonl``."""
+    return path.with_name(f"{path.name.partition('.')[0] or path.name}.rejected.jsonl")
+
+
+def _tell_plan(planned: Plan, *, as_json: bool) -> None:
+    from sgi.cli.console import plain, print_json
+
+    facts: dict[str, Any] = {
+        "data": planned.dataset,
+        "rows": planned.rows,
+        "rejected": planned.rejected,
+        "fields": {str(name): count for name, count in planned.present.items()},
+        "metrics": [metric.canonical for metric in planned.metrics],
+        "distinct_texts": planned.texts,
+        "characters": planned.characters,
+        "judge_calls": 0,
+        "cost": 0.0,
+    }
+    if as_json:
+        print_json(facts)
+        return
+    for name, value in facts.items():
+        shown = ", ".join(map(str, value)) if isinstance(value, list) else value
+        if isinstance(value, dict):
+            shown = ", ".join(f"{key} {count:,}" for key, count in value.items())
+        typer.echo(plain(f"{name.replace('_', ' ')}: {shown}"))
+
+
+def _as_json(report: RunReport, out: Path | None, aside: Path | None) -> dict[str, Any]:
+    return report.summary.to_dict() | {
+        "output": str(out) if out else None,
+        "rejected": report.rejected,
+        "rejects": str(aside) if report.rejected else None,
+    }
+
+
+def _notes(report: RunReport, out: Path | None, aside: Path | None) -> list[str]:
+    summary = report.summary
+    notes = [
+        f"{rows:,} rows have {name} longer than the embedder reads; the ends were not seen."
+        for name, rows in summary.truncated.items()
+    ]
+    if summary.copies:
+        notes.append(
+            f"In {summary.copies:,} of {summary.labelled:,} labelled rows the response is the reference"
+            " itself: scores that compare the two rank those rows by construction."
+        )
+    if report.rejected:
+        notes.append(f"{report.rejected:,} rows could not be read; they are in {aside}, with the reasons.")
+    if report.failures:
+        notes.append(f"{report.failures:.1%} of the rows failed; their reasons stand beside their scores.")
+    if out is not None:
+        notes.append(f"The scores of each row are in {out}.")
+    return notes

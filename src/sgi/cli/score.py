@@ -1,0 +1,103 @@
+"""``sgi score``: JSON lines in, JSON lines out; a Unix filter."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sgi.cli.options import (
+    BackendOption,
+    CacheOption,
+    EmbedderOption,
+    MapOption,
+    MetricOption,
+    NoCacheOption,
+    OnErrorOption,
+    cache_choice,
+    column_map,
+    metric_list,
+    skipping,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sgi.engine.tools import Tools
+    from sgi.io.rows import Rejected
+    from sgi.kernel.metric import Metric
+    from sgi.kernel.sample import Sample
+
+
+def score(
+    data: Annotated[Path, typer.Argument(help="A file, or - for standard input.")] = Path("-"),
+    metric: MetricOption = None,
+    embedder: EmbedderOption = None,
+    backend: BackendOption = "auto",
+    columns: MapOption = None,
+    on_error: OnErrorOption = "stop",
+    cache: CacheOption = None,
+    no_cache: NoCacheOption = False,
+    inputs: Annotated[bool, typer.Option("--inputs", help="Write the texts beside the scores.")] = False,
+    batch_size: Annotated[int, typer.Option(min=1, help="Rows scored together; 1 answers at once.")] = 256,
+) -> None:
+    """Score rows as they come, one JSON line out for each line in. Row order is kept.
+
+    Examples:
+
+      cat answers.jsonl | sgi score -m sgi
+
+      sgi score answers.jsonl -m rouge_l,squad_em | jq .scores.rouge_l.value
+    """
+    from sgi.cli.console import talk
+    from sgi.engine.plan import resolve
+    from sgi.engine.tools import open_tools
+    from sgi.io.dataset import open_dataset
+    from sgi.io.jsonl import stream_rows
+    from sgi.kernel.errors import UsageError
+
+    chosen = resolve(metric_list(metric) or [])
+    rejected = 0
+
+    def reject(item: Rejected) -> None:
+        nonlocal rejected
+        rejected += 1
+        talk(f"Rejected: {item.error}")
+
+    on_reject = reject if skipping(on_error) else None
+    if str(data) == "-":
+        if sys.stdin.isatty():
+            raise UsageError(
+                "There is nothing on standard input.", hint="Pipe JSON lines in, or name a file."
+            )
+        rows = stream_rows(sys.stdin.buffer, name="<stdin>", columns=column_map(columns), on_reject=on_reject)
+    else:
+        rows = open_dataset(data, columns=column_map(columns)).samples(on_reject=on_reject)
+    kept = cache_choice(cache, no_cache=no_cache)
+    with open_tools(chosen, embedder, cache=kept, backend=backend) as tools:
+        failed = _pour(rows, chosen, tools, batch_size=batch_size, inputs=inputs)
+    if failed or rejected:
+        raise typer.Exit(3)
+
+
+def _pour(
+    rows: Iterable[Sample], metrics: tuple[Metric, ...], tools: Tools, *, batch_size: int, inputs: bool
+) -> bool:
+    """Score and print batch by batch; whether any row failed."""
+    import anyio
+    import orjson
+
+    from sgi.engine.batch import batches, evaluate_batch
+    from sgi.engine.rows import nested_row
+    from sgi.kernel.metric import Status
+
+    failed = False
+    for batch in batches(rows, batch_size):
+        made = anyio.run(evaluate_batch, batch, metrics, tools)
+        failed |= any((scores.status == Status.FAILED).any() for scores in made.scores.values())
+        for row in nested_row(batch, made.scores, inputs=inputs):
+            sys.stdout.buffer.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+        sys.stdout.buffer.flush()
+    return failed

@@ -1,0 +1,191 @@
+"""One batch of rows through every metric: collect texts, embed each once, score, account for every row.
+
+No store, no globals: the command line, the Python functions and tests all call this one function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import compress, islice
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+import numpy as np
+
+from sgi.kernel.errors import EmbedderError
+from sgi.kernel.metric import Scores, Status
+from sgi.kernel.ports import Embedded, TruncatingEmbedder
+from sgi.kernel.sample import Batch
+from sgi.kernel.vectors import VectorTable, unusable_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.engine.tools import Tools
+    from sgi.kernel.metric import Metric
+    from sgi.kernel.ports import Embedder
+    from sgi.kernel.sample import Sample
+
+BATCH_SIZE = 256
+"""Rows scored together: enough to fill the embedder's batches, few enough to stay small in memory."""
+
+_NAMED_SAMPLES = 5
+
+
+@dataclass(frozen=True)
+class BatchScores:
+    """What came of a batch.
+
+    Attributes:
+        scores: by the metric's canonical string.
+        truncated: texts that were longer than a model reads.
+    """
+
+    scores: Mapping[str, Scores]
+    truncated: frozenset[str]
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """A metric with the rows that have all it needs."""
+
+    metric: Metric
+    rows: NDArray[np.int64]
+    batch: Batch
+    models: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Vectors:
+    """What one model made of the texts asked of it."""
+
+    table: VectorTable
+    truncated: frozenset[str] = frozenset()
+    unusable: frozenset[str] = frozenset()
+    failure: str = ""
+
+
+def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch]:
+    """Cut a stream of samples into batches of at most ``size`` rows."""
+    stream = iter(samples)
+    while rows := tuple(islice(stream, size)):
+        yield Batch(rows)
+
+
+async def evaluate_batch(batch: Batch, metrics: Sequence[Metric], tools: Tools) -> BatchScores:
+    """Score one batch with every metric; each distinct text is embedded once for each model that is wanted.
+
+    A row without a needed field is ``missing``. A row whose vectors an embedder could not give is ``failed``.
+    Anything else that goes wrong in a metric is a bug, and is raised with the metric's name and sample ids.
+    """
+    tasks = [_task(batch, metric, tools.names) for metric in metrics]
+    vectors = {
+        model: await _embed(model, tools.embedders[model], texts)
+        for model, texts in _texts_by_model(tasks).items()
+    }
+    scores = {task.metric.canonical: _account(task, batch, vectors) for task in tasks}
+    return BatchScores(scores, frozenset().union(*(made.truncated for made in vectors.values())))
+
+
+def _task(batch: Batch, metric: Metric, configured: tuple[str, ...]) -> _Task:
+    rows = np.flatnonzero(batch.present(metric.spec.needs))
+    complete = batch if len(rows) == len(batch) else batch.take(rows)
+    models = metric.wanted_models(configured) if metric.embeds else ()
+    return _Task(metric, rows, complete, models, tuple(dict.fromkeys(metric.texts(complete))))
+
+
+def _texts_by_model(tasks: Sequence[_Task]) -> dict[str, list[str]]:
+    wanted: dict[str, dict[str, None]] = {}
+    for task in tasks:
+        for model in task.models:
+            wanted.setdefault(model, {}).update(dict.fromkeys(task.texts))
+    return {model: list(texts) for model, texts in wanted.items() if texts}
+
+
+async def _embed(model: str, embedder: Embedder, texts: Sequence[str]) -> _Vectors:
+    try:
+        rows, cut = await anyio.to_thread.run_sync(_encode, embedder, texts)
+        bad = unusable_rows(model, texts, rows)
+        table = VectorTable.of(model, list(compress(texts, ~bad)), rows[~bad])
+    except EmbedderError as error:
+        return _Vectors(VectorTable(model), failure=str(error))
+    return _Vectors(
+        table,
+        truncated=frozenset(compress(texts, cut)),
+        unusable=frozenset(compress(texts, bad)),
+    )
+
+
+def _encode(embedder: Embedder, texts: Sequence[str]) -> Embedded:
+    if isinstance(embedder, TruncatingEmbedder):
+        return embedder.encode(texts)
+    return Embedded(embedder.embed(texts), np.zeros(len(texts), dtype=np.bool_))
+
+
+def _account(task: _Task, batch: Batch, vectors: Mapping[str, _Vectors]) -> Scores:
+    """The scores of all rows of the batch: computed, missing and failed."""
+    absent = np.setdiff1d(np.arange(len(batch)), task.rows)
+    missing = Scores.without_value(Status.MISSING, [_lacks(batch, task.metric, row) for row in absent])
+    return Scores.assemble(len(batch), [(absent, missing), *_computed(task, vectors)])
+
+
+def _lacks(batch: Batch, metric: Metric, row: int) -> str:
+    sample = batch.samples[row]
+    lacking = sorted(field.value for field in metric.spec.needs if not sample.has(field))
+    return "the sample has no " + " and no ".join(lacking)
+
+
+def _computed(task: _Task, vectors: Mapping[str, _Vectors]) -> list[tuple[NDArray[np.int64], Scores]]:
+    """The scores of the rows that have all the metric needs."""
+    if not len(task.rows):
+        return []
+    made = {model: vectors[model] for model in task.models if model in vectors}
+    failures = {model: found.failure for model, found in made.items() if found.failure}
+    if made and len(failures) == len(made):
+        reason = " ".join(failures.values())
+        return [(task.rows, Scores.without_value(Status.FAILED, [reason] * len(task.rows)))]
+    wanted = frozenset(task.texts)
+    unusable = {text: model for model, found in made.items() for text in found.unusable & wanted}
+    failed = _rows_touching(task, unusable)
+    good = [row for row in range(len(task.rows)) if row not in failed]
+    parts = [
+        (task.rows[list(failed)], Scores.without_value(Status.FAILED, list(failed.values()))),
+        (task.rows[good], _score(task.metric, task.batch.take(good) if failed else task.batch, made)),
+    ]
+    return [part for part in parts if len(part[0])]
+
+
+def _rows_touching(task: _Task, unusable: Mapping[str, str]) -> dict[int, str]:
+    """The rows that need a text for which a model gave no usable vector, with the reason."""
+    if not unusable:
+        return {}
+    reasons = {}
+    for row in range(len(task.rows)):
+        for text in task.metric.texts(task.batch.take([row])):
+            if text in unusable:
+                reasons[row] = f"{unusable[text]} returned a zero or non-finite vector for one of its texts"
+                break
+    return reasons
+
+
+def _score(metric: Metric, batch: Batch, made: Mapping[str, _Vectors]) -> Scores:
+    tables = {model: found.table for model, found in made.items() if not found.failure}
+    primary = next(iter(tables.values()), VectorTable())
+    table = replace(
+        primary,
+        others={model: table for model, table in tables.items() if table is not primary},
+        failures={model: found.failure for model, found in made.items() if found.failure},
+    )
+    try:
+        scores = metric.score(batch, table)
+        if len(scores) != len(batch):
+            raise ValueError(f"{len(scores)} scores for {len(batch)} rows")  # noqa: TRY301 - noted just below
+    except Exception as error:
+        shown = ", ".join(batch.ids[:_NAMED_SAMPLES]) + ("…" if len(batch) > _NAMED_SAMPLES else "")
+        error.add_note(f"in metric {metric.canonical}, samples {shown}")
+        raise
+    return scores

@@ -1,0 +1,121 @@
+"""The numbers of a run as they come in: enough to summarise it, a few dozen bytes a row and metric."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sgi.kernel.metric import Status
+from sgi.kernel.sample import Field
+from sgi.kernel.signature import digest
+from sgi.text.overlap import token_precision
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from sgi.engine.batch import BatchScores
+    from sgi.kernel.metric import Scores
+    from sgi.kernel.sample import Batch, Sample
+
+_STATUSES = tuple(Status)
+_UNKNOWN = -1
+_FIELD_TEXTS = (Field.QUESTION, Field.CONTEXTS, Field.RESPONSE, Field.REFERENCE)
+
+
+@dataclass(eq=False)
+class _Column:
+    """One metric's values and status codes."""
+
+    values: array[float] = field(default_factory=lambda: array("d"))
+    codes: array[int] = field(default_factory=lambda: array("b"))
+
+    def add(self, scores: Scores) -> None:
+        self.values.frombytes(scores.values.tobytes())
+        codes = np.zeros(len(scores), dtype=np.int8)
+        for code, status in enumerate(_STATUSES):
+            codes[scores.status == status] = code
+        self.codes.frombytes(codes.tobytes())
+
+
+@dataclass(eq=False)
+class Ledger:
+    """Columns that grow batch by batch, one entry a row.
+
+    Attributes:
+        columns: values and statuses by the metric's canonical string.
+        labels: 1, 0, or −1 where unknown.
+        clusters: rows with the same question share a number.
+        lengths: characters of the response.
+        overlaps: share of the response's tokens found in its contexts; NaN without label or contexts.
+        copies: labelled rows whose response is one of its references, to the letter.
+        truncated: rows by the field in which a text was longer than a model reads.
+    """
+
+    columns: dict[str, _Column] = field(default_factory=dict)
+    labels: array[int] = field(default_factory=lambda: array("b"))
+    clusters: array[int] = field(default_factory=lambda: array("q"))
+    lengths: array[int] = field(default_factory=lambda: array("q"))
+    overlaps: array[float] = field(default_factory=lambda: array("d"))
+    copies: int = 0
+    truncated: dict[str, int] = field(default_factory=dict)
+    _questions: dict[bytes, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def add(self, batch: Batch, made: BatchScores) -> None:
+        """Enter one batch."""
+        for name, scores in made.scores.items():
+            self.columns.setdefault(name, _Column()).add(scores)
+        for sample in batch.samples:
+            self._enter(sample, made.truncated)
+
+    def _enter(self, sample: Sample, truncated: frozenset[str]) -> None:
+        labelled = sample.label is not None
+        self.labels.append(int(bool(sample.label)) if labelled else _UNKNOWN)
+        self.clusters.append(self._cluster(sample))
+        self.lengths.append(len(sample.response))
+        self.copies += labelled and sample.response in sample.references
+        comparable = labelled and sample.contexts and sample.has(Field.RESPONSE)
+        self.overlaps.append(
+            token_precision(sample.response, sample.contexts) if comparable else float("nan")
+        )
+        if truncated:
+            for name in _FIELD_TEXTS:
+                if not truncated.isdisjoint(_texts(sample, name)):
+                    self.truncated[name.value] = self.truncated.get(name.value, 0) + 1
+
+    def _cluster(self, sample: Sample) -> int:
+        """The number of the row's question; a row without question stands for itself."""
+        own = sample.question if sample.question.strip() else f"\0{len(self.clusters)}"
+        return self._questions.setdefault(digest(own.encode(), size=8), len(self._questions))
+
+    def values(self, name: str) -> NDArray[np.float64]:
+        """A metric's values, NaN where not ok, shape (n,)."""
+        return np.array(self.columns[name].values, dtype=np.float64)
+
+    def counts(self, name: str) -> Mapping[Status, int]:
+        """How many rows of a metric have each status."""
+        found = np.bincount(np.frombuffer(self.columns[name].codes, dtype=np.int8), minlength=len(_STATUSES))
+        return dict(zip(_STATUSES, found.tolist(), strict=True))
+
+    def failure_share(self) -> float:
+        """The greatest share of failed rows of any metric."""
+        if not len(self):
+            return 0.0
+        return max((self.counts(name)[Status.FAILED] for name in self.columns), default=0) / len(self)
+
+
+def _texts(sample: Sample, name: Field) -> tuple[str, ...]:
+    match name:
+        case Field.CONTEXTS:
+            return sample.contexts
+        case Field.REFERENCE:
+            return sample.references
+        case _:
+            return (getattr(sample, name.value),)

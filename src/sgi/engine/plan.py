@@ -1,0 +1,175 @@
+"""Before any work: read the data once, and say what would stop the run, in one error."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sgi.engine.batch import batches
+from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.kernel.errors import DataError, UsageError
+from sgi.kernel.registry import metric as named_metric
+from sgi.kernel.registry import metric_class, metric_names
+from sgi.kernel.sample import Field
+from sgi.kernel.signature import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from sgi.engine.progress import Listener
+    from sgi.io.dataset import Dataset
+    from sgi.io.rows import Rejected
+    from sgi.kernel.metric import Metric
+    from sgi.kernel.sample import Batch
+
+PREFERRED = ("sgi", "semantic_similarity", "lexical_aggregate")
+"""The metrics of a run that names none, as far as the data has their fields."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run will do.
+
+    Attributes:
+        dataset: the data's name.
+        rows: how many rows can be scored.
+        rejected: how many rows cannot be read.
+        present: how many rows have each field.
+        metrics: what is scored.
+        texts: how many distinct texts are embedded; None if they were not counted.
+        characters: their length in all.
+    """
+
+    dataset: str
+    rows: int
+    rejected: int
+    present: Mapping[Field, int]
+    metrics: tuple[Metric, ...]
+    texts: int | None = None
+    characters: int = 0
+
+
+@dataclass
+class _Scan:
+    rows: int = 0
+    rejected: int = 0
+    first_error: DataError | None = None
+    present: Counter[Field] = field(default_factory=Counter)
+
+
+def plan(
+    dataset: Dataset,
+    metrics: Sequence[str | Metric] | None = None,
+    *,
+    on_reject: Callable[[Rejected], None] | None = None,
+    count_texts: bool = False,
+    listener: Listener = silent,
+) -> Plan:
+    """Read all of the data, check every row, and match the metrics with the fields there are.
+
+    Args:
+        dataset: what will be scored.
+        metrics: names or metrics; None takes those of ``PREFERRED`` whose fields the data has.
+        on_reject: takes rows that cannot be read; without it the first such row is raised.
+        count_texts: also count the distinct texts that would be embedded.
+        listener: hears of the progress.
+
+    Raises:
+        DataError: the data has no row, or a row that cannot be read.
+        UsageError: a metric is unknown, named twice, or needs a field that no row has.
+    """
+    chosen = resolve(metrics) if metrics is not None else None
+    scan = _scan(dataset, on_reject, listener)
+    if not scan.rows:
+        if scan.first_error is not None:
+            message = f"None of the {scan.rejected} rows can be read; the first: {scan.first_error}"
+            raise DataError(message, file=dataset.name)
+        raise DataError("There is nothing to score: no rows.", file=dataset.name)
+    usable = chosen if chosen is not None else _preferred(scan, dataset)
+    _check(usable, scan, dataset)
+    texts, characters = _count_texts(dataset, usable, on_reject) if count_texts else (None, 0)
+    return Plan(dataset.name, scan.rows, scan.rejected, dict(scan.present), usable, texts, characters)
+
+
+def resolve(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
+    """Metrics from their names; an error for none at all or for the same one twice."""
+    chosen = tuple(named_metric(name) for name in metrics)
+    names = [found.canonical for found in chosen]
+    if not names:
+        raise UsageError("No metric was named.", hint="`sgi metrics` lists them.")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise UsageError(f"The metric {twice[0]!r} is named twice.")
+    return chosen
+
+
+def _scan(dataset: Dataset, on_reject: Callable[[Rejected], None] | None, listener: Listener) -> _Scan:
+    scan = _Scan()
+
+    def reject(rejected: Rejected) -> None:
+        if on_reject is None:
+            raise rejected.error
+        scan.rejected += 1
+        scan.first_error = scan.first_error or rejected.error
+        on_reject(rejected)
+
+    listener(Started("reading", None))
+    for batch in batches(dataset.samples(on_reject=reject)):
+        scan.rows += len(batch)
+        scan.present.update(name for sample in batch.samples for name in Field if sample.has(name))
+        listener(Advanced(len(batch)))
+    listener(Finished("reading"))
+    return scan
+
+
+def _preferred(scan: _Scan, dataset: Dataset) -> tuple[Metric, ...]:
+    found = [name for name in PREFERRED if all(scan.present[f] for f in metric_class(name).spec.needs)]
+    if not found:
+        raise UsageError(
+            f"No usable metric for the fields of {dataset.name}: {_fields(scan)}.",
+            hint="Scores need a response, and contexts with a question, or a reference. "
+            "Name columns with --map field=column.",
+        )
+    return resolve(found)
+
+
+def _check(metrics: Iterable[Metric], scan: _Scan, dataset: Dataset) -> None:
+    """Every metric has its fields in at least one row."""
+    lacking = {
+        metric.canonical: [str(name) for name in sorted(metric.spec.needs) if not scan.present[name]]
+        for metric in metrics
+    }
+    problems = [f"{name} needs {' and '.join(fields)}" for name, fields in lacking.items() if fields]
+    if not problems:
+        return
+    usable = [name for name in metric_names() if all(scan.present[f] for f in metric_class(name).spec.needs)]
+    raise UsageError(
+        f"No row of {dataset.name} has what is needed: {'; '.join(problems)}. Its fields: {_fields(scan)}.",
+        hint=f"Usable here: {', '.join(usable) or 'none'}. Name columns with --map field=column.",
+    )
+
+
+def _fields(scan: _Scan) -> str:
+    return ", ".join(f"{name} ({scan.present[name]})" for name in Field if scan.present[name]) or "none"
+
+
+def _count_texts(
+    dataset: Dataset, metrics: Sequence[Metric], on_reject: Callable[[Rejected], None] | None
+) -> tuple[int, int]:
+    """Distinct texts over all metrics, and their characters."""
+    ignore = None if on_reject is None else (lambda _: None)
+    seen: set[bytes] = set()
+    characters = 0
+    for batch in batches(dataset.samples(on_reject=ignore)):
+        for text in _wanted(batch, metrics):
+            key = digest(text.encode(), size=8)
+            characters += 0 if key in seen else len(text)
+            seen.add(key)
+    return len(seen), characters
+
+
+def _wanted(batch: Batch, metrics: Sequence[Metric]) -> Iterable[str]:
+    for metric in metrics:
+        complete = batch.take(batch.present(metric.spec.needs).nonzero()[0])
+        yield from metric.texts(complete)

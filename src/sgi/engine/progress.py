@@ -1,0 +1,36 @@
+"""What a long job tells the person waiting: events, which the command line turns into a bar or lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Started:
+    """A stage begins; ``total`` is None where it isn't known."""
+
+    stage: str
+    total: int | None
+
+
+@dataclass(frozen=True)
+class Advanced:
+    """So many more rows are done."""
+
+    rows: int
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The stage is over."""
+
+    stage: str
+
+
+Event = Started | Advanced | Finished
+Listener = Callable[[Event], None]
+
+
+def silent(_: Event) -> None:
+    """Listen to nothing."""

@@ -1,0 +1,152 @@
+"""The headline of a run: means with intervals and coverage, and rankings beside trivial baselines."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sgi.kernel.metric import Status
+from sgi.stats.confounds import Baseline, trivial_baselines
+from sgi.stats.intervals import Interval, mean_interval
+from sgi.stats.ranking import Ranking, ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.engine.ledger import Ledger
+    from sgi.kernel.metric import Metric
+
+
+@dataclass(frozen=True)
+class MetricSummary:
+    """One metric over all rows.
+
+    Attributes:
+        metric: its canonical string.
+        mean: over the ok rows; None if there are none.
+        interval: 95 % interval of the mean, clustered by question where questions repeat.
+        deviation: the standard deviation of the ok values.
+        counts: rows by status.
+        ranking: how well it ranks label 1 over label 0, where both occur.
+    """
+
+    metric: str
+    mean: float | None
+    interval: Interval | None
+    deviation: float | None
+    counts: Mapping[Status, int]
+    ranking: Ranking | None
+
+    @property
+    def rows(self) -> int:
+        """All rows."""
+        return sum(self.counts.values())
+
+    @property
+    def ok(self) -> int:
+        """Rows with a value."""
+        return self.counts[Status.OK]
+
+    @property
+    def coverage(self) -> float:
+        """The share of rows with a value, in [0, 1]; 0 for no rows."""
+        return self.ok / self.rows if self.rows else 0.0
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A whole run in a few lines.
+
+    Attributes:
+        rows: how many were scored.
+        questions: how many distinct questions (rows without one count each).
+        labelled: rows with a label, and of them those labelled true.
+        positives: rows labelled true.
+        metrics: in the order asked.
+        baselines: what length and token overlap alone would have ranked, where labels are there.
+        copies: labelled rows whose response is its reference to the letter: whatever compares the two ranks
+            these by construction.
+        truncated: rows by the field that was longer than the model reads.
+        signature: what made the numbers.
+    """
+
+    rows: int
+    questions: int
+    labelled: int
+    positives: int
+    metrics: tuple[MetricSummary, ...]
+    baselines: tuple[Baseline, ...]
+    copies: int
+    truncated: Mapping[str, int]
+    signature: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as JSON values."""
+        summary = asdict(self)
+        for entry, made in zip(summary["metrics"], self.metrics, strict=True):
+            entry |= {"rows": made.rows, "ok": made.ok, "coverage": made.coverage}
+        return summary
+
+    def __str__(self) -> str:
+        lines = [_HEADER, *(_line(made) for made in self.metrics)]
+        lines += [_baseline_line(baseline) for baseline in self.baselines]
+        return "\n".join([*lines, self.signature])
+
+
+_HEADER = f"{'metric':<28}{'mean':>10}{'95 % interval':>20}{'ok / n':>16}  AUROC"
+
+
+def _line(made: MetricSummary) -> str:
+    mean = "–" if made.mean is None else f"{made.mean:.4f}"
+    interval = "–" if made.interval is None else f"[{made.interval.low:.4f}, {made.interval.high:.4f}]"
+    rank = "" if made.ranking is None else f"{made.ranking.auroc:.3f}"
+    return f"{made.metric:<28}{mean:>10}{interval:>20}{f'{made.ok} / {made.rows}':>16}  {rank}".rstrip()
+
+
+def _baseline_line(baseline: Baseline) -> str:
+    name = f"  {baseline.name} alone ({baseline.direction} = grounded)"
+    return f"{name:<74}  {baseline.ranking.auroc:.3f}"
+
+
+def summarise(ledger: Ledger, metrics: Sequence[Metric], signature: str) -> Summary:
+    """The summary of what the ledger holds."""
+    labels = np.array(ledger.labels, dtype=np.int8)
+    clusters = np.array(ledger.clusters, dtype=np.int64)
+    known = labels >= 0
+    return Summary(
+        rows=len(ledger),
+        questions=len(np.unique(clusters)),
+        labelled=int(known.sum()),
+        positives=int((labels == 1).sum()),
+        metrics=tuple(_summary(ledger, metric, labels, clusters) for metric in metrics),
+        baselines=trivial_baselines(
+            labels[known] == 1,
+            lengths=np.array(ledger.lengths, dtype=np.float64)[known],
+            overlaps=np.array(ledger.overlaps, dtype=np.float64)[known],
+            clusters=clusters[known],
+        ),
+        copies=ledger.copies,
+        truncated=dict(ledger.truncated),
+        signature=signature,
+    )
+
+
+def _summary(
+    ledger: Ledger, metric: Metric, labels: NDArray[np.int8], clusters: NDArray[np.int64]
+) -> MetricSummary:
+    values = ledger.values(metric.canonical)
+    ok = np.isfinite(values)
+    ranked = ok & (labels >= 0)
+    direction = 1.0 if metric.spec.higher_is_better else -1.0
+    return MetricSummary(
+        metric=metric.canonical,
+        mean=float(values[ok].mean()) if ok.any() else None,
+        interval=mean_interval(values[ok], clusters[ok]),
+        deviation=float(values[ok].std(ddof=1)) if ok.sum() > 1 else None,
+        counts=ledger.counts(metric.canonical),
+        ranking=ranking(direction * values[ranked], labels[ranked] == 1, clusters[ranked]),
+    )

@@ -1,0 +1,149 @@
+"""What a run works with: embedders by name, each behind a cache, so that no text is embedded twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from sgi.kernel.errors import UsageError
+from sgi.kernel.ports import Embedder, embedder_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sgi.kernel.metric import Metric
+    from sgi.kernel.ports import Cache
+
+DEFAULT_EMBEDDER = "minilm"
+
+EmbedderLike = str | Path | Embedder
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a run works with.
+
+    Attributes:
+        embedders: by name, the primary one first; metrics that want one model get the primary.
+    """
+
+    embedders: Mapping[str, Embedder] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The embedders' names, the primary one first."""
+        return tuple(self.embedders)
+
+    @property
+    def fingerprints(self) -> tuple[str, ...]:
+        """Everything that can change a vector, one string an embedder."""
+        return tuple(embedder.fingerprint for embedder in self.embedders.values())
+
+
+@contextmanager
+def open_tools(
+    metrics: Sequence[Metric],
+    embedders: EmbedderLike | Sequence[EmbedderLike] | None = None,
+    *,
+    cache: bool | str | Path = True,
+    backend: str = "auto",
+) -> Iterator[Tools]:
+    """The embedders that these metrics want, and no more, as long as the context lasts.
+
+    Args:
+        metrics: what will be scored.
+        embedders: names, folders or embedders, the primary one first; None for the embedded model.
+        cache: where vectors of models known by name are kept: a file, the user's own cache (True), or
+            nowhere beyond this context (False).
+        backend: how models known by name are run.
+
+    Raises:
+        UsageError: two embedders have the same name.
+        UnknownName: a metric or the caller names a model there isn't.
+        StoreError: the cache cannot be opened.
+    """
+    if not any(metric.embeds for metric in metrics):
+        yield Tools()
+        return
+    with _opened(cache) as vectors:
+        opened: dict[str, Embedder] = {}
+        for wanted in _listed(embedders):
+            embedder = _open(wanted, vectors, backend)
+            name = embedder_name(embedder)
+            if name in opened:
+                raise UsageError(f"Two embedders are called {name!r}.")
+            opened[name] = embedder
+        for name in _further(metrics, tuple(opened)):
+            opened[name] = _open(name, vectors, backend)
+        yield Tools(opened)
+
+
+def load_embedder(
+    name: str | Path = DEFAULT_EMBEDDER, *, backend: str = "auto", cache: str | Path | None = None
+) -> Embedder:
+    """An embedder whose ``embed(texts)`` gives unit rows, float32, in the order of the texts.
+
+    Args:
+        name: ``"minilm"`` (embedded), another known model, a folder, ``"torch:NAME"``, ``"openai:MODEL"``,
+            ``"openai:MODEL@URL"`` or ``"azure:DEPLOYMENT"``.
+        backend: what runs a known model: ``"auto"``, ``"onnx"`` or ``"torch"``.
+        cache: a file that keeps the vectors; None keeps none.
+
+    Raises:
+        UnknownName: there is no such model or backend.
+        ModelMissing: the model's files are not there.
+
+    >>> load_embedder("minilm").embed(["Hello."]).shape
+    (1, 384)
+    """
+    from sgi.embed.load import load_embedder as load
+    from sgi.store.cache import SqliteCache
+
+    return load(name, backend=backend, cache=None if cache is None else SqliteCache(Path(cache)))
+
+
+@contextmanager
+def _opened(path: bool | str | Path) -> Iterator[Cache]:
+    from sgi.store.cache import SqliteCache, default_cache_path
+
+    if path is False:
+        with TemporaryDirectory(prefix="sgi-") as folder, SqliteCache(Path(folder) / "vectors.db") as cache:
+            yield cache
+    else:
+        with SqliteCache(default_cache_path() if path is True else Path(path)) as cache:
+            yield cache
+
+
+def _listed(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[EmbedderLike]:
+    if embedders is None:
+        return [DEFAULT_EMBEDDER]
+    if isinstance(embedders, Sequence) and not isinstance(embedders, str):
+        return list(embedders) or [DEFAULT_EMBEDDER]
+    return [embedders]
+
+
+def _further(metrics: Sequence[Metric], configured: tuple[str, ...]) -> list[str]:
+    """Models that a metric names in its parameters beyond those configured."""
+    wanted = dict.fromkeys(
+        name for metric in metrics if metric.embeds for name in metric.wanted_models(configured)
+    )
+    return [name for name in wanted if name not in configured]
+
+
+def _open(wanted: EmbedderLike, cache: Cache, backend: str) -> Embedder:
+    """An embedder behind a cache: the run's for a known model, one in memory for the caller's own."""
+    from sgi.embed.cached import CachedEmbedder
+    from sgi.store.cache import MemoryCache
+
+    if isinstance(wanted, (str, Path)):
+        from sgi.embed.load import load_embedder
+
+        return load_embedder(wanted, backend=backend, cache=cache)
+    if not isinstance(wanted, Embedder):
+        hint = "An embedder has a `fingerprint` and `embed(texts)`; sgi.testing.check_embedder proves it."
+        raise UsageError(f"{type(wanted).__name__} is no embedder.", hint=hint)
+    return wanted if isinstance(wanted, CachedEmbedder) else CachedEmbedder(wanted, MemoryCache())

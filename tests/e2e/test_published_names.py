@@ -1,0 +1,147 @@
+"""The examples printed in the documents the project began with run as printed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from support.embedding_server import EmbeddingServer
+
+PRINTED_000 = """
+from sgi.core import sgi
+from sgi.openai_embedder import AzureOpenAIEmbedder
+
+embedder = AzureOpenAIEmbedder()
+result = sgi(
+    q="What is machine learning?",
+    c="Machine learning is a subset of AI...",
+    r="Machine learning is a method of data analysis...",
+    embedder=embedder
+)
+
+print(f"SGI: {result['sgi']}")
+print(f"θ(r,q): {result['theta_rq']}")
+print(f"θ(r,c): {result['theta_rc']}")
+"""
+
+PRINTED_001 = """
+from sgi import compute_sgi, load_halueval_qa
+from sentence_transformers import SentenceTransformer
+
+# Load data
+cases = load_halueval_qa(max_samples=100)
+
+# Initialize encoder
+encoder = SentenceTransformer('all-mpnet-base-v2')
+
+# Compute SGI
+for case in cases:
+    q_emb = encoder.encode(case.question)
+    c_emb = encoder.encode(case.context)
+    r_emb = encoder.encode(case.response)
+
+    result = compute_sgi(q_emb, c_emb, r_emb)
+    print(f"SGI: {result.sgi:.3f}, Grounded: {case.is_grounded}")
+"""
+
+ENCODER = """
+import sgi
+class SentenceTransformer:
+    def __init__(self, name):
+        assert name == "all-mpnet-base-v2"
+        self.embedder = sgi.load_embedder("minilm")
+    def encode(self, text):
+        return 2.5 * self.embedder.embed([text])[0]
+"""
+
+TRIPLE = (
+    "--q",
+    "What is machine learning?",
+    "--c",
+    "Machine learning is a subset of AI...",
+    "--r",
+    "Machine learning is a method of data analysis...",
+)
+
+
+def python(*words, cwd, **variables):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("AZURE_OPENAI")} | variables
+    command = [sys.executable, *words]
+    return subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, encoding="utf-8", check=False
+    )
+
+
+@pytest.fixture
+def azure():
+    with EmbeddingServer() as server:
+        yield server
+
+
+def variables(server):
+    return {"AZURE_OPENAI_API_KEY": "a-key", "AZURE_OPENAI_ENDPOINT": server.url, "PYTHONIOENCODING": "utf-8"}
+
+
+def test_document_000_python_example(azure, tmp_path):
+    made = python("-c", PRINTED_000, cwd=tmp_path, **variables(azure))
+    assert made.returncode == 0, made.stderr
+    assert re.fullmatch(r"SGI: [\d.]+\nθ\(r,q\): [\d.]+\nθ\(r,c\): [\d.]+\n", made.stdout)
+
+
+def test_document_000_reads_a_dotenv_file(azure, tmp_path):
+    lines = [f"{name}={value}" for name, value in variables(azure).items()]
+    (tmp_path / ".env").write_text("\n".join(lines))
+    made = python("-c", PRINTED_000, cwd=tmp_path, PYTHONIOENCODING="utf-8")
+    assert made.returncode == 0, made.stderr
+    made = python("-m", "sgi.cli", "compute", *TRIPLE, cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert len(azure.requests) == 2
+
+
+@pytest.mark.parametrize("with_azure", [True, False])
+def test_document_000_command_line(azure, tmp_path, with_azure):
+    known = variables(azure) if with_azure else {}
+    made = python("-m", "sgi.cli", "compute", *TRIPLE, cwd=tmp_path, **known)
+    assert re.fullmatch(r"SGI=\d+\.\d{6}  theta_rq=\d+\.\d{6}  theta_rc=\d+\.\d{6}\n", made.stdout)
+    made = python("-m", "sgi.cli", "compute", *TRIPLE, "--json", cwd=tmp_path, **known)
+    assert list(json.loads(made.stdout)) == ["theta_rq", "theta_rc", "sgi"]
+    assert len(azure.requests) == (2 if with_azure else 0)
+
+
+def test_document_000_deployment(azure, tmp_path):
+    words = ("-m", "sgi.cli", "compute", *TRIPLE, "--deployment", "your-deployment-name")
+    made = python(*words, cwd=tmp_path, **variables(azure))
+    assert made.returncode == 0, made.stderr
+    assert "/openai/deployments/your-deployment-name/embeddings" in azure.requests[0].path
+
+
+def test_document_001_quick_start(data_folder, tmp_path):
+    script = PRINTED_001.replace("from sentence_transformers import SentenceTransformer", ENCODER)
+    made = python("-c", script, cwd=tmp_path, SGI_DATA_DIR=str(data_folder))
+    assert made.returncode == 0, made.stderr
+    lines = made.stdout.splitlines()
+    assert len(lines) == 100
+    assert all(re.fullmatch(r"SGI: \d+\.\d{3}, Grounded: (True|False)", line) for line in lines)
+    assert sum(line.endswith("True") for line in lines) == 50
+
+
+def test_an_embedder_of_ones_own_serves_core_sgi():
+    from sgi.core import sgi
+
+    class DummyEmbedder:
+        fingerprint = "dummy@1"
+
+        def embed(self, texts):
+            seeds = [int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") for text in texts]
+            return np.array([np.random.default_rng(seed).normal(size=16) for seed in seeds], dtype=np.float32)
+
+    result = sgi("question", "context", "response", DummyEmbedder())
+    assert result["sgi"] == pytest.approx(result["theta_rq"] / (result["theta_rc"] + 1e-8))
+    assert sgi("same", "same", "same", DummyEmbedder())["sgi"] == 0.0

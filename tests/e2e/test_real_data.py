@@ -1,0 +1,79 @@
+"""The main job on the labelled data, through the command a person types."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sgi
+
+pytestmark = pytest.mark.slow
+
+
+def run(*words, cwd):
+    command = [sys.executable, "-m", "sgi", "run", *map(str, words)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def test_halueval_shows_sgi_beside_the_length_that_beats_it(data_folder, tmp_path):
+    metrics = "sgi,semantic_similarity,lexical_aggregate"
+    made = run(data_folder / "halueval_qa.jsonl", "-m", metrics, "-o", "out.jsonl", "--json", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    summary = json.loads(made.stdout)
+    assert summary["rows"] == 5994
+    assert summary["questions"] < 3000
+    first = summary["metrics"][0]
+    assert first["coverage"] > 0.99
+    assert first["ranking"]["auroc"] == pytest.approx(0.80, abs=0.01)
+    length, overlap = summary["baselines"]
+    assert (length["name"], length["direction"]) == ("length", "shorter")
+    assert length["ranking"]["auroc"] == pytest.approx(0.97, abs=0.01)
+    assert overlap["ranking"]["auroc"] > first["ranking"]["auroc"]
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
+    assert len(rows) == len({row["id"] for row in rows}) == 5994
+    values = [row["scores"]["sgi"]["value"] for row in rows if row["scores"]["sgi"]["value"] is not None]
+    assert np.mean(values) == pytest.approx(first["mean"])
+
+
+def test_ragtruth_keeps_a_value_for_each_of_several_passages(data_folder, tmp_path):
+    made = run(data_folder / "ragtruth_qa_test.jsonl", "-m", "sgi", "-o", "out.jsonl", "--json", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert json.loads(made.stdout)["rows"] == 306
+    details = [
+        json.loads(line)["scores"]["sgi"]["details"]
+        for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()
+    ]
+    assert sum(len(detail["passages"]) > 1 for detail in details) > 250
+    for detail in details:
+        assert detail["passages"][detail["passage"]] == max(v for v in detail["passages"] if v is not None)
+    assert sum(len(detail["sentences"]) > 1 for detail in details) > 200
+
+
+def test_similarity_agrees_with_people_on_sts_b(data_folder):
+    result = sgi.evaluate(data_folder / "stsb.jsonl", ["semantic_similarity"])
+    human = pd.Series([sample.metadata["score"] for sample in result.samples]).rank()
+    ours = pd.Series(result["semantic_similarity"].values).rank()
+    assert np.corrcoef(human, ours)[0, 1] >= 0.80
+
+
+@pytest.mark.parametrize(
+    "name", ["begin", "evouna", "halueval_dialogue", "halueval_qa_lenmatched", "ragas_samples", "truthfulqa"]
+)
+def test_every_labelled_set_is_read_without_a_mapping(data_folder, name):
+    result = sgi.evaluate(data_folder / f"{name}.jsonl", [_metric(name)])
+    assert result.summary().labelled == len(result.samples)
+
+
+def _metric(name):
+    return "content_f1" if name in {"evouna", "truthfulqa", "halueval_dialogue"} else "theta_rq"
+
+
+def test_questions_without_answers_are_refused_with_the_fields_there_are(data_folder, tmp_path):
+    made = run(data_folder / "graphrag_bench.jsonl", cwd=tmp_path)
+    assert made.returncode == 2
+    assert "question (1264), reference (1264)" in made.stderr

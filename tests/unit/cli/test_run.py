@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+ROWS = [
+    {
+        "id": "a",
+        "question": "Who wrote Emma?",
+        "contexts": ["Jane Austen wrote Emma."],
+        "response": "Jane Austen.",
+    },
+    {"id": "b", "question": "Where is Rome?", "contexts": ["Rome is in Italy."], "response": "In Italy."},
+]
+
+
+def lines(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@pytest.fixture
+def answers(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text(lines(ROWS))
+    return path
+
+
+def test_scores_every_row_and_says_where(sgi, answers, tmp_path):
+    made = sgi("run", answers, "-m", "sgi,theta_rc", "-o", "out.jsonl")
+    assert made.code == 0
+    assert "2 / 2" in made.out
+    assert "sgi:1|emb:minilm@" in made.out
+    assert "out.jsonl" in made.err
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in rows] == ["a", "b"]
+    assert rows[0]["scores"]["sgi"]["status"] == "ok"
+    assert set(rows[0]["scores"]["sgi"]["details"]) >= {"theta_rq", "theta_rc", "passages"}
+
+
+def test_a_csv_is_flat_and_holds_no_formulas(sgi, answers, tmp_path):
+    answers.write_text(lines([*ROWS, {"id": "=1+1", "question": "q", "response": "r"}]))
+    assert sgi("run", answers, "-m", "theta_rq", "-o", "out.csv", "--quiet").code == 0
+    with (tmp_path / "out.csv").open(newline="") as file:
+        table = list(csv.DictReader(file))
+    assert float(table[0]["theta_rq"]) > 0
+    assert table[2]["id"] == "'=1+1"
+
+
+def test_json_on_stdout_is_the_whole_summary(sgi, answers):
+    made = sgi("run", answers, "-m", "sgi", "--json", "--quiet")
+    assert made.json["metrics"][0]["metric"] == "sgi"
+    assert made.json["metrics"][0]["coverage"] == 1.0
+    assert made.err == ""
+
+
+def test_dry_run_says_what_would_be_done_and_does_nothing(sgi, answers, tmp_path):
+    made = sgi("run", answers, "--dry-run", "-o", "out.jsonl", "--json", "-q")
+    assert made.json["rows"] == 2
+    assert made.json["metrics"] == ["sgi"]
+    assert made.json["distinct_texts"] == 6
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_inputs_stand_beside_the_scores_when_asked(sgi, answers, tmp_path):
+    sgi("run", answers, "-m", "theta_rq", "-o", "out.jsonl", "--inputs", "-q")
+    assert json.loads((tmp_path / "out.jsonl").read_text().splitlines()[1])["response"] == "In Italy."
+
+
+def test_columns_of_other_names_are_mapped(sgi, tmp_path):
+    (tmp_path / "a.csv").write_text("frage;antwort\nWer?;Jane\n")
+    made = sgi("run", "a.csv", "-m", "theta_rq", "--map", "question=frage", "--map", "response=antwort", "-q")
+    assert made.code == 0
+    assert "1 / 1" in made.out
+
+
+def test_skipping_keeps_rejected_rows_with_reasons_and_exits_3(sgi, answers, tmp_path):
+    answers.write_text(lines(ROWS) + "{broken\n" + lines([{"id": "a", "response": "again"}]))
+    stopped = sgi("run", answers, "-m", "theta_rq", "-o", "out.jsonl")
+    assert stopped.code == 2
+    assert "answers.jsonl:3" in stopped.err
+    assert not (tmp_path / "out.jsonl").exists()
+    made = sgi("run", answers, "-m", "theta_rq", "-o", "out.jsonl", "--on-error", "skip")
+    assert made.code == 3
+    assert "2 rows could not be read" in made.err
+    rejected = [json.loads(line) for line in (tmp_path / "out.rejected.jsonl").read_text().splitlines()]
+    assert [row["line"] for row in rejected] == [3, 4]
+    assert rejected[0]["row"] == "{broken"
+    assert rejected[1]["row"]["response"] == "again"
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 2
+
+
+def test_no_file_of_rejects_without_rejects(sgi, answers, tmp_path):
+    assert sgi("run", answers, "-m", "theta_rq", "--on-error", "skip", "-q").code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.jsonl"]
+
+
+def test_an_existing_output_survives_a_run_that_stops(sgi, answers, tmp_path):
+    (tmp_path / "out.jsonl").write_text("precious")
+    answers.write_text(lines(ROWS) + "{broken\n")
+    assert sgi("run", answers, "-m", "theta_rq", "-o", "out.jsonl").code == 2
+    assert (tmp_path / "out.jsonl").read_text() == "precious"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "empty"),
+        (b"\n\n", "no rows"),
+        (b'{"question": "q", "response": "r"}\n{"question"\n', ":2"),
+        (b"\x00\x01\x02\xff\xfe" * 50, "answers.jsonl"),
+        (b'{"question": 3, "response": "r"}\n', "question"),
+        (b'{"id": "x", "response": ["r"]}\n', "'x'"),
+        (b"[1, 2]\n", ":1"),
+        (b'{"response": "\\ud800"}\n', ":1"),
+        (b'{"id": "x", "response": "r"}\n{"id": "x", "response": "r"}\n', "'x'"),
+        (b'{"response": "r"}\n', "theta_rq needs question"),
+        (b'{"nothing": "known"}\n', "nothing"),
+    ],
+)
+def test_bad_input_is_one_clear_error(sgi, answers, content, words):
+    answers.write_bytes(content)
+    made = sgi("run", answers, "-m", "theta_rq")
+    assert made.code == 2
+    assert made.out == ""
+    assert words in made.err
+    assert made.err.startswith("Error: ")
+    assert "Traceback" not in made.err
+
+
+def test_missing_files_and_folders(sgi, tmp_path):
+    assert "no.jsonl" in sgi("run", "no.jsonl").err
+    (tmp_path / "folder.jsonl").mkdir()
+    made = sgi("run", "folder.jsonl")
+    assert (made.code, "folder" in made.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("-m", "sgy"), "Did you mean 'sgi'"),
+        (("-m", "sgi(pasages='max')"), "Did you mean 'passages'"),
+        (("-m", "sgi(passages='median')"), "passages"),
+        (("-m", "sgi("), "Write name, or name(key=value"),
+        (("-m", "sgi,sgi"), "twice"),
+        (("-m", "bleu"), "needs reference"),
+        (("-m", "sgi", "-e", "minilmm"), "minilm"),
+        (("-m", "sgi", "--map", "question"), "field=column"),
+        (("-m", "sgi", "--map", "quesion=x"), "question"),
+        (("-m", "sgi", "--on-error", "ignore"), "stop or skip"),
+        (("-m", "sgi", "--max-failures", "110%"), "5%"),
+        (("-m", "sgi", "--cache", "x", "--no-cache"), "contradict"),
+        (("-m", "sgi", "-o", "out.xlsx"), ".jsonl"),
+        (("-m", "sgi", "-o", "no/such/folder/out.jsonl"), "folder"),
+    ],
+)
+def test_a_wrong_call_says_the_way_out(sgi, answers, words, said):
+    made = sgi("run", answers, *words)
+    assert made.code == 2
+    assert said in made.err
+
+
+def test_text_from_a_file_cannot_steer_the_terminal(sgi, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"id": "x\\u001b[31m\\u202e", "response": 3}\n')
+    made = sgi("run", "a.jsonl", "-m", "theta_rq")
+    assert "\x1b" not in made.err
+    assert "\u202e" not in made.err
+
+
+def test_long_contexts_are_counted_and_reported(sgi, answers):
+    answers.write_text(lines([ROWS[0] | {"contexts": ["Jane Austen wrote Emma. " * 100]}, ROWS[1]]))
+    made = sgi("run", answers, "-m", "theta_rc")
+    assert "1 rows have contexts longer than the embedder reads" in made.err
+
+
+def test_labels_bring_rankings_beside_baselines(sgi, answers):
+    labelled = [row | {"id": f"{row['id']}{n}", "label": n % 2} for n in range(8) for row in ROWS]
+    answers.write_text(lines(labelled))
+    made = sgi("run", answers, "-m", "theta_rc", "-q")
+    assert "AUROC" in made.out
+    assert "length alone" in made.out
+    assert "overlap alone" in made.out
+
+
+def test_a_second_run_embeds_nothing(sgi, answers):
+    for _ in range(2):
+        assert sgi("run", answers, "-m", "sgi", "--cache", "vectors.db", "-q").code == 0
+    before = sgi("cache", "stats", "--cache", "vectors.db", "--json").json
+    assert before["entries"] == 6
+
+
+def test_responses_that_are_their_reference_are_told(sgi, answers):
+    answers.write_text(lines(row | {"reference": row["response"], "label": 1} for row in ROWS))
+    assert "In 2 of 2 labelled rows the response is the reference itself" in sgi("run", answers).err
+
+
+def test_a_run_of_lexical_metrics_opens_no_cache(sgi, answers, tmp_path):
+    answers.write_text(lines(row | {"reference": "Jane"} for row in ROWS))
+    (tmp_path / "taken").mkdir()
+    assert sgi("run", answers, "-m", "rouge_l", "--cache", "taken").code == 0
+    assert sgi("run", answers, "-m", "sgi", "--cache", "taken").code == 2

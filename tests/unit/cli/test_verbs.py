@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from sgi.kernel.registry import metric_names
+
+TRIPLE = ("--q", "Who wrote Emma?", "--c", "Emma is a novel by Jane Austen.", "--r", "Jane Austen wrote it.")
+
+
+def test_compute_prints_the_published_line(sgi):
+    made = sgi("compute", *TRIPLE)
+    assert re.fullmatch(r"SGI=\d+\.\d{6}  theta_rq=\d+\.\d{6}  theta_rc=\d+\.\d{6}\n", made.out)
+
+
+def test_compute_json_has_the_three_published_keys_in_order(sgi):
+    made = sgi("compute", *TRIPLE, "--json")
+    assert list(made.json) == ["theta_rq", "theta_rc", "sgi"]
+    assert made.out.startswith('{\n  "theta_rq": ')
+    assert made.json["sgi"] == pytest.approx(made.json["theta_rq"] / made.json["theta_rc"], rel=1e-6)
+
+
+def test_compute_with_a_deployment_but_no_variables_names_them(sgi):
+    made = sgi("compute", *TRIPLE, "--deployment", "text-embedding-3-small")
+    assert made.code == 2
+    assert "AZURE_OPENAI_API_KEY" in made.err
+
+
+def pipe(monkeypatch, text: bytes):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text), isatty=lambda: False))
+
+
+def test_score_is_a_filter(sgi, monkeypatch):
+    pipe(
+        monkeypatch,
+        b'{"response": "Paris", "reference": "paris"}\n{"response": "Rome", "reference": "Paris"}\n',
+    )
+    made = sgi("score", "-m", "squad_em", "--batch-size", "1")
+    rows = [json.loads(line) for line in made.out.splitlines()]
+    assert [row["scores"]["squad_em"]["value"] for row in rows] == [1.0, 0.0]
+    assert [row["id"] for row in rows] == ["1", "2"]
+
+
+def test_score_names_the_bad_line_and_can_skip_it(sgi, monkeypatch):
+    text = b'{"response": "Paris", "reference": "paris"}\nno json\n'
+    pipe(monkeypatch, text)
+    assert "<stdin>:2" in sgi("score", "-m", "squad_em").err
+    pipe(monkeypatch, text)
+    made = sgi("score", "-m", "squad_em", "--on-error", "skip")
+    assert (made.code, len(made.out.splitlines())) == (3, 1)
+    assert "<stdin>:2" in made.err
+
+
+def test_metrics_lists_every_metric_and_knows_each_page(sgi):
+    listed = sgi("metrics").out
+    assert all(re.search(rf"^{name} ", listed, re.MULTILINE) for name in metric_names())
+    page = sgi("metrics", "sgi").out
+    assert "question" in page
+    assert "arXiv:2512.13771" in page
+    assert {entry["name"] for entry in sgi("metrics", "--json").json} == set(metric_names())
+    assert sgi("metrics", "sgi", "--json").json["range"] == [0.0, None]
+    assert "Did you mean" in sgi("metrics", "rouge").err
+
+
+def test_models_are_listed_and_the_embedded_one_verifies(sgi):
+    assert "minilm" in sgi("models").out
+    assert {entry["name"] for entry in sgi("models", "list", "--json").json} >= {
+        "minilm",
+        "all-mpnet-base-v2",
+    }
+    assert sgi("models", "verify", "minilm").code == 0
+
+
+def test_cache_says_what_it_holds_and_forgets_it(sgi):
+    sgi("compute", *TRIPLE)
+    rows = '{"question": "q", "response": "r"}\n'
+    with open("a.jsonl", "w") as file:  # noqa: PTH123 - the working folder is the test's own
+        file.write(rows)
+    sgi("run", "a.jsonl", "-m", "theta_rq", "--cache", "v.db", "-q")
+    assert sgi("cache", "stats", "--cache", "v.db", "--json").json["entries"] == 2
+    assert sgi("cache", "clear", "--cache", "v.db").code == 0
+    assert sgi("cache", "stats", "--cache", "v.db", "--json").json["entries"] == 0
+
+
+def test_doctor_finds_all_well(sgi):
+    made = sgi("doctor", "--json")
+    assert made.code == 0
+    assert {check["name"] for check in made.json} >= {"python", "embedded model", "vector cache"}
+    assert all(check["ok"] for check in made.json if check["required"])
+
+
+def test_demo_scores_the_sample_and_says_what_to_think_of_it(sgi, tmp_path):
+    made = sgi("demo")
+    assert made.code == 0
+    assert "500 / 500" in made.out
+    assert "length alone (shorter = grounded)" in made.out
+    assert len((tmp_path / "sgi-demo.jsonl").read_text().splitlines()) == 500
+
+
+@pytest.mark.parametrize("verb", ["demo", "run", "score", "compute", "metrics", "models", "cache", "doctor"])
+def test_every_verb_has_help_with_an_example(sgi, verb):
+    made = sgi(verb, "--help")
+    assert made.code == 0
+    assert f"sgi {verb}" in made.out
+
+
+def test_version_and_bare_command(sgi):
+    assert re.fullmatch(r"\d+\.\d+\.\d+\n", sgi("--version").out)
+    assert "Usage" in sgi().out

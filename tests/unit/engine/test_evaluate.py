@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import sgi
+from sgi.kernel.errors import DataError, EmbedderError, UsageError
+from sgi.kernel.sample import RESPONSE
+from sgi.testing.fakes import HashEmbedder
+
+ROWS = [
+    {"id": "a", "question": "q1", "contexts": ["c1", "c2"], "response": "r1", "reference": "r1", "label": 1},
+    {"id": "b", "question": "q1", "contexts": ["c1"], "response": "r2", "label": 0, "metadata": {"k": [1]}},
+    {"id": "c", "question": "q2", "contexts": ["q2"], "response": "r3", "reference": "r1"},
+]
+NAMES = ["theta_rq", "sgi", "squad_em"]
+
+
+@pytest.fixture
+def result():
+    return sgi.evaluate(ROWS, NAMES, HashEmbedder())
+
+
+def test_values_status_reasons_details(result):
+    assert result["squad_em"].values[[0, 2]].tolist() == [1.0, 0.0]
+    assert np.isnan(result["squad_em"].values[1])
+    assert result["squad_em"].status.tolist() == ["ok", "missing", "ok"]
+    assert result["sgi"].status.tolist() == ["ok", "ok", "undefined"]
+    assert result["sgi"].reasons[2]
+    assert len(result["sgi"].details[0]["passages"]) == 2
+    assert list(result) == NAMES
+
+
+def test_lookup_by_name_where_only_one_metric_has_it():
+    made = sgi.evaluate(ROWS, ["rouge_l(beta=2)", "theta_rq"], HashEmbedder())
+    assert made["rouge_l"] is made["rouge_l(beta=2.0)"]
+    with pytest.raises(KeyError, match="It has: rouge_l"):
+        made["sgi"]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.Table.from_pylist, list, iter])
+def test_every_kind_of_data_gives_the_same_scores(make, result):
+    rows = [{key: value for key, value in row.items() if key != "metadata"} for row in ROWS]
+    made = sgi.evaluate(make(rows), NAMES, HashEmbedder())
+    for name in NAMES:
+        assert made[name].values.tobytes() == result[name].values.tobytes()
+        assert made[name].status.tolist() == result[name].status.tolist()
+
+
+def test_tables_hold_values_status_and_reason(result):
+    frame = result.to_pandas()
+    assert frame["squad_em_status"].tolist() == ["ok", "missing", "ok"]
+    assert np.isnan(frame["squad_em"][1])
+    assert result.to_polars()["sgi"].null_count() == 1
+    assert result.to_arrow().column("sgi_reason").to_pylist()[:2] == [None, None]
+    assert json.loads(result.to_arrow().column("metadata").to_pylist()[1]) == {"k": [1]}
+
+
+def test_dicts_are_json(result):
+    rows = json.loads(json.dumps(result.to_dicts(), allow_nan=False))
+    assert rows[1]["scores"]["squad_em"] == {
+        "value": None,
+        "status": "missing",
+        "reason": "the sample has no reference",
+    }
+    assert rows[0]["label"] is True
+
+
+def test_summary_counts_every_row(result):
+    summary = result.summary()
+    assert [made.rows for made in summary.metrics] == [3, 3, 3]
+    assert [made.ok for made in summary.metrics] == [3, 2, 2]
+    assert summary.questions == 2
+    assert (summary.labelled, summary.positives) == (2, 1)
+    assert summary.signature.startswith("sgi:1|emb:hash@")
+    assert json.loads(json.dumps(summary.to_dict(), allow_nan=False))["metrics"][1]["coverage"] == 2 / 3
+    assert "squad_em" in str(result)
+
+
+def test_each_text_is_embedded_once_over_all_batches():
+    embedder = HashEmbedder()
+    rows = [{"question": f"q{i % 7}", "contexts": ["c"], "response": f"r{i}"} for i in range(600)]
+    sgi.evaluate(rows, ["sgi(sentences=false)", "theta_qc"], embedder)
+    assert len(embedder.texts_seen) == len(set(embedder.texts_seen)) == 600 + 7 + 1
+
+
+def test_works_inside_a_running_loop():
+    async def inside():
+        return sgi.evaluate(ROWS, NAMES, HashEmbedder()), await sgi.aevaluate(ROWS, NAMES, HashEmbedder())
+
+    sync, asynchronous = asyncio.run(inside())
+    assert sync["sgi"].values.tobytes() == asynchronous["sgi"].values.tobytes()
+
+
+def test_no_embedder_is_loaded_for_metrics_that_need_none():
+    made = sgi.evaluate(ROWS, ["squad_em"], embedder="no such model")
+    assert "emb:-" in made.signature
+
+
+def test_bad_rows_stop_or_are_kept_aside():
+    rows = [*ROWS, {"id": 4, "question": {}, "response": "r"}]
+    with pytest.raises(DataError, match="question"):
+        sgi.evaluate(rows, NAMES, HashEmbedder())
+    made = sgi.evaluate(rows, NAMES, HashEmbedder(), on_error="skip")
+    assert len(made.samples) == 3
+    assert made.rejected[0].error.field == "question"
+
+
+class Down(HashEmbedder):
+    def embed(self, texts, /):
+        raise EmbedderError("the server is down")
+
+
+def test_too_many_failures_stop_and_few_do_not():
+    with pytest.raises(EmbedderError, match=r"100% of the first 3 rows failed.*the server is down"):
+        sgi.evaluate(ROWS, ["theta_rq"], Down())
+    made = sgi.evaluate(ROWS, ["theta_rq"], Down(), max_failures=1.0)
+    assert made["theta_rq"].status.tolist() == ["failed"] * 3
+    assert made.summary().metrics[0].mean is None
+
+
+def test_what_is_no_embedder_is_refused():
+    with pytest.raises(UsageError, match="no embedder"):
+        sgi.evaluate(ROWS, ["sgi"], embedder=object())
+
+
+def test_two_embedders_of_one_name_are_refused():
+    with pytest.raises(UsageError, match="Two embedders"):
+        sgi.evaluate(ROWS, ["sgi"], embedder=[HashEmbedder(), HashEmbedder()])
+
+
+@dataclass(frozen=True)
+class ResponseLength(sgi.Metric):
+    """Characters of the response, in thousands."""
+
+    unit: float = 1000.0
+    spec: ClassVar = sgi.MetricSpec("response_length", 1, RESPONSE, 0.0, float("inf"))
+
+    def score(self, batch, vectors, /):
+        return sgi.Scores.of(np.array([len(text) / self.unit for text in batch.response]))
+
+
+def test_a_custom_metric_is_a_frozen_dataclass():
+    sgi.testing.check_metric(ResponseLength())
+    made = sgi.evaluate(ROWS, [ResponseLength(unit=2.0)])
+    assert made["response_length"].values.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_two_runs_give_equal_bits():
+    first, second = (sgi.evaluate(ROWS, NAMES, HashEmbedder()) for _ in range(2))
+    assert first.summary() == second.summary()
+    assert first.to_dicts() == second.to_dicts()

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import pytest
+
+from sgi.engine.plan import plan, resolve
+from sgi.engine.progress import Advanced, Finished, Started
+from sgi.io.dataset import open_dataset
+from sgi.kernel.errors import DataError, UnknownName, UsageError
+from sgi.kernel.sample import Field
+
+ROWS = [
+    {"id": "a", "question": "q", "contexts": ["c"], "response": "r"},
+    {"id": "b", "question": "q", "contexts": ["c"], "response": "s"},
+]
+
+
+def test_without_names_the_fields_choose_the_metrics():
+    chosen = plan(open_dataset(ROWS)).metrics
+    assert [metric.canonical for metric in chosen] == ["sgi"]
+    with_reference = [row | {"reference": "r"} for row in ROWS]
+    chosen = plan(open_dataset(with_reference)).metrics
+    assert [metric.canonical for metric in chosen] == ["sgi", "semantic_similarity", "lexical_aggregate"]
+
+
+def test_counts_rows_and_fields():
+    made = plan(open_dataset([*ROWS, {"id": "c", "response": "t", "label": True}]), ["sgi"])
+    assert made.rows == 3
+    assert made.present[Field.CONTEXTS] == 2
+    assert made.present[Field.LABEL] == 1
+
+
+def test_counts_distinct_texts_only_when_asked():
+    assert plan(open_dataset(ROWS), ["sgi"]).texts is None
+    made = plan(open_dataset(ROWS), ["sgi"], count_texts=True)
+    assert (made.texts, made.characters) == (4, 4)
+
+
+def test_a_field_that_no_row_has_is_one_error_naming_all():
+    with pytest.raises(UsageError) as caught:
+        plan(open_dataset(ROWS), ["bleu", "sgi", "rouge_l"])
+    words = str(caught.value)
+    assert "bleu needs reference; rouge_l needs reference" in words
+    assert "question (2), contexts (2), response (2)" in words
+    assert "Usable here: sgi," in words
+
+
+def test_no_usable_metric_for_the_fields_there_are():
+    with pytest.raises(UsageError, match="No usable metric for the fields"):
+        plan(open_dataset([{"question": "q"}]))
+
+
+def test_no_rows():
+    with pytest.raises(DataError, match="nothing to score"):
+        plan(open_dataset([]))
+
+
+def test_only_bad_rows_says_why():
+    with pytest.raises(DataError, match=r"None of the 1 rows can be read; the first: .*expected text"):
+        plan(open_dataset([{"response": 3.5}]), on_reject=lambda _: None)
+
+
+def test_a_bad_row_is_raised_or_handed_over():
+    rows = [*ROWS, {"id": "bad", "question": ["no"], "response": "r"}]
+    with pytest.raises(DataError, match="bad"):
+        plan(open_dataset(rows), ["sgi"])
+    rejected = []
+    assert plan(open_dataset(rows), ["sgi"], on_reject=rejected.append).rejected == 1
+    assert rejected[0].error.sample_id == "bad"
+
+
+def test_resolve_refuses_none_twice_and_unknown():
+    with pytest.raises(UsageError, match="No metric"):
+        resolve([])
+    with pytest.raises(UsageError, match="twice"):
+        resolve(["sgi", "sgi(passages='max')"])
+    with pytest.raises(UnknownName, match="rouge_l"):
+        resolve(["rouge_k"])
+
+
+def test_the_listener_hears_of_every_row():
+    heard = []
+    plan(open_dataset(ROWS), ["sgi"], listener=heard.append)
+    assert heard == [Started("reading", None), Advanced(2), Finished("reading")]
