@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pandas as pd
@@ -62,18 +64,33 @@ def test_similarity_agrees_with_people_on_sts_b(data_folder):
 
 
 @pytest.mark.parametrize(
-    "name", ["begin", "evouna", "halueval_dialogue", "halueval_qa_lenmatched", "ragas_samples", "truthfulqa"]
+    ("name", "metric", "rows", "labelled"),
+    [
+        ("begin", "theta_rq", 1497, 1476),
+        ("evouna", "content_f1", 4000, 4000),
+        ("halueval_dialogue", "content_f1", 2000, 2000),
+        ("halueval_qa_lenmatched", "theta_rq", 324, 324),
+        ("ragas_samples", "theta_rq", 40, 40),
+        ("truthfulqa", "content_f1", 1922, 1922),
+    ],
 )
-def test_every_labelled_set_is_read_without_a_mapping(data_folder, name):
-    result = sgi.evaluate(data_folder / f"{name}.jsonl", [_metric(name)])
-    assert result.summary().labelled == len(result.samples)
-
-
-def _metric(name):
-    return "content_f1" if name in {"evouna", "truthfulqa", "halueval_dialogue"} else "theta_rq"
+def test_every_labelled_set_is_read_without_a_mapping(data_folder, name, metric, rows, labelled):
+    summary = sgi.evaluate(data_folder / f"{name}.jsonl", [metric]).summary()
+    assert (summary.rows, summary.labelled) == (rows, labelled)
 
 
 def test_questions_without_answers_are_refused_with_the_fields_there_are(data_folder, tmp_path):
     made = run(data_folder / "graphrag_bench.jsonl", cwd=tmp_path)
     assert made.returncode == 2
     assert "question (1264), reference (1264)" in made.stderr
+
+
+def test_an_interrupted_run_says_so_and_leaves_no_half_file(data_folder, tmp_path):
+    words = ["run", str(data_folder / "halueval_qa.jsonl"), "-m", "sgi", "-o", "out.jsonl", "--no-cache"]
+    running = subprocess.Popen([sys.executable, "-m", "sgi", *words], cwd=tmp_path, stderr=subprocess.PIPE)
+    time.sleep(6)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130
+    assert b"Traceback" not in said
+    assert list(tmp_path.iterdir()) == []

@@ -123,9 +123,9 @@ class _Lines:
 
 
 def summary_table(summary: Summary, *, percent: bool) -> Table:
-    """The headline as a table: one line a metric, then the trivial baselines, then what made the numbers."""
+    """The headline as a table: one line a metric, then the trivial baselines."""
     ranked = any(made.ranking for made in summary.metrics) or bool(summary.baselines)
-    table = Table(caption=Text(summary.signature), caption_justify="left", box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False)
     table.add_column("metric", no_wrap=True)
     for name in (
         "mean",
@@ -180,8 +180,9 @@ def _ranks(ranking: Ranking | None) -> list[str]:
 
 
 def print_summary(summary: Summary, *, percent: bool = True) -> None:
-    """The headline, on stdout; wide enough that no number is cut when it goes to a file."""
+    """The headline and what made its numbers, on stdout; in a file no number is cut for want of width."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=160)
     console.print(summary_table(summary, percent=percent))
+    console.print(Text(plain(summary.signature)), soft_wrap=True)

@@ -45,6 +45,6 @@ def demo(
         )
         if not quiet:
             talk(
-                "Read the AUROC with care: on this data answer length alone ranks better than any score, "
+                "Read the AUROC with care: on this data answer length alone ranks better than sgi does, "
                 "so its AUROC stands beside them."
             )

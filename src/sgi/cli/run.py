@@ -131,8 +131,6 @@ def _tell_plan(planned: Plan, *, as_json: bool) -> None:
         "metrics": [metric.canonical for metric in planned.metrics],
         "distinct_texts": planned.texts,
         "characters": planned.characters,
-        "judge_calls": 0,
-        "cost": 0.0,
     }
     if as_json:
         print_json(facts)

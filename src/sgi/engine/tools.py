@@ -134,7 +134,7 @@ def _further(metrics: Sequence[Metric], configured: tuple[str, ...]) -> list[str
     return [name for name in wanted if name not in configured]
 
 
-def _open(wanted: EmbedderLike, cache: Cache, backend: str) -> Embedder:
+def _open(wanted: object, cache: Cache, backend: str) -> Embedder:
     """An embedder behind a cache: the run's for a known model, one in memory for the caller's own."""
     from sgi.embed.cached import CachedEmbedder
     from sgi.store.cache import MemoryCache

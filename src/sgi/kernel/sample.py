@@ -80,7 +80,9 @@ class Sample(BaseModel):
         if None in references:
             raise ValueError("a list of references holds null")
         if references:
-            given |= {"reference": references[0], "alternatives": tuple(references[1:])}
+            given["reference"] = references[0]
+        if references[1:]:
+            given["alternatives"] = tuple(references[1:])
         if "contexts" in given:
             given["contexts"] = _listed(given["contexts"])
         return given

@@ -10,6 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+# Draws of fewer clusters have so few different means that their percentiles are no interval.
+_FEWEST_BOOTSTRAPPED = 5
 # Above this many clusters the means of draws are normal to more digits than anyone prints.
 _MOST_BOOTSTRAPPED = 20_000
 _BLOCK = 2**19
@@ -61,7 +63,8 @@ def mean_interval(
         seed: of the bootstrap; equal input gives equal bits.
 
     Returns:
-        The interval, or None for fewer than two clusters, which say nothing of the spread.
+        The interval, or None where there are too few clusters to say anything of the spread: fewer than two,
+        or fewer than five where it would take a bootstrap.
 
     Raises:
         ValueError: values are not finite or not one column, lengths differ, or level or draws make no sense.
@@ -91,6 +94,8 @@ def mean_interval(
         return Interval(float(column[0]), float(column[0]), level, "constant")
     if n_clusters > _MOST_BOOTSTRAPPED:
         return _normal(column, codes, level)
+    if n_clusters < _FEWEST_BOOTSTRAPPED:
+        return None
     return _bootstrap(column, codes, level, draws, seed)
 
 

@@ -96,8 +96,14 @@ def test_zeros_and_ones_in_clusters():
     found = mean_interval([1.0] * 100, np.repeat(np.arange(5), 20))
     assert found.method == "wilson of clusters"
     assert (found.low, found.high) == (mean_interval([1.0] * 5).low, 1.0)
-    mixed = mean_interval([0, 1, 1, 1, 0, 1, 1, 1], [0, 0, 1, 1, 2, 2, 3, 3])
+    mixed = mean_interval([0, 1, 1, 1, 0, 1, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
     assert mixed.method == "bootstrap"
+
+
+def test_few_clusters_have_no_bootstrap():
+    assert mean_interval([0.1, 0.2, 0.3, 0.4]) is None
+    assert mean_interval([0.1, 0.2, 0.3, 0.4, 0.5]).method == "bootstrap"
+    assert mean_interval([0.1, 0.2, 0.3, 0.4, 0.5], [0, 0, 1, 2, 3]) is None
 
 
 def test_wilson_by_its_formula():
