@@ -94,9 +94,8 @@ def mean_interval(
         return Interval(float(column[0]), float(column[0]), level, "constant")
     if n_clusters > _MOST_BOOTSTRAPPED:
         return _normal(column, codes, level)
-    if n_clusters < _FEWEST_BOOTSTRAPPED:
-        return None
-    return _bootstrap(column, codes, level, draws, seed)
+    enough = n_clusters >= _FEWEST_BOOTSTRAPPED
+    return _bootstrap(column, codes, level, draws, seed) if enough else None
 
 
 def wilson_interval(successes: float, n: int, *, level: float = 0.95, method: str = "wilson") -> Interval:

@@ -1,6 +1,6 @@
 """Write docs/metrics.md from the metrics themselves, so that the page cannot differ from the code.
 
-python docs/make_metrics.py
+python scripts/make_metrics_page.py
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from sgi.kernel.registry import metric_class, metric_names
 if TYPE_CHECKING:
     from sgi.kernel.metric import Metric
 
-PAGE = Path(__file__).with_name("metrics.md")
+PAGE = Path(__file__).parents[1] / "docs" / "metrics.md"
 _HEAD = """# Metrics
 
-Made from the code by `python docs/make_metrics.py`; `sgi metrics NAME` prints the same.
+Made from the code by `python scripts/make_metrics_page.py`; `sgi metrics NAME` prints the same.
 
 Every value has a status: `ok`, or `undefined` (the formula has no value), `missing` (the row lacks a field),
 `failed` (an embedder gave up), each with a reason. Means are over the `ok` rows and come with their coverage

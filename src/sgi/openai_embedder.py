@@ -1,0 +1,53 @@
+"""The published door: ``from sgi.openai_embedder import AzureOpenAIEmbedder``."""
+
+from __future__ import annotations
+
+from sgi.embed.remote import RemoteEmbedder
+from sgi.embed.service import Service, deployment_name, setting
+
+__all__ = ["AzureOpenAIEmbedder", "azure_is_configured"]
+
+
+class AzureOpenAIEmbedder(RemoteEmbedder):
+    """Unit rows from a deployment of Azure OpenAI (extra ``openai``).
+
+    What is not given is read from the environment, or from ``.env`` in the working folder; the environment
+    goes first.
+
+    Args:
+        deployment: else AZURE_OPENAI_DEPLOYMENT_NAME, else text-embedding-3-small.
+        api_key: else AZURE_OPENAI_API_KEY.
+        endpoint: else AZURE_OPENAI_ENDPOINT, such as ``https://name.openai.azure.com/``.
+        api_version: else AZURE_OPENAI_API_VERSION, else 2024-02-15-preview.
+
+    Raises:
+        UsageError: key or endpoint is missing or unusable; names the variable.
+
+    >>> AzureOpenAIEmbedder(
+    ...     deployment="mine", api_key="a-key", endpoint="https://name.openai.azure.com/"
+    ... ).fingerprint
+    'azure:mine@name.openai.azure.com,remote'
+    """
+
+    def __init__(
+        self,
+        *,
+        deployment: str | None = None,
+        api_key: str | None = None,
+        endpoint: str | None = None,
+        api_version: str | None = None,
+    ) -> None:
+        service = Service.azure(key=api_key or "", endpoint=endpoint or "", api_version=api_version or "")
+        super().__init__(service, deployment_name(deployment or ""))
+
+
+def azure_is_configured() -> bool:
+    """Whether key and endpoint are set, in the environment or in ``.env`` in the working folder.
+
+    Raises:
+        UsageError: ``.env`` cannot be read.
+
+    >>> isinstance(azure_is_configured(), bool)
+    True
+    """
+    return bool(setting("AZURE_OPENAI_API_KEY") and setting("AZURE_OPENAI_ENDPOINT"))

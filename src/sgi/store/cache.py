@@ -1,0 +1,198 @@
+"""Caches of bytes by key: one in a SQLite file that processes share, one in memory."""
+
+from __future__ import annotations
+
+import os
+import time
+from itertools import islice
+from pathlib import Path
+from threading import RLock
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
+
+from sgi.kernel.errors import StoreError
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from types import TracebackType
+
+T = TypeVar("T")
+_TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
+_APPLICATION_ID = 0x53474943  # "SGIC", in the file's header: tells our files from anyone else's
+_KEYS_A_QUERY = 500  # SQLite built for small machines allows 999 parameters
+_BUSY_SECONDS = 30.0
+_WAY_OUT = "Delete the file, or name another place in SGI_CACHE_DIR: what a cache holds can be made anew."
+
+
+class CacheStats(NamedTuple):
+    """How much a cache holds."""
+
+    path: Path
+    entries: int
+    bytes: int
+
+
+def default_cache_path() -> Path:
+    """Where vectors are kept: in ``SGI_CACHE_DIR``, else in the user's cache folder.
+
+    >>> default_cache_path().name
+    'vectors.db'
+    """
+    from platformdirs import user_cache_path
+
+    folder = os.environ.get("SGI_CACHE_DIR")
+    return (Path(folder).expanduser() if folder else user_cache_path("sgi", appauthor=False)) / "vectors.db"
+
+
+class MemoryCache:
+    """A cache that ends with the process.
+
+    >>> cache = MemoryCache()
+    >>> cache.put_many({b"key": b"value"})
+    >>> cache.get_many([b"key", b"other"])
+    {b'key': b'value'}
+    """
+
+    def __init__(self) -> None:
+        self._values: dict[bytes, bytes] = {}
+
+    def get_many(self, keys: Sequence[bytes], /) -> Mapping[bytes, bytes]:
+        """The values there are, by key."""
+        return {key: self._values[key] for key in keys if key in self._values}
+
+    def put_many(self, items: Mapping[bytes, bytes], /) -> None:
+        """Keep these values."""
+        self._values.update(items)
+
+
+class SqliteCache:
+    """A cache in one file, used by several threads and processes at once.
+
+    A write that fails is an error and never passes in silence: a full disk is worth knowing.
+
+    Args:
+        path: the file; it is made, with its folder, if it isn't there. Only the user may read them.
+
+    Raises:
+        StoreError: the place cannot be written, or the file is something else.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, SqliteCache(Path(folder) / "vectors.db") as cache:
+    ...     cache.put_many({b"key": b"value"})
+    ...     cache.get_many([b"key", b"other"]), cache.stats().entries
+    ({b'key': b'value'}, 1)
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path).expanduser()
+        self._lock = RLock()
+        self._connection = self._guard(self._open)
+
+    def get_many(self, keys: Sequence[bytes], /) -> Mapping[bytes, bytes]:
+        """The values there are, by key."""
+        return self._guard(lambda: dict(self._select(keys)))
+
+    def put_many(self, items: Mapping[bytes, bytes], /) -> None:
+        """Keep these values, all or none; a key's earlier value gives way."""
+        if items:
+            self._guard(lambda: self._insert(items))
+
+    def stats(self) -> CacheStats:
+        """How many values there are, and how many bytes the files take."""
+        (entries,) = self._guard(lambda: self._connection.execute("SELECT count(*) FROM vectors").fetchone())
+        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        return CacheStats(self.path, entries, sum(file.stat().st_size for file in files if file.exists()))
+
+    def clear(self) -> None:
+        """Forget everything and give the space back."""
+        self._guard(lambda: self._connection.executescript("DELETE FROM vectors; VACUUM;"))
+        self._guard(lambda: self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
+
+    def close(self) -> None:
+        """Close the file; closing twice does no harm."""
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _guard(self, work: Callable[[], T]) -> T:
+        """Do it alone, and tell every trouble with the file as a StoreError."""
+        import sqlite3
+
+        with self._lock:
+            try:
+                return work()
+            except (sqlite3.Error, OSError) as error:
+                reason = getattr(error, "strerror", None) or str(error)
+                raise StoreError(f"The cache {self.path} cannot be used: {reason}.", hint=_WAY_OUT) from error
+
+    def _open(self) -> sqlite3.Connection:
+        import sqlite3
+
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite alone would let others read
+        connection = sqlite3.connect(
+            self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+        )
+        try:
+            _refuse_strangers(connection, self.path)
+            _write_ahead(connection)
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+            connection.execute(_TABLE)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _select(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        for some in _chunks(keys):
+            marks = ",".join("?" * len(some))
+            query = f"SELECT key, value FROM vectors WHERE key IN ({marks})"  # noqa: S608 - only question marks
+            yield from self._connection.execute(query, some)
+
+    def _insert(self, items: Mapping[bytes, bytes]) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")  # waits for its turn, where a late upgrade would fail
+        try:
+            self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", items.items())
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+
+def _chunks(keys: Iterable[bytes]) -> Iterator[list[bytes]]:
+    rest = iter(keys)
+    while some := list(islice(rest, _KEYS_A_QUERY)):
+        yield some
+
+
+def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
+    """A database that someone else made is not ours to write into."""
+    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE name != 'vectors'").fetchone()
+    if owner not in (0, _APPLICATION_ID) or (owner == 0 and tables):
+        raise StoreError(f"{path} is a database of another program.", hint="Name another file for the cache.")
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Let readers and a writer work at once; SQLite doesn't wait by itself while another process switches."""
+    import sqlite3
+
+    until = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return

@@ -1,0 +1,40 @@
+"""Writes what the genuine all-MiniLM-L6-v2 says, for test_embedder_oracle.py.
+
+Run it where sentence-transformers is installed, with the folder of the genuine weights and tokenizer
+(sentence-transformers/all-MiniLM-L6-v2, Apache-2.0): python tests/oracle/make_embedder_answers.py FOLDER
+
+- answers/embedder_tokens.json: for each text of support.embedder_texts, the first 8 hex digits of the sha256
+  of its token ids (as JSON), neither cut nor padded;
+- answers/embedder_rows.npy: unit rows, float16, as `SentenceTransformer.encode` gives them on the processor.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from sentence_transformers import SentenceTransformer
+from tokenizers import Tokenizer
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from support.embedder_texts import embedded_texts, tokenizer_texts
+
+ANSWERS = Path(__file__).parent / "answers"
+
+
+def main(folder: Path) -> None:
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    ids = (tokenizer.encode(text).ids for text in tokenizer_texts())
+    digests = [hashlib.sha256(json.dumps(some).encode()).hexdigest()[:8] for some in ids]
+    (ANSWERS / "embedder_tokens.json").write_text(json.dumps(digests) + "\n")
+    rows = SentenceTransformer(str(folder), device="cpu").encode(embedded_texts())
+    np.save(ANSWERS / "embedder_rows.npy", rows.astype(np.float16))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,51 @@
+"""The embedded model beside the genuine weights and tokenizer; make_embedder_answers.py wrote the answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sgi.embed.files import embedded_files
+from sgi.embed.load import load_embedder
+from sgi.embed.models import MODELS
+from sgi.embed.tokenize import bert_tokenizer
+from support.embedder_texts import embedded_texts, tokenizer_texts
+
+HERE = Path(__file__).parent
+FILES = embedded_files(MODELS["minilm"])
+
+
+def test_token_ids_are_the_genuine_ones():
+    digests = json.loads((HERE / "answers" / "embedder_tokens.json").read_text())
+    texts = tokenizer_texts()
+    assert len(texts) == len(digests) > 3000
+    encodings = bert_tokenizer(FILES.tokenizer).encode_batch(texts)
+    found = [hashlib.sha256(json.dumps(some.ids).encode()).hexdigest()[:8] for some in encodings]
+    assert [text for text, ours, genuine in zip(texts, found, digests, strict=True) if ours != genuine] == []
+
+
+def test_rows_lie_by_the_genuine_ones():
+    genuine = np.load(HERE / "answers" / "embedder_rows.npy").astype(np.float64)
+    genuine /= np.linalg.norm(genuine, axis=1, keepdims=True)
+    ours = load_embedder("minilm").embed(embedded_texts()).astype(np.float64)
+    cosines = np.einsum("ij,ij->i", ours, genuine)
+    assert len(cosines) >= 50
+    assert cosines.min() >= 0.99
+    assert cosines.mean() >= 0.998
+
+
+def test_the_graph_is_what_its_recipe_makes(tmp_path):
+    pytest.importorskip("onnx", reason="the recipe of the graph needs it")
+    made = tmp_path / "graph.onnx"
+    subprocess.run(
+        [sys.executable, HERE.parents[1] / "scripts" / "make_minilm_graph.py", made],
+        check=True,
+        capture_output=True,
+    )
+    assert made.read_bytes() == FILES.graph.read_bytes()

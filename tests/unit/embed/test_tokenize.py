@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.embed.tokenize import bert_tokenizer, open_tokenizer, tokenize
+from sgi.kernel.errors import EmbedderError, ModelCorrupt
+
+CLS, SEP, UNK = 101, 102, 100
+
+
+@pytest.fixture(scope="module")
+def tokenizer(request):
+    from sgi.embed.files import embedded_files
+    from sgi.embed.models import MODELS
+
+    return open_tokenizer(embedded_files(MODELS["minilm"]).tokenizer, 256)
+
+
+def ids(tokenizer, text):
+    return tokenize(tokenizer, [text]).ids[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("", []),
+        ("Hello, World!", ["hello", ",", "world", "!"]),
+        ("unaffable", ["una", "##ffa", "##ble"]),
+        ("Über naïve Café", ["uber", "naive", "cafe"]),
+        ("東京都", ["東", "京", "都"]),
+        ("a\x00b\ufffdc\u200b", ["abc"]),
+        ("tab\tnew\nline\u00a0space", ["tab", "new", "line", "space"]),
+        ("x" * 100, None),
+        ("x" * 101, ["[UNK]"]),
+        ("[SEP] [MASK]", ["[SEP]", "[MASK]"]),
+        ("don't", ["don", "'", "t"]),
+    ],
+)
+def test_word_pieces(minilm_files, text, pieces):
+    found = bert_tokenizer(minilm_files.tokenizer).encode(text).tokens
+    assert (found[0], found[-1]) == ("[CLS]", "[SEP]")
+    if pieces is None:
+        assert "[UNK]" not in found
+    else:
+        assert found[1:-1] == pieces
+
+
+@given(st.text())
+def test_any_text_becomes_ids_between_the_marks(tokenizer, text):
+    found, truncated = tokenize(tokenizer, [text])
+    assert found[0][0] == CLS
+    assert found[0][-1] == SEP
+    assert len(found[0]) <= 256
+    assert truncated.tolist() == [False]
+
+
+def test_exactly_at_the_limit(tokenizer):
+    found, truncated = tokenize(tokenizer, ["a " * 254, "a " * 255])
+    assert [len(some) for some in found] == [256, 256]
+    assert truncated.tolist() == [False, True]
+
+
+def test_more_texts_than_are_tokenized_at_once(tokenizer):
+    texts = [f"text {number}" for number in range(5000)]
+    found = tokenize(tokenizer, texts)
+    assert len(found.ids) == len(found.truncated) == 5000
+    assert found.ids[4999].tolist() == ids(tokenizer, "text 4999")
+
+
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        (["fine", "bad \ud800 text"], "lone surrogate at character 4"),
+        ([3], "not int"),
+        ([None], "not NoneType"),
+    ],
+)
+def test_what_is_no_text(tokenizer, texts, told):
+    with pytest.raises(EmbedderError, match=told):
+        tokenize(tokenizer, texts)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["word ", "x", "日本", "👩‍👩‍👧 "])
+def test_a_long_text_takes_linear_time(tokenizer, unit):
+    def seconds(characters):
+        text = (unit * characters)[:characters]
+        start = time.process_time()
+        tokenize(tokenizer, [text])
+        return time.process_time() - start
+
+    short, long = min(seconds(100_000) for _ in range(3)), seconds(1_000_000)
+    assert long < 40 * short + 0.1  # quadratic time would be 100-fold
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("tokenizer.json", b"{}"), ("vocab.txt", b"\xff"), ("vocab.txt", b"a")]
+)
+def test_a_file_that_is_no_tokenizer(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(ModelCorrupt, match="is no tokenizer"):
+        open_tokenizer(path, 256)

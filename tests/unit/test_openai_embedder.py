@@ -1,0 +1,163 @@
+"""The published AzureOpenAIEmbedder against a real server that speaks Azure's API."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from sgi.core import sgi
+from sgi.embed.remote import open_remote
+from sgi.kernel.errors import EmbedderError, UsageError
+from sgi.openai_embedder import AzureOpenAIEmbedder, azure_is_configured
+from support.embedding_server import DIMENSION, EmbeddingServer, vector
+
+KEY = "azure-very-secret-0123456789"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_configured(monkeypatch, tmp_path):
+    for name in [*os.environ]:
+        if name.startswith(("OPENAI_", "AZURE_OPENAI_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def server():
+    with EmbeddingServer(key=KEY) as running:
+        yield running
+
+
+@pytest.fixture
+def _configured(server, monkeypatch):
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", f"{server.url}/")
+
+
+@pytest.mark.usefixtures("_configured")
+def test_required_variables_are_enough(server):
+    rows = AzureOpenAIEmbedder().embed(["a", "b"])
+    (request,) = server.requests
+    path = "/openai/deployments/text-embedding-3-small/embeddings?api-version=2024-02-15-preview"
+    assert request.path == path
+    assert request.headers["api-key"] == KEY
+    assert "authorization" not in request.headers
+    expected = np.array([vector("a"), vector("b")])
+    assert np.abs(rows - expected / np.linalg.norm(expected, axis=1, keepdims=True)).max() < 1e-6
+
+
+@pytest.mark.usefixtures("_configured")
+def test_optional_variables_are_read(server, monkeypatch):
+    monkeypatch.setenv("AZURE_OPENAI_DEPLOYMENT_NAME", "mine")
+    monkeypatch.setenv("AZURE_OPENAI_API_VERSION", "2024-10-21")
+    embedder = AzureOpenAIEmbedder()
+    embedder.embed(["a"])
+    assert server.requests[0].path == "/openai/deployments/mine/embeddings?api-version=2024-10-21"
+    assert embedder.fingerprint == f"azure:mine@{server.url.removeprefix('http://')},remote"
+
+
+@pytest.mark.usefixtures("_configured")
+def test_what_is_given_goes_before_variables(server, monkeypatch):
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "wrong")
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("AZURE_OPENAI_DEPLOYMENT_NAME", "other")
+    embedder = AzureOpenAIEmbedder(deployment="d", api_key=KEY, endpoint=server.url, api_version="v9")
+    assert embedder.embed(["a"]).shape == (1, DIMENSION)
+    assert server.requests[0].path == "/openai/deployments/d/embeddings?api-version=v9"
+
+
+@pytest.mark.usefixtures("_configured")
+def test_variables_of_other_ways_in_do_not_interfere(server, monkeypatch):
+    monkeypatch.setenv("AZURE_OPENAI_AD_TOKEN", "a-token")
+    monkeypatch.setenv("OPENAI_API_KEY", "another")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("OPENAI_API_VERSION", "v0")
+    AzureOpenAIEmbedder().embed(["a"])
+    assert server.requests[0].headers["api-key"] == KEY
+
+
+def test_dotenv_is_read_and_the_environment_wins(server, monkeypatch, tmp_path):
+    lines = (f"AZURE_OPENAI_API_KEY={KEY}", f'AZURE_OPENAI_ENDPOINT="{server.url}"')
+    (tmp_path / ".env").write_text("\n".join([*lines, "AZURE_OPENAI_DEPLOYMENT_NAME=from-file"]))
+    assert azure_is_configured()
+    AzureOpenAIEmbedder().embed(["a"])
+    monkeypatch.setenv("AZURE_OPENAI_DEPLOYMENT_NAME", "from-shell")
+    AzureOpenAIEmbedder().embed(["a"])
+    paths = [request.path.split("/")[3] for request in server.requests]
+    assert paths == ["from-file", "from-shell"]
+
+
+@pytest.mark.usefixtures("_configured")
+def test_the_same_by_name(server):
+    open_remote("azure:by-name").embed(["a"])
+    open_remote("azure:").embed(["a"])
+    paths = [request.path.split("/")[3] for request in server.requests]
+    assert paths == ["by-name", "text-embedding-3-small"]
+
+
+@pytest.mark.usefixtures("_configured")
+@pytest.mark.parametrize("name", ["AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"])
+@pytest.mark.parametrize("value", [None, "", "  "])
+def test_a_missing_variable_is_named(name, value, monkeypatch):
+    assert azure_is_configured()
+    if value is None:
+        monkeypatch.delenv(name)
+    else:
+        monkeypatch.setenv(name, value)
+    assert not azure_is_configured()
+    with pytest.raises(
+        UsageError, match=rf"{name} is not set\. Set {name} in the environment or in a file \.env"
+    ):
+        AzureOpenAIEmbedder()
+
+
+@pytest.mark.usefixtures("_configured")
+@pytest.mark.parametrize("deployment", ["a/b", "..", "a b", "a?b", "é", "-a"])
+def test_names_azure_does_not_allow_are_refused(deployment):
+    with pytest.raises(UsageError, match="no name of an Azure deployment"):
+        AzureOpenAIEmbedder(deployment=deployment)
+
+
+@pytest.mark.usefixtures("_configured")
+def test_an_endpoint_that_is_no_url_is_named(monkeypatch):
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "my-resource")
+    with pytest.raises(UsageError, match=r"AZURE_OPENAI_ENDPOINT is no http\(s\) URL"):
+        AzureOpenAIEmbedder()
+
+
+def test_a_wrong_key_is_refused_by_name_and_not_shown(server):
+    embedder = AzureOpenAIEmbedder(api_key="wrong-secret", endpoint=server.url)
+    with pytest.raises(
+        EmbedderError, match=r"refused the key \(401\)\. Check AZURE_OPENAI_API_KEY"
+    ) as caught:
+        embedder.embed(["a"])
+    assert "wrong-secret" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("_configured")
+def test_a_missing_deployment_is_named():
+    with pytest.raises(EmbedderError, match=r"no deployment 'missing' at 127\.0\.0\.1:\d+ \(404\)"):
+        AzureOpenAIEmbedder(deployment="missing").embed(["a"])
+
+
+@pytest.mark.usefixtures("_configured")
+def test_the_published_example_asks_once(server):
+    result = sgi(q="What is it?", c="It is a fox.", r="A fox.", embedder=AzureOpenAIEmbedder())
+    assert result["sgi"] == pytest.approx(result["theta_rq"] / (result["theta_rc"] + 1e-8))
+    assert len(server.requests) == 1
+
+
+def test_whether_azure_is_configured_is_known_without_the_client(tmp_path):
+    code = (
+        "import sys; from sgi.openai_embedder import azure_is_configured as known; "
+        "print(known(), 'openai' in sys.modules)"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert made.stdout == "False False\n"
