@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import compress
 from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sgi.embed.batching import distinct
-from sgi.kernel.ports import Embedded, TruncatingEmbedder
+from sgi.kernel.ports import Embedded, TruncatingEmbedder, embedder_name
 from sgi.kernel.signature import digest
+from sgi.kernel.vectors import unit_rows, unusable_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,6 +75,7 @@ class CachedEmbedder:
 
         Raises:
             EmbedderError: the embedder gave none.
+            NonFiniteVector: it gave none for some texts, which the error names; the others are kept.
             StoreError: the cache could not be read or written.
         """
         unique, places = distinct(texts)
@@ -91,30 +94,29 @@ class CachedEmbedder:
         return _take(_joined([values[key] for key in keys]), places)
 
     def _compute(self, texts: list[str], keys: list[bytes], places: list[int]) -> dict[bytes, bytes]:
-        """The values of the texts at these places, kept as they are made."""
+        """The values of the texts at these places, checked once and kept as they are made."""
         values: dict[bytes, bytes] = {}
+        name = embedder_name(self.embedder)
         for start in range(0, len(places), _AT_ONCE):
             some = places[start : start + _AT_ONCE]
-            rows, truncated = _encode(self.embedder, [texts[place] for place in some])
+            asked = [texts[place] for place in some]
+            rows, truncated = _encode(self.embedder, asked)
+            usable = ~unusable_rows(name, asked, rows)
+            good = unit_rows(name, list(compress(asked, usable)), rows[usable])
             made = {
                 keys[place]: bytes([int(cut)]) + row.astype(_ROW).tobytes()
-                for place, row, cut in zip(some, rows, truncated, strict=True)
+                for place, row, cut in zip(compress(some, usable), good, truncated[usable], strict=True)
             }
             self.cache.put_many(made)
             values |= made
+            unit_rows(name, asked, rows)  # names the texts without a usable row, if there are any
         return values
 
 
 def _encode(embedder: Embedder, texts: list[str]) -> Embedded:
-    """Checked unit rows: what was once kept is never looked at again."""
-    from sgi.kernel.ports import embedder_name
-    from sgi.kernel.vectors import unit_rows
-
     if isinstance(embedder, TruncatingEmbedder):
-        rows, truncated = embedder.encode(texts)
-    else:
-        rows, truncated = embedder.embed(texts), np.zeros(len(texts), dtype=np.bool_)
-    return Embedded(unit_rows(embedder_name(embedder), texts, rows), truncated)
+        return embedder.encode(texts)
+    return Embedded(embedder.embed(texts), np.zeros(len(texts), dtype=np.bool_))
 
 
 def _readable(values: Mapping[bytes, bytes]) -> dict[bytes, bytes]:

@@ -13,11 +13,11 @@ import anyio
 import anyio.to_thread
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError
+from sgi.kernel.errors import EmbedderError, NonFiniteVector
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.ports import Embedded, TruncatingEmbedder
 from sgi.kernel.sample import Batch
-from sgi.kernel.vectors import VectorTable, unusable_rows
+from sgi.kernel.vectors import VectorTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -107,17 +107,20 @@ def _texts_by_model(tasks: Sequence[_Task]) -> dict[str, list[str]]:
 
 
 async def _embed(model: str, embedder: Embedder, texts: Sequence[str]) -> _Vectors:
-    try:
-        rows, cut = await anyio.to_thread.run_sync(_encode, embedder, texts)
-        bad = unusable_rows(model, texts, rows)
-        table = VectorTable.of(model, list(compress(texts, ~bad)), rows[~bad])
-    except EmbedderError as error:
-        return _Vectors(VectorTable(model), failure=str(error))
-    return _Vectors(
-        table,
-        truncated=frozenset(compress(texts, cut)),
-        unusable=frozenset(compress(texts, bad)),
-    )
+    """The vectors of these texts; those for which the model has none are named and left out."""
+    unusable: frozenset[str] = frozenset()
+    while True:
+        asked = [text for text in texts if text not in unusable]
+        try:
+            rows, cut = await anyio.to_thread.run_sync(_encode, embedder, asked)
+            table = VectorTable.of(model, asked, rows)
+        except EmbedderError as error:
+            named = frozenset(error.texts if isinstance(error, NonFiniteVector) else ()) - unusable
+            if not named:
+                return _Vectors(VectorTable(model), failure=str(error))
+            unusable |= named
+        else:
+            return _Vectors(table, frozenset(compress(asked, cut)), unusable)
 
 
 def _encode(embedder: Embedder, texts: Sequence[str]) -> Embedded:

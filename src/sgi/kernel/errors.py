@@ -109,7 +109,11 @@ class ModelCorrupt(EmbedderError):  # noqa: N818 - the name says what happened
 
 
 class NonFiniteVector(EmbedderError):  # noqa: N818 - the name says what happened
-    """An embedder returned NaN, infinity or the zero vector for a text."""
+    """An embedder returned NaN, infinity or the zero vector; ``texts`` are those it did so for."""
+
+    def __init__(self, message: str, *, texts: tuple[str, ...] = (), hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.texts = texts
 
 
 class StoreError(SgiError):

@@ -74,7 +74,8 @@ def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> ND
         shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
         raise NonFiniteVector(
             f"{model} returned a zero or non-finite vector for {bad.size} of {len(texts)} texts, "
-            f"the first: {shown!r}."
+            f"the first: {shown!r}.",
+            texts=tuple(texts[row] for row in bad.tolist()),
         )
     found = np.asarray(rows)
     norms = _norms(found)

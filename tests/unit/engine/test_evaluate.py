@@ -127,6 +127,24 @@ def test_too_many_failures_stop_and_few_do_not():
     assert made.summary().metrics[0].mean is None
 
 
+class Holed(HashEmbedder):
+    """Has no vector for one text."""
+
+    def embed(self, texts, /):
+        rows = super().embed(texts)
+        rows[[text == "r7" for text in texts]] = np.nan
+        return rows
+
+
+def test_a_text_without_vector_fails_its_row_and_no_other_text_is_embedded_twice():
+    embedder = Holed()
+    rows = [{"question": "q", "contexts": ["c"], "response": f"r{i}"} for i in range(300)]
+    made = sgi.evaluate(rows, ["sgi"], embedder)
+    assert np.flatnonzero(made["sgi"].status == "failed").tolist() == [7]
+    assert "zero or non-finite" in made["sgi"].reasons[7]
+    assert len(embedder.texts_seen) == len(set(embedder.texts_seen)) == 302
+
+
 def test_what_is_no_embedder_is_refused():
     with pytest.raises(UsageError, match="no embedder"):
         sgi.evaluate(ROWS, ["sgi"], embedder=object())
