@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sgi.engine.batch import BatchScores
+from sgi.engine.ledger import Ledger
+from sgi.kernel.metric import Scores, Status
+from sgi.kernel.sample import Batch, Sample
+
+
+def entered(samples, truncated=(), values=None):
+    ledger = Ledger()
+    column = np.zeros(len(samples)) if values is None else np.array(values)
+    scores = Scores.of(column, undefined={"no value": np.isnan(column)})
+    ledger.add(Batch.of(samples), BatchScores({"m": scores}, frozenset(truncated)))
+    return ledger
+
+
+def test_values_and_counts_add_up_over_batches():
+    ledger = Ledger()
+    for values in ([1.0, np.nan], [3.0]):
+        column = np.array(values)
+        scores = Scores.of(column, undefined={"no value": np.isnan(column)})
+        samples = [Sample(id=f"{len(ledger)}-{i}") for i in range(len(values))]
+        ledger.add(Batch.of(samples), BatchScores({"m": scores}, frozenset()))
+    assert len(ledger) == 3
+    np.testing.assert_array_equal(ledger.values("m"), [1.0, np.nan, 3.0])
+    assert ledger.counts("m") == {Status.OK: 2, Status.UNDEFINED: 1, Status.MISSING: 0, Status.FAILED: 0}
+    assert ledger.failure_share() == 0.0
+
+
+def test_the_failure_share_is_that_of_the_worst_metric():
+    ledger = Ledger()
+    failed = Scores.without_value(Status.FAILED, ["down", "down"])
+    samples = [Sample(id="a"), Sample(id="b")]
+    ledger.add(Batch.of(samples), BatchScores({"m": Scores.of(np.zeros(2)), "k": failed}, frozenset()))
+    assert ledger.failure_share() == 1.0
+    assert Ledger().failure_share() == 0.0
+
+
+def test_rows_of_one_question_share_a_cluster_and_rows_without_stand_alone():
+    questions = ("Who?", "Where?", "Who?", "", " ", "")
+    ledger = entered([Sample(id=str(i), question=text) for i, text in enumerate(questions)])
+    assert list(ledger.clusters)[:3] == [0, 1, 0]
+    assert len(set(ledger.clusters)) == 5
+
+
+def test_labels_lengths_and_overlaps():
+    ledger = entered(
+        [
+            Sample(id="a", response="in Paris", contexts=("Paris",), label=True),
+            Sample(id="b", response="in Rome", contexts=("Paris",)),
+            Sample(id="c", response="Rome", label=False),
+        ]
+    )
+    assert list(ledger.labels) == [1, -1, 0]
+    assert list(ledger.lengths) == [8, 7, 4]
+    assert ledger.overlaps[0] == 0.5
+    assert np.isnan(ledger.overlaps[1:]).all()
+
+
+def test_copies_of_the_reference_are_counted_where_labels_are():
+    twin = {"response": "Paris", "reference": ["Rome", "Paris"]}
+    ledger = entered([Sample(id="a", label=False, **twin), Sample(id="b", **twin)])
+    assert ledger.copies == 1
+
+
+@pytest.mark.parametrize(
+    ("cut", "counted"),
+    [
+        ((), {}),
+        (("long c",), {"contexts": 1}),
+        (("q", "r"), {"question": 2, "response": 1}),
+        (("alt",), {"reference": 1}),
+    ],
+)
+def test_truncated_texts_are_counted_by_row_and_field(cut, counted):
+    rows = [
+        Sample(id="a", question="q", contexts=("c", "long c"), response="r", reference=["ref", "alt"]),
+        Sample(id="b", question="q"),
+    ]
+    assert entered(rows, cut).truncated == counted
