@@ -122,25 +122,46 @@ class _Lines:
         talk(f"{self._stage}: {self._done:,}{share} rows, {rate:,.0f} rows/s{left}")
 
 
-def summary_table(summary: Summary, *, percent: bool) -> Table:
-    """The headline as a table: one line a metric, then the trivial baselines."""
-    ranked = any(made.ranking for made in summary.metrics) or bool(summary.baselines)
-    table = Table(box=None, pad_edge=False)
-    table.add_column("metric", no_wrap=True)
-    for name in (
-        "mean",
-        "95 % interval",
-        "ok / n",
-        "no value",
-        *(("AUROC", "95 % interval") if ranked else ()),
-    ):
-        table.add_column(name, justify="right", no_wrap=True)
+def print_summary(summary: Summary, *, percent: bool = True) -> None:
+    """The headline and what made its numbers, on stdout; no number is cut, however narrow the window."""
+    tables = [means_table(summary, percent=percent), *ranking_tables(summary)]
+    endless = Console(width=10_000)
+    needed = max(endless.measure(table).maximum for table in tables)
+    console = Console(highlight=False, width=max(Console().width, needed))
+    for table in tables:
+        console.print(table)
+        console.print()
+    console.print(Text(plain(summary.signature)), soft_wrap=True)
+
+
+def means_table(summary: Summary, *, percent: bool) -> Table:
+    """One line a metric: mean, interval, coverage, and why rows have no value."""
+    table = _table("metric", "mean", "95 % interval", "ok / n", "no value")
     for made in summary.metrics:
         cells = [made.metric, *_numbers(made, percent=percent), f"{made.ok:,} / {made.rows:,}", _gaps(made)]
-        table.add_row(*map(plain, cells + (_ranks(made.ranking) if ranked else [])))
+        table.add_row(*map(plain, cells))
+    return table
+
+
+def ranking_tables(summary: Summary) -> list[Table]:
+    """How well each metric ranks label 1 above 0, beside the trivial baselines; nothing without labels."""
+    ranked = [(made.metric, made.ranking) for made in summary.metrics if made.ranking is not None]
+    if not ranked and not summary.baselines:
+        return []
+    table = _table("ranks label 1 over 0", "AUROC", "95 % interval")
+    for name, ranking in ranked:
+        table.add_row(*map(plain, [name, *_ranks(ranking)]))
     for baseline in summary.baselines:
-        name = f"  {baseline.name} alone ({baseline.direction} = grounded)"
-        table.add_row(name, "", "", "", "", *_ranks(baseline.ranking), style="dim")
+        name = f"{baseline.name} alone ({baseline.direction} = grounded)"
+        table.add_row(name, *_ranks(baseline.ranking), style="dim")
+    return [table]
+
+
+def _table(first: str, *numbers: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column(first, no_wrap=True)
+    for name in numbers:
+        table.add_column(name, justify="right", no_wrap=True)
     return table
 
 
@@ -171,18 +192,7 @@ def _gaps(made: MetricSummary) -> str:
     return ", ".join(gaps)
 
 
-def _ranks(ranking: Ranking | None) -> list[str]:
-    if ranking is None:
-        return ["–", "–"]
+def _ranks(ranking: Ranking) -> list[str]:
     if ranking.interval is None:
         return [f"{ranking.auroc:.3f}", "–"]
     return [f"{ranking.auroc:.3f}", f"[{ranking.interval.low:.3f}, {ranking.interval.high:.3f}]"]
-
-
-def print_summary(summary: Summary, *, percent: bool = True) -> None:
-    """The headline and what made its numbers, on stdout; in a file no number is cut for want of width."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=160)
-    console.print(summary_table(summary, percent=percent))
-    console.print(Text(plain(summary.signature)), soft_wrap=True)

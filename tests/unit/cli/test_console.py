@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import io
-
 import pytest
-from rich.console import Console
 
 from sgi.cli import console
-from sgi.cli.console import plain, print_summary, progress, summary_table
+from sgi.cli.console import plain, print_summary, progress
 from sgi.engine.evaluate import evaluate
 from sgi.engine.progress import Advanced, Finished, Started
 from sgi.testing.fakes import HashEmbedder
@@ -27,37 +24,44 @@ def test_ordinary_text_stays():
     assert plain(text) == text
 
 
-def shown(rows, metrics, **options):
-    summary = evaluate(rows, metrics, HashEmbedder()).summary()
-    page = io.StringIO()
-    Console(file=page, width=200).print(summary_table(summary, **options))
-    return page.getvalue()
+@pytest.fixture
+def shown(capsys, monkeypatch):
+    def show(rows, metrics, *, percent=True, columns=80):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        print_summary(evaluate(rows, metrics, HashEmbedder()).summary(), percent=percent)
+        return capsys.readouterr().out
+
+    return show
 
 
-def test_shares_are_percent_unless_told_and_angles_never():
+def test_shares_are_percent_unless_told_and_angles_never(shown):
     rows = [row | {"reference": row["response"]} for row in ROWS]
-    page = shown(rows, ["squad_em", "theta_rq"], percent=True)
-    assert "100.00 %" in page
-    assert page.count("%") == 3  # the column's title, the mean, and nothing of the angle
+    means = shown(rows, ["squad_em", "theta_rq"]).partition("ranks label")[0].splitlines()
+    assert [line.count("%") for line in means[:3]] == [1, 1, 0]  # the title's, the share's, none of the angle
+    assert "100.00 %" in means[1]
     assert "1.0000" in shown(rows, ["squad_em"], percent=False)
 
 
-def test_rankings_are_shown_where_labels_are_and_only_there():
-    assert "AUROC" in shown(ROWS, ["theta_rq"], percent=True)
+def test_rankings_are_shown_where_labels_are_and_only_there(shown):
+    assert "AUROC" in shown(ROWS, ["theta_rq"])
     bare = [{key: value for key, value in row.items() if key != "label"} for row in ROWS]
-    assert "AUROC" not in shown(bare, ["theta_rq"], percent=True)
+    assert "AUROC" not in shown(bare, ["theta_rq"])
 
 
-def test_gaps_are_counted_by_status():
+def test_gaps_are_counted_by_status(shown):
     rows = [*ROWS, {"id": "x", "question": "q", "response": " "}]
-    assert "1 undefined" in shown(rows, ["theta_rq"], percent=True)
+    assert "1 undefined" in shown(rows, ["theta_rq"])
 
 
-def test_nothing_is_cut_when_the_summary_goes_to_a_file(capsys):
-    print_summary(evaluate(ROWS, ["semantic_similarity", "theta_rq"][1:], HashEmbedder()).summary())
-    out = capsys.readouterr().out
-    assert "…" not in out
-    assert out.splitlines()[-1].startswith("sgi:1|emb:hash@")
+@pytest.mark.parametrize("columns", [20, 80, 200])
+def test_nothing_is_cut_however_narrow_the_window(shown, columns):
+    page = shown(ROWS, ["theta_rq", "sgi(sentences=false)"], columns=columns)
+    assert "…" not in page
+    assert page == shown(ROWS, ["theta_rq", "sgi(sentences=false)"], columns=columns)
+    lines = [line.split() for line in page.splitlines()]
+    assert [line[0] for line in lines[1:3]] == ["theta_rq", "sgi(sentences=false)"]
+    assert page.splitlines()[-1].startswith("sgi:1|emb:hash@")
+    assert "12 / 12" in page
 
 
 def heard(monkeypatch, capsys, seconds):

@@ -1,7 +1,7 @@
 """Writes what the genuine all-MiniLM-L6-v2 says, for test_embedder_oracle.py.
 
 Run it where sentence-transformers is installed, with the folder of the genuine weights and tokenizer
-(sentence-transformers/all-MiniLM-L6-v2, Apache-2.0): python tests/oracle/make_embedder_answers.py FOLDER
+(sentence-transformers/all-MiniLM-L6-v2, Apache-2.0): python scripts/make_embedder_answers.py FOLDER
 
 - answers/embedder_tokens.json: for each text of support.embedder_texts, the first 8 hex digits of the sha256
   of its token ids (as JSON), neither cut nor padded;
@@ -19,13 +19,15 @@ import numpy as np
 from sentence_transformers import SentenceTransformer
 from tokenizers import Tokenizer
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from support.embedder_texts import embedded_texts, tokenizer_texts
+TESTS = Path(__file__).parents[1] / "tests"
+sys.path.insert(0, str(TESTS))
+from support.embedder_texts import embedded_texts, tokenizer_texts  # noqa: E402 - the path comes first
 
-ANSWERS = Path(__file__).parent / "answers"
+ANSWERS = TESTS / "oracle" / "answers"
 
 
 def main(folder: Path) -> None:
+    """Write both files of answers."""
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()
