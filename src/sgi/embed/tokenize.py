@@ -9,7 +9,7 @@ import numpy as np
 from sgi.kernel.errors import EmbedderError, ModelCorrupt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 2048
 """Texts tokenized at once: bounds what their offsets and masks, which nobody needs, take in memory."""
+_FIRST_CHARACTERS = 32_768
+"""Of a longer text this much is tokenized first; as a rule it holds many times the tokens that are kept."""
+_SAFE_OVERFLOW = 256
+"""So many tokens beyond the limit show that the cut through the text touched none that is kept."""
 _UNKNOWN = "[UNK]"
 
 
@@ -77,24 +81,35 @@ def bert_tokenizer(vocabulary: Path) -> Tokenizer:
 def tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> Tokens:
     """The ids of every text, cut at the tokenizer's limit.
 
+    Of a very long text only as much is tokenized as it takes to know the tokens that are kept.
+
     Raises:
         EmbedderError: a text has no UTF-8 form (a lone surrogate), or is none.
     """
     ids: list[NDArray[np.int64]] = []
     truncated = []
-    for encodings in _encoded(tokenizer, texts):
-        ids += [np.asarray(encoding.ids, dtype=np.int64) for encoding in encodings]
-        truncated += [bool(encoding.overflowing) for encoding in encodings]
+    for start in range(0, len(texts), _AT_ONCE):
+        for encoding in _encoded(tokenizer, texts[start : start + _AT_ONCE]):
+            ids.append(np.asarray(encoding.ids, dtype=np.int64))
+            truncated.append(bool(encoding.overflowing))
     return Tokens(ids, np.asarray(truncated, dtype=np.bool_))
 
 
-def _encoded(tokenizer: Tokenizer, texts: Sequence[str]) -> Iterator[list[Encoding]]:
-    for start in range(0, len(texts), _AT_ONCE):
-        some = list(texts[start : start + _AT_ONCE])
-        try:
-            yield tokenizer.encode_batch(some)
-        except TypeError as error:
-            raise EmbedderError(_blame(some), hint="Text must be valid Unicode.") from error
+def _encoded(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Encoding]:
+    try:
+        encodings = tokenizer.encode_batch([text[:_FIRST_CHARACTERS] for text in texts])
+        for place, text in enumerate(texts):
+            if len(text) > _FIRST_CHARACTERS:
+                text.encode()  # what was left out must be text too
+                if _overflow(encodings[place]) < _SAFE_OVERFLOW:
+                    encodings[place] = tokenizer.encode(text)
+    except (TypeError, UnicodeEncodeError) as error:
+        raise EmbedderError(_blame(texts), hint="Text must be valid Unicode.") from error
+    return encodings
+
+
+def _overflow(encoding: Encoding) -> int:
+    return sum(len(part.ids) for part in encoding.overflowing)
 
 
 def _blame(texts: Sequence[object]) -> str:

@@ -203,8 +203,15 @@ def _mistake(values: Any) -> DataError | None:
             cells.as_json(value)
         except DataError as error:
             field = None if key is None else str(cells.loosely_json(key))
-            return DataError(error.message, field=field, hint=error.hint)
+            return DataError(error.message, field=field, sample_id=_id_of(values), hint=error.hint)
     return None
+
+
+def _id_of(values: Any) -> str | None:
+    try:
+        return cells.as_id(values["id"])
+    except (DataError, KeyError, TypeError):
+        return None
 
 
 def _refuse_not_finite(value: Any) -> None:

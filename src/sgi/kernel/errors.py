@@ -22,7 +22,8 @@ class SgiError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        return f"{self.message} {self.hint}".rstrip()
+        stop = "." if self.hint and not self.message.endswith((".", "?", "!", ":")) else ""
+        return f"{self.message}{stop} {self.hint}".rstrip()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copy by state: constructors differ from class to class, and errors cross between processes."""

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,17 +82,51 @@ def test_what_is_no_text(tokenizer, texts, told):
         tokenize(tokenizer, texts)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("unit", ["word ", "x", "日本", "👩‍👩‍👧 "])
-def test_a_long_text_takes_linear_time(tokenizer, unit):
-    def seconds(characters):
-        text = (unit * characters)[:characters]
-        start = time.process_time()
-        tokenize(tokenizer, [text])
-        return time.process_time() - start
+LONG = {
+    "words": "word " * 20_000,
+    "one word": "x" * 100_000,
+    "japanese": "日本" * 50_000,
+    "families": "👩‍👩‍👧 " * 20_000,
+    "blanks, then words": " " * 60_000 + "word " * 400,
+    "blanks alone": " " * 60_000,
+    "long words": ("y" * 130 + " ") * 600,
+    "the cut in a word": ("a" * 127 + " ") * 300,
+    "accents": "e\u0301" * 40_000,
+}
 
-    short, long = min(seconds(100_000) for _ in range(3)), seconds(1_000_000)
-    assert long < 40 * short + 0.1  # quadratic time would be 100-fold
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_a_long_text_is_cut_as_if_it_had_been_read_whole(tokenizer, text):
+    whole = tokenizer.encode(text)
+    found = tokenize(tokenizer, ["before", text, "after"])
+    assert found.ids[1].tolist() == whole.ids
+    assert found.truncated.tolist() == [False, bool(whole.overflowing), False]
+
+
+class Counting:
+    """A tokenizer that notes how many characters it was given."""
+
+    def __init__(self, tokenizer):
+        self.tokenizer, self.characters = tokenizer, 0
+
+    def encode(self, text):
+        self.characters += len(text)
+        return self.tokenizer.encode(text)
+
+    def encode_batch(self, texts):
+        self.characters += sum(map(len, texts))
+        return self.tokenizer.encode_batch(texts)
+
+
+def test_of_a_very_long_text_only_the_beginning_is_tokenized(tokenizer):
+    counting = Counting(tokenizer)
+    assert tokenize(counting, ["word " * 1_000_000]).truncated.tolist() == [True]
+    assert counting.characters < 40_000
+
+
+def test_a_surrogate_far_behind_is_found_too(tokenizer):
+    with pytest.raises(EmbedderError, match="lone surrogate at character 500000"):
+        tokenize(tokenizer, ["word " * 100_000 + "\ud800"])
 
 
 @pytest.mark.parametrize(

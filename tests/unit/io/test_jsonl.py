@@ -102,6 +102,14 @@ def test_a_broken_line_is_named(line, message):
     assert message in str(error)
 
 
+def test_a_lone_surrogate_is_named_with_the_id_of_its_row(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"id": 7, "question": "\\ud800"}\n')
+    with pytest.raises(DataError) as caught:
+        list(open_dataset(path).samples())
+    assert (caught.value.line, caught.value.sample_id, caught.value.field) == (1, "7", "question")
+
+
 def test_a_lone_surrogate_in_utf_16_is_named_with_its_line():
     error = refused(
         ROW.decode().encode("utf-16") + '\n{"response": "\ud800"}'.encode("utf-16-le", "surrogatepass")

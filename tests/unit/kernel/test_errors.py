@@ -59,7 +59,7 @@ def test_a_missing_extra_names_the_pip_line():
 )
 def test_a_data_error_says_where(place, shown):
     assert str(DataError("bad", **place)) == shown
-    assert str(DataError("bad", **place, hint="Mend it.")) == f"{shown} Mend it."
+    assert str(DataError("bad", **place, hint="Mend it.")) == f"{shown}. Mend it."
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,9 @@ def test_errors_cross_between_processes(error):
         assert type(twin) is type(error)
         assert str(twin) == str(error)
         assert twin.__dict__ == error.__dict__
+
+
+@pytest.mark.parametrize("message", ["It is so.", "Is it?", "No!", "Read this:"])
+def test_a_hint_follows_a_whole_sentence(message):
+    assert str(UsageError(message, hint="Mend it.")) == f"{message} Mend it."
+    assert str(UsageError("it is so", hint="Mend it.")) == "it is so. Mend it."
