@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pandas as pd
@@ -88,9 +87,10 @@ def test_questions_without_answers_are_refused_with_the_fields_there_are(data_fo
 def test_an_interrupted_run_says_so_and_leaves_no_half_file(data_folder, tmp_path):
     words = ["run", str(data_folder / "halueval_qa.jsonl"), "-m", "sgi", "-o", "out.jsonl", "--no-cache"]
     running = subprocess.Popen([sys.executable, "-m", "sgi", *words], cwd=tmp_path, stderr=subprocess.PIPE)
-    time.sleep(6)
+    said = running.stderr.readline()  # the first word of progress: it is at work
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=60)
+    said += running.communicate(timeout=60)[1]
     assert running.returncode == 130
+    assert said.startswith(b"scoring: ")
     assert b"Traceback" not in said
     assert list(tmp_path.iterdir()) == []
