@@ -27,8 +27,8 @@ def metrics(
 
       sgi metrics sgi
     """
-    from sgi.cli.console import plain, print_json
-    from sgi.kernel.registry import metric_class, metric_names
+    from sgi.cli.console import complain, plain, print_json
+    from sgi.kernel.registry import metric_class, metric_classes
 
     if name is not None:
         kind = metric_class(name)
@@ -37,7 +37,10 @@ def metrics(
         else:
             _print_page(kind)
         return
-    kinds = [metric_class(known) for known in metric_names()]
+    classes, broken = metric_classes()
+    for error in broken.values():
+        complain(error)
+    kinds = list(classes.values())
     if as_json:
         print_json([_facts(kind) for kind in kinds])
         return

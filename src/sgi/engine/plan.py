@@ -10,7 +10,7 @@ from sgi.engine.batch import batches
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.registry import metric as named_metric
-from sgi.kernel.registry import metric_class, metric_names
+from sgi.kernel.registry import metric_class, metric_classes
 from sgi.kernel.sample import Field
 from sgi.kernel.signature import digest
 

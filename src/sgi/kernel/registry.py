@@ -65,6 +65,18 @@ def metric_class(name: str) -> type[Metric]:
     raise UsageError(f"{known[name]!r}, offered as metric {name!r}, is no Metric dataclass.")
 
 
+def metric_classes() -> tuple[dict[str, type[Metric]], dict[str, UsageError]]:
+    """The classes of all metrics, by name, and why those of broken plugins cannot be loaded."""
+    classes: dict[str, type[Metric]] = {}
+    broken: dict[str, UsageError] = {}
+    for name in metric_names():
+        try:
+            classes[name] = metric_class(name)
+        except UsageError as error:
+            broken[name] = error
+    return classes, broken
+
+
 def metric(text: str | Metric) -> Metric:
     """The metric that a canonical string names; a metric stays as it is.
 
