@@ -143,7 +143,8 @@ def _check(metrics: Iterable[Metric], scan: _Scan, dataset: Dataset) -> None:
     problems = [f"{name} needs {' and '.join(fields)}" for name, fields in lacking.items() if fields]
     if not problems:
         return
-    usable = [name for name in metric_names() if all(scan.present[f] for f in metric_class(name).spec.needs)]
+    classes, _ = metric_classes()
+    usable = [name for name, kind in classes.items() if all(scan.present[f] for f in kind.spec.needs)]
     raise UsageError(
         f"No row of {dataset.name} has what is needed: {'; '.join(problems)}. Its fields: {_fields(scan)}.",
         hint=f"Usable here: {', '.join(usable) or 'none'}. Name columns with --map field=column.",
