@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -45,6 +46,8 @@ def score(
 ) -> None:
     """Score rows as they come, one JSON line out for each line in. Row order is kept.
 
+    A reader that has had enough, such as head, ends it quietly.
+
     Examples:
 
       cat answers.jsonl | sgi score -m sgi
@@ -77,7 +80,11 @@ def score(
         rows = open_dataset(data, columns=column_map(columns)).samples(on_reject=on_reject)
     kept = cache_choice(cache, no_cache=no_cache)
     with open_tools(chosen, embedder, cache=kept, backend=backend) as tools:
-        failed = _pour(rows, chosen, tools, batch_size=batch_size, inputs=inputs)
+        try:
+            failed = _pour(rows, chosen, tools, batch_size=batch_size, inputs=inputs)
+        except BrokenPipeError:
+            _stop_writing()
+            raise typer.Exit from None
     if failed or rejected:
         raise typer.Exit(3)
 
@@ -101,3 +108,8 @@ def _pour(
             sys.stdout.buffer.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
         sys.stdout.buffer.flush()
     return failed
+
+
+def _stop_writing() -> None:
+    """Nobody reads any more: what is still buffered goes nowhere, so that leaving raises no second error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
