@@ -24,6 +24,7 @@ def sgi(q: str, c: str, r: str, embedder: Embedder | None = None) -> dict[str, f
         ``theta_rq`` and ``theta_rc`` in radians, in [0, π], and ``sgi``, in [0, ∞).
 
     Raises:
+        UsageError: a text is blank.
         EmbedderError: the embedder gave no usable vector for one of the texts.
 
     Source: Marín (2025), arXiv:2512.13771, equation 3 and algorithm 1.
@@ -34,9 +35,13 @@ def sgi(q: str, c: str, r: str, embedder: Embedder | None = None) -> dict[str, f
     """
     from sgi.embed.load import load_embedder
     from sgi.geometry.grounding import compute_sgi
+    from sgi.kernel.errors import UsageError
     from sgi.kernel.vectors import unit_rows
 
     texts = (q, c, r)
+    for name, text in zip(("question", "context", "response"), texts, strict=True):
+        if not text.strip():
+            raise UsageError(f"The {name} is blank; it has no direction to measure.")
     rows = (embedder or load_embedder("minilm")).embed(texts)
     question, context, response = unit_rows("The embedder", texts, rows)
     found = compute_sgi(question, context, response)

@@ -10,7 +10,7 @@ from sgi.text.align import bag_match, lcs_length, ordered_match
 from sgi.text.normalise import normalise_answer
 from sgi.text.overlap import token_precision
 from sgi.text.sentences import sentences
-from sgi.text.tokens import content_tokens, rouge_tokens, unicode_tokens, whitespace_words, word_tokens
+from sgi.text.tokens import content_tokens, rouge_tokens, unicode_tokens, word_tokens
 
 HOSTILE = st.sampled_from(
     [
@@ -36,7 +36,7 @@ PUNCTUATED = st.sampled_from(
 )
 TEXTS = st.text(max_size=60) | st.lists(HOSTILE | PUNCTUATED | st.text(max_size=8), max_size=12).map("".join)
 TOKENS = st.lists(st.sampled_from(["a", "b", "c", "東", ""]), max_size=12)
-SPLITTERS = (rouge_tokens, unicode_tokens, content_tokens, word_tokens, whitespace_words)
+SPLITTERS = (rouge_tokens, unicode_tokens, content_tokens, word_tokens)
 
 
 def squeezed(text: str) -> str:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sgi.core import sgi
-from sgi.kernel.errors import EmbedderError, NonFiniteVector
+from sgi.kernel.errors import EmbedderError, NonFiniteVector, UsageError
 
 
 class Fixed:
@@ -48,3 +48,9 @@ def test_an_array_of_another_shape_is_refused():
 
     with pytest.raises(EmbedderError, match="one row of numbers for each text"):
         sgi("q", "c", "r", Flat())
+
+
+@pytest.mark.parametrize("texts", [("", "c", "r"), ("q", " \n", "r"), ("q", "c", "")])
+def test_a_blank_text_has_no_number(texts):
+    with pytest.raises(UsageError, match="is blank"):
+        sgi(*texts, Fixed(q=[1, 0], c=[0, 1], r=[1, 1]))

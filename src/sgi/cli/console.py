@@ -148,7 +148,7 @@ def ranking_tables(summary: Summary) -> list[Table]:
     ranked = [(made.metric, made.ranking) for made in summary.metrics if made.ranking is not None]
     if not ranked and not summary.baselines:
         return []
-    table = _table("ranks label 1 over 0", "AUROC", "95 % interval")
+    table = _table("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0")
     for name, ranking in ranked:
         table.add_row(*map(plain, [name, *_ranks(ranking)]))
     for baseline in summary.baselines:
@@ -166,21 +166,13 @@ def _table(first: str, *numbers: str) -> Table:
 
 
 def _numbers(made: MetricSummary, *, percent: bool) -> list[str]:
-    scale, digits, sign = (100, 2, " %") if percent and _is_share(made.metric) else (1, 4, "")
+    scale, digits, sign = (100, 2, " %") if percent and made.is_share else (1, 4, "")
     if made.mean is None:
         return ["–", "–"]
     mean = f"{made.mean * scale:.{digits}f}{sign}"
     if made.interval is None:
         return [mean, "–"]
     return [mean, f"[{made.interval.low * scale:.{digits}f}, {made.interval.high * scale:.{digits}f}]"]
-
-
-def _is_share(canonical: str) -> bool:
-    """Whether a metric lies in [0, 1] and so can be read as percent."""
-    from sgi.kernel.registry import metric
-
-    spec = metric(canonical).spec
-    return spec.low == 0 and spec.high == 1
 
 
 def _gaps(made: MetricSummary) -> str:
@@ -193,6 +185,7 @@ def _gaps(made: MetricSummary) -> str:
 
 
 def _ranks(ranking: Ranking) -> list[str]:
-    if ranking.interval is None:
-        return [f"{ranking.auroc:.3f}", "–"]
-    return [f"{ranking.auroc:.3f}", f"[{ranking.interval.low:.3f}, {ranking.interval.high:.3f}]"]
+    """AUROC, its interval, and the rows of either label it is over, which differ where values are missing."""
+    found = ranking.interval
+    interval = "–" if found is None else f"[{found.low:.3f}, {found.high:.3f}]"
+    return [f"{ranking.auroc:.3f}", interval, f"{ranking.positives:,} / {ranking.negatives:,}"]

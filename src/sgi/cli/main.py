@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 a bug of ours, 2 something the user can fix, 3 finished wi
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import Annotated
 
@@ -53,10 +54,18 @@ def _options(
 
 def main() -> None:
     """Run the command line; a user's error is told in one line, without a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a narrow encoding must not cost a result
     try:
         app()
     except SgiError as error:
         from sgi.cli.console import complain
 
         complain(error)
+        sys.exit(2)
+    except OSError as error:
+        from sgi.cli.console import talk
+
+        talk(f"Error: the system refused to read or write: {error.strerror or error}.")
         sys.exit(2)

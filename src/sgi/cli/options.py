@@ -52,14 +52,12 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no notes.")]
 
 
-def metric_list(texts: list[str] | None) -> list[str] | None:
+def metric_list(texts: list[str]) -> list[str]:
     """Split at commas outside brackets and quotes.
 
     >>> metric_list(["sgi,rouge_l(beta=1.2)", "semantic_similarity(models=['a', 'b'])"])
     ['sgi', 'rouge_l(beta=1.2)', "semantic_similarity(models=['a', 'b'])"]
     """
-    if texts is None:
-        return None
     names = []
     for text in texts:
         depth, start, quote = 0, 0, ""

@@ -76,13 +76,14 @@ def run(
     from sgi.engine.tools import open_tools
     from sgi.io.dataset import open_dataset
 
-    skip = skipping(on_error)
-    dataset = open_dataset(data, columns=column_map(columns))
+    skip, allowed = skipping(on_error), share(max_failures)
     aside = (rejects or _beside(out or data)) if skip else None
+    _check_files(data, out, aside)
+    dataset = open_dataset(data, columns=column_map(columns))
     with progress(quiet=quiet) as listener:
         planned = plan(
             dataset,
-            metric_list(metric),
+            metric_list(metric) if metric else None,
             on_reject=(lambda _: None) if skip else None,
             count_texts=dry_run,
             listener=listener,
@@ -100,7 +101,7 @@ def run(
                 output=out,
                 inputs=inputs,
                 rejects=aside,
-                max_failures=share(max_failures),
+                max_failures=allowed,
                 listener=listener,
             )
             report = anyio.run(work)
@@ -111,13 +112,30 @@ def run(
     if not quiet:
         for line in _notes(report, out, aside):
             talk(line)
-    if report.failures or report.rejected:
+    if report.failures or report.rejected or report.summary.left_out:
         raise typer.Exit(3)
 
 
 def _beside(path: Path) -> Path:
     """``scores.jsonl`` → ``scores.rejected.jsonl``."""
-    return path.with_name(f"{path.name.partition('.')[0] or path.name}.rejected.jsonl")
+    return path.with_name(f"{path.stem}.rejected.jsonl")
+
+
+def _check_files(data: Path, out: Path | None, aside: Path | None) -> None:
+    """What is read and what is written are different files, and of kinds that can be written."""
+    from sgi.io.write import check_target
+    from sgi.kernel.errors import UsageError
+
+    named = {"the data": data, "--out": out, "the file of rejected rows": aside}
+    places: dict[Path, str] = {}
+    for name, path in named.items():
+        if path is None:
+            continue
+        other = places.setdefault(path.resolve(), name)
+        if other != name:
+            raise UsageError(f"{path} is both {other} and {name}.", hint="Name another file.")
+        if path is not data:
+            check_target(path)
 
 
 def _tell_plan(planned: Plan, *, as_json: bool) -> None:
@@ -153,8 +171,13 @@ def _as_json(report: RunReport, out: Path | None, aside: Path | None) -> dict[st
 def _notes(report: RunReport, out: Path | None, aside: Path | None) -> list[str]:
     summary = report.summary
     notes = [
-        f"{rows:,} rows have {name} longer than the embedder reads; the ends were not seen."
+        f"In {rows:,} of {summary.rows:,} rows the {name} went beyond what the embedder reads; the ends were "
+        "not seen."
         for name, rows in summary.truncated.items()
+    ]
+    notes += [
+        f"{rows:,} rows were scored without {model}, which gave no vectors; their details say why."
+        for model, rows in summary.left_out.items()
     ]
     if summary.copies:
         notes.append(

@@ -14,7 +14,6 @@ from sgi.cli.options import (
     CacheOption,
     EmbedderOption,
     MapOption,
-    MetricOption,
     NoCacheOption,
     OnErrorOption,
     cache_choice,
@@ -33,8 +32,10 @@ if TYPE_CHECKING:
 
 
 def score(
+    metric: Annotated[
+        list[str], typer.Option("-m", "--metric", help="A metric, or several with commas; repeatable.")
+    ],
     data: Annotated[Path, typer.Argument(help="A file, or - for standard input.")] = Path("-"),
-    metric: MetricOption = None,
     embedder: EmbedderOption = None,
     backend: BackendOption = "auto",
     columns: MapOption = None,
@@ -61,7 +62,7 @@ def score(
     from sgi.io.jsonl import stream_rows
     from sgi.kernel.errors import UsageError
 
-    chosen = resolve(metric_list(metric) or [])
+    chosen = resolve(metric_list(metric))
     rejected = 0
 
     def reject(item: Rejected) -> None:
@@ -94,10 +95,10 @@ def _pour(
 ) -> bool:
     """Score and print batch by batch; whether any row failed."""
     import anyio
-    import orjson
 
     from sgi.engine.batch import batches, evaluate_batch
     from sgi.engine.rows import nested_row
+    from sgi.io.write import json_line
     from sgi.kernel.metric import Status
 
     failed = False
@@ -105,7 +106,7 @@ def _pour(
         made = anyio.run(evaluate_batch, batch, metrics, tools)
         failed |= any((scores.status == Status.FAILED).any() for scores in made.scores.values())
         for row in nested_row(batch, made.scores, inputs=inputs):
-            sys.stdout.buffer.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+            sys.stdout.buffer.write(json_line(row))
         sys.stdout.buffer.flush()
     return failed
 

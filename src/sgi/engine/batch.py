@@ -5,7 +5,7 @@ No store, no globals: the command line, the Python functions and tests all call 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import compress, islice
 from typing import TYPE_CHECKING
 
@@ -42,10 +42,12 @@ class BatchScores:
     Attributes:
         scores: by the metric's canonical string.
         truncated: texts that were longer than a model reads.
+        failures: models that gave no vectors at all, with the reason.
     """
 
     scores: Mapping[str, Scores]
-    truncated: frozenset[str]
+    truncated: frozenset[str] = frozenset()
+    failures: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +90,11 @@ async def evaluate_batch(batch: Batch, metrics: Sequence[Metric], tools: Tools) 
         for model, texts in _texts_by_model(tasks).items()
     }
     scores = {task.metric.canonical: _account(task, batch, vectors) for task in tasks}
-    return BatchScores(scores, frozenset().union(*(made.truncated for made in vectors.values())))
+    return BatchScores(
+        scores,
+        frozenset().union(*(made.truncated for made in vectors.values())),
+        {model: made.failure for model, made in vectors.items() if made.failure},
+    )
 
 
 def _task(batch: Batch, metric: Metric, configured: tuple[str, ...]) -> _Task:
@@ -112,7 +118,7 @@ async def _embed(model: str, embedder: Embedder, texts: Sequence[str]) -> _Vecto
     while True:
         asked = [text for text in texts if text not in unusable]
         try:
-            rows, cut = await anyio.to_thread.run_sync(_encode, embedder, asked)
+            rows, cut = await anyio.to_thread.run_sync(_encode, embedder, asked, abandon_on_cancel=True)
             table = VectorTable.of(model, asked, rows)
         except EmbedderError as error:
             named = frozenset(error.texts if isinstance(error, NonFiniteVector) else ()) - unusable
@@ -170,7 +176,7 @@ def _rows_touching(task: _Task, unusable: Mapping[str, str]) -> dict[int, str]:
     for row in range(len(task.rows)):
         for text in task.metric.texts(task.batch.take([row])):
             if text in unusable:
-                reasons[row] = f"{unusable[text]} returned a zero or non-finite vector for one of its texts"
+                reasons[row] = f"{unusable[text]} gave no usable vector for one of its texts"
                 break
     return reasons
 

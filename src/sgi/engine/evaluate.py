@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import anyio
+import anyio.to_thread
 import numpy as np
 
 from sgi.engine.plan import plan
@@ -16,65 +17,50 @@ from sgi.engine.result import Result
 from sgi.engine.run import MAX_FAILURES, score_stream
 from sgi.engine.tools import open_tools
 from sgi.io.dataset import open_dataset
-from sgi.kernel.metric import Scores
+from sgi.kernel.errors import UsageError
+from sgi.kernel.metric import Metric, Scores
 from sgi.kernel.signature import run_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Coroutine, Mapping, Sequence
     from pathlib import Path
 
     from sgi.engine.batch import BatchScores
+    from sgi.engine.ledger import Ledger
+    from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
-    from sgi.engine.tools import EmbedderLike
-    from sgi.io.dataset import DataLike
+    from sgi.engine.tools import EmbedderLike, Tools
+    from sgi.io.dataset import DataLike, Dataset
     from sgi.io.rows import Rejected
-    from sgi.kernel.metric import Metric
     from sgi.kernel.sample import Batch, Sample
+
+
+class Options(TypedDict, total=False):
+    """The keyword arguments of `evaluate`."""
+
+    columns: Mapping[str, str] | None
+    on_error: Literal["raise", "skip"]
+    max_failures: float
+    cache: bool | str | Path
+    listener: Listener
 
 
 async def aevaluate(
     data: DataLike,
-    metrics: Sequence[str | Metric] | None = None,
+    metrics: str | Metric | Sequence[str | Metric] | None = None,
     embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
-    *,
-    columns: Mapping[str, str] | None = None,
-    on_error: Literal["raise", "skip"] = "raise",
-    max_failures: float = MAX_FAILURES,
-    cache: bool | str | Path = True,
-    listener: Listener = silent,
+    **options: Unpack[Options],
 ) -> Result:
-    """Score data with metrics; see :func:`evaluate`, of which this is the asynchronous form."""
-    rejected: list[Rejected] = []
-    skipping = on_error == "skip"
-    dataset = open_dataset(data, columns=columns)
-    planned = plan(dataset, metrics, on_reject=rejected.append if skipping else None)
-    samples: list[Sample] = []
-    parts: list[Mapping[str, Scores]] = []
+    """Score data with metrics beside other work; see :func:`evaluate`, which takes the same arguments.
 
-    def take(batch: Batch, made: BatchScores) -> None:
-        samples.extend(batch.samples)
-        parts.append(made.scores)
-
-    listener(Started("scoring", planned.rows))
-    with open_tools(planned.metrics, embedder, cache=cache) as tools:
-        ledger = await score_stream(
-            dataset,
-            planned.metrics,
-            tools,
-            take=take,
-            on_reject=(lambda _: None) if skipping else None,
-            max_failures=max_failures,
-            listener=listener,
-        )
-    listener(Finished("scoring"))
-    signature = run_signature(tools.fingerprints, n=len(samples))
-    scores = {metric.canonical: _joined(parts, metric.canonical) for metric in planned.metrics}
-    return Result(tuple(samples), planned.metrics, signature, tuple(rejected), scores, ledger)
+    The work runs in a thread, so that the event loop goes on meanwhile.
+    """
+    return await anyio.to_thread.run_sync(partial(evaluate, data, metrics, embedder, **options))
 
 
 def evaluate(
     data: DataLike,
-    metrics: Sequence[str | Metric] | None = None,
+    metrics: str | Metric | Sequence[str | Metric] | None = None,
     embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
     *,
     columns: Mapping[str, str] | None = None,
@@ -94,7 +80,8 @@ def evaluate(
         columns: field → column, where the data's names are not recognised.
         on_error: ``"raise"`` stops at the first row that cannot be read; ``"skip"`` puts it in ``.rejected``.
         max_failures: the share of failed rows above which the evaluation stops, in [0, 1].
-        cache: the vector cache: a file, the user's own (True), or none beyond this call (False).
+        cache: where vectors of models known by name are kept: a file, the user's cache (True), or nowhere
+            beyond this call (False). Those of an embedder of your own stay in memory for this call.
         listener: hears of the progress.
 
     Returns:
@@ -109,23 +96,76 @@ def evaluate(
     >>> evaluate(rows, ["content_f1"])["content_f1"].values.tolist()
     [1.0]
     """
-    work = partial(
-        aevaluate,
-        data,
-        metrics,
-        embedder,
-        columns=columns,
-        on_error=on_error,
-        max_failures=max_failures,
-        cache=cache,
+    if on_error not in {"raise", "skip"}:
+        raise UsageError(f"on_error is 'raise' or 'skip', not {on_error!r}.")
+    if not 0 <= max_failures <= 1:
+        raise UsageError(f"max_failures is a share from 0 to 1, not {max_failures!r}.")
+    rejected: list[Rejected] = []
+    skipping = on_error == "skip"
+    dataset = open_dataset(data, columns=columns)
+    named = [metrics] if isinstance(metrics, (str, Metric)) else metrics
+    planned = plan(dataset, named, on_reject=rejected.append if skipping else None)
+    with open_tools(planned.metrics, embedder, cache=cache) as tools:
+        taken = _Taken()
+        work = partial(
+            _score, dataset, planned, tools, taken, skipping=skipping, limit=max_failures, listener=listener
+        )
+        ledger = _outside_any_loop(work)
+        signature = run_signature(tools.fingerprints, n=len(taken.samples))
+    scores = {metric.canonical: _joined(taken.parts, metric.canonical) for metric in planned.metrics}
+    return Result(tuple(taken.samples), planned.metrics, signature, tuple(rejected), scores, ledger)
+
+
+class _Taken:
+    """The rows and scores of all batches, in order."""
+
+    def __init__(self) -> None:
+        self.samples: list[Sample] = []
+        self.parts: list[Mapping[str, Scores]] = []
+
+    def take(self, batch: Batch, made: BatchScores) -> None:
+        self.samples.extend(batch.samples)
+        self.parts.append(made.scores)
+
+
+async def _score(
+    dataset: Dataset,
+    planned: Plan,
+    tools: Tools,
+    taken: _Taken,
+    *,
+    skipping: bool,
+    limit: float,
+    listener: Listener,
+) -> Ledger:
+    listener(Started("scoring", planned.rows))
+    ledger = await score_stream(
+        dataset,
+        planned.metrics,
+        tools,
+        take=taken.take,
+        on_reject=(lambda _: None) if skipping else None,
+        max_failures=limit,
         listener=listener,
     )
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    listener(Finished("scoring"))
+    return ledger
+
+
+def _outside_any_loop(work: partial[Coroutine[Any, Any, Ledger]]) -> Ledger:
+    """Run the coroutine to its end; where this thread has a running loop, in a thread without one."""
+    if not _in_a_loop():
         return anyio.run(work)
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(anyio.run, work).result()
+
+
+def _in_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _joined(parts: Sequence[Mapping[str, Scores]], name: str) -> Scores:

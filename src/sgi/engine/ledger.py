@@ -11,6 +11,7 @@ import numpy as np
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import Field
 from sgi.kernel.signature import digest
+from sgi.metrics.grounding import SEPARATOR
 from sgi.text.overlap import token_precision
 
 if TYPE_CHECKING:
@@ -50,19 +51,22 @@ class Ledger:
         columns: values and statuses by the metric's canonical string.
         labels: 1, 0, or −1 where unknown.
         clusters: rows with the same question share a number.
-        lengths: characters of the response.
+        lengths: characters of the response; NaN where it is absent.
         overlaps: share of the response's tokens found in its contexts; NaN without label or contexts.
         copies: labelled rows whose response is one of its references, to the letter.
         truncated: rows by the field in which a text was longer than a model reads.
+        left_out: rows scored without a model that gave no vectors, by the model's name.
     """
 
     columns: dict[str, _Column] = field(default_factory=dict)
     labels: array[int] = field(default_factory=lambda: array("b"))
     clusters: array[int] = field(default_factory=lambda: array("q"))
-    lengths: array[int] = field(default_factory=lambda: array("q"))
+    lengths: array[float] = field(default_factory=lambda: array("d"))
     overlaps: array[float] = field(default_factory=lambda: array("d"))
     copies: int = 0
     truncated: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    _failed: dict[str, int] = field(default_factory=dict)
     _questions: dict[bytes, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -72,6 +76,10 @@ class Ledger:
         """Enter one batch."""
         for name, scores in made.scores.items():
             self.columns.setdefault(name, _Column()).add(scores)
+            failed = int((scores.status == Status.FAILED).sum())
+            self._failed[name] = self._failed.get(name, 0) + failed
+        for model in made.failures:
+            self.left_out[model] = self.left_out.get(model, 0) + len(batch)
         for sample in batch.samples:
             self._enter(sample, made.truncated)
 
@@ -79,9 +87,10 @@ class Ledger:
         labelled = sample.label is not None
         self.labels.append(int(bool(sample.label)) if labelled else _UNKNOWN)
         self.clusters.append(self._cluster(sample))
-        self.lengths.append(len(sample.response))
+        answered = sample.has(Field.RESPONSE)
+        self.lengths.append(len(sample.response) if answered else float("nan"))
         self.copies += labelled and sample.response in sample.references
-        comparable = labelled and sample.contexts and sample.has(Field.RESPONSE)
+        comparable = labelled and answered and sample.contexts
         self.overlaps.append(
             token_precision(sample.response, sample.contexts) if comparable else float("nan")
         )
@@ -106,15 +115,13 @@ class Ledger:
 
     def failure_share(self) -> float:
         """The greatest share of failed rows of any metric."""
-        if not len(self):
-            return 0.0
-        return max((self.counts(name)[Status.FAILED] for name in self.columns), default=0) / len(self)
+        return max(self._failed.values(), default=0) / max(len(self), 1)
 
 
 def _texts(sample: Sample, name: Field) -> tuple[str, ...]:
     match name:
         case Field.CONTEXTS:
-            return sample.contexts
+            return (*sample.contexts, SEPARATOR.join(sample.contexts))
         case Field.REFERENCE:
             return sample.references
         case _:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.engine.rows import flat_row, nested_row
 from sgi.engine.summary import Summary, summarise
+from sgi.io.write import json_line
 from sgi.kernel.errors import MissingExtra, UnknownName
 from sgi.kernel.sample import Batch
 
@@ -112,7 +113,5 @@ class _NoSuchScores(UnknownName, KeyError):  # noqa: N818 - the name says what h
 
 def _plain(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
     """Metadata as JSON text: its keys differ from row to row, which typed tables cannot hold."""
-    import orjson
-
-    packed = [orjson.dumps(value).decode() for value in columns.get("metadata", [])]
+    packed = [json_line(value).decode().rstrip() for value in columns.get("metadata", [])]
     return {name: packed if name == "metadata" else values for name, values in columns.items()}

@@ -18,7 +18,7 @@ def output_rows(
     batch: Batch, scores: Mapping[str, Scores], output: Path | None, *, inputs: bool
 ) -> Iterator[Mapping[str, JsonValue]]:
     """One row for each sample, in the shape that suits the file: nested for JSON Lines, else flat."""
-    nested = output is None or output.name.endswith((".jsonl", ".jsonl.gz", ".json"))
+    nested = output is None or output.suffix.lower() == ".jsonl"
     return (nested_row if nested else flat_row)(batch, scores, inputs=inputs)
 
 

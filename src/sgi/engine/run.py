@@ -13,6 +13,7 @@ from sgi.engine.rows import output_rows
 from sgi.engine.summary import Summary, summarise
 from sgi.io.write import RowWriter, open_writer
 from sgi.kernel.errors import DataError, EmbedderError
+from sgi.kernel.metric import Status
 from sgi.kernel.signature import run_signature
 
 if TYPE_CHECKING:
@@ -79,7 +80,12 @@ def _stop_when_failing(ledger: Ledger, made: BatchScores, max_failures: float) -
     share = ledger.failure_share()
     if share <= max_failures:
         return
-    reasons = [reason for scores in made.scores.values() for reason in scores.reasons if reason]
+    reasons = [
+        reason
+        for scores in made.scores.values()
+        for reason, status in zip(scores.reasons, scores.status, strict=True)
+        if status == Status.FAILED
+    ]
     raise EmbedderError(
         f"{share:.0%} of the first {len(ledger)} rows failed, more than {max_failures:.0%}. "
         f"The last reason: {reasons[-1] if reasons else 'unknown'}",

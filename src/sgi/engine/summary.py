@@ -31,7 +31,8 @@ class MetricSummary:
         interval: 95 % interval of the mean, clustered by question where questions repeat.
         deviation: the standard deviation of the ok values.
         counts: rows by status.
-        ranking: how well it ranks label 1 over label 0, where both occur.
+        ranking: how well it ranks label 1 over label 0, where both occur, over the ok rows.
+        is_share: whether the metric lies in [0, 1], so that it can be read as percent.
     """
 
     metric: str
@@ -40,6 +41,7 @@ class MetricSummary:
     deviation: float | None
     counts: Mapping[Status, int]
     ranking: Ranking | None
+    is_share: bool = False
 
     @property
     def rows(self) -> int:
@@ -71,6 +73,7 @@ class Summary:
         copies: labelled rows whose response is its reference to the letter: whatever compares the two ranks
             these by construction.
         truncated: rows by the field that was longer than the model reads.
+        left_out: rows scored without a model that gave no vectors, by the model's name.
         signature: what made the numbers.
     """
 
@@ -82,6 +85,7 @@ class Summary:
     baselines: tuple[Baseline, ...]
     copies: int
     truncated: Mapping[str, int]
+    left_out: Mapping[str, int]
     signature: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -131,6 +135,7 @@ def summarise(ledger: Ledger, metrics: Sequence[Metric], signature: str) -> Summ
         ),
         copies=ledger.copies,
         truncated=dict(ledger.truncated),
+        left_out=dict(ledger.left_out),
         signature=signature,
     )
 
@@ -142,11 +147,13 @@ def _summary(
     ok = np.isfinite(values)
     ranked = ok & (labels >= 0)
     direction = 1.0 if metric.spec.higher_is_better else -1.0
+    is_share = metric.spec.low == 0 and metric.spec.high == 1
     return MetricSummary(
         metric=metric.canonical,
         mean=float(values[ok].mean()) if ok.any() else None,
-        interval=mean_interval(values[ok], clusters[ok]),
+        interval=mean_interval(values[ok], clusters[ok], shares=is_share),
         deviation=float(values[ok].std(ddof=1)) if ok.sum() > 1 else None,
         counts=ledger.counts(metric.canonical),
         ranking=ranking(direction * values[ranked], labels[ranked] == 1, clusters[ranked]),
+        is_share=is_share,
     )

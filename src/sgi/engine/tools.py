@@ -9,11 +9,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from sgi.kernel.errors import UsageError
-from sgi.kernel.ports import Embedder, embedder_name
+import numpy as np
+
+from sgi.kernel.errors import EmbedderError, UsageError
+from sgi.kernel.ports import Embedded, Embedder, TruncatingEmbedder, embedder_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from numpy.typing import NDArray
 
     from sgi.kernel.metric import Metric
     from sgi.kernel.ports import Cache
@@ -146,4 +150,28 @@ def _open(wanted: object, cache: Cache, backend: str) -> Embedder:
     if not isinstance(wanted, Embedder):
         hint = "An embedder has a `fingerprint` and `embed(texts)`; sgi.testing.check_embedder proves it."
         raise UsageError(f"{type(wanted).__name__} is no embedder.", hint=hint)
-    return wanted if isinstance(wanted, CachedEmbedder) else CachedEmbedder(wanted, MemoryCache())
+    return wanted if isinstance(wanted, CachedEmbedder) else CachedEmbedder(_Guarded(wanted), MemoryCache())
+
+
+class _Guarded:
+    """The caller's own embedder: whatever it raises is a failure of its rows, not of the run."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self.fingerprint = embedder.fingerprint
+
+    def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        """The embedder's rows."""
+        return self.encode(texts).rows
+
+    def encode(self, texts: Sequence[str], /) -> Embedded:
+        """The embedder's rows, and what it says of their length."""
+        try:
+            if isinstance(self.embedder, TruncatingEmbedder):
+                return self.embedder.encode(texts)
+            return Embedded(np.asarray(self.embedder.embed(texts)), np.zeros(len(texts), dtype=np.bool_))
+        except EmbedderError:
+            raise
+        except Exception as error:  # anything may be wrong in there
+            message = f"{embedder_name(self)} raised {type(error).__name__}: {error}."
+            raise EmbedderError(message) from error

@@ -8,6 +8,8 @@ from hashlib import blake2b
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from sgi.io import cells
 from sgi.io.columns import checked_mapping, missing_mapped, recognise
 from sgi.kernel.errors import DataError
@@ -170,10 +172,11 @@ class _Ids:
         # 60 bits fit the smaller size of Python's integers.
         digest = int.from_bytes(blake2b(sample_id.encode(), digest_size=8).digest(), "big") >> 4
         if digest in self.seen:
-            first = self.lines[self.digests.index(digest)]
-            place = f"{self.file}:{first}" if self.file else f"row {first}"
+            place = np.flatnonzero(np.frombuffer(self.digests, dtype=np.uint64) == digest)[0]
+            first = self.lines[int(place)]
+            where = f"{self.file}:{first}" if self.file else f"row {first}"
             hint = "Ids must be unique; a row without one takes its number as its id."
-            raise DataError(f"{place} has the same id", sample_id=sample_id, field="id", hint=hint)
+            raise DataError(f"{where} has the same id", sample_id=sample_id, field="id", hint=hint)
         self.seen.add(digest)
         self.digests.append(digest)
         self.lines.append(line)

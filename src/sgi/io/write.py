@@ -74,6 +74,23 @@ def open_writer(path: str | os.PathLike[str]) -> Iterator[RowWriter]:
                 finish(stream, table.columns, table.rows())
 
 
+def check_target(path: str | os.PathLike[str]) -> None:
+    """See that rows can be written there, before there are any; raises what `open_writer` would."""
+    _checked_suffix(Path(path), Path(os.path.realpath(path)))
+
+
+def json_line(row: Mapping[str, JsonValue]) -> bytes:
+    r"""A row as a line of JSON, also where it holds whole numbers beyond 64 bits.
+
+    >>> json_line({"n": 2**70})
+    b'{"n":1180591620717411303424}\n'
+    """
+    try:
+        return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:
+        return json.dumps(_finite(row), separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
 class _Lines:
     """JSON lines, written as they come."""
 
@@ -93,7 +110,7 @@ class _Lines:
             return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
         except TypeError:  # whole numbers beyond 64 bits and lone surrogates, which Python's writer escapes
             self.plain = False
-            return json.dumps(_finite(row), separators=(",", ":"), allow_nan=False).encode() + b"\n"
+            return json_line(row)
 
 
 class _Table:

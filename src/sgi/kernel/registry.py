@@ -60,9 +60,11 @@ def metric_class(name: str) -> type[Metric]:
         found = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise UsageError(f"The metric {name!r} cannot be loaded from {known[name]!r}: {error}.") from error
-    if isinstance(found, type) and is_dataclass(found) and issubclass(found, Metric):
-        return found
-    raise UsageError(f"{known[name]!r}, offered as metric {name!r}, is no Metric dataclass.")
+    if not (isinstance(found, type) and is_dataclass(found) and issubclass(found, Metric)):
+        raise UsageError(f"{known[name]!r}, offered as metric {name!r}, is no Metric dataclass.")
+    if found.spec.name != name:
+        raise UsageError(f"{known[name]!r}, offered as metric {name!r}, calls itself {found.spec.name!r}.")
+    return found
 
 
 def metric_classes() -> tuple[dict[str, type[Metric]], dict[str, UsageError]]:
@@ -89,8 +91,10 @@ def metric(text: str | Metric) -> Metric:
     """
     if isinstance(text, Metric):
         return text
-    if not isinstance(text, str):
-        raise UsageError(f"A metric is named by text, not by {type(text).__name__}.")
+    given: object = text
+    if not isinstance(given, str):
+        hint = "Give an instance: Name()." if isinstance(given, type) else ""
+        raise UsageError(f"A metric is a name or a Metric, not {given!r}.", hint=hint)
     name, arguments = _parse(text)
     kind = metric_class(name)
     known = [field.name for field in fields(cast("Any", kind))]
@@ -122,9 +126,9 @@ def _parse(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def _value(node: ast.expr) -> Any:
-    """A literal's value; lists become tuples, since metrics are frozen."""
-    if isinstance(node, ast.Name) and node.id in (words := {"true": True, "false": False, "null": None}):
-        return words[node.id]
+    """A literal's value; lists become tuples, since metrics are frozen; a bare word stands for itself."""
+    if isinstance(node, ast.Name):
+        return {"true": True, "false": False, "null": None}.get(node.id, node.id)
     if isinstance(node, (ast.List, ast.Tuple)):
         return tuple(_value(item) for item in node.elts)
     return ast.literal_eval(node)

@@ -67,7 +67,9 @@ class Bleu(Metric):
     def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
         """Sentence BLEU by sacrebleu, against the best reference of each row."""
         del vectors
-        return best_reference(batch, _unless_blank, _sentence_bleu, empty=BLANK)
+        scores = best_reference(batch, _unless_blank, _sentence_bleu, empty=BLANK)
+        _forget_tokens()
+        return scores
 
 
 @dataclass(frozen=True)
@@ -174,8 +176,8 @@ class RougeLRecall(Metric):
 class SquadExactMatch(Metric):
     """Whether the response is an accepted answer, letter for letter after SQuAD's normalisation.
 
-    1 or 0. Case, ASCII punctuation, articles and white space do not count. A blank response scores 0; where
-    nothing of any reference is left after normalisation the value is undefined.
+    1 or 0. Case, ASCII punctuation, articles and white space do not count, so that "A" and "the" are the
+    same answer, as in the official script. A blank response scores 0.
 
     References: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Comprehension of Text".
 
@@ -191,7 +193,7 @@ class SquadExactMatch(Metric):
     def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
         """1 where the response equals one of the references."""
         del vectors
-        return best_reference(batch, normalise_answer, _equality, empty=_NOTHING_LEFT)
+        return best_reference(batch, _whole_answer, _equality, empty=BLANK)
 
 
 @dataclass(frozen=True)
@@ -312,10 +314,23 @@ def _sentence_bleu(response: str, reference: str) -> float:
 
 @cache
 def _bleu() -> Any:
-    """The scorer of sacrebleu, made once; it keeps nothing from one text to the next but tokens."""
+    """The scorer of sacrebleu, made once; it keeps the tokens of 65,536 texts (see `_forget_tokens`)."""
     from sacrebleu.metrics.bleu import BLEU
 
     return BLEU(effective_order=True, tokenize="13a", smooth_method="exp")
+
+
+def _forget_tokens() -> None:
+    """Empty the scorer's memory of tokenized texts: a stream of rows must not gather there."""
+    tokenizer = _bleu().tokenizer
+    kinds: list[Any] = [type(tokenizer), type(tokenizer._post_tokenizer)]  # noqa: SLF001 - no other door
+    for kind in kinds:
+        kind.__call__.cache_clear()
+
+
+def _whole_answer(text: str) -> str:
+    """The normalised answer with a mark before it: "A" normalises to nothing, and still is an answer."""
+    return f"={normalise_answer(text)}" if text.strip() else ""
 
 
 def _equality(response: str, reference: str) -> float:

@@ -41,6 +41,7 @@ def mean_interval(
     level: float = 0.95,
     draws: int = 2000,
     seed: int = 0,
+    shares: bool = True,
 ) -> Interval | None:
     """An interval of the mean of values, whole clusters being what was sampled.
 
@@ -61,6 +62,7 @@ def mean_interval(
         level: in (0, 1).
         draws: of the bootstrap.
         seed: of the bootstrap; equal input gives equal bits.
+        shares: whether 0 and 1 are the ends of the scale, so that values of only these are a proportion.
 
     Returns:
         The interval, or None where there are too few clusters to say anything of the spread: fewer than two,
@@ -83,7 +85,7 @@ def mean_interval(
     if n_clusters < 2:  # noqa: PLR2004 - one cluster has no spread
         return None
     equal = bool(np.all(column == column[0]))
-    if np.isin(column, (0.0, 1.0)).all():
+    if shares and np.isin(column, (0.0, 1.0)).all():
         if n_clusters == len(column):
             return wilson_interval(float(column.sum()), len(column), level=level)
         if equal:

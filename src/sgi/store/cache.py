@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import weakref
 from itertools import islice
 from pathlib import Path
 from threading import RLock
@@ -87,6 +88,7 @@ class SqliteCache:
         self.path = Path(path).expanduser()
         self._lock = RLock()
         self._connection = self._guard(self._open)
+        self._finalizer = weakref.finalize(self, self._connection.close)  # for caches that nobody closes
 
     def get_many(self, keys: Sequence[bytes], /) -> Mapping[bytes, bytes]:
         """The values there are, by key."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
 from typing import Any
 
 _ROUGE_TOKEN = re.compile(r"[a-z0-9]+")
@@ -65,16 +64,6 @@ def word_tokens(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
 
 
-def whitespace_words(text: str) -> list[str]:
-    """What stands between white space, unchanged; the words that answer lengths are counted in.
-
-    >>> whitespace_words(" 42 km, not 42km ")
-    ['42', 'km,', 'not', '42km']
-    """
-    return text.split()
-
-
-@cache
 def _any_script() -> Any:
     """One token of ``unicode_tokens``; Python's own patterns know neither scripts nor marks."""
     import regex  # type: ignore[import-untyped]  # ships no types

@@ -171,7 +171,7 @@ def test_text_from_a_file_cannot_steer_the_terminal(sgi, tmp_path):
 def test_long_contexts_are_counted_and_reported(sgi, answers):
     answers.write_text(lines([ROWS[0] | {"contexts": ["Jane Austen wrote Emma. " * 100]}, ROWS[1]]))
     made = sgi("run", answers, "-m", "theta_rc")
-    assert "1 rows have contexts longer than the embedder reads" in made.err
+    assert "In 1 of 2 rows the contexts went beyond what the embedder reads" in made.err
 
 
 def test_labels_bring_rankings_beside_baselines(sgi, answers):
@@ -200,3 +200,50 @@ def test_a_run_of_lexical_metrics_opens_no_cache(sgi, answers, tmp_path):
     (tmp_path / "taken").mkdir()
     assert sgi("run", answers, "-m", "rouge_l", "--cache", "taken").code == 0
     assert sgi("run", answers, "-m", "sgi", "--cache", "taken").code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("-o", "answers.jsonl"),
+        ("-o", "./x/../answers.jsonl"),
+        ("-o", "out.jsonl", "--on-error", "skip", "--rejects", "answers.jsonl"),
+        ("-o", "out.jsonl", "--on-error", "skip", "--rejects", "out.jsonl"),
+        ("-o", "answers.rejected.jsonl", "--on-error", "skip", "--rejects", "answers.rejected.jsonl"),
+    ],
+)
+def test_no_file_is_both_read_and_written_or_written_twice(sgi, answers, tmp_path, words):
+    (tmp_path / "x").mkdir()
+    before = answers.read_bytes()
+    made = sgi("run", answers, "-m", "theta_rq", *words)
+    assert made.code == 2
+    assert "is both" in made.err
+    assert answers.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.jsonl", "x"]
+
+
+def test_a_file_of_rejects_is_no_rejects_of_itself(sgi, answers, tmp_path):
+    kept = answers.rename(tmp_path / "a.rejected.jsonl")
+    kept.write_text(lines(ROWS) + "{broken\n")
+    before = kept.read_bytes()
+    assert sgi("run", kept, "-m", "theta_rq", "--on-error", "skip", "-q").code == 3
+    assert kept.read_bytes() == before
+    assert (tmp_path / "a.rejected.rejected.jsonl").exists()
+
+
+def test_rows_of_each_label_stand_beside_a_ranking(sgi, answers):
+    labelled = [row | {"id": f"{row['id']}{n}", "label": n % 2} for n in range(6) for row in ROWS]
+    del labelled[0]["question"]
+    answers.write_text(lines(labelled))
+    page = sgi("run", answers, "-m", "theta_rc", "-q").out
+    assert "6 / 5" in page
+    assert "6 / 6" in page
+
+
+def test_a_model_that_is_down_is_told_and_exits_3(sgi, answers, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+    answers.write_text(lines(row | {"reference": "Jane"} for row in ROWS))
+    down = "openai:m@http://127.0.0.1:9/v1"
+    made = sgi("run", answers, "-m", "semantic_similarity", "-e", "minilm", "-e", down)
+    assert made.code == 3
+    assert "2 rows were scored without openai:m, which gave no vectors" in made.err

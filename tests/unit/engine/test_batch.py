@@ -77,7 +77,7 @@ def test_a_batch_in_which_no_row_has_the_fields():
 def test_a_bad_vector_fails_the_rows_that_need_it_and_no_others(fault):
     scores = score(ROWS, METRICS, Broken(**fault)).scores["sgi(sentences=false)"]
     assert scores.status.tolist() == ["failed", "ok", "missing"]
-    assert "zero or non-finite vector" in scores.reasons[0]
+    assert "no usable vector" in scores.reasons[0]
 
 
 @pytest.mark.parametrize("fault", [{"error": "the server is down"}, {"shape": (1, 4)}, {"shape": (7,)}])

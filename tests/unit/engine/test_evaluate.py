@@ -141,7 +141,7 @@ def test_a_text_without_vector_fails_its_row_and_no_other_text_is_embedded_twice
     rows = [{"question": "q", "contexts": ["c"], "response": f"r{i}"} for i in range(300)]
     made = sgi.evaluate(rows, ["sgi"], embedder)
     assert np.flatnonzero(made["sgi"].status == "failed").tolist() == [7]
-    assert "zero or non-finite" in made["sgi"].reasons[7]
+    assert "no usable vector" in made["sgi"].reasons[7]
     assert len(embedder.texts_seen) == len(set(embedder.texts_seen)) == 302
 
 
@@ -176,3 +176,55 @@ def test_two_runs_give_equal_bits():
     first, second = (sgi.evaluate(ROWS, NAMES, HashEmbedder()) for _ in range(2))
     assert first.summary() == second.summary()
     assert first.to_dicts() == second.to_dicts()
+
+
+def test_the_event_loop_goes_on_meanwhile():
+    async def both():
+        ticks = 0
+
+        async def tick():
+            nonlocal ticks
+            while True:
+                await asyncio.sleep(0.005)
+                ticks += 1
+
+        ticking = asyncio.create_task(tick())
+        rows = [row | {"id": f"{row['id']}{i}"} for i in range(300) for row in ROWS]
+        await sgi.aevaluate(rows, NAMES, HashEmbedder())
+        ticking.cancel()
+        return ticks
+
+    assert asyncio.run(both()) > 3
+
+
+class Raising(HashEmbedder):
+    def embed(self, texts, /):
+        raise RuntimeError("boom")
+
+
+class Listing(HashEmbedder):
+    def embed(self, texts, /):
+        return super().embed(texts).tolist()
+
+
+def test_what_ones_own_embedder_raises_fails_its_rows():
+    made = sgi.evaluate(ROWS, ["theta_rq", "squad_em"], Raising(), max_failures=1.0)
+    assert made["theta_rq"].status.tolist() == ["failed"] * 3
+    assert "hash raised RuntimeError: boom" in made["theta_rq"].reasons[0]
+    assert made["squad_em"].ok.sum() == 2
+
+
+def test_lists_of_numbers_are_vectors_too(result):
+    made = sgi.evaluate(ROWS, NAMES, Listing())
+    np.testing.assert_allclose(made["sgi"].values, result["sgi"].values, rtol=1e-5)
+
+
+def test_one_name_or_metric_needs_no_list():
+    assert list(sgi.evaluate(ROWS, "squad_em")) == ["squad_em"]
+    assert list(sgi.evaluate(ROWS, ResponseLength())) == ["response_length"]
+
+
+@pytest.mark.parametrize("options", [{"on_error": "bad"}, {"max_failures": 2}])
+def test_wrong_options_are_refused(options):
+    with pytest.raises(UsageError, match=next(iter(options))):
+        sgi.evaluate(ROWS, ["squad_em"], **options)

@@ -52,10 +52,12 @@ def test_labels_lengths_and_overlaps():
             Sample(id="a", response="in Paris", contexts=("Paris",), label=True),
             Sample(id="b", response="in Rome", contexts=("Paris",)),
             Sample(id="c", response="Rome", label=False),
+            Sample(id="d", label=False),
         ]
     )
-    assert list(ledger.labels) == [1, -1, 0]
-    assert list(ledger.lengths) == [8, 7, 4]
+    assert list(ledger.labels) == [1, -1, 0, 0]
+    assert list(ledger.lengths)[:3] == [8, 7, 4]
+    assert np.isnan(ledger.lengths[3])
     assert ledger.overlaps[0] == 0.5
     assert np.isnan(ledger.overlaps[1:]).all()
 
@@ -73,6 +75,7 @@ def test_copies_of_the_reference_are_counted_where_labels_are():
         (("long c",), {"contexts": 1}),
         (("q", "r"), {"question": 2, "response": 1}),
         (("alt",), {"reference": 1}),
+        (("c\n\nlong c",), {"contexts": 1}),
     ],
 )
 def test_truncated_texts_are_counted_by_row_and_field(cut, counted):

@@ -47,7 +47,7 @@ def test_flat_rows_have_the_same_columns():
 
 
 @pytest.mark.parametrize(
-    ("name", "nested"), [("o.jsonl", True), ("o.jsonl.gz", True), ("o.csv", False), ("o.parquet", False)]
+    ("name", "nested"), [("o.jsonl", True), ("O.JSONL", True), ("o.csv", False), ("o.parquet", False)]
 )
 def test_the_file_decides_the_shape(name, nested):
     row = next(iter(output_rows(BATCH, SCORES, Path(name), inputs=False)))

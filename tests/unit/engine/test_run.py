@@ -96,3 +96,9 @@ def test_a_file_that_changes_meanwhile_is_noticed(tmp_path):
     with pytest.raises(DataError, match=r"3 rows were there at first, 2 were scored"):
         scored(path, planned=planned, output=tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_the_reason_for_stopping_is_that_of_a_failure():
+    rows = [*ROWS[:4], {"id": "last", "question": "q", "response": " "}]
+    with pytest.raises(EmbedderError, match="the server is down"):
+        scored(rows, embedder=DownAfter(0))

@@ -112,7 +112,6 @@ UNREADABLE = [
     "sgi(passages)",
     'sgi("mean")',
     "sgi(passages=)",
-    "sgi(passages=mean)",
     "sgi(passages=__import__('os'))",
     "sgi(passages=1+)",
     'sgi(passages=f"{1}")',
@@ -189,3 +188,16 @@ def test_a_parameter_given_twice_is_refused():
 def test_a_set_of_lists_is_refused_in_words():
     with pytest.raises(UsageError):
         metric("sgi(passages={1, [2]})")
+
+
+def test_a_bare_word_stands_for_itself():
+    assert metric("sgi(passages=mean)") == metric('sgi(passages="mean")')
+    assert metric("semantic_similarity(models=[minilm, true_one])").models == ("minilm", "true_one")
+    assert metric("sgi(sentences=false)").sentences is False
+
+
+def test_a_metric_is_named_or_given_not_its_class():
+    with pytest.raises(UsageError, match=r"Give an instance: Name\(\)"):
+        metric(metric_class("sgi"))
+    with pytest.raises(UsageError, match="not 3"):
+        metric(3)

@@ -142,12 +142,15 @@ def test_unicode_tokens_need_a_letter_too() -> None:
     assert scores.reasons == ("the reference has no letter and no digit in any script",)
 
 
-@pytest.mark.parametrize("name", ["squad_em", "squad_token_f1"])
-def test_a_reference_of_articles_and_punctuation_has_no_squad_score(name: str) -> None:
-    scores = scored(name, ("", "A"), ("the", "?!"), ("A", ["The", "A1"]))
+def test_a_reference_of_articles_and_punctuation_has_no_token_f1() -> None:
+    scores = scored("squad_token_f1", ("Paris", "the"), ("", "?!"), ("Paris", ["the", "Paris"]))
     assert scores.status.tolist() == ["undefined", "undefined", "ok"]
     assert scores.reasons[0] == "nothing of the reference is left without punctuation and articles"
-    assert scores.values[2] == 0.0
+
+
+def test_choices_by_letter_are_answers_too() -> None:
+    rows = [("A", "A"), ("B", "A"), ("A", "B"), ("a.", "A"), ("", "A"), (" ", "?!")]
+    assert scored("squad_em", *rows).values.tolist() == [1.0, 0.0, 0.0, 1.0, 0.0, 0.0]
 
 
 def test_a_reference_without_content_words_has_no_content_f1() -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.text.tokens import content_tokens, rouge_tokens, unicode_tokens, whitespace_words, word_tokens
+from sgi.text.tokens import content_tokens, rouge_tokens, unicode_tokens, word_tokens
 
 
 def test_rouge_tokens_are_ascii_letters_and_digits() -> None:
@@ -55,8 +55,3 @@ def test_content_tokens_are_long_enough_and_no_numbers() -> None:
 
 def test_word_tokens_keep_numbers_and_short_words() -> None:
     assert word_tokens("No, 42 ÉTÉ") == ["no", "42", "été"]
-
-
-def test_whitespace_words_are_what_stands_between_white_space() -> None:
-    assert whitespace_words("a\u3000b\tc,\n") == ["a", "b", "c,"]
-    assert whitespace_words(" \n") == []
