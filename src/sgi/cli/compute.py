@@ -60,5 +60,9 @@ def _embedder(deployment: str | None, name: str | None) -> Embedder | None:
     from sgi.openai_embedder import AzureOpenAIEmbedder, azure_is_configured
 
     if deployment or azure_is_configured():
-        return AzureOpenAIEmbedder(deployment=deployment)
+        from sgi.cli.console import talk
+
+        azure = AzureOpenAIEmbedder(deployment=deployment)
+        talk(f"The texts go to {azure.name} at {azure.service.place}.")
+        return azure
     return None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sgi.kernel.ports import Cache, Embedder
 
 _AT_ONCE = 4096
-"""Texts computed before they are kept: what an interrupted run loses at most."""
+"""Texts computed before they are kept, unless the embedder says: what an interrupted run loses at most."""
 _UNIT_TOLERANCE = 1e-3
 _ROW = np.dtype("<f4")
 
@@ -97,8 +97,9 @@ class CachedEmbedder:
         """The values of the texts at these places, checked once and kept as they are made."""
         values: dict[bytes, bytes] = {}
         name = embedder_name(self.embedder)
-        for start in range(0, len(places), _AT_ONCE):
-            some = places[start : start + _AT_ONCE]
+        step = getattr(self.embedder, "texts_at_once", _AT_ONCE)
+        for start in range(0, len(places), step):
+            some = places[start : start + step]
             asked = [texts[place] for place in some]
             rows, truncated = _encode(self.embedder, asked)
             usable = ~unusable_rows(name, asked, rows)

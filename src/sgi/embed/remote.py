@@ -14,6 +14,7 @@ import numpy as np
 from sgi.embed.batching import distinct
 from sgi.embed.service import Service, deployment_name
 from sgi.kernel.errors import EmbedderError, MissingExtra, UsageError
+from sgi.kernel.ports import Embedded
 from sgi.kernel.vectors import unit_rows
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ _TEXTS_A_REQUEST = 2048
 _BYTES_A_REQUEST = 250_000
 """A request may hold 300,000 tokens, and no text has more tokens than bytes."""
 _SHOWN = 60
+
+
+class _Refused(EmbedderError):  # noqa: N818 - the name says what happened
+    """The service will not take these texts: one of them is too long, or they are too many."""
 
 
 class RemoteEmbedder:
@@ -49,6 +54,9 @@ class RemoteEmbedder:
     >>> RemoteEmbedder(service, "bge-m3").fingerprint
     'openai:bge-m3@localhost:8080,remote'
     """
+
+    texts_at_once = 512
+    """So many texts are kept by a cache before more are paid for."""
 
     def __init__(
         self,
@@ -83,15 +91,35 @@ class RemoteEmbedder:
 
         Raises:
             EmbedderError: a text is blank or no Unicode, or the service gave no vectors: the error says why.
+            NonFiniteVector: the service refused some of the texts, which the error names.
+        """
+        return unit_rows(self.name, texts, self.encode(texts).rows)
+
+    def encode(self, texts: Sequence[str], /) -> Embedded:
+        """Unit rows; a text that the service refuses, as when it is too long, has a row of zeros.
+
+        Nothing is cut here, so ``truncated`` is false throughout.
+
+        Raises:
+            EmbedderError: a text is blank or no Unicode, or the service gave no vectors: the error says why.
         """
         unique, places = distinct(texts)
         _check_texts(unique)
         parts = [self._request(part) for part in _requests(unique)]
-        return np.concatenate([np.zeros((0, self._dimension), dtype=np.float32), *parts])[places]
+        rows = np.concatenate([np.zeros((0, self._dimension), dtype=np.float32), *parts])
+        return Embedded(rows[places], np.zeros(len(texts), dtype=np.bool_))
 
     def _request(self, texts: list[str]) -> NDArray[np.float32]:
-        """The unit rows of the texts of one request."""
-        body = self._post(texts)
+        """The unit rows of one request's texts; a refused request is halved, down to the text at fault."""
+        try:
+            body = self._post(texts)
+        except _Refused:
+            if len(texts) == 1:
+                if not self._dimension:
+                    raise  # nothing was ever accepted here, so the text may not be to blame
+                return np.zeros((1, self._dimension), dtype=np.float32)
+            half = len(texts) // 2
+            return np.concatenate(self._halves(texts[:half], texts[half:]))
         try:
             rows = _rows(body, len(texts))
         except ValueError as error:
@@ -100,6 +128,15 @@ class RemoteEmbedder:
             raise self._malformed(f"vectors of {rows.shape[1]} numbers after vectors of {self._dimension}")
         self._dimension = rows.shape[1]
         return unit_rows(self.name, texts, rows)
+
+    def _halves(self, one: list[str], other: list[str]) -> list[NDArray[np.float32]]:
+        """The rows of both halves; that which the service accepts tells the dimension for the other."""
+        try:
+            first = self._request(one)
+        except _Refused:
+            second = self._request(other)
+            return [self._request(one), second]
+        return [first, self._request(other)]
 
     def _post(self, texts: list[str]) -> bytes:
         """What the service answers; errors do not carry the client's, whose words may repeat the key."""
@@ -145,8 +182,9 @@ class RemoteEmbedder:
             why = "the account's quota is used up" if used_up else f"still after {self.retries} retries"
             return EmbedderError(f"{who} limits the rate of requests (429): {why}.", hint="Try again later.")
         if status in (400, 413, 422):
-            message = f"{who} refused {len(texts)} texts ({status}); the longest has {longest:,} characters."
-            return EmbedderError(message, hint="Shorten what is longer than the model reads.")
+            what = "a text" if len(texts) == 1 else f"{len(texts)} texts, the longest"
+            message = f"{who} refused {what} of {longest:,} characters ({status})."
+            return _Refused(message, hint="Shorten what is longer than the model reads.")
         return EmbedderError(f"{who} answered with an error ({status}).", hint="Try again later.")
 
     def _silent(self, what: str) -> EmbedderError:

@@ -50,9 +50,11 @@ class Service:
         """OpenAI, or the server at ``url``; the key is OPENAI_API_KEY, which only OpenAI itself insists on.
 
         Raises:
-            UsageError: no key, or no usable one, or the URL is none.
+            UsageError: no key, or no usable one, or the URL is none, or only the URL stands in ``.env``.
         """
         name = "OPENAI_API_KEY"
+        if not url:
+            _check_same_source(name, "OPENAI_BASE_URL")
         where = url or setting("OPENAI_BASE_URL") or _OPENAI_URL
         key = setting(name) or ("" if where == _OPENAI_URL else _NO_KEY)
         return cls("openai", _checked_url(where, "The embedding server's URL"), _checked_key(key, name), name)
@@ -62,8 +64,11 @@ class Service:
         """Azure OpenAI; what isn't given is read from the AZURE_OPENAI_… variables.
 
         Raises:
-            UsageError: key or endpoint is missing or unusable; names the variable.
+            UsageError: key or endpoint is missing or unusable, or only the endpoint stands in ``.env``; names
+                the variable.
         """
+        if not key and not endpoint:
+            _check_same_source(_AZURE_KEY, _AZURE_ENDPOINT)
         found = _checked_key(key or setting(_AZURE_KEY), _AZURE_KEY)
         where = endpoint or setting(_AZURE_ENDPOINT)
         if not where:
@@ -119,6 +124,13 @@ def setting(name: str) -> str:
         UsageError: ``.env`` cannot be read.
     """
     return os.environ.get(name, "").strip() or _dotenv().get(name, "").strip()
+
+
+def _check_same_source(key: str, address: str) -> None:
+    """A ``.env`` that somebody left in a folder must not decide where the key of the environment is sent."""
+    if os.environ.get(key, "").strip() and not os.environ.get(address, "").strip() and setting(address):
+        message = f"{address} stands in .env, but {key} in the environment."
+        raise UsageError(message, hint="Put both in one place, so that it is clear where the key goes.")
 
 
 def _dotenv() -> dict[str, str]:

@@ -20,10 +20,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sgi.embed.cached import CachedEmbedder
 from sgi.embed.remote import RemoteEmbedder, _rows
 from sgi.embed.service import Service
 from sgi.kernel.errors import EmbedderError, MissingExtra, NonFiniteVector
 from sgi.kernel.ports import Embedder
+from sgi.store.cache import MemoryCache
 from support.embedding_server import DIMENSION, EmbeddingServer, Fault, vector
 
 KEY = "sk-very-secret-0123456789"
@@ -200,9 +202,9 @@ def error(code):
         (Fault(401, body=error(KEY)), r"refused the key \(401\)\. Check OPENAI_API_KEY", 1),
         (Fault(403, body=error(KEY)), r"refused the key \(403\)", 1),
         (Fault(404, body=error(KEY)), r"no model 'm' at 127\.0\.0\.1:\d+ \(404\)", 1),
-        (Fault(400, body=error(KEY)), r"refused 2 texts \(400\); the longest has 1,200 characters", 1),
-        (Fault(413, body=KEY.encode()), r"refused 2 texts \(413\)", 1),
-        (Fault(422, body=error(KEY)), r"refused 2 texts \(422\)", 1),
+        (Fault(400, body=error(KEY)), r"refused a text of 1,200 characters \(400\)", 3),
+        (Fault(413, body=KEY.encode()), r"refused a text of 1,200 characters \(413\)", 3),
+        (Fault(422, body=error(KEY)), r"refused a text of 1,200 characters \(422\)", 3),
         (Fault(429, AT_ONCE, body=error(KEY)), r"\(429\): still after 2 retries", 3),
         (Fault(429, AT_ONCE, body=error("insufficient_quota")), "quota is used up", 3),
         (Fault(500, AT_ONCE, body=error(KEY)), r"answered with an error \(500\)", 3),
@@ -218,6 +220,34 @@ def test_errors_say_why_and_never_show_the_key(fault, words, requests, caplog):
     assert len(server.requests) == requests
     assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
     assert KEY not in everything_said(caught.value, caplog)
+
+
+TOO_LONG = "word " * 9_000
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_one_text_that_is_too_long_costs_no_other_its_vector(place):
+    texts = ["a", "b", "c", "d"]
+    texts.insert(place, TOO_LONG)
+    with EmbeddingServer() as server:
+        embedder = remote(server)
+        rows, _ = embedder.encode(texts)
+        with pytest.raises(NonFiniteVector) as caught:
+            embedder.embed(texts)
+    assert not rows[place].any()
+    others = [row for row in range(5) if row != place]
+    assert np.abs(rows[others] - unit(["a", "b", "c", "d"])).max() < 1e-6
+    assert caught.value.texts == (TOO_LONG,)
+
+
+def test_what_was_paid_for_is_kept_when_a_text_is_refused():
+    with EmbeddingServer() as server:
+        cached = CachedEmbedder(remote(server), MemoryCache())
+        with pytest.raises(NonFiniteVector):
+            cached.embed(["a", TOO_LONG, "b"])
+        asked = len(server.requests)
+        assert cached.embed(["b", "a"]).shape == (2, DIMENSION)
+        assert len(server.requests) == asked
 
 
 def test_an_error_leads_to_no_error_of_the_client(caplog):

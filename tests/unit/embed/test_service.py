@@ -142,3 +142,24 @@ def test_a_dotenv_file_of_another_encoding_is_named(tmp_path):
 def test_a_folder_called_dotenv_is_no_settings_file(tmp_path):
     (tmp_path / ".env").mkdir()
     assert setting("OPENAI_API_KEY") == ""
+
+
+@pytest.mark.parametrize(
+    ("key", "address", "open_service"),
+    [
+        ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", Service.azure),
+        ("OPENAI_API_KEY", "OPENAI_BASE_URL", Service.openai),
+    ],
+)
+def test_a_dotenv_file_does_not_decide_where_the_key_of_the_environment_goes(
+    key, address, open_service, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text(f"{address}=http://127.0.0.1:9\n")
+    monkeypatch.delenv(address, raising=False)
+    monkeypatch.setenv(key, "a-key")
+    with pytest.raises(UsageError, match=f"{address} stands in .env, but {key} in the environment"):
+        open_service()
+    monkeypatch.delenv(key)
+    (tmp_path / ".env").write_text(f"{address}=http://127.0.0.1:9\n{key}=a-key\n")
+    assert open_service().url == "http://127.0.0.1:9"
