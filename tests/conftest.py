@@ -22,6 +22,16 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     os.environ["SGI_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
 
 
+@pytest.fixture
+def no_remote_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty working folder, and no variable of a remote service."""
+    for name in [*os.environ]:
+        if name.startswith(("OPENAI_", "AZURE_OPENAI_")):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.chdir(tmp_path)
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """The labelled data beside the checkout, or where SGI_DATA_DIR says."""

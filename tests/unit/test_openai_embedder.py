@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
@@ -16,15 +15,7 @@ from sgi.openai_embedder import AzureOpenAIEmbedder, azure_is_configured
 from support.embedding_server import DIMENSION, EmbeddingServer, vector
 
 KEY = "azure-very-secret-0123456789"
-
-
-@pytest.fixture(autouse=True)
-def _nothing_configured(monkeypatch, tmp_path):
-    for name in [*os.environ]:
-        if name.startswith(("OPENAI_", "AZURE_OPENAI_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("no_remote_settings")
 
 
 @pytest.fixture

@@ -49,6 +49,15 @@ FailuresOption = Annotated[
     str, typer.Option("--max-failures", help="Stop when more than this share of the rows failed: 5%, 0.05.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+InputsOption = Annotated[bool, typer.Option("--inputs", help="Write the texts beside the scores.")]
+OutOption = Annotated[
+    Path | None, typer.Option("-o", "--out", help="Where the scores go: .jsonl, .csv or .parquet.")
+]
+RejectsOption = Annotated[
+    Path | None, typer.Option(help="Where rejected rows go; by default beside the scores.")
+]
+PercentOption = Annotated[bool, typer.Option(help="Print shares as percent.")]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")]
 QuietOption = Annotated[bool, typer.Option("-q", "--quiet", help="No progress, no notes.")]
 
 

@@ -10,14 +10,19 @@ import typer
 from sgi.cli.options import (
     BackendOption,
     CacheOption,
+    DryRunOption,
     EmbedderOption,
     FailuresOption,
+    InputsOption,
     JsonOption,
     MapOption,
     MetricOption,
     NoCacheOption,
     OnErrorOption,
+    OutOption,
+    PercentOption,
     QuietOption,
+    RejectsOption,
     cache_choice,
     column_map,
     metric_list,
@@ -26,6 +31,8 @@ from sgi.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from sgi.engine.plan import Plan
     from sgi.engine.run import RunReport
 
@@ -33,24 +40,18 @@ if TYPE_CHECKING:
 def run(
     data: Annotated[Path, typer.Argument(help="A .jsonl, .json, .csv, .tsv or .parquet file.")],
     metric: MetricOption = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Where the scores go: .jsonl, .csv or .parquet.")
-    ] = None,
+    out: OutOption = None,
     embedder: EmbedderOption = None,
     backend: BackendOption = "auto",
     columns: MapOption = None,
     on_error: OnErrorOption = "stop",
-    rejects: Annotated[
-        Path | None, typer.Option(help="Where rejected rows go; by default beside the scores.")
-    ] = None,
+    rejects: RejectsOption = None,
     max_failures: FailuresOption = "5%",
     cache: CacheOption = None,
     no_cache: NoCacheOption = False,
-    inputs: Annotated[bool, typer.Option("--inputs", help="Write the texts beside the scores.")] = False,
-    percent: Annotated[bool, typer.Option(help="Print shares as percent.")] = True,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")
-    ] = False,
+    inputs: InputsOption = False,
+    percent: PercentOption = True,
+    dry_run: DryRunOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -68,50 +69,52 @@ def run(
     """
     from functools import partial
 
-    import anyio
-
     from sgi.cli.console import print_json, print_summary, progress, talk
     from sgi.engine.plan import plan
     from sgi.engine.run import run as run_plan
-    from sgi.engine.tools import open_tools
     from sgi.io.dataset import open_dataset
 
     skip, allowed = skipping(on_error), share(max_failures)
+    kept = cache_choice(cache, no_cache=no_cache)
     aside = (rejects or _beside(out or data)) if skip else None
     _check_files(data, out, aside)
     dataset = open_dataset(data, columns=column_map(columns))
     with progress(quiet=quiet) as listener:
-        planned = plan(
-            dataset,
-            metric_list(metric) if metric else None,
-            on_reject=(lambda _: None) if skip else None,
-            count_texts=dry_run,
-            listener=listener,
-        )
+        named, ignore = metric_list(metric) if metric else None, (lambda _: None) if skip else None
+        planned = plan(dataset, named, on_reject=ignore, count_texts=dry_run, listener=listener)
         if dry_run:
             _tell_plan(planned, as_json=as_json)
             return
-        kept = cache_choice(cache, no_cache=no_cache)
-        with open_tools(planned.metrics, embedder, cache=kept, backend=backend) as tools:
-            work = partial(
-                run_plan,
-                dataset,
-                planned,
-                tools,
-                output=out,
-                inputs=inputs,
-                rejects=aside,
-                max_failures=allowed,
-                listener=listener,
-            )
-            report = anyio.run(work)
+        options: dict[str, Any] = {"output": out, "inputs": inputs, "rejects": aside, "max_failures": allowed}
+        work = partial(run_plan, dataset, planned, listener=listener, **options)
+        report = _with_tools(work, planned, embedder, kept, backend)
     if as_json:
         print_json(_as_json(report, out, aside))
     else:
         print_summary(report.summary, percent=percent)
-    if not quiet:
-        for line in _notes(report, out, aside):
-            talk(line)
+    for line in () if quiet else _notes(report, out, aside):
+        talk(line)
+    _leave(report)
+
+
+def _with_tools(
+    work: Callable[..., Awaitable[RunReport]],
+    planned: Plan,
+    embedder: list[str] | None,
+    cache: bool | Path,
+    backend: str,
+) -> RunReport:
+    """Open the embedders the plan wants, and do the work with them."""
+    import anyio
+
+    from sgi.engine.tools import open_tools
+
+    with open_tools(planned.metrics, embedder, cache=cache, backend=backend) as tools:
+        return anyio.run(lambda: work(tools=tools))
+
+
+def _leave(report: RunReport) -> None:
+    """With exit code 3 where rows failed, could not be read, or lack a model."""
     if report.failures or report.rejected or report.summary.left_out:
         raise typer.Exit(3)
 

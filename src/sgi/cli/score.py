@@ -13,6 +13,7 @@ from sgi.cli.options import (
     BackendOption,
     CacheOption,
     EmbedderOption,
+    InputsOption,
     MapOption,
     NoCacheOption,
     OnErrorOption,
@@ -42,7 +43,7 @@ def score(
     on_error: OnErrorOption = "stop",
     cache: CacheOption = None,
     no_cache: NoCacheOption = False,
-    inputs: Annotated[bool, typer.Option("--inputs", help="Write the texts beside the scores.")] = False,
+    inputs: InputsOption = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Rows scored together; 1 answers at once.")] = 256,
 ) -> None:
     """Score rows as they come, one JSON line out for each line in. Row order is kept.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.embed.batching import distinct
-from sgi.kernel.ports import Embedded, TruncatingEmbedder, embedder_name
+from sgi.kernel.ports import Embedded, embedder_name, encode
 from sgi.kernel.signature import digest
 from sgi.kernel.vectors import unit_rows, unusable_rows
 
@@ -101,7 +101,7 @@ class CachedEmbedder:
         for start in range(0, len(places), step):
             some = places[start : start + step]
             asked = [texts[place] for place in some]
-            rows, truncated = _encode(self.embedder, asked)
+            rows, truncated = encode(self.embedder, asked)
             usable = ~unusable_rows(name, asked, rows)
             good = unit_rows(name, list(compress(asked, usable)), rows[usable])
             made = {
@@ -110,14 +110,9 @@ class CachedEmbedder:
             }
             self.cache.put_many(made)
             values |= made
-            unit_rows(name, asked, rows)  # names the texts without a usable row, if there are any
+            if not usable.all():
+                unit_rows(name, asked, rows)  # raises, naming the texts without a usable row
         return values
-
-
-def _encode(embedder: Embedder, texts: list[str]) -> Embedded:
-    if isinstance(embedder, TruncatingEmbedder):
-        return embedder.encode(texts)
-    return Embedded(embedder.embed(texts), np.zeros(len(texts), dtype=np.bool_))
 
 
 def _readable(values: Mapping[bytes, bytes]) -> dict[bytes, bytes]:

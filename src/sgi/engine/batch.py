@@ -15,7 +15,7 @@ import numpy as np
 
 from sgi.kernel.errors import EmbedderError, NonFiniteVector
 from sgi.kernel.metric import Scores, Status
-from sgi.kernel.ports import Embedded, TruncatingEmbedder
+from sgi.kernel.ports import encode
 from sgi.kernel.sample import Batch
 from sgi.kernel.vectors import VectorTable
 
@@ -118,7 +118,7 @@ async def _embed(model: str, embedder: Embedder, texts: Sequence[str]) -> _Vecto
     while True:
         asked = [text for text in texts if text not in unusable]
         try:
-            rows, cut = await anyio.to_thread.run_sync(_encode, embedder, asked, abandon_on_cancel=True)
+            rows, cut = await anyio.to_thread.run_sync(encode, embedder, asked, abandon_on_cancel=True)
             table = VectorTable.of(model, asked, rows)
         except EmbedderError as error:
             named = frozenset(error.texts if isinstance(error, NonFiniteVector) else ()) - unusable
@@ -127,12 +127,6 @@ async def _embed(model: str, embedder: Embedder, texts: Sequence[str]) -> _Vecto
             unusable |= named
         else:
             return _Vectors(table, frozenset(compress(asked, cut)), unusable)
-
-
-def _encode(embedder: Embedder, texts: Sequence[str]) -> Embedded:
-    if isinstance(embedder, TruncatingEmbedder):
-        return embedder.encode(texts)
-    return Embedded(embedder.embed(texts), np.zeros(len(texts), dtype=np.bool_))
 
 
 def _account(task: _Task, batch: Batch, vectors: Mapping[str, _Vectors]) -> Scores:

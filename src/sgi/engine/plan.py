@@ -124,7 +124,7 @@ def _scan(dataset: Dataset, on_reject: Callable[[Rejected], None] | None, listen
 
 
 def _preferred(scan: _Scan, dataset: Dataset) -> tuple[Metric, ...]:
-    found = [name for name in PREFERRED if all(scan.present[f] for f in metric_class(name).spec.needs)]
+    found = [name for name in PREFERRED if _has_fields(scan, metric_class(name))]
     if not found:
         raise UsageError(
             f"No usable metric for the fields of {dataset.name}: {_fields(scan)}.",
@@ -144,11 +144,15 @@ def _check(metrics: Iterable[Metric], scan: _Scan, dataset: Dataset) -> None:
     if not problems:
         return
     classes, _ = metric_classes()
-    usable = [name for name, kind in classes.items() if all(scan.present[f] for f in kind.spec.needs)]
+    usable = [name for name, kind in classes.items() if _has_fields(scan, kind)]
     raise UsageError(
         f"No row of {dataset.name} has what is needed: {'; '.join(problems)}. Its fields: {_fields(scan)}.",
         hint=f"Usable here: {', '.join(usable) or 'none'}. Name columns with --map field=column.",
     )
+
+
+def _has_fields(scan: _Scan, kind: type[Metric]) -> bool:
+    return all(scan.present[name] for name in kind.spec.needs)
 
 
 def _fields(scan: _Scan) -> str:

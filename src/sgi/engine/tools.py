@@ -9,18 +9,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from sgi.kernel.errors import EmbedderError, UsageError
-from sgi.kernel.ports import Embedded, Embedder, TruncatingEmbedder, embedder_name
+from sgi.kernel.ports import Embedder, embedder_name, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from sgi.kernel.metric import Metric
-    from sgi.kernel.ports import Cache
+    from sgi.kernel.ports import Cache, Embedded
 
 DEFAULT_EMBEDDER = "minilm"
 
@@ -167,9 +166,7 @@ class _Guarded:
     def encode(self, texts: Sequence[str], /) -> Embedded:
         """The embedder's rows, and what it says of their length."""
         try:
-            if isinstance(self.embedder, TruncatingEmbedder):
-                return self.embedder.encode(texts)
-            return Embedded(np.asarray(self.embedder.embed(texts)), np.zeros(len(texts), dtype=np.bool_))
+            return encode(self.embedder, texts)
         except EmbedderError:
             raise
         except Exception as error:  # anything may be wrong in there

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
 
@@ -53,6 +54,13 @@ class Cache(Protocol):
 
     def put_many(self, items: Mapping[bytes, bytes], /) -> None:
         """Keep these values."""
+
+
+def encode(embedder: Embedder, texts: Sequence[str]) -> Embedded:
+    """The embedder's rows and what it cut; one that has no limit to tell of has cut nothing."""
+    if isinstance(embedder, TruncatingEmbedder):
+        return embedder.encode(texts)
+    return Embedded(np.asarray(embedder.embed(texts)), np.zeros(len(texts), dtype=np.bool_))
 
 
 def embedder_name(embedder: Embedder) -> str:

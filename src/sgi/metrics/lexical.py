@@ -111,7 +111,23 @@ class RougeL(Metric):
 
 
 @dataclass(frozen=True)
-class RougeLPrecision(Metric):
+class _RougeLShare(Metric):
+    """A share of the longest common subsequence; a subclass says of which text."""
+
+    tokenizer: Tokenizer = "rouge"
+    _part: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        _check_tokenizer(self.tokenizer)
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """The share against the best reference of each row."""
+        del vectors
+        return _rouge_l(batch, self.tokenizer, attrgetter(self._part))
+
+
+@dataclass(frozen=True)
+class RougeLPrecision(_RougeLShare):
     """ROUGE-L precision: the share of the response's tokens in the longest common subsequence.
 
     In [0, 1]. With several references, the best precision. A response without tokens scores 0; where no
@@ -129,20 +145,12 @@ class RougeLPrecision(Metric):
     [1.0]
     """
 
-    tokenizer: Tokenizer = "rouge"
     spec: ClassVar = _spec("rouge_l_precision", "Lin (2004)")
-
-    def __post_init__(self) -> None:
-        _check_tokenizer(self.tokenizer)
-
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
-        """The precision against the best reference of each row."""
-        del vectors
-        return _rouge_l(batch, self.tokenizer, attrgetter("precision"))
+    _part: ClassVar = "precision"
 
 
 @dataclass(frozen=True)
-class RougeLRecall(Metric):
+class RougeLRecall(_RougeLShare):
     """ROUGE-L recall: the share of the reference's tokens in the longest common subsequence.
 
     In [0, 1]. With several references, the best recall. A response without tokens scores 0; where no
@@ -160,16 +168,8 @@ class RougeLRecall(Metric):
     [0.8]
     """
 
-    tokenizer: Tokenizer = "rouge"
     spec: ClassVar = _spec("rouge_l_recall", "Lin (2004)")
-
-    def __post_init__(self) -> None:
-        _check_tokenizer(self.tokenizer)
-
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
-        """The recall against the best reference of each row."""
-        del vectors
-        return _rouge_l(batch, self.tokenizer, attrgetter("recall"))
+    _part: ClassVar = "recall"
 
 
 @dataclass(frozen=True)

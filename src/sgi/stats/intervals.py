@@ -84,20 +84,26 @@ def mean_interval(
     codes, n_clusters = cluster_codes(clusters, len(column))
     if n_clusters < 2:  # noqa: PLR2004 - one cluster has no spread
         return None
-    equal = bool(np.all(column == column[0]))
-    if shares and np.isin(column, (0.0, 1.0)).all():
-        if n_clusters == len(column):
-            return wilson_interval(float(column.sum()), len(column), level=level)
-        if equal:
-            return wilson_interval(
-                column[0] * n_clusters, n_clusters, level=level, method="wilson of clusters"
-            )
-    if equal:
+    share = _of_zeros_and_ones(column, n_clusters, level) if shares else None
+    if share is not None:
+        return share
+    if np.all(column == column[0]):
         return Interval(float(column[0]), float(column[0]), level, "constant")
     if n_clusters > _MOST_BOOTSTRAPPED:
         return _normal(column, codes, level)
     enough = n_clusters >= _FEWEST_BOOTSTRAPPED
     return _bootstrap(column, codes, level, draws, seed) if enough else None
+
+
+def _of_zeros_and_ones(column: NDArray[np.float64], n_clusters: int, level: float) -> Interval | None:
+    """Wilson's interval of values that are all 0 or 1, if each stands alone or all are equal."""
+    if not np.isin(column, (0.0, 1.0)).all():
+        return None
+    if n_clusters == len(column):
+        return wilson_interval(float(column.sum()), len(column), level=level)
+    if np.all(column == column[0]):
+        return wilson_interval(column[0] * n_clusters, n_clusters, level=level, method="wilson of clusters")
+    return None
 
 
 def wilson_interval(successes: float, n: int, *, level: float = 0.95, method: str = "wilson") -> Interval:

@@ -30,15 +30,7 @@ from support.embedding_server import DIMENSION, EmbeddingServer, Fault, vector
 
 KEY = "sk-very-secret-0123456789"
 AT_ONCE = {"retry-after-ms": "1"}
-
-
-@pytest.fixture(autouse=True)
-def _nothing_configured(monkeypatch, tmp_path):
-    for name in [*os.environ]:
-        if name.startswith(("OPENAI_", "AZURE_OPENAI_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("no_remote_settings")
 
 
 def remote(server, model="m", **options):

@@ -17,15 +17,7 @@ from sgi.kernel.ports import embedder_name
 from support.embedding_server import DIMENSION, EmbeddingServer
 
 KEY = "sk-very-secret-0123456789"
-
-
-@pytest.fixture(autouse=True)
-def _nothing_configured(monkeypatch, tmp_path):
-    for name in [*os.environ]:
-        if name.startswith(("OPENAI_", "AZURE_OPENAI_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("no_remote_settings")
 
 
 def test_names_lead_to_services(monkeypatch):
