@@ -25,7 +25,7 @@ def server():
 
 
 @pytest.fixture
-def _configured(server, monkeypatch):
+def _configured(no_remote_settings, server, monkeypatch):
     monkeypatch.setenv("AZURE_OPENAI_API_KEY", KEY)
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", f"{server.url}/")
 
