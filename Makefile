@@ -54,6 +54,9 @@ bench: $(VENV)/.development           ## Measure, as ratios
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/geometry.py
 	$(BIN)/python benchmarks/streaming.py
+	$(BIN)/python benchmarks/store.py
+	$(BIN)/python benchmarks/comparison.py
+	$(BIN)/python benchmarks/service.py
 
 bench-peers: $(VENV)-oracles/.done    ## Measure against sentence-transformers
 	$(VENV)-oracles/bin/python benchmarks/embedding.py
@@ -62,8 +65,8 @@ wheel-demo:                           ## Build a wheel, install it in an empty e
 	bash tests/e2e/wheel_demo.sh
 
 lock:                                 ## Pin the development set anew, with hashes
-	uv pip compile --quiet pyproject.toml requirements/dev.in --extra hub --extra openai --extra pandas \
-	    --extra parquet --extra polars --generate-hashes --no-annotate --no-header --python-version 3.11 \
+	uv pip compile --quiet pyproject.toml requirements/dev.in --extra http --extra hub --extra openai --extra pandas \
+	    --extra parquet --extra polars --extra postgres --generate-hashes --no-annotate --no-header --python-version 3.11 \
 	    --output-file requirements/dev.txt
 
 clean:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from support.postgres import Server
 
 # The same examples in every run; `--hypothesis-profile=thorough` looks further.
 settings.register_profile("steady", derandomize=True, max_examples=50, deadline=None)
@@ -39,3 +45,32 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip(f"needs the labelled data, which is not at {folder}: set SGI_DATA_DIR")
     return folder.resolve()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server; each process of the suite starts its own, when a test first wants it."""
+    from support.postgres import running_server
+
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_url(postgres: Server) -> Iterator[str]:
+    """An empty PostgreSQL database of the test's own."""
+    with postgres.database() as url:
+        yield url
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """The place of a SQLite database that isn't there yet."""
+    return f"sqlite:///{tmp_path / 'sgi.db'}"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """An empty database of the test's own: every test that asks runs on both kinds."""
+    url: str = request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url")
+    return url

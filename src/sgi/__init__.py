@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sgi import geometry, testing
     from sgi.engine.evaluate import aevaluate, evaluate
     from sgi.engine.result import Result
+    from sgi.engine.service import RAGEvalService
     from sgi.engine.summary import Summary
     from sgi.engine.tools import load_embedder
     from sgi.geometry.grounding import compute_sgi
@@ -29,6 +30,7 @@ _HOMES = {
     "Field": "sgi.kernel.sample",
     "Metric": "sgi.kernel.metric",
     "MetricSpec": "sgi.kernel.metric",
+    "RAGEvalService": "sgi.engine.service",
     "Result": "sgi.engine.result",
     "Sample": "sgi.kernel.sample",
     "Scores": "sgi.kernel.metric",
@@ -49,6 +51,7 @@ __all__ = [  # noqa: RUF022 - the order of _HOMES, then the rooms
     "Field",
     "Metric",
     "MetricSpec",
+    "RAGEvalService",
     "Result",
     "Sample",
     "Scores",

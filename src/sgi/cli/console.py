@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 import time
 from contextlib import contextmanager
@@ -17,23 +19,39 @@ from sgi.engine.progress import Advanced, Finished, Started
 from sgi.kernel.metric import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rich.console import JustifyMethod
 
     from sgi.engine.progress import Event, Listener
     from sgi.engine.summary import MetricSummary, Summary
     from sgi.kernel.errors import SgiError
+    from sgi.stats.intervals import Interval
     from sgi.stats.ranking import Ranking
 
 _LINE_SECONDS = 5.0
+_LONGEST = 60
+_CELL = 400
 _CONTROL = {
     code: "\N{REPLACEMENT CHARACTER}" for code in (*range(32), *range(127, 160)) if code not in (9, 10)
 }
 _CONTROL |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\N{REPLACEMENT CHARACTER}")
+_BREAKS = dict.fromkeys((9, 10, 0x2028, 0x2029), "\N{REPLACEMENT CHARACTER}")
 
 
 def plain(text: str) -> str:
     """Text without the characters that steer a terminal (control codes, direction overrides)."""
     return text.translate(_CONTROL)
+
+
+def one_line(text: str, *, longest: int = _LONGEST) -> str:
+    r"""Text for a cell or a line: plain, without breaks, and not longer than that.
+
+    >>> one_line("a\nb"), one_line("abcdef", longest=4)
+    ('a�b', 'abc…')
+    """
+    shown = plain(text).translate(_BREAKS)
+    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
 
 
 def talk(message: str, *, style: str = "") -> None:
@@ -48,7 +66,11 @@ def complain(error: SgiError) -> None:
 
 def print_json(value: Any) -> None:
     """Data as JSON, on stdout."""
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode())
+    try:
+        text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:  # whole numbers beyond 64 bits, lone surrogates
+        text = json.dumps(value, indent=2)
+    typer.echo(text)
 
 
 @contextmanager
@@ -122,25 +144,67 @@ class _Lines:
         talk(f"{self._stage}: {self._done:,}{share} rows, {rate:,.0f} rows/s{left}")
 
 
-def print_summary(summary: Summary, *, percent: bool = True) -> None:
-    """The headline and what made its numbers, on stdout; no number is cut, however narrow the window."""
-    tables = [means_table(summary, percent=percent), *ranking_tables(summary)]
+@contextmanager
+def readers_may_leave() -> Iterator[None]:
+    """A reader that has had enough, such as head, quietly ends what stands in the block, and nothing else."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is still buffered goes nowhere, so that leaving raises no second error.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class _Paper(Console):
+    """Standard output; that nobody reads it any more is left to the caller."""
+
+    def on_broken_pipe(self) -> None:
+        raise  # noqa: PLE0704 - rich calls it while it handles the BrokenPipeError
+
+
+def print_tables(tables: Sequence[Table]) -> None:
+    """Tables, one below the other, on stdout; no number is cut, however narrow the window."""
     endless = Console(width=10_000)
-    needed = max(endless.measure(table).maximum for table in tables)
-    console = Console(highlight=False, width=max(Console().width, needed))
+    needed = max((endless.measure(table).maximum for table in tables), default=0)
+    paper = _Paper(highlight=False, width=max(Console().width, needed))
     for table in tables:
-        console.print(table)
-        console.print()
-    console.print(Text(plain(summary.signature)), soft_wrap=True)
+        paper.print(table)
+        paper.print()
 
 
-def means_table(summary: Summary, *, percent: bool) -> Table:
-    """One line a metric: mean, interval, coverage, and why rows have no value."""
-    table = _table("metric", "mean", "95 % interval", "ok / n", "no value")
-    for made in summary.metrics:
-        cells = [made.metric, *_numbers(made, percent=percent), f"{made.ok:,} / {made.rows:,}", _gaps(made)]
-        table.add_row(*map(plain, cells))
+def print_lines(lines: Iterable[str]) -> None:
+    """Lines of text on stdout, none of them broken."""
+    for line in lines:
+        typer.echo(plain(line))
+
+
+def print_summary(summary: Summary, *, percent: bool = True) -> None:
+    """The headline and what made its numbers, on stdout."""
+    print_tables([means_table(summary.metrics, percent=percent), *ranking_tables(summary)])
+    print_lines([summary.signature])
+
+
+def means_table(metrics: Iterable[MetricSummary], *, percent: bool, rows: int | None = None) -> Table:
+    """One line a metric: mean, interval, coverage, and why rows have no value.
+
+    Args:
+        metrics: what is known of each.
+        percent: print shares as percent.
+        rows: how many rows the data has, where not all of them need be scored.
+    """
+    table = new_table("metric", *MEANS)
+    for made in metrics:
+        add_row(table, made.metric, *means_cells(made, percent=percent, rows=rows))
     return table
+
+
+MEANS = ("mean", "95 % interval", "ok / n", "no value")
+
+
+def means_cells(made: MetricSummary, *, percent: bool, rows: int | None = None) -> list[str]:
+    """A metric's cells under ``MEANS``."""
+    n = made.rows if rows is None else rows
+    return [*_numbers(made, percent=percent), f"{made.ok:,} / {n:,}", _gaps(made, n - made.rows)]
 
 
 def ranking_tables(summary: Summary) -> list[Table]:
@@ -148,40 +212,68 @@ def ranking_tables(summary: Summary) -> list[Table]:
     ranked = [(made.metric, made.ranking) for made in summary.metrics if made.ranking is not None]
     if not ranked and not summary.baselines:
         return []
-    table = _table("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0")
+    table = new_table("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0")
     for name, ranking in ranked:
-        table.add_row(*map(plain, [name, *_ranks(ranking)]))
+        add_row(table, name, *_ranks(ranking))
     for baseline in summary.baselines:
         name = f"{baseline.name} alone ({baseline.direction} = grounded)"
-        table.add_row(name, *_ranks(baseline.ranking), style="dim")
+        add_row(table, name, *_ranks(baseline.ranking), style="dim")
     return [table]
 
 
-def _table(first: str, *numbers: str) -> Table:
+def new_table(*columns: str, left: Sequence[str] = ()) -> Table:
+    """An empty table: the first column and those named in ``left`` to the left, the others to the right."""
     table = Table(box=None, pad_edge=False)
-    table.add_column(first, no_wrap=True)
-    for name in numbers:
-        table.add_column(name, justify="right", no_wrap=True)
+    for place, name in enumerate(columns):
+        side: JustifyMethod = "right" if place and name not in left else "left"
+        table.add_column(Text(one_line(name)), justify=side, no_wrap=True)
     return table
 
 
+def add_row(table: Table, *cells: str, style: str = "") -> None:
+    """A row of texts, none of which is read as markup or begins a line of its own."""
+    table.add_row(*(Text(one_line(cell, longest=_CELL)) for cell in cells), style=style)
+
+
+def scaled(number: float | None, *, percent: bool, unit: str = "%", sign: str = "-") -> str:
+    """A number of the metric's own scale, or a share as percent; a dash where there is none.
+
+    Args:
+        number: the number.
+        percent: whether it is a share to be shown as percent.
+        unit: what follows it then; the difference of two shares is in percentage points, ``pp``.
+        sign: ``+`` to show the sign of positive numbers too.
+
+    >>> scaled(0.25, percent=True), scaled(0.25, percent=False)
+    ('25.00 %', '0.2500')
+    >>> scaled(0.25, percent=True, unit="pp", sign="+")
+    '+25.00 pp'
+    """
+    if number is None:
+        return "–"
+    return f"{number * 100:{sign}.2f} {unit}" if percent else f"{number:{sign}.4f}"
+
+
+def span(interval: Interval | None, *, percent: bool) -> str:
+    """Both ends of an interval, in the unit of the number beside it."""
+    if interval is None:
+        return "–"
+    scale, digits = (100, 2) if percent else (1, 4)
+    return f"[{interval.low * scale:.{digits}f}, {interval.high * scale:.{digits}f}]"
+
+
 def _numbers(made: MetricSummary, *, percent: bool) -> list[str]:
-    scale, digits, sign = (100, 2, " %") if percent and made.is_share else (1, 4, "")
-    if made.mean is None:
-        return ["–", "–"]
-    mean = f"{made.mean * scale:.{digits}f}{sign}"
-    if made.interval is None:
-        return [mean, "–"]
-    return [mean, f"[{made.interval.low * scale:.{digits}f}, {made.interval.high * scale:.{digits}f}]"]
+    asked = percent and made.is_share
+    return [scaled(made.mean, percent=asked), span(made.interval, percent=asked)]
 
 
-def _gaps(made: MetricSummary) -> str:
+def _gaps(made: MetricSummary, unscored: int) -> str:
     gaps = [
         f"{made.counts[status]:,} {status}"
         for status in Status
         if status is not Status.OK and made.counts[status]
     ]
-    return ", ".join(gaps)
+    return ", ".join([*gaps, f"{unscored:,} not scored"] if unscored else gaps)
 
 
 def _ranks(ranking: Ranking) -> list[str]:

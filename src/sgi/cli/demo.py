@@ -40,6 +40,7 @@ def demo(
             metric=["sgi,semantic_similarity,lexical_aggregate"],
             out=out,
             inputs=True,
+            no_store=True,
             as_json=as_json,
             quiet=quiet,
         )

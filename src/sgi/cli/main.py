@@ -13,13 +13,19 @@ from typing import Annotated
 import typer
 
 from sgi.cli.cache import cache
+from sgi.cli.compare import compare
 from sgi.cli.compute import compute
+from sgi.cli.db import db
 from sgi.cli.demo import demo
 from sgi.cli.doctor import doctor
+from sgi.cli.export import export
+from sgi.cli.gate import gate
 from sgi.cli.metrics import metrics
 from sgi.cli.models import models
 from sgi.cli.run import run
+from sgi.cli.runs import runs
 from sgi.cli.score import score
+from sgi.cli.show import show
 from sgi.kernel.errors import SgiError
 from sgi.kernel.signature import package_version
 
@@ -30,8 +36,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, run, score, compute, metrics, doctor):
+for verb in (demo, run, runs, show, compare, gate, export, score, compute, metrics, doctor):
     app.command()(verb)
+app.add_typer(db)
 app.add_typer(models)
 app.add_typer(cache)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,6 +14,21 @@ from sgi.kernel.registry import metric_names
 
 def _complete_metric(incomplete: str) -> list[str]:
     return [name for name in metric_names() if name.startswith(incomplete)]
+
+
+def _complete_run(context: typer.Context, incomplete: str) -> list[str]:
+    """Names and ids from the database; only what a shell can show as it is."""
+    from sgi.kernel.errors import SgiError
+    from sgi.store.database import open_database
+    from sgi.store.queries import list_runs
+
+    try:
+        with open_database(context.params.get("db"), create=False) as database:
+            runs = list_runs(database)
+    except SgiError:
+        return []
+    known = ["last", *(name for run in runs for name in (run.name, run.id) if name and name.isprintable())]
+    return [name for name in known if name.startswith(incomplete)]
 
 
 MetricOption = Annotated[
@@ -45,8 +61,23 @@ OnErrorOption = Annotated[
 ]
 CacheOption = Annotated[Path | None, typer.Option("--cache", help="The vector cache, a file.")]
 NoCacheOption = Annotated[bool, typer.Option("--no-cache", help="Keep no vectors beyond this run.")]
-FailuresOption = Annotated[
-    str, typer.Option("--max-failures", help="Stop when more than this share of the rows failed: 5%, 0.05.")
+DatabaseOption = Annotated[
+    str | None,
+    typer.Option(
+        "--db",
+        envvar="SGI_DATABASE_URL",
+        show_envvar=False,
+        help="Where runs are kept: a file, or postgresql://…; sgi.db in this folder by default, or what "
+        "SGI_DATABASE_URL says.",
+    ),
+]
+RunArgument = Annotated[
+    str,
+    typer.Argument(
+        help="A run: its id, a beginning of it, its name, last, or last~1 for the one before.",
+        autocompletion=_complete_run,
+        show_default=False,
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 InputsOption = Annotated[bool, typer.Option("--inputs", help="Write the texts beside the scores.")]
@@ -99,19 +130,33 @@ def column_map(texts: list[str] | None) -> dict[str, str]:
     return columns
 
 
-def share(text: str) -> float:
-    """A share of the rows, as percent or as a number in [0, 1].
+def target_settings(where: str | None, settings: list[str] | None) -> dict[str, Any] | None:
+    """A target and its ``setting=value`` pairs as the values of its spec; None where nothing is said.
 
-    >>> share("5%"), share("0.5")
-    (0.05, 0.5)
+    An empty value stands for none.
+
+    >>> target_settings("app:answer", ["concurrency=2", "body.top_k=5", "headers.X-Key=${KEY}"])
+    {'where': 'app:answer', 'concurrency': '2', 'body': {'top_k': 5}, 'headers': {'X-Key': '${KEY}'}}
     """
+    values: dict[str, Any] = {} if where is None else {"where": where}
+    for text in settings or ():
+        key, equals, value = text.partition("=")
+        group, dot, name = key.strip().partition(".")
+        if not (key.strip() and equals) or (dot and group not in {"body", "headers"}):
+            raise UsageError(f"Cannot read --target-set {text!r}.", hint="Write --target-set concurrency=16.")
+        if dot:
+            values.setdefault(group, {})[name] = _literal(value) if group == "body" else value
+        else:
+            values[group] = value or None
+    return values or None
+
+
+def _literal(text: str) -> Any:
+    """JSON where it is that, else the text itself."""
     try:
-        value = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+        return json.loads(text)
     except ValueError:
-        value = -1.0
-    if not 0 <= value <= 1:
-        raise UsageError(f"Cannot read the share {text!r}.", hint="Write 5% or 0.05.")
-    return value
+        return text
 
 
 def skipping(on_error: str) -> bool:

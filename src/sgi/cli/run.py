@@ -1,24 +1,23 @@
-"""``sgi run``: a file of answers in, a file of scores and a summary out."""
+"""``sgi run``: a file of answers in; a run in the store, a file of scores and a summary out."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sgi.cli.options import (
-    BackendOption,
     CacheOption,
+    DatabaseOption,
     DryRunOption,
     EmbedderOption,
-    FailuresOption,
     InputsOption,
     JsonOption,
     MapOption,
     MetricOption,
     NoCacheOption,
-    OnErrorOption,
     OutOption,
     PercentOption,
     QuietOption,
@@ -26,27 +25,75 @@ from sgi.cli.options import (
     cache_choice,
     column_map,
     metric_list,
-    share,
-    skipping,
+    target_settings,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Iterator
 
     from sgi.engine.plan import Plan
+    from sgi.engine.progress import Event, Listener
     from sgi.engine.run import RunReport
+    from sgi.engine.spec import RunSpec
+    from sgi.store.queries import RunRecord
+
+Data = Annotated[
+    Path | None,
+    typer.Argument(
+        help="A .jsonl, .json, .csv, .tsv or .parquet file; or a .toml file that describes a run."
+    ),
+]
+Backend = Annotated[
+    str | None, typer.Option(help="What runs a model known by name: auto (the default), onnx, torch.")
+]
+OnError = Annotated[
+    str | None,
+    typer.Option(help="A row that cannot be read: stop (exit 2; the default), or skip it and exit 3."),
+]
+Failures = Annotated[
+    str | None,
+    typer.Option("--max-failures", help="Stop when more than this share of the rows failed; 5% by default."),
+]
+Name = Annotated[str | None, typer.Option("--name", help="What to call the run; unique in the database.")]
+Resume = Annotated[
+    str | None,
+    typer.Option("--resume", help="Go on with a run: its id, a beginning of it, its name, or last."),
+]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="With --resume: do the batches with failed rows again.")
+]
+NoStore = Annotated[bool, typer.Option("--no-store", help="Keep no run in a database.")]
+Target = Annotated[
+    str | None,
+    typer.Option("--target", help="The RAG system to ask for the responses: module:function, or a URL."),
+]
+TargetSet = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--target-set",
+        help="setting=value of the target: concurrency, timeout, retries, rate, question_field, answer_field,"
+        " contexts_field, headers.NAME, body.NAME; repeatable.",
+    ),
+]
 
 
 def run(
-    data: Annotated[Path, typer.Argument(help="A .jsonl, .json, .csv, .tsv or .parquet file.")],
+    data: Data = None,
     metric: MetricOption = None,
     out: OutOption = None,
     embedder: EmbedderOption = None,
-    backend: BackendOption = "auto",
+    target: Target = None,
+    target_set: TargetSet = None,
+    name: Name = None,
+    resume: Resume = None,
+    retry_failed: RetryFailed = False,
+    db: DatabaseOption = None,
+    no_store: NoStore = False,
+    backend: Backend = None,
     columns: MapOption = None,
-    on_error: OnErrorOption = "stop",
+    on_error: OnError = None,
     rejects: RejectsOption = None,
-    max_failures: FailuresOption = "5%",
+    max_failures: Failures = None,
     cache: CacheOption = None,
     no_cache: NoCacheOption = False,
     inputs: InputsOption = False,
@@ -55,68 +102,131 @@ def run(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Score a file of answers.
+    """Score a file of answers, and keep the run.
+
+    The run is kept in a database, sgi.db in this folder unless --db or SGI_DATABASE_URL says otherwise. What
+    is committed is never done twice: after a crash or Ctrl-C, go on with --resume last.
 
     Examples:
 
       sgi run answers.csv
 
-      sgi run answers.jsonl -m sgi,semantic_similarity -o scores.jsonl
+      sgi run answers.jsonl -m sgi,semantic_similarity -o scores.jsonl --name nightly
 
-      sgi run answers.parquet -m 'rouge_l(beta=1.2)' --map response=output -o scores.parquet
+      sgi run questions.jsonl --target app:answer --target-set concurrency=16
+
+      sgi run nightly.toml
+
+      sgi run --resume last
 
       sgi run answers.jsonl -m sgi --dry-run
     """
-    from functools import partial
-
-    from sgi.cli.console import print_json, print_summary, progress, talk
-    from sgi.engine.plan import plan
-    from sgi.engine.run import run as run_plan
-    from sgi.io.dataset import open_dataset
-
-    skip, allowed = skipping(on_error), share(max_failures)
-    kept = cache_choice(cache, no_cache=no_cache)
-    aside = (rejects or _beside(out or data)) if skip else None
-    _check_files(data, out, aside)
-    dataset = open_dataset(data, columns=column_map(columns))
-    with progress(quiet=quiet) as listener:
-        named, ignore = metric_list(metric) if metric else None, (lambda _: None) if skip else None
-        planned = plan(dataset, named, on_reject=ignore, count_texts=dry_run, listener=listener)
-        if dry_run:
-            _tell_plan(planned, as_json=as_json)
-            return
-        options: dict[str, Any] = {"output": out, "inputs": inputs, "rejects": aside, "max_failures": allowed}
-        work = partial(run_plan, dataset, planned, listener=listener, **options)
-        report = _with_tools(work, planned, embedder, kept, backend)
-    if as_json:
-        print_json(_as_json(report, out, aside))
-    else:
-        print_summary(report.summary, percent=percent)
-    for line in () if quiet else _notes(report, out, aside):
-        talk(line)
-    _leave(report)
-
-
-def _with_tools(
-    work: Callable[..., Awaitable[RunReport]],
-    planned: Plan,
-    embedder: list[str] | None,
-    cache: bool | Path,
-    backend: str,
-) -> RunReport:
-    """Open the embedders the plan wants, and do the work with them."""
-    import anyio
-
-    from sgi.engine.tools import open_tools
-
-    with open_tools(planned.metrics, embedder, cache=cache, backend=backend) as tools:
-        return anyio.run(lambda: work(tools=tools))
-
-
-def _leave(report: RunReport) -> None:
-    """With exit code 3 where rows failed, could not be read, or lack a model."""
+    asked = {
+        "data": data,
+        "metrics": metric_list(metric) if metric else None,
+        "embedders": embedder or None,
+        "target": target_settings(target, target_set),
+        "name": name,
+        "backend": backend,
+        "columns": column_map(columns) or None,
+        "on_error": on_error,
+        "max_failures": max_failures,
+        "out": out,
+        "rejects": rejects,
+        "inputs": inputs or None,
+    }
+    given = {key: value for key, value in asked.items() if value is not None}
+    around = {"database": db, "store": not no_store, "cache": cache_choice(cache, no_cache=no_cache)}
+    if dry_run:
+        _tell_plan(given, quiet=quiet, as_json=as_json)
+        return
+    spec, report = _performed(given, around, resume, retry_failed=retry_failed, quiet=quiet)
+    _tell(spec, report, percent=percent, as_json=as_json, quiet=quiet)
     if report.failures or report.rejected or report.summary.left_out:
         raise typer.Exit(3)
+
+
+def _performed(
+    given: dict[str, Any], around: dict[str, Any], wanted: str | None, *, retry_failed: bool, quiet: bool
+) -> tuple[RunSpec, RunReport]:
+    """Do the run, or go on with the one that is wanted."""
+    import anyio
+
+    from sgi.cli.console import progress
+    from sgi.engine.job import Surroundings, perform, resume
+    from sgi.kernel.errors import UsageError
+
+    if wanted is None:
+        if retry_failed:
+            raise UsageError("--retry-failed goes with --resume.", hint="Write --resume last --retry-failed.")
+        record = None
+    elif around["store"]:
+        record = _found(around["database"], wanted)
+    else:
+        raise UsageError("A run goes on where it is kept.", hint="Leave out --no-store.")
+    spec = _spec(given, record)
+    _check_files(spec)
+    with progress(quiet=quiet) as listener, _noting(listener) as noting:
+        place = Surroundings(**around, listener=noting)
+        if record is None:
+            return spec, anyio.run(perform, spec, place)
+        return spec, anyio.run(lambda: resume(spec, record, place, retry_failed=retry_failed))
+
+
+def _found(database: str | None, wanted: str) -> RunRecord:
+    from sgi.store.database import open_database
+    from sgi.store.queries import find_run
+
+    with open_database(database, create=False) as opened:
+        return find_run(opened, wanted)
+
+
+@contextmanager
+def _noting(listener: Listener) -> Iterator[Listener]:
+    """Once the run is in the store, an end before its time says how to go on."""
+    from sgi.cli.console import talk
+    from sgi.engine.progress import RunBegan
+    from sgi.kernel.errors import SgiError
+
+    begun: list[str] = []
+
+    def listen(event: Event) -> None:
+        if isinstance(event, RunBegan):
+            begun.append(event.run)
+        listener(event)
+
+    try:
+        yield listen
+    except (KeyboardInterrupt, SgiError) as error:
+        for run in begun:
+            talk(f"What is done is kept. Go on with: sgi run --resume {run}")
+        if isinstance(error, KeyboardInterrupt):
+            talk("Interrupted.")
+            raise typer.Exit(130) from error
+        raise
+
+
+def _spec(given: dict[str, Any], record: RunRecord | None = None) -> RunSpec:
+    """The spec: of the run to go on with, or of a TOML file, with what the command line says over it."""
+    from sgi.engine.spec import RunSpec, read_spec
+    from sgi.kernel.errors import UsageError
+
+    data = given.get("data")
+    values: dict[str, Any] = {}
+    source = "the command line"
+    if record is not None:
+        values = {key: value for key, value in record.spec.items() if key not in {"out", "name", "rejects"}}
+    elif data is None:
+        raise UsageError("Which data?", hint="Name a file, a .toml file, or --resume last.")
+    elif data.suffix.casefold() == ".toml":
+        values, source = read_spec(data), str(data)
+        given = {key: value for key, value in given.items() if key != "data"}
+    if "target" in given:
+        values["target"] = {**(values.get("target") or {}), **given.pop("target")}
+    spec = RunSpec.of(values | given, source=source)
+    if spec.on_error == "skip" and spec.rejects is None:
+        spec = spec.model_copy(update={"rejects": _beside(spec.out or spec.data)})
+    return spec
 
 
 def _beside(path: Path) -> Path:
@@ -124,12 +234,12 @@ def _beside(path: Path) -> Path:
     return path.with_name(f"{path.stem}.rejected.jsonl")
 
 
-def _check_files(data: Path, out: Path | None, aside: Path | None) -> None:
+def _check_files(spec: RunSpec) -> None:
     """What is read and what is written are different files, and of kinds that can be written."""
     from sgi.io.write import check_target
     from sgi.kernel.errors import UsageError
 
-    named = {"the data": data, "--out": out, "the file of rejected rows": aside}
+    named = {"the data": spec.data, "--out": spec.out, "the file of rejected rows": spec.rejects}
     places: dict[Path, str] = {}
     for name, path in named.items():
         if path is None:
@@ -137,22 +247,19 @@ def _check_files(data: Path, out: Path | None, aside: Path | None) -> None:
         other = places.setdefault(path.resolve(), name)
         if other != name:
             raise UsageError(f"{path} is both {other} and {name}.", hint="Name another file.")
-        if path is not data:
+        if path is not spec.data:
             check_target(path)
 
 
-def _tell_plan(planned: Plan, *, as_json: bool) -> None:
-    from sgi.cli.console import plain, print_json
+def _tell_plan(given: dict[str, Any], *, quiet: bool, as_json: bool) -> None:
+    from sgi.cli.console import plain, print_json, progress
+    from sgi.engine.job import plan_of
 
-    facts: dict[str, Any] = {
-        "data": planned.dataset,
-        "rows": planned.rows,
-        "rejected": planned.rejected,
-        "fields": {str(name): count for name, count in planned.present.items()},
-        "metrics": [metric.canonical for metric in planned.metrics],
-        "distinct_texts": planned.texts,
-        "characters": planned.characters,
-    }
+    spec = _spec(given)
+    _check_files(spec)
+    with progress(quiet=quiet) as listener:
+        planned = plan_of(spec, count_texts=True, listener=listener)
+    facts = _facts(spec, planned)
     if as_json:
         print_json(facts)
         return
@@ -163,15 +270,33 @@ def _tell_plan(planned: Plan, *, as_json: bool) -> None:
         typer.echo(plain(f"{name.replace('_', ' ')}: {shown}"))
 
 
-def _as_json(report: RunReport, out: Path | None, aside: Path | None) -> dict[str, Any]:
-    return report.summary.to_dict() | {
-        "output": str(out) if out else None,
-        "rejected": report.rejected,
-        "rejects": str(aside) if report.rejected else None,
+def _facts(spec: RunSpec, planned: Plan) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "data": planned.dataset,
+        "rows": planned.rows,
+        "rejected": planned.rejected,
+        "fields": {str(name): count for name, count in planned.present.items()},
+        "metrics": [metric.canonical for metric in planned.metrics],
     }
+    if spec.target is not None:
+        return facts | {"target": spec.target.fingerprint, "target_calls": planned.rows}
+    return facts | {"distinct_texts": planned.texts, "characters": planned.characters}
 
 
-def _notes(report: RunReport, out: Path | None, aside: Path | None) -> list[str]:
+def _tell(spec: RunSpec, report: RunReport, *, percent: bool, as_json: bool, quiet: bool) -> None:
+    from sgi.cli.console import print_json, print_summary, talk
+
+    if as_json:
+        kept = {"output": str(spec.out) if spec.out else None, "rejected": report.rejected}
+        aside = str(spec.rejects) if report.rejected and spec.rejects else None
+        print_json(report.summary.to_dict() | {"run": report.run} | kept | {"rejects": aside})
+    else:
+        print_summary(report.summary, percent=percent)
+    for line in () if quiet else _notes(spec, report):
+        talk(line)
+
+
+def _notes(spec: RunSpec, report: RunReport) -> list[str]:
     summary = report.summary
     notes = [
         f"In {rows:,} of {summary.rows:,} rows the {name} went beyond what the embedder reads; the ends were "
@@ -188,9 +313,13 @@ def _notes(report: RunReport, out: Path | None, aside: Path | None) -> list[str]
             " itself: scores that compare the two rank those rows by construction."
         )
     if report.rejected:
-        notes.append(f"{report.rejected:,} rows could not be read; they are in {aside}, with the reasons.")
+        notes.append(
+            f"{report.rejected:,} rows could not be read; they are in {spec.rejects}, with the reasons."
+        )
     if report.failures:
         notes.append(f"{report.failures:.1%} of the rows failed; their reasons stand beside their scores.")
-    if out is not None:
-        notes.append(f"The scores of each row are in {out}.")
+    if spec.out is not None:
+        notes.append(f"The scores of each row are in {spec.out}.")
+    if report.run is not None:
+        notes.append(f"The run is kept as {spec.name or report.run}: sgi show last")
     return notes

@@ -5,6 +5,7 @@ No store, no globals: the command line, the Python functions and tests all call 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import compress, islice
 from typing import TYPE_CHECKING
@@ -16,8 +17,9 @@ import numpy as np
 from sgi.kernel.errors import EmbedderError, NonFiniteVector
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.ports import encode
-from sgi.kernel.sample import Batch
+from sgi.kernel.sample import Batch, Field
 from sgi.kernel.vectors import VectorTable
+from sgi.metrics.grounding import SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +35,8 @@ BATCH_SIZE = 256
 """Rows scored together: enough to fill the embedder's batches, few enough to stay small in memory."""
 
 _NAMED_SAMPLES = 5
+_NO_ROWS: Mapping[int, str] = {}
+_FIELD_TEXTS = (Field.QUESTION, Field.CONTEXTS, Field.RESPONSE, Field.REFERENCE)
 
 
 @dataclass(frozen=True)
@@ -41,12 +45,12 @@ class BatchScores:
 
     Attributes:
         scores: by the metric's canonical string.
-        truncated: texts that were longer than a model reads.
+        truncated: rows by the field in which a text was longer than a model reads.
         failures: models that gave no vectors at all, with the reason.
     """
 
     scores: Mapping[str, Scores]
-    truncated: frozenset[str] = frozenset()
+    truncated: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -78,27 +82,32 @@ def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch
         yield Batch(rows)
 
 
-async def evaluate_batch(batch: Batch, metrics: Sequence[Metric], tools: Tools) -> BatchScores:
+async def evaluate_batch(
+    batch: Batch, metrics: Sequence[Metric], tools: Tools, failed: Mapping[int, str] = _NO_ROWS
+) -> BatchScores:
     """Score one batch with every metric; each distinct text is embedded once for each model that is wanted.
 
-    A row without a needed field is ``missing``. A row whose vectors an embedder could not give is ``failed``.
+    ``failed`` names rows that cannot be scored, with the reason: what they needed could not be had. A row
+    without a needed field is ``missing``. A row whose vectors an embedder could not give is ``failed``.
     Anything else that goes wrong in a metric is a bug, and is raised with the metric's name and sample ids.
     """
-    tasks = [_task(batch, metric, tools.names) for metric in metrics]
+    tasks = [_task(batch, metric, tools.names, failed) for metric in metrics]
     vectors = {
         model: await _embed(model, tools.embedders[model], texts)
         for model, texts in _texts_by_model(tasks).items()
     }
-    scores = {task.metric.canonical: _account(task, batch, vectors) for task in tasks}
+    scores = {task.metric.canonical: _account(task, batch, vectors, failed) for task in tasks}
     return BatchScores(
         scores,
-        frozenset().union(*(made.truncated for made in vectors.values())),
+        _truncated_rows(batch, frozenset().union(*(made.truncated for made in vectors.values()))),
         {model: made.failure for model, made in vectors.items() if made.failure},
     )
 
 
-def _task(batch: Batch, metric: Metric, configured: tuple[str, ...]) -> _Task:
-    rows = np.flatnonzero(batch.present(metric.spec.needs))
+def _task(batch: Batch, metric: Metric, configured: tuple[str, ...], failed: Mapping[int, str]) -> _Task:
+    usable = batch.present(metric.spec.needs)
+    usable[list(failed)] = False
+    rows = np.flatnonzero(usable)
     complete = batch if len(rows) == len(batch) else batch.take(rows)
     models = metric.wanted_models(configured) if metric.embeds else ()
     return _Task(metric, rows, complete, models, tuple(dict.fromkeys(metric.texts(complete))))
@@ -129,11 +138,42 @@ async def _embed(model: str, embedder: Embedder, texts: Sequence[str]) -> _Vecto
             return _Vectors(table, frozenset(compress(asked, cut)), unusable)
 
 
-def _account(task: _Task, batch: Batch, vectors: Mapping[str, _Vectors]) -> Scores:
+def _truncated_rows(batch: Batch, texts: frozenset[str]) -> dict[str, int]:
+    """How many rows hold one of these texts, by field."""
+    if not texts:
+        return {}
+    rows = Counter(
+        name.value
+        for sample in batch.samples
+        for name in _FIELD_TEXTS
+        if not texts.isdisjoint(_texts(sample, name))
+    )
+    return dict(rows)
+
+
+def _texts(sample: Sample, name: Field) -> tuple[str, ...]:
+    match name:
+        case Field.CONTEXTS:
+            return (*sample.contexts, SEPARATOR.join(sample.contexts))
+        case Field.REFERENCE:
+            return sample.references
+        case _:
+            return (getattr(sample, name.value),)
+
+
+def _account(task: _Task, batch: Batch, vectors: Mapping[str, _Vectors], failed: Mapping[int, str]) -> Scores:
     """The scores of all rows of the batch: computed, missing and failed."""
-    absent = np.setdiff1d(np.arange(len(batch)), task.rows)
-    missing = Scores.without_value(Status.MISSING, [_lacks(batch, task.metric, row) for row in absent])
-    return Scores.assemble(len(batch), [(absent, missing), *_computed(task, vectors)])
+    computed = _computed(task, vectors)
+    if len(computed) == 1 and len(task.rows) == len(batch):
+        return computed[0][1]
+    lost = np.array(sorted(failed), dtype=np.int64)
+    absent = np.setdiff1d(np.arange(len(batch)), np.union1d(task.rows, lost))
+    parts = [
+        (lost, Scores.without_value(Status.FAILED, [failed[row] for row in lost.tolist()])),
+        (absent, Scores.without_value(Status.MISSING, [_lacks(batch, task.metric, row) for row in absent])),
+        *computed,
+    ]
+    return Scores.assemble(len(batch), parts)
 
 
 def _lacks(batch: Batch, metric: Metric, row: int) -> str:

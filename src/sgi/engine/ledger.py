@@ -10,22 +10,16 @@ import numpy as np
 
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import Field
+from sgi.kernel.scored import STATUSES, MetricColumn
 from sgi.kernel.signature import digest
-from sgi.metrics.grounding import SEPARATOR
 from sgi.text.overlap import token_precision
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
     from sgi.engine.batch import BatchScores
-    from sgi.kernel.metric import Scores
+    from sgi.kernel.metric import Metric, Scores
     from sgi.kernel.sample import Batch, Sample
 
-_STATUSES = tuple(Status)
 _UNKNOWN = -1
-_FIELD_TEXTS = (Field.QUESTION, Field.CONTEXTS, Field.RESPONSE, Field.REFERENCE)
 
 
 @dataclass(eq=False)
@@ -38,7 +32,7 @@ class _Column:
     def add(self, scores: Scores) -> None:
         self.values.frombytes(scores.values.tobytes())
         codes = np.zeros(len(scores), dtype=np.int8)
-        for code, status in enumerate(_STATUSES):
+        for code, status in enumerate(STATUSES):
             codes[scores.status == status] = code
         self.codes.frombytes(codes.tobytes())
 
@@ -80,10 +74,12 @@ class Ledger:
             self._failed[name] = self._failed.get(name, 0) + failed
         for model in made.failures:
             self.left_out[model] = self.left_out.get(model, 0) + len(batch)
+        for name, rows in made.truncated.items():
+            self.truncated[name] = self.truncated.get(name, 0) + rows
         for sample in batch.samples:
-            self._enter(sample, made.truncated)
+            self._enter(sample)
 
-    def _enter(self, sample: Sample, truncated: frozenset[str]) -> None:
+    def _enter(self, sample: Sample) -> None:
         labelled = sample.label is not None
         self.labels.append(int(bool(sample.label)) if labelled else _UNKNOWN)
         self.clusters.append(self._cluster(sample))
@@ -94,35 +90,18 @@ class Ledger:
         self.overlaps.append(
             token_precision(sample.response, sample.contexts) if comparable else float("nan")
         )
-        if truncated:
-            for name in _FIELD_TEXTS:
-                if not truncated.isdisjoint(_texts(sample, name)):
-                    self.truncated[name.value] = self.truncated.get(name.value, 0) + 1
 
     def _cluster(self, sample: Sample) -> int:
         """The number of the row's question; a row without question stands for itself."""
         own = sample.question if sample.question.strip() else f"\0{len(self.clusters)}"
         return self._questions.setdefault(digest(own.encode(), size=8), len(self._questions))
 
-    def values(self, name: str) -> NDArray[np.float64]:
-        """A metric's values, NaN where not ok, shape (n,)."""
-        return np.array(self.columns[name].values, dtype=np.float64)
-
-    def counts(self, name: str) -> Mapping[Status, int]:
-        """How many rows of a metric have each status."""
-        found = np.bincount(np.frombuffer(self.columns[name].codes, dtype=np.int8), minlength=len(_STATUSES))
-        return dict(zip(_STATUSES, found.tolist(), strict=True))
+    def column(self, metric: Metric) -> MetricColumn:
+        """What a metric gave so far."""
+        held, spec = self.columns[metric.canonical], metric.spec
+        values, codes = np.array(held.values, dtype=np.float64), np.array(held.codes, dtype=np.int8)
+        return MetricColumn(metric.canonical, values, codes, spec.low, spec.high, spec.higher_is_better)
 
     def failure_share(self) -> float:
         """The greatest share of failed rows of any metric."""
         return max(self._failed.values(), default=0) / max(len(self), 1)
-
-
-def _texts(sample: Sample, name: Field) -> tuple[str, ...]:
-    match name:
-        case Field.CONTEXTS:
-            return (*sample.contexts, SEPARATOR.join(sample.contexts))
-        case Field.REFERENCE:
-            return sample.references
-        case _:
-            return (getattr(sample, name.value),)

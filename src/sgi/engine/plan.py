@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from sgi.engine.batch import batches
 from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.io.write import json_line
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.registry import metric_class, metric_classes
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from sgi.io.dataset import Dataset
     from sgi.io.rows import Rejected
     from sgi.kernel.metric import Metric
-    from sgi.kernel.sample import Batch
+    from sgi.kernel.sample import Batch, Fields, Sample
 
 PREFERRED = ("sgi", "semantic_similarity", "lexical_aggregate")
 """The metrics of a run that names none, as far as the data has their fields."""
@@ -39,6 +41,7 @@ class Plan:
         metrics: what is scored.
         texts: how many distinct texts are embedded; None if they were not counted.
         characters: their length in all.
+        identity: a hash of all samples in their order.
     """
 
     dataset: str
@@ -48,6 +51,7 @@ class Plan:
     metrics: tuple[Metric, ...]
     texts: int | None = None
     characters: int = 0
+    identity: str = ""
 
 
 @dataclass
@@ -56,6 +60,7 @@ class _Scan:
     rejected: int = 0
     first_error: DataError | None = None
     present: Counter[Field] = field(default_factory=Counter)
+    identity: str = ""
 
 
 def plan(
@@ -63,6 +68,7 @@ def plan(
     metrics: Sequence[str | Metric] | None = None,
     *,
     on_reject: Callable[[Rejected], None] | None = None,
+    supplied: Fields = frozenset(),
     count_texts: bool = False,
     listener: Listener = silent,
 ) -> Plan:
@@ -72,6 +78,7 @@ def plan(
         dataset: what will be scored.
         metrics: names or metrics; None takes those of ``PREFERRED`` whose fields the data has.
         on_reject: takes rows that cannot be read; without it the first such row is raised.
+        supplied: fields that come from elsewhere than the data: a target's response and contexts.
         count_texts: also count the distinct texts that would be embedded.
         listener: hears of the progress.
 
@@ -86,10 +93,13 @@ def plan(
             message = f"None of the {scan.rejected} rows can be read; the first: {scan.first_error}"
             raise DataError(message, file=dataset.name)
         raise DataError("There is nothing to score: no rows.", file=dataset.name)
+    for name in supplied:
+        scan.present[name] = scan.rows
     usable = chosen if chosen is not None else _preferred(scan, dataset)
     _check(usable, scan, dataset)
     texts, characters = _count_texts(dataset, usable, on_reject) if count_texts else (None, 0)
-    return Plan(dataset.name, scan.rows, scan.rejected, dict(scan.present), usable, texts, characters)
+    present = dict(scan.present)
+    return Plan(dataset.name, scan.rows, scan.rejected, present, usable, texts, characters, scan.identity)
 
 
 def resolve(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
@@ -115,12 +125,21 @@ def _scan(dataset: Dataset, on_reject: Callable[[Rejected], None] | None, listen
         on_reject(rejected)
 
     listener(Started("reading", None))
+    identity = blake2b(digest_size=16)
     for batch in batches(dataset.samples(on_reject=reject)):
+        for sample in batch.samples:
+            identity.update(_bytes(sample))
         scan.rows += len(batch)
         scan.present.update(name for sample in batch.samples for name in Field if sample.has(name))
         listener(Advanced(len(batch)))
     listener(Finished("reading"))
+    scan.identity = identity.hexdigest()
     return scan
+
+
+def _bytes(sample: Sample) -> bytes:
+    """A sample as one line of JSON: all that is given of it, so that absent and blank differ."""
+    return json_line({name: getattr(sample, name) for name in sorted(sample.model_fields_set)})
 
 
 def _preferred(scan: _Scan, dataset: Dataset) -> tuple[Metric, ...]:

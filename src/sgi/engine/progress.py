@@ -7,6 +7,13 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
+class RunBegan:
+    """A run is in the store under this id, and can be gone on with from now on."""
+
+    run: str
+
+
+@dataclass(frozen=True)
 class Started:
     """A stage begins; ``total`` is None where it isn't known."""
 
@@ -28,7 +35,7 @@ class Finished:
     stage: str
 
 
-Event = Started | Advanced | Finished
+Event = RunBegan | Started | Advanced | Finished
 Listener = Callable[[Event], None]
 
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from sgi.engine.rows import flat_row, nested_row
 from sgi.engine.summary import Summary, summarise
 from sgi.io.write import json_line
 from sgi.kernel.errors import MissingExtra, UnknownName
 from sgi.kernel.sample import Batch
+from sgi.kernel.scored import ScoredRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,6 +75,21 @@ class Result(Mapping[str, "Scores"]):
     def summary(self) -> Summary:
         """Means with intervals and coverage, and rankings beside the trivial baselines where labels are."""
         return self._summary
+
+    def scored(self, name: str = "result") -> ScoredRun:
+        """The scores as columns, which `compare`, `gate` and `grouped` read.
+
+        Args:
+            name: what their messages call it.
+        """
+        return ScoredRun(
+            name=name,
+            rows=len(self.samples),
+            ids=tuple(sample.id for sample in self.samples),
+            clusters=np.array(self._ledger.clusters, dtype=np.int64),
+            metrics={metric.canonical: self._ledger.column(metric) for metric in self.metrics},
+            signature=self.signature,
+        )
 
     def to_dicts(self) -> list[dict[str, Any]]:
         """One nested dict a row: id, label, metadata, and for each metric value, status, reason, details."""

@@ -1,18 +1,21 @@
-"""Many batches: from a dataset to a file of scores, in constant memory."""
+"""Many batches: from a dataset to a store and a file of scores, in constant memory."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from sgi.engine.batch import BATCH_SIZE, batches, evaluate_batch
+from sgi.engine.ahead import ahead
+from sgi.engine.answer import AnsweredBatch, answer_batch
+from sgi.engine.batch import BATCH_SIZE, BatchScores, batches, evaluate_batch
 from sgi.engine.ledger import Ledger
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.rows import output_rows
 from sgi.engine.summary import Summary, summarise
 from sgi.io.write import RowWriter, open_writer
-from sgi.kernel.errors import DataError, EmbedderError
+from sgi.kernel.errors import DataError, EmbedderError, TargetError
 from sgi.kernel.metric import Status
 from sgi.kernel.signature import run_signature
 
@@ -22,9 +25,9 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.engine.batch import BatchScores
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
+    from sgi.engine.recording import Recording
     from sgi.engine.tools import Tools
     from sgi.io.dataset import Dataset
     from sgi.io.rows import Rejected
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
 
 MAX_FAILURES = 0.05
 """The share of failed rows above which a run stops."""
+_IN_FLIGHT = 3
+
+Numbered = tuple[int, "Batch"]
 
 
 @dataclass(frozen=True)
@@ -43,11 +49,13 @@ class RunReport:
         summary: the headline.
         failures: the greatest share of failed rows of any metric.
         rejected: rows that could not be read.
+        run: its id in the store; None where it was not kept.
     """
 
     summary: Summary
     failures: float
     rejected: int
+    run: str | None = None
 
 
 async def score_stream(
@@ -56,27 +64,63 @@ async def score_stream(
     tools: Tools,
     *,
     take: Callable[[Batch, BatchScores], None],
+    recording: Recording | None = None,
     on_reject: Callable[[Rejected], None] | None = None,
     max_failures: float = MAX_FAILURES,
     listener: Listener = silent,
 ) -> Ledger:
-    """Score a dataset batch by batch, hand every batch over, and keep the numbers for the summary.
+    """Score a dataset batch by batch, hand every batch over in order, and keep the numbers for the summary.
+
+    While a batch is scored, the target is already asked for those after it. A batch that a recording already
+    holds is taken from there: nothing of it is asked, embedded or scored again.
 
     Raises:
         EmbedderError: more than ``max_failures`` of the rows failed.
+        TargetError: likewise, for want of an answer.
         DataError: a row cannot be read, and ``on_reject`` is None.
     """
     ledger = Ledger()
-    for batch in batches(dataset.samples(on_reject=on_reject), BATCH_SIZE):
-        made = await evaluate_batch(batch, metrics, tools)
+
+    async def score(answered: AnsweredBatch) -> None:
+        kept = recording is not None and answered.start in recording.done
+        if recording is not None and kept:
+            batch, made = recording.batch(answered.start)
+        else:
+            batch = answered.batch
+            made = await evaluate_batch(batch, metrics, tools, answered.failed)
         ledger.add(batch, made)
-        _stop_when_failing(ledger, made, max_failures)
+        _stop_when_failing(ledger, answered, made, max_failures)
+        if recording is not None and not kept:
+            recording.commit(answered.start, answered.samples, made)
         take(batch, made)
         listener(Advanced(len(batch)))
+
+    numbered = _numbered(batches(dataset.samples(on_reject=on_reject), BATCH_SIZE))
+    await ahead(numbered, partial(_answered, tools=tools, recording=recording), score, depth=_IN_FLIGHT)
     return ledger
 
 
-def _stop_when_failing(ledger: Ledger, made: BatchScores, max_failures: float) -> None:
+def _numbered(stream: Iterator[Batch]) -> Iterator[Numbered]:
+    """Batches with the position of their first sample."""
+    start = 0
+    for batch in stream:
+        yield start, batch
+        start += len(batch)
+
+
+async def _answered(numbered: Numbered, *, tools: Tools, recording: Recording | None) -> AnsweredBatch:
+    """The batch with the target's answers, if there is a target and the batch is still to be done."""
+    start, batch = numbered
+    if tools.target is None or (recording is not None and start in recording.done):
+        return AnsweredBatch(start, batch.samples, batch)
+    known = recording.answers(start, len(batch)) if recording is not None else {}
+    keep = recording.keep if recording is not None else (lambda _: None)
+    return await answer_batch(start, batch, tools.target, known=known, keep=keep)
+
+
+def _stop_when_failing(
+    ledger: Ledger, answered: AnsweredBatch, made: BatchScores, max_failures: float
+) -> None:
     share = ledger.failure_share()
     if share <= max_failures:
         return
@@ -86,7 +130,8 @@ def _stop_when_failing(ledger: Ledger, made: BatchScores, max_failures: float) -
         for reason, status in zip(scores.reasons, scores.status, strict=True)
         if status == Status.FAILED
     ]
-    raise EmbedderError(
+    kind = TargetError if answered.failed else EmbedderError
+    raise kind(
         f"{share:.0%} of the first {len(ledger)} rows failed, more than {max_failures:.0%}. "
         f"The last reason: {reasons[-1] if reasons else 'unknown'}",
         hint="Mend the cause and run again, or raise --max-failures.",
@@ -98,18 +143,20 @@ async def run(
     plan: Plan,
     tools: Tools,
     *,
+    recording: Recording | None = None,
     output: Path | None = None,
     inputs: bool = False,
     rejects: Path | None = None,
     max_failures: float = MAX_FAILURES,
     listener: Listener = silent,
 ) -> RunReport:
-    """Score what the plan says, and write one row of scores for each sample.
+    """Score what the plan says, keep it, and write one row of scores for each sample.
 
     Args:
         dataset: the data the plan was made of.
         plan: from ``sgi.engine.plan.plan``.
-        tools: the embedders.
+        tools: the embedders, and the target if there is one.
+        recording: where batches are kept as they are done, and where those done before come from.
         output: .jsonl, .csv or .parquet; replaced only when the run has come to its end. None writes nothing.
         inputs: also write question, contexts, response and reference.
         rejects: a JSON Lines file for rows that cannot be read; None stops at the first one.
@@ -123,6 +170,7 @@ async def run(
             plan.metrics,
             tools,
             take=lambda batch, made: write(output_rows(batch, made.scores, output, inputs=inputs)),
+            recording=recording,
             on_reject=on_reject,
             max_failures=max_failures,
             listener=listener,
@@ -134,8 +182,10 @@ async def run(
                 hint="The file changed meanwhile: run again.",
             )
     listener(Finished("scoring"))
-    signature = run_signature(tools.fingerprints, n=len(ledger))
-    return RunReport(summarise(ledger, plan.metrics, signature), ledger.failure_share(), plan.rejected)
+    summary = summarise(ledger, plan.metrics, run_signature(tools.fingerprints, n=len(ledger)))
+    if recording is not None:
+        recording.finish(summary)
+    return RunReport(summary, ledger.failure_share(), plan.rejected, recording.run if recording else None)
 
 
 @contextmanager

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.ledger import Ledger
     from sgi.kernel.metric import Metric
+    from sgi.kernel.scored import MetricColumn
 
 
 @dataclass(frozen=True)
@@ -95,10 +96,32 @@ class Summary:
             entry |= {"rows": made.rows, "ok": made.ok, "coverage": made.coverage}
         return summary
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The summary that `to_dict` wrote."""
+        given = {field.name: values[field.name] for field in fields(cls)}
+        given["metrics"] = tuple(_read_metric(entry) for entry in given["metrics"])
+        given["baselines"] = tuple(
+            Baseline(**{**entry, "ranking": _read_ranking(entry["ranking"])}) for entry in given["baselines"]
+        )
+        return cls(**given)
+
     def __str__(self) -> str:
         lines = [_HEADER, *(_line(made) for made in self.metrics)]
         lines += [_baseline_line(baseline) for baseline in self.baselines]
         return "\n".join([*lines, self.signature])
+
+
+def _read_metric(values: Mapping[str, Any]) -> MetricSummary:
+    given = {field.name: values[field.name] for field in fields(MetricSummary)}
+    given["interval"] = given["interval"] and Interval(**given["interval"])
+    given["counts"] = {Status(name): rows for name, rows in given["counts"].items()}
+    given["ranking"] = given["ranking"] and _read_ranking(given["ranking"])
+    return MetricSummary(**given)
+
+
+def _read_ranking(values: Mapping[str, Any]) -> Ranking:
+    return Ranking(**{**values, "interval": values["interval"] and Interval(**values["interval"])})
 
 
 _HEADER = f"{'metric':<28}{'mean':>10}{'95 % interval':>20}{'ok / n':>16}  AUROC"
@@ -126,7 +149,7 @@ def summarise(ledger: Ledger, metrics: Sequence[Metric], signature: str) -> Summ
         questions=len(np.unique(clusters)),
         labelled=int(known.sum()),
         positives=int((labels == 1).sum()),
-        metrics=tuple(_summary(ledger, metric, labels, clusters) for metric in metrics),
+        metrics=tuple(metric_summary(ledger.column(metric), clusters, labels) for metric in metrics),
         baselines=trivial_baselines(
             labels[known] == 1,
             lengths=np.array(ledger.lengths, dtype=np.float64)[known],
@@ -140,20 +163,30 @@ def summarise(ledger: Ledger, metrics: Sequence[Metric], signature: str) -> Summ
     )
 
 
-def _summary(
-    ledger: Ledger, metric: Metric, labels: NDArray[np.int8], clusters: NDArray[np.int64]
+def metric_summary(
+    column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8] | None = None
 ) -> MetricSummary:
-    values = ledger.values(metric.canonical)
-    ok = np.isfinite(values)
-    ranked = ok & (labels >= 0)
-    direction = 1.0 if metric.spec.higher_is_better else -1.0
-    is_share = metric.spec.low == 0 and metric.spec.high == 1
+    """The summary of one metric.
+
+    Args:
+        column: its values and statuses.
+        clusters: rows with the same question share a number, shape (n,).
+        labels: 1, 0, or −1 where unknown, shape (n,); without them there is no ranking.
+    """
+    ok = column.ok
+    values = column.values[ok]
     return MetricSummary(
-        metric=metric.canonical,
-        mean=float(values[ok].mean()) if ok.any() else None,
-        interval=mean_interval(values[ok], clusters[ok], shares=is_share),
-        deviation=float(values[ok].std(ddof=1)) if ok.sum() > 1 else None,
-        counts=ledger.counts(metric.canonical),
-        ranking=ranking(direction * values[ranked], labels[ranked] == 1, clusters[ranked]),
-        is_share=is_share,
+        metric=column.metric,
+        mean=float(values.mean()) if ok.any() else None,
+        interval=mean_interval(values, clusters[ok], shares=column.is_share),
+        deviation=float(values.std(ddof=1)) if len(values) > 1 else None,
+        counts=column.counts(),
+        ranking=None if labels is None else _ranking(column, clusters, labels),
+        is_share=column.is_share,
     )
+
+
+def _ranking(column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8]) -> Ranking | None:
+    ranked = column.ok & (labels >= 0)
+    direction = 1.0 if column.higher_is_better else -1.0
+    return ranking(direction * column.values[ranked], labels[ranked] == 1, clusters[ranked])

@@ -1,4 +1,4 @@
-"""What a run works with: embedders by name, each behind a cache, so that no text is embedded twice."""
+"""What a run works with: embedders, each behind a cache so that no text is embedded twice, and a target."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.kernel.metric import Metric
-    from sgi.kernel.ports import Cache, Embedded
+    from sgi.kernel.ports import Cache, Embedded, Target
 
 DEFAULT_EMBEDDER = "minilm"
 
@@ -32,9 +32,11 @@ class Tools:
 
     Attributes:
         embedders: by name, the primary one first; metrics that want one model get the primary.
+        target: the RAG system under test, which is asked for the responses; None where the data has them.
     """
 
     embedders: Mapping[str, Embedder] = field(default_factory=dict)
+    target: Target | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

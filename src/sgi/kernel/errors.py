@@ -117,5 +117,21 @@ class NonFiniteVector(EmbedderError):  # noqa: N818 - the name says what happene
         self.texts = texts
 
 
+class TargetError(SgiError):
+    """The RAG system under test gave no answer; its row becomes ``failed``, never a number."""
+
+
 class StoreError(SgiError):
     """A cache or a database cannot be opened, read or written."""
+
+
+class SchemaBehind(StoreError):  # noqa: N818 - the name says what happened
+    """The database was made by an older version; says ``sgi db upgrade``."""
+
+
+class SchemaAhead(StoreError):  # noqa: N818 - the name says what happened
+    """The database was made by a newer version; nothing of it is touched."""
+
+
+class RunMismatch(StoreError):  # noqa: N818 - the name says what happened
+    """A run cannot go on, because its data or what makes its numbers is no longer the same."""

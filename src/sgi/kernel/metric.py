@@ -136,7 +136,7 @@ class Scores:
     @property
     def ok(self) -> NDArray[np.bool_]:
         """Which rows have a value."""
-        return np.asarray(self.status == Status.OK)
+        return np.asarray(self.status == Status.OK.value)  # plain text: numpy is slow to compare enums
 
     def __len__(self) -> int:
         return len(self.values)

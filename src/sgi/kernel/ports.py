@@ -56,6 +56,26 @@ class Cache(Protocol):
         """Keep these values."""
 
 
+class Reply(NamedTuple):
+    """What the RAG system under test answered."""
+
+    response: str
+    contexts: tuple[str, ...] | None = None
+    """The passages it answered from; None where it does not say."""
+
+
+@runtime_checkable
+class Target(Protocol):
+    """The RAG system under test."""
+
+    @property
+    def fingerprint(self) -> str:
+        """What was asked, without secrets: ``python:module:function`` or ``http:URL``."""
+
+    async def answer(self, question: str, /) -> Reply:
+        """The answer to one question; raises TargetError, with the reason, where there is none."""
+
+
 def encode(embedder: Embedder, texts: Sequence[str]) -> Embedded:
     """The embedder's rows and what it cut; one that has no limit to tell of has cut nothing."""
     if isinstance(embedder, TruncatingEmbedder):

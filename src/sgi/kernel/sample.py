@@ -92,6 +92,19 @@ class Sample(BaseModel):
         """All accepted answers, the reference first."""
         return () if self.reference is None else (self.reference, *self.alternatives)
 
+    def answered(self, response: str | None, contexts: tuple[str, ...] | None = None) -> Sample:
+        """The sample with this response, or with none, in place of its own, and with these passages if given.
+
+        >>> Sample(id="1", response="old", contexts=("kept",)).answered("new")
+        Sample(id='1', question='', contexts=('kept',), response='new', reference=None, ...)
+        """
+        given = {name: getattr(self, name) for name in self.model_fields_set if name != "response"}
+        if response is not None:
+            given["response"] = response
+        if contexts is not None:
+            given["contexts"] = contexts
+        return type(self)(**given)
+
     def has(self, field: Field) -> bool:
         """Whether the field was given (a blank text counts as given)."""
         return field.value in self.model_fields_set

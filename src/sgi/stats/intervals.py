@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 # Draws of fewer clusters have so few different means that their percentiles are no interval.
-_FEWEST_BOOTSTRAPPED = 5
+FEWEST_CLUSTERS = 5
 # Above this many clusters the means of draws are normal to more digits than anyone prints.
-_MOST_BOOTSTRAPPED = 20_000
+MOST_BOOTSTRAPPED = 20_000
 _BLOCK = 2**19
 
 
@@ -47,14 +47,21 @@ def mean_interval(
 
     The method follows from the data and is named in the result:
 
-    * ``wilson``: values that are all 0 or 1, one in each cluster. Where values repeat in clusters and are all
-      equal, each cluster counts as one observation (``wilson of clusters``): all 1 in a few rows is no proof
-      of 1.
+    * ``wilson``: values that are all 0 or 1, one in each cluster.
+    * ``wilson of clusters``: values that are all 0 or 1, several in a cluster. They count as p(1 − p)/SE²
+      independent ones, at most as many as there are rows, SE being that of clusters, and t of ν degrees of
+      freedom takes the place of z. If they are all equal each cluster counts as one: all 1 in a few rows is
+      no proof of 1.
     * ``constant``: other values that are all equal; the interval has no width.
-    * ``bootstrap``: percentiles of the mean over draws of clusters, with replacement.
+    * ``bootstrap``: percentiles of the mean over draws of clusters, with replacement, taken further out than
+      the level says (see `expanded_level`), since few clusters show too little of the spread.
     * ``normal``: above 20,000 clusters, mean ± z·SE with SE² = n⁻² Σ_c (Σ_{i∈c} (s_i − s̄))².
 
-    Under about 30 clusters the bootstrap is somewhat too narrow, as it always is.
+    Here ν = n²/Σ_c n_c² − 1, n_c the size of a cluster: clusters of unequal size tell less than as many equal
+    ones. In simulations (1 to 8 rows a cluster, intraclass correlation 0.3) the 95 % intervals of normal and
+    skewed values and of shares of 0.5 and 0.8 hold the truth in 93 to 97 % from 12 clusters on. Outside that
+    lie five clusters (about 92 % of the bootstrap's, 98 % of shares) and shares near 0 or 1 in few clusters
+    (0.95: 97 % of 12 clusters, 93 % of 30).
 
     Args:
         values: finite numbers, shape (n,).
@@ -66,12 +73,14 @@ def mean_interval(
 
     Returns:
         The interval, or None where there are too few clusters to say anything of the spread: fewer than two,
-        or fewer than five where it would take a bootstrap.
+        or fewer than five where it would take a bootstrap, or 0 and 1 are mixed in clusters.
 
     Raises:
         ValueError: values are not finite or not one column, lengths differ, or level or draws make no sense.
 
-    Source: Miller (2024), arXiv:2411.00640 (clustered standard error); Wilson (1927); Efron (1979).
+    Source: Miller (2024), arXiv:2411.00640 (clustered standard error); Wilson (1927); Korn and Graubard
+    (1998), Survey Methodology 24 (counting shares in clusters as independent ones); Efron (1979);
+    Hesterberg (2015), Am. Stat. 69 (expanded percentiles); Kish (1965) (ν).
 
     >>> found = mean_interval([0, 0, 1, 1, 1, 1, 1, 1, 1, 1])
     >>> round(found.low, 4), round(found.high, 4), found.method
@@ -84,26 +93,34 @@ def mean_interval(
     codes, n_clusters = cluster_codes(clusters, len(column))
     if n_clusters < 2:  # noqa: PLR2004 - one cluster has no spread
         return None
-    share = _of_zeros_and_ones(column, n_clusters, level) if shares else None
-    if share is not None:
-        return share
+    if shares and np.isin(column, (0.0, 1.0)).all():
+        return _of_zeros_and_ones(column, codes, n_clusters, level)
     if np.all(column == column[0]):
         return Interval(float(column[0]), float(column[0]), level, "constant")
-    if n_clusters > _MOST_BOOTSTRAPPED:
+    if n_clusters > MOST_BOOTSTRAPPED:
         return _normal(column, codes, level)
-    enough = n_clusters >= _FEWEST_BOOTSTRAPPED
+    enough = n_clusters >= FEWEST_CLUSTERS
     return _bootstrap(column, codes, level, draws, seed) if enough else None
 
 
-def _of_zeros_and_ones(column: NDArray[np.float64], n_clusters: int, level: float) -> Interval | None:
-    """Wilson's interval of values that are all 0 or 1, if each stands alone or all are equal."""
-    if not np.isin(column, (0.0, 1.0)).all():
-        return None
+def _of_zeros_and_ones(
+    column: NDArray[np.float64], codes: NDArray[np.int64], n_clusters: int, level: float
+) -> Interval | None:
+    """Wilson's interval of values that are all 0 or 1."""
     if n_clusters == len(column):
         return wilson_interval(float(column.sum()), len(column), level=level)
+    name = "wilson of clusters"
     if np.all(column == column[0]):
-        return wilson_interval(column[0] * n_clusters, n_clusters, level=level, method="wilson of clusters")
-    return None
+        return wilson_interval(column[0] * n_clusters, n_clusters, level=level, method=name)
+    if n_clusters < FEWEST_CLUSTERS:
+        return None
+    sums, sizes = np.bincount(codes, weights=column), np.bincount(codes)
+    share = float(column.mean())
+    variance = clustered_error(sums, sizes) ** 2
+    # Equal clusters have no variance, and clusters that differ less than chance must not count for more.
+    worth = share * (1 - share) / max(variance, share * (1 - share) / len(column))
+    quantile = student_quantile(level, effective_clusters(sizes) - 1)
+    return Interval(*_wilson(share, worth, quantile), level, name)
 
 
 def wilson_interval(successes: float, n: int, *, level: float = 0.95, method: str = "wilson") -> Interval:
@@ -130,13 +147,18 @@ def wilson_interval(successes: float, n: int, *, level: float = 0.95, method: st
     """
     if not (n >= 1 and 0 <= successes <= n):
         raise ValueError(f"{successes} successes of {n} are no share.")
-    z2 = normal_quantile(level) ** 2
-    centre = (successes + z2 / 2) / (n + z2)
-    half = np.sqrt(z2 * (successes * (n - successes) / n + z2 / 4)) / (n + z2)
+    return Interval(*_wilson(successes / n, n, normal_quantile(level)), level, method)
+
+
+def _wilson(share: float, n: float, quantile: float) -> tuple[float, float]:
+    """The ends of Wilson's interval; n need not be a whole number."""
+    weight = quantile**2 / n
+    centre = (share + weight / 2) / (1 + weight)
+    half = float(np.sqrt(weight * (share * (1 - share) + weight / 4))) / (1 + weight)
     # At the ends the formula is exactly 0 or 1; only rounding says otherwise.
-    low = 0.0 if successes == 0 else max(0.0, float(centre - half))
-    high = 1.0 if successes == n else min(1.0, float(centre + half))
-    return Interval(low, high, level, method)
+    low = 0.0 if share == 0 else max(0.0, centre - half)
+    high = 1.0 if share == 1 else min(1.0, centre + half)
+    return low, high
 
 
 def normal_quantile(level: float) -> float:
@@ -148,6 +170,81 @@ def normal_quantile(level: float) -> float:
     from statistics import NormalDist
 
     return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def student_quantile(level: float, freedom: float) -> float:
+    """The t for which Student's variable of ν degrees of freedom lies in [−t, t] with probability ``level``.
+
+    z + Σ_k g_k(z)/ν^k over the first four terms of the Cornish–Fisher series. At a level of 95 % it is 0.12 %
+    too low for ν = 3, 0.01 % for ν = 5 and less beyond; below 3 it is rough, and ν below 1 counts as 1.
+
+    Args:
+        level: in (0, 1).
+        freedom: ν, not necessarily whole.
+
+    Source: Abramowitz and Stegun (1964), 26.7.5.
+
+    >>> round(student_quantile(0.95, 11), 4)
+    2.201
+    """
+    z, v = normal_quantile(level), max(freedom, 1.0)
+    terms = (
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92_160,
+    )
+    return z + sum(term / v**power for power, term in enumerate(terms, start=1))
+
+
+def effective_clusters(sizes: NDArray[np.number]) -> float:
+    """How many clusters of equal size would tell as much of a mean: n² / Σ_c n_c².
+
+    Source: Kish (1965), Survey Sampling.
+
+    >>> effective_clusters(np.array([2, 2, 2])), effective_clusters(np.array([8, 1, 1]))
+    (3.0, 1.5151515151515151)
+    """
+    return float(sizes.sum()) ** 2 / float(np.square(sizes.astype(np.float64)).sum())
+
+
+def expanded_level(level: float, sizes: NDArray[np.number]) -> float:
+    """The level at which percentiles of a bootstrap of G clusters are taken, so that they cover ``level``.
+
+    1 − 2Φ(−t·√(G/(G − 1))): the root makes up for draws whose variance divides by G, and t, of ν degrees of
+    freedom, for a spread that is itself estimated. ν is that of the effective number of clusters, less one.
+
+    Args:
+        level: in (0, 1).
+        sizes: rows of each cluster, shape (G,), G at least 2.
+
+    Source: Hesterberg (2015), Am. Stat. 69.
+
+    >>> round(expanded_level(0.95, np.ones(12)), 4), round(expanded_level(0.95, np.ones(10_000)), 4)
+    (0.9785, 0.95)
+    """
+    from statistics import NormalDist
+
+    count = len(sizes)
+    quantile = student_quantile(level, effective_clusters(sizes) - 1) * (count / (count - 1)) ** 0.5
+    return 1 - 2 * NormalDist().cdf(-quantile)
+
+
+def clustered_error(sums: NDArray[np.number], sizes: NDArray[np.number]) -> float:
+    """The standard error of a mean, clusters being independent: SE² = G/(G − 1) · n⁻² Σ_c (S_c − n_c·s̄)².
+
+    Args:
+        sums: S_c, the sum of each cluster's values, shape (G,), G at least 2.
+        sizes: n_c, shape (G,).
+
+    Source: Miller (2024), arXiv:2411.00640, with the usual correction for few clusters.
+
+    >>> round(clustered_error(np.array([1.0, 2.0, 6.0]), np.array([1, 1, 1])), 4)
+    1.5275
+    """
+    count, rows = len(sums), sizes.sum()
+    pulls = sums - sizes * (sums.sum() / rows)
+    return float(np.sqrt(np.square(pulls).sum() * count / (count - 1)) / rows)
 
 
 def cluster_codes(clusters: ArrayLike | None, n: int) -> tuple[NDArray[np.int64], int]:
@@ -185,23 +282,73 @@ def percentiles(means: NDArray[np.float64], level: float, method: str) -> Interv
     return Interval(float(low), float(high), level, method)
 
 
+def bootstrap_means(
+    sums: NDArray[np.number], sizes: NDArray[np.number], draws: int, seed: int
+) -> NDArray[np.float64]:
+    """The means of draws of G clusters with replacement; all columns share the draws.
+
+    A mean needs only each cluster's sum and size, so a draw is how often each cluster came.
+
+    Args:
+        sums: of each cluster's values, shape (G, m).
+        sizes: how many values each cluster has, shape (G, m).
+        draws: how many.
+        seed: equal input gives equal bits.
+
+    Returns:
+        Shape (draws, m); NaN where a draw holds no value of the column.
+
+    >>> bootstrap_means(np.array([[1.0], [1.0]]), np.array([[1], [2]]), 4, seed=0).shape
+    (4, 1)
+    """
+    count, columns = sums.shape
+    generator = np.random.default_rng(seed)
+    step = max(1, _BLOCK // count)
+    means = np.empty((draws, columns))
+    for start in range(0, draws, step):
+        block = means[start : start + step]
+        drawn = generator.integers(0, count, size=(len(block), count))
+        times = np.empty(drawn.shape)
+        for row, clusters in enumerate(drawn):
+            times[row] = np.bincount(clusters, minlength=count)
+        with np.errstate(invalid="ignore"):
+            np.divide(products(times, sums), products(times, sizes), out=block)
+    return means
+
+
+def products(weights: NDArray[np.float64], columns: NDArray[np.number]) -> NDArray[np.float64]:
+    """The matrix product, column by column: no bit of one column depends on its company or on threads.
+
+    >>> products(np.array([[1.0, 2.0]]), np.array([[3, 1], [4, 0]])).tolist()
+    [[11.0, 1.0]]
+    """
+    made = np.empty((len(weights), columns.shape[1]))
+    for place, column in enumerate(np.ascontiguousarray(columns.T, dtype=np.float64)):
+        np.einsum("ij,j->i", weights, column, out=made[:, place])
+    return made
+
+
 def _bootstrap(
     column: NDArray[np.float64], codes: NDArray[np.int64], level: float, draws: int, seed: int
 ) -> Interval:
-    """Draw clusters, block by block; a mean needs only each cluster's sum and size."""
     sums, sizes = np.bincount(codes, weights=column), np.bincount(codes)
-    n = len(sums)
-    generator = np.random.default_rng(seed)
-    step = max(1, _BLOCK // n)
-    means = np.empty(draws)
-    for start in range(0, draws, step):
-        block = means[start : start + step]
-        drawn = generator.integers(0, n, size=(len(block), n))
-        if sizes.max() == sizes.min():
-            block[:] = sums[drawn].sum(axis=1) / (n * sizes[0])
-        else:
-            block[:] = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
-    return percentiles(means, level, "bootstrap")
+    means = bootstrap_means(sums[:, None], sizes[:, None], draws, seed)[:, 0]
+    return bootstrap_interval(means, sizes, level)
+
+
+def bootstrap_interval(means: NDArray[np.float64], sizes: NDArray[np.number], level: float) -> Interval:
+    """The expanded percentiles of the means of draws; a draw without a mean is left out.
+
+    Args:
+        means: shape (draws,), NaN where there is none.
+        sizes: of the clusters that were drawn from, shape (G,).
+        level: in (0, 1).
+
+    >>> bootstrap_interval(np.linspace(0, 1, 1001), np.ones(30), 0.95).method
+    'bootstrap'
+    """
+    found = percentiles(means[~np.isnan(means)], expanded_level(level, sizes), "bootstrap")
+    return replace(found, level=level)
 
 
 def _normal(column: NDArray[np.float64], codes: NDArray[np.int64], level: float) -> Interval:

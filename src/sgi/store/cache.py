@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 import weakref
 from itertools import islice
 from pathlib import Path
@@ -21,7 +20,6 @@ T = TypeVar("T")
 _TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
 _APPLICATION_ID = 0x53474943  # "SGIC", in the file's header: tells our files from anyone else's
 _KEYS_A_QUERY = 500  # SQLite built for small machines allows 999 parameters
-_BUSY_SECONDS = 30.0
 _WAY_OUT = "Delete the file, or name another place in SGI_CACHE_DIR: what a cache holds can be made anew."
 
 
@@ -135,17 +133,13 @@ class SqliteCache:
                 raise StoreError(f"The cache {self.path} cannot be used: {reason}.", hint=_WAY_OUT) from error
 
     def _open(self) -> sqlite3.Connection:
-        import sqlite3
+        from sgi.store.sqlite_file import connect, write_ahead
 
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite alone would let others read
-        connection = sqlite3.connect(
-            self.path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-        )
+        connection = connect(self.path)
         try:
             _refuse_strangers(connection, self.path)
-            _write_ahead(connection)
-            connection.execute("PRAGMA synchronous = NORMAL")
+            write_ahead(connection)
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             connection.execute(_TABLE)
         except BaseException:
@@ -182,19 +176,3 @@ def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE name != 'vectors'").fetchone()
     if owner not in (0, _APPLICATION_ID) or (owner == 0 and tables):
         raise StoreError(f"{path} is a database of another program.", hint="Name another file for the cache.")
-
-
-def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Let readers and a writer work at once; SQLite doesn't wait by itself while another process switches."""
-    import sqlite3
-
-    until = time.monotonic() + _BUSY_SECONDS
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL").fetchone()
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise
-            time.sleep(0.02)
-        else:
-            return

@@ -26,7 +26,7 @@ class Outcome:
 def sgi(monkeypatch, capsys, tmp_path):
     """Run `sgi …` in this process, in an empty folder, with its own exit code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
-    for name in ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"):
+    for name in ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "SGI_DATABASE_URL"):
         monkeypatch.delenv(name, raising=False)
 
     def run(*words: str) -> Outcome:

@@ -93,7 +93,7 @@ def test_skipping_keeps_rejected_rows_with_reasons_and_exits_3(sgi, answers, tmp
 
 def test_no_file_of_rejects_without_rejects(sgi, answers, tmp_path):
     assert sgi("run", answers, "-m", "theta_rq", "--on-error", "skip", "-q").code == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answers.jsonl", "sgi.db"]
 
 
 def test_an_existing_output_survives_a_run_that_stops(sgi, answers, tmp_path):
@@ -148,7 +148,7 @@ def test_missing_files_and_folders(sgi, tmp_path):
         (("-m", "sgi", "-e", "minilmm"), "minilm"),
         (("-m", "sgi", "--map", "question"), "field=column"),
         (("-m", "sgi", "--map", "quesion=x"), "question"),
-        (("-m", "sgi", "--on-error", "ignore"), "stop or skip"),
+        (("-m", "sgi", "--on-error", "ignore"), "on_error: input should be 'stop' or 'skip'"),
         (("-m", "sgi", "--max-failures", "110%"), "5%"),
         (("-m", "sgi", "--cache", "x", "--no-cache"), "contradict"),
         (("-m", "sgi", "-o", "out.xlsx"), ".jsonl"),

@@ -7,7 +7,7 @@ import anyio
 import numpy as np
 import pytest
 
-from sgi.engine.batch import batches, evaluate_batch
+from sgi.engine.batch import _truncated_rows, batches, evaluate_batch
 from sgi.engine.tools import Tools
 from sgi.kernel.errors import EmbedderError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
@@ -123,9 +123,27 @@ class Cutting(HashEmbedder):
         return Embedded(self.embed(texts), np.array([len(text) > 2 for text in texts]))
 
 
-def test_texts_longer_than_the_model_are_named():
+def test_rows_with_texts_longer_than_the_model_are_counted():
     rows = [Sample(id="a", question="q1", contexts=("too long",), response="r1")]
-    assert score(rows, METRICS, Cutting()).truncated == {"too long"}
+    assert score(rows, METRICS, Cutting()).truncated == {"contexts": 1}
+
+
+@pytest.mark.parametrize(
+    ("cut", "counted"),
+    [
+        ((), {}),
+        (("long c",), {"contexts": 1}),
+        (("q", "r"), {"question": 2, "response": 1}),
+        (("alt",), {"reference": 1}),
+        (("c\n\nlong c",), {"contexts": 1}),
+    ],
+)
+def test_truncated_texts_are_counted_by_row_and_field(cut, counted):
+    rows = [
+        Sample(id="a", question="q", contexts=("c", "long c"), response="r", reference=["ref", "alt"]),
+        Sample(id="b", question="q"),
+    ]
+    assert _truncated_rows(Batch.of(rows), frozenset(cut)) == counted
 
 
 def test_batches_cover_every_row_in_order():

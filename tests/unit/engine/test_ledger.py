@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from sgi.engine.batch import BatchScores
 from sgi.engine.ledger import Ledger
 from sgi.kernel.metric import Scores, Status
+from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 
 
@@ -13,7 +13,7 @@ def entered(samples, truncated=(), values=None):
     ledger = Ledger()
     column = np.zeros(len(samples)) if values is None else np.array(values)
     scores = Scores.of(column, undefined={"no value": np.isnan(column)})
-    ledger.add(Batch.of(samples), BatchScores({"m": scores}, frozenset(truncated)))
+    ledger.add(Batch.of(samples), BatchScores({"m": scores}, dict(truncated)))
     return ledger
 
 
@@ -23,10 +23,12 @@ def test_values_and_counts_add_up_over_batches():
         column = np.array(values)
         scores = Scores.of(column, undefined={"no value": np.isnan(column)})
         samples = [Sample(id=f"{len(ledger)}-{i}") for i in range(len(values))]
-        ledger.add(Batch.of(samples), BatchScores({"m": scores}, frozenset()))
+        ledger.add(Batch.of(samples), BatchScores({"theta_rc": scores}))
     assert len(ledger) == 3
-    np.testing.assert_array_equal(ledger.values("m"), [1.0, np.nan, 3.0])
-    assert ledger.counts("m") == {Status.OK: 2, Status.UNDEFINED: 1, Status.MISSING: 0, Status.FAILED: 0}
+    column = ledger.column(metric("theta_rc"))
+    np.testing.assert_array_equal(column.values, [1.0, np.nan, 3.0])
+    assert (column.low, column.high, column.higher_is_better) == (0.0, np.pi, False)
+    assert column.counts() == {Status.OK: 2, Status.UNDEFINED: 1, Status.MISSING: 0, Status.FAILED: 0}
     assert ledger.failure_share() == 0.0
 
 
@@ -34,7 +36,7 @@ def test_the_failure_share_is_that_of_the_worst_metric():
     ledger = Ledger()
     failed = Scores.without_value(Status.FAILED, ["down", "down"])
     samples = [Sample(id="a"), Sample(id="b")]
-    ledger.add(Batch.of(samples), BatchScores({"m": Scores.of(np.zeros(2)), "k": failed}, frozenset()))
+    ledger.add(Batch.of(samples), BatchScores({"m": Scores.of(np.zeros(2)), "k": failed}))
     assert ledger.failure_share() == 1.0
     assert Ledger().failure_share() == 0.0
 
@@ -68,19 +70,7 @@ def test_copies_of_the_reference_are_counted_where_labels_are():
     assert ledger.copies == 1
 
 
-@pytest.mark.parametrize(
-    ("cut", "counted"),
-    [
-        ((), {}),
-        (("long c",), {"contexts": 1}),
-        (("q", "r"), {"question": 2, "response": 1}),
-        (("alt",), {"reference": 1}),
-        (("c\n\nlong c",), {"contexts": 1}),
-    ],
-)
-def test_truncated_texts_are_counted_by_row_and_field(cut, counted):
-    rows = [
-        Sample(id="a", question="q", contexts=("c", "long c"), response="r", reference=["ref", "alt"]),
-        Sample(id="b", question="q"),
-    ]
-    assert entered(rows, cut).truncated == counted
+def test_rows_with_truncated_texts_add_up_by_field():
+    ledger = entered([Sample(id="a")], {"contexts": 1})
+    ledger.add(Batch.of([Sample(id="b")]), BatchScores({}, {"contexts": 1, "question": 1}))
+    assert ledger.truncated == {"contexts": 2, "question": 1}

@@ -26,7 +26,7 @@ def summary_of(values, *, labels=None, name="squad_em", questions=None):
     ]
     ledger = Ledger()
     scores = Scores.of(values, undefined={"no value": np.isnan(values)})
-    ledger.add(Batch.of(samples), BatchScores({name: scores}, frozenset()))
+    ledger.add(Batch.of(samples), BatchScores({name: scores}))
     return summarise(ledger, [metric(name)], "signature")
 
 

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 
 from sgi.stats import Interval, mean_interval, wilson_interval
-from sgi.stats.intervals import cluster_codes, normal_quantile
+from sgi.stats.intervals import (
+    bootstrap_means,
+    cluster_codes,
+    effective_clusters,
+    expanded_level,
+    normal_quantile,
+    student_quantile,
+)
 
 
 def clustered(generator, clusters, spread=1.0, most=5):
@@ -95,7 +102,59 @@ def test_zeros_and_ones_in_clusters():
     assert found.method == "wilson of clusters"
     assert (found.low, found.high) == (mean_interval([1.0] * 5).low, 1.0)
     mixed = mean_interval([0, 1, 1, 1, 0, 1, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
-    assert mixed.method == "bootstrap"
+    assert mixed.method == "wilson of clusters"
+    assert 0.0 < mixed.low < 0.8 < mixed.high < 1.0
+    assert mean_interval([0, 1, 1, 1], [0, 0, 1, 1]) is None
+    assert mean_interval([0, 1, 1, 1, 1, 1], [0, 0, 1, 2, 3, 4], shares=False).method == "bootstrap"
+
+
+def test_rows_that_repeat_a_yes_or_no_add_no_certainty():
+    values = (np.random.default_rng(6).random(200) < 0.7).astype(float)
+    once, tenfold = (
+        mean_interval(np.repeat(values, k), np.repeat(np.arange(200), k), shares=True) for k in (1, 10)
+    )
+    assert (once.method, tenfold.method) == ("wilson", "wilson of clusters")
+    assert tenfold.low == pytest.approx(once.low, abs=0.002)
+    assert tenfold.high == pytest.approx(once.high, abs=0.002)
+
+
+def test_clusters_that_differ_less_than_chance_count_no_more_than_their_rows():
+    values = np.tile([0.0, 1.0], 40)  # every cluster holds one of each, so they do not vary at all
+    found = mean_interval(values, np.repeat(np.arange(40), 2))
+    assert found.high - found.low >= (plain := wilson_interval(40, 80)).high - plain.low
+
+
+def test_few_clusters_are_given_more_room_than_their_percentiles():
+    values, codes = clustered(np.random.default_rng(7), 12)
+    found = mean_interval(values, codes)
+    sums, sizes = np.bincount(codes, weights=values), np.bincount(codes)
+    means = bootstrap_means(sums[:, None], sizes[:, None], 2000, 0)[:, 0]
+    low, high = np.quantile(means, [0.025, 0.975])
+    assert found.high - found.low > 1.1 * (high - low)
+    tail = (1 - expanded_level(0.95, sizes)) / 2
+    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(means, [tail, 1 - tail])), abs=1e-12)
+
+
+def test_draws_are_those_of_writing_the_clusters_out():
+    sums, sizes = np.array([1.0, 4.0, 9.0]), np.array([1, 2, 3])
+    means = bootstrap_means(np.column_stack([sums, 2 * sums]), np.column_stack([sizes, sizes]), 50, seed=9)
+    drawn = np.random.default_rng(9).integers(0, 3, size=(50, 3))
+    np.testing.assert_allclose(means[:, 0], sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1), rtol=1e-14)
+    np.testing.assert_allclose(means[:, 1], 2 * means[:, 0], rtol=1e-14)
+
+
+def test_one_large_cluster_leaves_little_to_go_by():
+    assert effective_clusters(np.array([3, 3, 3, 3])) == 4.0
+    assert effective_clusters(np.array([1000, 1, 1, 1, 1])) == pytest.approx(1.0, abs=0.01)
+    assert expanded_level(0.95, np.array([1000, 1, 1, 1, 1])) == pytest.approx(1.0, abs=1e-9)
+    assert expanded_level(0.95, np.ones(12)) > expanded_level(0.95, np.ones(100)) > 0.95
+
+
+def test_students_quantile_by_its_table():
+    for freedom, quantile in ((5, 2.5706), (11, 2.2010), (29, 2.0452), (99, 1.9842)):
+        assert student_quantile(0.95, freedom) == pytest.approx(quantile, rel=2e-4)
+    assert student_quantile(0.95, 3) == pytest.approx(3.1824, rel=0.002)
+    assert student_quantile(0.95, 0.1) == student_quantile(0.95, 1)
 
 
 def test_few_clusters_have_no_bootstrap():
@@ -155,18 +214,16 @@ def test_half_a_million_values_have_an_interval_too(size, method):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["bootstrap", "normal"])
-def test_intervals_of_clustered_data_cover_as_often_as_they_say(method, monkeypatch):
-    if method == "normal":
-        monkeypatch.setattr("sgi.stats.intervals._MOST_BOOTSTRAPPED", 1)
+def test_normal_intervals_of_clustered_data_cover_as_often_as_they_say(monkeypatch):
+    monkeypatch.setattr("sgi.stats.intervals.MOST_BOOTSTRAPPED", 1)
     generator = np.random.default_rng(11)
     trials, hits, blind = 1000, 0, 0
     for _ in range(trials):
         values, codes = clustered(generator, 100)
-        found = mean_interval(values, codes, draws=600)
-        assert found.method == method
+        found = mean_interval(values, codes)
+        assert found.method == "normal"
         hits += found.low <= 0.0 <= found.high
-        unaware = mean_interval(values, draws=600)
+        unaware = mean_interval(values)
         blind += unaware.low <= 0.0 <= unaware.high
     assert 0.93 <= hits / trials <= 0.97
     assert blind / trials < 0.88  # so the clusters are what makes it right

@@ -1,0 +1,136 @@
+"""``sgi db``: the database of runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sgi.cli.options import DatabaseOption, JsonOption
+
+db = typer.Typer(
+    name="db",
+    help="The database of runs: what it is, its upgrade, and runs from and to files. Example: sgi db status",
+    no_args_is_help=True,
+)
+
+ExportFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A name that ends in .jsonl or .jsonl.gz.", show_default=False)
+]
+OldDatabase = Annotated[
+    Path,
+    typer.Argument(metavar="OLD.db", help="A SQLite file with a table `evals`.", show_default=False),
+]
+
+
+@db.command()
+def upgrade(database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+    """Bring the database to the schema of this version; all or nothing.
+
+    Example:
+
+      sgi db upgrade
+    """
+    from sgi.cli.console import print_json, print_lines
+    from sgi.store.database import upgrade as bring_up
+
+    before, after = bring_up(database)
+    if as_json:
+        print_json({"from": before, "to": after})
+    elif before == after:
+        print_lines([f"The schema is {after}, as it should be."])
+    else:
+        print_lines([f"The schema was {before or 'not there'} and is {after} now."])
+
+
+@db.command()
+def status(database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+    """Say where the database is, of which schema, and how many rows its tables hold.
+
+    Example:
+
+      sgi db status --json
+    """
+    from sgi.cli.console import print_json, print_lines
+    from sgi.store.database import status as look
+
+    found = look(database)
+    if as_json:
+        print_json(asdict(found))
+        return
+    current = "the current one" if found.revision == found.head else f"this version knows {found.head}"
+    facts = {"place": found.shown, "kind": found.dialect, "schema": f"{found.revision or 'none'} ({current})"}
+    rows = {name: f"{count:,}" for name, count in found.rows.items()}
+    print_lines(f"{name:<12}{value}" for name, value in facts.items())
+    print_lines(f"{name:<12}{value:>12} rows" for name, value in rows.items())
+
+
+@db.command()
+def export(file: ExportFile, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+    """Write the whole database into a file, which `sgi db import` reads.
+
+    Example:
+
+      sgi db export runs.jsonl.gz
+    """
+    from sgi.cli.console import print_json, talk
+    from sgi.store import transfer
+    from sgi.store.database import open_database
+
+    with open_database(database, create=False) as opened:
+        rows = transfer.export(opened, file)
+    if as_json:
+        print_json({"file": str(file), "rows": rows})
+    else:
+        talk(f"{file} holds all {rows:,} rows of {opened.shown}.")
+
+
+@db.command("import")
+def import_(file: ExportFile, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+    """Bring the runs of an exported file into the database; those that are there already are left out.
+
+    Example:
+
+      sgi db import runs.jsonl.gz --db postgresql://me@server/evaluations
+    """
+    from sgi.cli.console import one_line, print_json, print_lines
+    from sgi.store import transfer
+    from sgi.store.database import open_database
+
+    with open_database(database) as opened:
+        made = transfer.import_(opened, file)
+    if as_json:
+        print_json(asdict(made))
+        return
+    print_lines([f"New runs: {made.runs:,}. There already: {made.skipped:,}."])
+    print_lines(
+        f"The name {one_line(old)} was taken: it is {one_line(new)} here."
+        for old, new in made.renamed.items()
+    )
+
+
+@db.command("import-evals")
+def import_evals(old: OldDatabase, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+    """Bring the results of an application's table `evals` into the database; the old file stays as it is.
+
+    Each test_run_id becomes a run of that name. What was imported before is left out.
+
+    Example:
+
+      sgi db import-evals old.db
+    """
+    from sgi.cli.console import one_line, print_json, print_lines
+    from sgi.store import old_evals
+    from sgi.store.database import open_database
+
+    with open_database(database) as opened:
+        made = old_evals.import_evals(opened, old)
+    if as_json:
+        print_json(asdict(made))
+        return
+    print_lines([f"New runs: {len(made.runs):,}, rows: {made.rows:,}. There already: {made.skipped:,}."])
+    print_lines(f"  {one_line(name)}" for name in made.runs)
+    if made.metadata:
+        print_lines([f"Kept as metadata: {', '.join(map(one_line, made.metadata))}."])

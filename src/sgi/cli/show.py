@@ -1,0 +1,202 @@
+"""``sgi show``: one run, whole or by groups of its rows."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sgi.cli.options import DatabaseOption, JsonOption, PercentOption, RunArgument
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sgi.engine.groups import Group
+    from sgi.engine.summary import MetricSummary
+    from sgi.store.database import Database
+    from sgi.store.queries import RunRecord
+
+_CLASSES = ("grade", "label", "band")
+"""Where a metric's details name the class of a row."""
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_STEERING = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def show(
+    run: RunArgument,
+    by: Annotated[
+        str | None,
+        typer.Option(help="A column of the data: the means of each of its values. Also: label."),
+    ] = None,
+    spec: Annotated[
+        bool, typer.Option("--spec", help="Print only how it was asked for, as TOML that `sgi run` reads.")
+    ] = False,
+    db: DatabaseOption = None,
+    percent: PercentOption = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Show a run: its numbers, what made them, how it was asked for, and how to go on with it.
+
+    Of a run that is not finished, or never summed up, the means are those of the rows that are scored.
+
+    Examples:
+
+      sgi show last
+
+      sgi show nightly --by question_type
+
+      sgi show last --spec > again.toml
+    """
+    from sgi.cli.console import print_json, print_lines, readers_may_leave
+    from sgi.kernel.errors import UsageError
+    from sgi.store.database import open_database
+    from sgi.store.queries import find_run
+
+    if spec and by is not None:
+        raise UsageError("--spec and --by contradict each other.", hint="Give one of them.")
+    with open_database(db, create=False) as database, readers_may_leave():
+        record = find_run(database, run)
+        if spec and as_json:
+            print_json(record.spec)
+        elif spec:
+            print_lines(toml_lines(record.spec))
+        elif by is not None:
+            _show_groups(record, by, _groups(database, record, by), percent=percent, as_json=as_json)
+        else:
+            _show_all(database, record, percent=percent, as_json=as_json)
+
+
+def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: bool) -> None:
+    from sgi.cli.console import means_table, print_json, print_lines, print_summary, print_tables
+    from sgi.engine.summary import Summary
+
+    told = None if record.summary is None else Summary.from_dict(record.summary)
+    metrics = _measured(database, record) if told is None else told.metrics
+    if as_json:
+        print_json(_facts(record) | {"summary": record.summary or _partial(record, metrics)})
+        return
+    print_lines([*_head(record), ""])
+    if told is not None:
+        print_summary(told, percent=percent)
+    else:
+        print_tables([means_table(metrics, percent=percent, rows=record.rows)])
+        print_lines([record.signature])
+    print_lines(["", *_origin(record)])
+
+
+def _show_groups(
+    record: RunRecord, by: str, groups: tuple[Group, ...], *, percent: bool, as_json: bool
+) -> None:
+    from sgi.cli.console import print_json, print_lines, print_tables
+    from sgi.cli.tables import groups_tables
+
+    if as_json:
+        print_json(_facts(record) | {"by": by, "groups": [group.to_dict() for group in groups]})
+        return
+    print_lines([*_head(record), ""])
+    print_tables(groups_tables(by, groups, percent=percent))
+    print_lines([record.signature])
+
+
+def _measured(database: Database, record: RunRecord) -> tuple[MetricSummary, ...]:
+    """The means of the rows that are scored."""
+    from sgi.engine.groups import grouped
+    from sgi.store.queries import scored_run
+
+    if not record.scored:
+        return ()
+    run = scored_run(database, record)
+    (whole,) = grouped(run, [None] * len(run.ids))
+    return whole.metrics
+
+
+def _partial(record: RunRecord, metrics: tuple[MetricSummary, ...]) -> dict[str, Any]:
+    """What is known without a headline; coverage is over all rows of the data."""
+    entries = [
+        asdict(made) | {"rows": record.rows, "ok": made.ok, "coverage": made.ok / record.rows}
+        for made in metrics
+    ]
+    return {"rows": record.scored, "metrics": entries, "signature": record.signature}
+
+
+def _groups(database: Database, record: RunRecord, by: str) -> tuple[Group, ...]:
+    from sgi.engine.groups import grouped
+    from sgi.store.queries import grouped_run
+
+    run, values, classes = grouped_run(database, record, by, _CLASSES)
+    named = {metric: list(map(_named, found)) for metric, found in classes.items()}
+    return grouped(run, list(map(_named, values)), classes=named)
+
+
+def _named(value: Any) -> str | None:
+    """A text as it is, anything else as JSON."""
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _facts(record: RunRecord) -> dict[str, Any]:
+    from sgi.cli.tables import run_facts
+
+    return {"run": run_facts(record) | {"spec": record.spec, "versions": record.versions}}
+
+
+def _head(record: RunRecord) -> Iterator[str]:
+    from sgi.cli.console import one_line
+    from sgi.cli.tables import moment, progress_of, state
+
+    if record.name:
+        yield f"name      {one_line(record.name)}"
+    yield f"run       {record.id}"
+    yield f"data      {one_line(record.dataset_name)}"
+    yield f"rows      {progress_of(record)}"
+    if record.rejected:
+        yield f"rejected  {record.rejected:,} rows that could not be read"
+    yield f"state     {state(record, longest=1000)}"
+    end = f", finished {moment(record.finished_at)}" if record.finished_at else ""
+    yield f"time      begun {moment(record.created_at)}{end}"
+    if record.scored < record.rows:
+        yield "numbers   of the rows that are scored"
+    elif record.summary is None:
+        yield "numbers   computed now, from the scores of the rows"
+
+
+def _origin(record: RunRecord) -> Iterator[str]:
+    """What made the run, as it was asked for, and how to go on."""
+    yield from toml_lines(record.spec)
+    yield ""
+    yield ", ".join(f"{name} {version}" for name, version in record.versions.items())
+    made_here = "imported_from" not in record.spec and "service" not in record.spec
+    if not record.finished and made_here:
+        yield f"Go on with: sgi run --resume {record.id}"
+
+
+def toml_lines(spec: Mapping[str, Any]) -> Iterator[str]:
+    r"""A spec as TOML, one line a key; a null, which TOML does not have, stays ``null``.
+
+    >>> print(*toml_lines({"data": "a\x1b.csv", "target": {"where": "app:answer", "retries": 2}}), sep="\n")
+    data = "a\u001b.csv"
+    target = {where = "app:answer", retries = 2}
+    """
+    return (f"{_key(name)} = {_toml(value)}" for name, value in spec.items())
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{_key(name)} = {_toml(item)}' for name, item in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    return _text(value) if isinstance(value, str) else json.dumps(value)
+
+
+def _key(name: str) -> str:
+    return name if _BARE_KEY.fullmatch(name) else _text(name)
+
+
+def _text(text: str) -> str:
+    """JSON's quoting is TOML's, but for signs that TOML forbids or a terminal obeys."""
+    return _STEERING.sub(lambda sign: f"\\u{ord(sign[0]):04x}", json.dumps(text, ensure_ascii=False))

@@ -1,0 +1,214 @@
+"""The tables of the verbs that read what is kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from sgi.cli.console import MEANS, add_row, means_cells, new_table, one_line, scaled, span
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
+    from rich.table import Table
+
+    from sgi.engine.compare import Comparison, MetricComparison
+    from sgi.engine.gate import GateReport
+    from sgi.engine.groups import Group
+    from sgi.store.queries import RunRecord
+
+_LEAST_P = 0.0001
+
+
+def run_facts(record: RunRecord) -> dict[str, Any]:
+    """What a list of runs says of each, as JSON values."""
+    return {
+        "id": record.id,
+        "name": record.name,
+        "data": record.dataset_name,
+        "rows": record.rows,
+        "scored": record.scored,
+        "rejected": record.rejected,
+        "state": _word(record),
+        "stopped": record.stopped,
+        "created_at": record.created_at,
+        "finished_at": record.finished_at,
+        "metrics": {name: known.get("mean") for name, known in _known_metrics(record).items()},
+        "signature": record.signature,
+    }
+
+
+def state(record: RunRecord, *, longest: int = 60) -> str:
+    """Whether a run has come to its end, and why not, in so many characters."""
+    reason = (
+        f": {one_line(record.stopped, longest=longest)}" if record.stopped and not record.finished else ""
+    )
+    return f"{_word(record)}{reason}"
+
+
+def progress_of(record: RunRecord) -> str:
+    """How many rows are done; of how many, where some are left."""
+    if record.scored == record.rows:
+        return f"{record.rows:,}"
+    return f"{record.scored:,} of {record.rows:,}"
+
+
+def moment(time: str) -> str:
+    """A stored time to the second.
+
+    >>> moment("2026-01-01T12:00:00.123+00:00")
+    '2026-01-01 12:00:00 UTC'
+    """
+    return f"{time[:19].replace('T', ' ')} UTC"
+
+
+def _word(record: RunRecord) -> str:
+    if record.finished:
+        return "finished"
+    return "unfinished" if record.stopped is None else "stopped"
+
+
+def _known_metrics(record: RunRecord) -> dict[str, dict[str, Any]]:
+    """What the headline says of each metric; nothing where there is no headline yet."""
+    told = {entry["metric"]: entry for entry in (record.summary or {}).get("metrics", ())}
+    return {name: told.get(name, {}) for name in record.metrics}
+
+
+def runs_table(records: Iterable[RunRecord], *, percent: bool) -> Table:
+    """A run each, with a line for each of its metrics."""
+    table = new_table("id", "name", "data", "rows", "metrics", "state", "created", left=_LEFT)
+    for record in records:
+        facts = (record.id, record.name or "", record.dataset_name, progress_of(record))
+        end = (state(record), moment(record.created_at))
+        means = "\n".join(_mean_line(*metric, percent=percent) for metric in _known_metrics(record).items())
+        table.add_row(*map(_cell, facts), Text(means), *map(_cell, end))
+    return table
+
+
+_LEFT = ("name", "data", "metrics", "state", "created")
+
+
+def _cell(text: str) -> Text:
+    return Text(one_line(text))
+
+
+def _mean_line(name: str, known: dict[str, Any], *, percent: bool) -> str:
+    mean = scaled(known.get("mean"), percent=percent and known.get("is_share", False))
+    return f"{one_line(name)} {mean}" if known else one_line(name)
+
+
+def groups_tables(by: str, groups: Sequence[Group], *, percent: bool) -> list[Table]:
+    """A line for each group and metric; then, for each metric with classes, how often each occurs."""
+    table = new_table(by, "rows", "metric", *MEANS, left=("metric",))
+    for group in groups:
+        for place, made in enumerate(group.metrics):
+            head = ("", "") if place else (one_line(group.name), f"{group.rows:,}")
+            add_row(table, *head, made.metric, *means_cells(made, percent=percent))
+    metrics = dict.fromkeys(metric for group in groups for metric in group.classes)
+    return [table, *(_classes_table(by, metric, groups) for metric in metrics)]
+
+
+def _classes_table(by: str, metric: str, groups: Sequence[Group]) -> Table:
+    total: Counter[str] = Counter()
+    for group in groups:
+        total.update(group.classes[metric])
+    classes = [name for name, _ in total.most_common()]
+    table = new_table(f"{metric} by {by}", *classes)
+    for group in groups:
+        add_row(table, one_line(group.name), *(f"{group.classes[metric].get(name, 0):,}" for name in classes))
+    return table
+
+
+def comparison_tables(made: Comparison, shares: Collection[str], *, percent: bool) -> list[Table]:
+    """The differences; then yes/no metrics, pairs that lack a value, and the rows that changed most.
+
+    Args:
+        made: the comparison.
+        shares: the metrics that can be read as percent.
+        percent: whether they shall be.
+    """
+    scale = {found.metric: percent and found.metric in shares for found in made.metrics}
+    tables = [
+        _differences(made.metrics, scale),
+        _yes_or_no(made.metrics),
+        _lacking(made.metrics),
+        _changed(made.metrics, scale),
+    ]
+    return [table for table in tables if table.row_count]
+
+
+def _differences(metrics: Iterable[MetricComparison], scale: dict[str, bool]) -> Table:
+    columns = (
+        "base",
+        "new",
+        "new − base",
+        "95 % interval",
+        "p",
+        "p (Holm)",
+        "detectable",
+        "pairs",
+        "verdict",
+    )
+    table = new_table("metric", *columns, left=("verdict",))
+    for made in metrics:
+        found, percent = made.difference, scale[made.metric]
+        add_row(
+            table,
+            made.metric,
+            scaled(found.first, percent=percent),
+            scaled(found.second, percent=percent),
+            scaled(found.difference, percent=percent, unit="pp", sign="+"),
+            span(found.interval, percent=percent),
+            _p(found.p),
+            _p(made.adjusted_p),
+            scaled(found.smallest, percent=percent, unit="pp"),
+            f"{found.pairs:,}",
+            made.verdict,
+        )
+    return table
+
+
+def _yes_or_no(metrics: Iterable[MetricComparison]) -> Table:
+    table = new_table("yes or no", "1 → 0", "0 → 1", "p", "McNemar's test")
+    for made in metrics:
+        if made.mcnemar is not None:
+            test = made.mcnemar
+            add_row(table, made.metric, f"{test.lost:,}", f"{test.gained:,}", _p(test.p), test.method)
+    return table
+
+
+def _lacking(metrics: Iterable[MetricComparison]) -> Table:
+    table = new_table("without a value on a side", "base", "new", "pairs")
+    for made in metrics:
+        for found in made.lacking:
+            add_row(table, made.metric, found.base, found.new, f"{found.pairs:,}")
+    return table
+
+
+def _changed(metrics: Iterable[MetricComparison], scale: dict[str, bool]) -> Table:
+    table = new_table("changed most", "id", "base", "new", "new − base", left=("id",))
+    for made in metrics:
+        percent = scale[made.metric]
+        for place, row in enumerate(made.changed):
+            numbers = [scaled(number, percent=percent) for number in (row.before, row.after)]
+            change = scaled(row.difference, percent=percent, unit="pp", sign="+")
+            add_row(table, "" if place else made.metric, row.id, *numbers, change)
+    return table
+
+
+def _p(p: float | None) -> str:
+    if p is None:
+        return "–"
+    return f"{p:.4f}" if p >= _LEAST_P else f"< {_LEAST_P}"
+
+
+def gate_table(report: GateReport) -> Table:
+    """A rule each: its value, the bound that decides, coverage, and whether it is met."""
+    table = new_table("wanted", "value", "bound", "coverage", "", left=("",))
+    for check in report.checks:
+        numbers = [scaled(number, percent=False) for number in (check.value, check.bound)]
+        verdict = "met" if check.passed else f"NOT MET: {check.reason}"
+        add_row(table, check.wanted, *numbers, f"{check.coverage:.1%}", verdict)
+    return table

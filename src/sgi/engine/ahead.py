@@ -1,0 +1,80 @@
+"""Prepare a few items at once, and take them one by one in their order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import anyio
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from anyio.streams.memory import MemoryObjectSendStream
+
+T = TypeVar("T")
+P = TypeVar("P")
+
+
+class _Slot(Generic[P]):
+    """A place in the queue, filled when its item is prepared."""
+
+    def __init__(self) -> None:
+        self.ready = anyio.Event()
+        self.made: list[P] = []
+
+    async def fill(self, prepared: Awaitable[P]) -> None:
+        self.made.append(await prepared)
+        self.ready.set()
+
+
+async def ahead(
+    items: Iterable[T],
+    prepare: Callable[[T], Awaitable[P]],
+    take: Callable[[P], Awaitable[None]],
+    *,
+    depth: int,
+) -> None:
+    """Prepare items beside one another; take each as soon as those before it are taken.
+
+    The first exception ends everything and is raised as it is.
+
+    Args:
+        items: what is prepared, in order.
+        prepare: makes something of an item.
+        take: is given what was made, one at a time.
+        depth: so many at most are prepared or wait to be taken; at least 2.
+
+    >>> async def double(n): return 2 * n
+    >>> taken = []
+    >>> async def take(n): taken.append(n)
+    >>> anyio.run(lambda: ahead([1, 2, 3], double, take, depth=2))
+    >>> taken
+    [2, 4, 6]
+    """
+    send, receive = anyio.create_memory_object_stream[_Slot[P]](max(depth - 2, 0))
+    try:
+        async with receive, anyio.create_task_group() as group:
+            group.start_soon(_prepare_all, items, prepare, send)
+            async for slot in receive:
+                await slot.ready.wait()
+                await take(slot.made[0])
+    except BaseExceptionGroup as errors:
+        raise _first(errors) from None
+
+
+async def _prepare_all(
+    items: Iterable[T],
+    prepare: Callable[[T], Awaitable[P]],
+    send: MemoryObjectSendStream[_Slot[P]],
+) -> None:
+    async with send, anyio.create_task_group() as group:
+        for item in items:
+            slot: _Slot[P] = _Slot()
+            group.start_soon(slot.fill, prepare(item))
+            await send.send(slot)
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first error that is no group; its own traceback and notes are kept."""
+    found = errors.exceptions[0]
+    return _first(found) if isinstance(found, BaseExceptionGroup) else found

@@ -1,0 +1,209 @@
+"""Embedding models as an application hands them over: by name, as an Embedder, or as its own client."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Protocol
+
+import anyio.from_thread
+import numpy as np
+
+from sgi.geometry.angles import unit
+from sgi.kernel.errors import EmbedderError, UsageError
+from sgi.kernel.ports import Embedded, Embedder, embedder_name, encode
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.store.cache import SqliteCache
+
+
+class EmbeddingClient(Protocol):
+    """An application's own client of an embedding service; its method may be async or not."""
+
+    def embed_texts(self, texts: list[str], /) -> Any:
+        """One vector of numbers for each text, in order."""
+
+
+EmbeddingModel = str | Path | Embedder | EmbeddingClient
+
+
+class UnusableVectors(EmbedderError, ValueError):  # noqa: N818 - the name says what is wrong
+    """What an embedder returned is no set of vectors with directions, one for each text, of one dimension.
+
+    >>> issubclass(UnusableVectors, EmbedderError) and issubclass(UnusableVectors, ValueError)
+    True
+    """
+
+
+class OwnModel:
+    """An Embedder around what the application brought; to be asked in a thread of anyio's.
+
+    Whatever it raises becomes an EmbedderError that names type and HTTP status alone: the words of a client's
+    error may hold a key. They are in the error's ``__cause__``.
+
+    Args:
+        model: an Embedder, or an object with ``embed_texts``.
+
+    Raises:
+        UsageError: it is neither.
+    """
+
+    def __init__(self, model: object) -> None:
+        self._model = model
+        self._call: Callable[[list[str]], Any]
+        if isinstance(model, Embedder):
+            self.fingerprint = model.fingerprint
+            self._call = lambda texts: encode(model, texts)
+        elif callable(getattr(model, "embed_texts", None)):
+            self.fingerprint = f"{type(model).__name__}@own"
+            self._call = model.embed_texts  # type: ignore[attr-defined]  # the line above asked for it
+        else:
+            hint = "It is a name, an Embedder, or an object with `embed_texts(texts)`."
+            raise UsageError(f"{type(model).__name__} is no embedding model.", hint=hint)
+
+    def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        """Unit rows in the order given, float32, shape (n, d)."""
+        return self.encode(texts).rows
+
+    def encode(self, texts: Sequence[str], /) -> Embedded:
+        """Unit rows, and which texts were cut, as far as the model tells.
+
+        Raises:
+            UnusableVectors: it did not return one usable vector for each text.
+            EmbedderError: it raised.
+        """
+        made = self._asked(list(texts))
+        vectors, cut = made if isinstance(made, Embedded) else (made, np.zeros(len(texts), dtype=np.bool_))
+        return Embedded(unit_rows_of(embedder_name(self), vectors, len(texts)), cut)
+
+    def _asked(self, texts: list[str]) -> Any:
+        try:
+            if inspect.iscoroutinefunction(self._call):
+                return anyio.from_thread.run(self._call, texts)
+            made = self._call(texts)
+            return anyio.from_thread.run(_awaited, made) if inspect.isawaitable(made) else made
+        except EmbedderError:
+            raise
+        except Exception as error:
+            status = getattr(error, "status_code", None)
+            shown = f" ({status})" if type(status) is int else ""
+            message = f"{embedder_name(self)} raised {type(error).__name__}{shown}."
+            raise EmbedderError(
+                message, hint="Its own words are not repeated: they may hold a key."
+            ) from error
+
+
+class Unopened:
+    """A model that could not be opened: it has no vectors, and says why.
+
+    Args:
+        name: as it was asked for.
+        reason: what happened.
+
+    >>> Unopened("bge", EmbedderError("There are no files.")).embed(["a"])
+    Traceback (most recent call last):
+    sgi.kernel.errors.EmbedderError: There are no files.
+    """
+
+    def __init__(self, name: str, reason: EmbedderError) -> None:
+        self.fingerprint = f"{name}@unopened"
+        self._reason = reason
+
+    def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        """Raises why there is no model."""
+        del texts
+        raise self._reason
+
+
+def unit_rows_of(name: str, vectors: Any, n: int) -> NDArray[np.float32]:
+    """Vectors of any length as unit rows.
+
+    Args:
+        name: of the embedder, for messages.
+        vectors: lists of numbers, or an array, shape (n, d).
+        n: how many there should be.
+
+    Returns:
+        Rows of length one, float32, shape (n, d).
+
+    Raises:
+        UnusableVectors: they are not n vectors of one dimension, or one is zero, NaN or infinite.
+
+    >>> unit_rows_of("demo", [[3.0, 4.0]], 1).round(4).tolist()
+    [[0.6000000238418579, 0.800000011920929]]
+    """
+    try:
+        rows = [np.asarray(vector) for vector in vectors]
+    except (TypeError, ValueError):
+        rows = []
+    if len(rows) != n or any(row.ndim != 1 or row.dtype.kind not in "fiu" for row in rows):
+        message = f"{name} returned no vectors of numbers, one for each of {n} texts."
+        raise UnusableVectors(message, hint="Wanted is a list of lists of numbers.")
+    dimensions = list(dict.fromkeys(len(row) for row in rows))
+    if len(dimensions) > 1:
+        shown = " and ".join(map(str, dimensions))
+        raise UnusableVectors(f"{name} returned vectors of different dimensions: {shown}.")
+    try:
+        return np.asarray(unit(np.stack(rows)), dtype=np.float32)
+    except ValueError as error:
+        size = dimensions[0]
+        raise UnusableVectors(
+            f"{name} returned a vector of {size} dimensions without direction: {error}"
+        ) from error
+
+
+class EmbeddingModels:
+    """Models by name, each opened at its first use and kept; vectors of these are cached.
+
+    Args:
+        cache: a file, the user's own cache (True), or none (False).
+    """
+
+    def __init__(self, cache: bool | str | Path) -> None:
+        self._where = cache
+        self._cache: SqliteCache | None = None
+        self._opened: dict[str | Path, Embedder] = {}
+        self._lock = Lock()
+
+    def at_hand(self, wanted: str | Path) -> Embedder | None:
+        """The model of this name, if it is open."""
+        return self._opened.get(wanted)
+
+    def open(self, wanted: str | Path) -> Embedder:
+        """The model of this name.
+
+        Raises:
+            UnknownName: there is none.
+            EmbedderError: its files cannot be used.
+            StoreError: the cache cannot be opened.
+        """
+        with self._lock:
+            if wanted not in self._opened:
+                from sgi.embed.load import load_embedder
+
+                self._opened[wanted] = load_embedder(wanted, cache=self._vectors())
+            return self._opened[wanted]
+
+    def close(self) -> None:
+        """Close the cache and forget the models."""
+        with self._lock:
+            self._opened.clear()
+            if self._cache is not None:
+                self._cache.close()
+                self._cache = None
+
+    def _vectors(self) -> SqliteCache | None:
+        from sgi.store.cache import SqliteCache, default_cache_path
+
+        if self._cache is None and self._where is not False:
+            self._cache = SqliteCache(default_cache_path() if self._where is True else Path(self._where))
+        return self._cache
+
+
+async def _awaited(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable

@@ -1,0 +1,42 @@
+"""The end of a run that grew row by row: its headline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sgi.engine.summary import Summary, metric_summary
+from sgi.kernel.errors import UnknownName
+from sgi.store.evaluations import finish_growing
+from sgi.store.queries import list_runs, metadata_values, scored_run
+
+if TYPE_CHECKING:
+    from sgi.store.database import Database
+
+
+def finish(database: Database, name: str) -> Summary:
+    """Sum up what was saved and close the run; to be called when nobody saves into it any more."""
+    runs = list_runs(database)
+    record = next((run for key in ("name", "id") for run in runs if getattr(run, key) == name), None)
+    if record is None:
+        raise UnknownName("run", name, hint="`sgi runs` lists them.")
+    run = scored_run(database, record)
+    cut = Counter(
+        field for fields in metadata_values(database, record, "truncated") for field in fields or ()
+    )
+    summary = Summary(
+        rows=len(run.ids),
+        questions=len(np.unique(run.clusters)),
+        labelled=0,
+        positives=0,
+        metrics=tuple(metric_summary(column, run.clusters) for column in run.metrics.values()),
+        baselines=(),
+        copies=0,
+        truncated=dict(cut),
+        left_out={},
+        signature=record.signature,
+    )
+    finish_growing(database, name, summary.to_dict())
+    return summary

@@ -1,0 +1,201 @@
+"""A run from its spec to its report: plan, open what it needs, begin or take up, score, keep."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sgi.engine.plan import plan, resolve
+from sgi.engine.progress import RunBegan, silent
+from sgi.engine.recording import begin, take_up
+from sgi.engine.rows import output_rows
+from sgi.engine.run import RunReport, run
+from sgi.engine.summary import Summary
+from sgi.engine.tools import open_tools
+from sgi.io.dataset import open_dataset
+from sgi.io.write import open_writer
+from sgi.kernel.errors import RunMismatch, SgiError, UsageError
+from sgi.kernel.metric import Status
+from sgi.kernel.sample import CONTEXTS, RESPONSE, Field
+from sgi.store.database import open_database
+from sgi.store.queries import stored_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sgi.engine.plan import Plan
+    from sgi.engine.progress import Listener
+    from sgi.engine.recording import Recording
+    from sgi.engine.spec import RunSpec
+    from sgi.engine.tools import Tools
+    from sgi.store.database import Database
+    from sgi.store.queries import RunRecord
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where a run is done; nothing here changes a number.
+
+    Attributes:
+        database: where runs are kept, as for ``open_database``.
+        store: whether this one is kept.
+        cache: where vectors are kept: a file, the user's own cache (True), or nowhere (False).
+        listener: hears of the progress.
+    """
+
+    database: str | Path | None = None
+    store: bool = True
+    cache: bool | Path = True
+    listener: Listener = silent
+
+
+def plan_of(spec: RunSpec, *, count_texts: bool = False, listener: Listener = silent) -> Plan:
+    """What the run would do; see ``sgi.engine.plan.plan``.
+
+    Raises:
+        DataError: the data cannot be read.
+        UsageError: a metric cannot be had, or a target is to be asked and no row has a question.
+    """
+    dataset = open_dataset(spec.data, columns=spec.columns)
+    asked = spec.target is not None
+    planned = plan(
+        dataset,
+        spec.metrics,
+        on_reject=(lambda _: None) if spec.on_error == "skip" else None,
+        supplied=RESPONSE | CONTEXTS if asked else frozenset(),
+        count_texts=count_texts and not asked,
+        listener=listener,
+    )
+    if asked and not planned.present.get(Field.QUESTION):
+        raise UsageError(f"No row of {dataset.name} has a question to ask the target.")
+    return planned
+
+
+async def perform(spec: RunSpec, around: Surroundings) -> RunReport:
+    """A new run.
+
+    Raises:
+        SgiError: something the user can mend; what was committed before is kept, and the run can go on.
+    """
+    planned = plan_of(spec, listener=around.listener)
+    async with AsyncExitStack() as stack:
+        tools = await _open(stack, spec, planned, around)
+        recording = None
+        if around.store:
+            database = stack.enter_context(open_database(around.database))
+            recording = begin(database, spec, planned, tools)
+        return await _run(spec, planned, tools, recording, around)
+
+
+async def resume(
+    spec: RunSpec, record: RunRecord, around: Surroundings, *, retry_failed: bool = False
+) -> RunReport:
+    """Go on with a run that is kept; one that is finished is told as it is, and nothing is read or done.
+
+    Args:
+        spec: how it is asked for now; must give the same numbers.
+        record: the run.
+        around: its database is the one that keeps the run.
+        retry_failed: do the batches with failed rows again, also of a finished run.
+
+    Raises:
+        RunMismatch: its data, its spec or what makes its numbers has changed.
+        SgiError: as for `perform`.
+    """
+    if "imported_from" in record.spec or "service" in record.spec:
+        raise RunMismatch(f"The run {record.label} was not made by `sgi run`, and cannot go on.")
+    async with AsyncExitStack() as stack:
+        database = stack.enter_context(open_database(around.database, create=False))
+        if record.finished and not retry_failed and _is_the_same(spec, record):
+            return _finished(spec, record, database)
+        planned = plan_of(spec, listener=around.listener)
+        tools = await _open(stack, spec, planned, around)
+        recording = take_up(database, record, spec, planned, tools, retry_failed=retry_failed)
+        return await _run(spec, planned, tools, recording, around)
+
+
+def _is_the_same(spec: RunSpec, record: RunRecord) -> bool:
+    """Whether the very run is asked for; else its data has to be looked at."""
+    same_data = str(spec.data.resolve()) == record.spec["data"]
+    return same_data and spec.metrics is not None and spec.identity(resolve(spec.metrics)) == record.spec_hash
+
+
+async def _open(stack: AsyncExitStack, spec: RunSpec, planned: Plan, around: Surroundings) -> Tools:
+    """The embedders the metrics want, and the target."""
+    tools = stack.enter_context(
+        open_tools(planned.metrics, spec.embedders, cache=around.cache, backend=spec.backend)
+    )
+    if spec.target is None:
+        return tools
+    from sgi.target.load import open_target
+
+    return replace(tools, target=await stack.enter_async_context(open_target(spec.target)))
+
+
+async def _run(
+    spec: RunSpec, planned: Plan, tools: Tools, recording: Recording | None, around: Surroundings
+) -> RunReport:
+    if recording is not None:
+        around.listener(RunBegan(recording.run))
+    with _stopping(recording):
+        return await run(
+            open_dataset(spec.data, columns=spec.columns),
+            planned,
+            tools,
+            recording=recording,
+            output=spec.out,
+            inputs=spec.inputs,
+            rejects=spec.rejects if spec.on_error == "skip" else None,
+            max_failures=spec.max_failures,
+            listener=around.listener,
+        )
+
+
+@contextmanager
+def _stopping(recording: Recording | None) -> Iterator[None]:
+    """Note in the store why the run ended before its time; the store may be what failed."""
+    try:
+        yield
+    except BaseException as error:
+        if recording is not None:
+            reason = str(error) if isinstance(error, SgiError) else _told(error)
+            try:
+                recording.stop(reason)
+            except SgiError as second:
+                error.add_note(str(second))
+        raise
+
+
+def _told(error: BaseException) -> str:
+    return "interrupted" if not isinstance(error, Exception) else f"{type(error).__name__}: {error}"
+
+
+def _finished(spec: RunSpec, record: RunRecord, database: Database) -> RunReport:
+    """The report of a run that is done; its scores are written once more if a file is asked for."""
+    if spec.out is not None:
+        export(database, record, spec.out, inputs=spec.inputs)
+    summary = Summary.from_dict(record.summary or {})
+    failed = max((made.counts[Status.FAILED] for made in summary.metrics), default=0)
+    return RunReport(summary, failed / max(summary.rows, 1), record.rejected, record.id)
+
+
+def export(database: Database, record: RunRecord, path: Path, *, inputs: bool = False) -> int:
+    """Write the committed rows of a run into a file, .jsonl, .csv or .parquet; says how many.
+
+    Args:
+        database: where the run is kept.
+        record: the run.
+        path: the file; it is there whole or not at all.
+        inputs: also write question, contexts, response and reference.
+
+    Raises:
+        UsageError: the file cannot be of that kind, or stand there.
+    """
+    rows = 0
+    with open_writer(path) as writer:
+        for stored in stored_batches(database, record):
+            writer.write(output_rows(stored.batch, stored.scores, path, inputs=inputs))
+            rows += len(stored.batch)
+    return rows

@@ -1,0 +1,156 @@
+"""A run as it is kept: begun or taken up again, its batches committed, its end told."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from sgi.engine.batch import BatchScores
+from sgi.kernel.errors import RunMismatch
+from sgi.kernel.signature import package_version, run_signature
+from sgi.store.queries import find_run, open_recorder, saved_answers, stored_batch
+from sgi.store.recorder import RunStart, create_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sgi.engine.plan import Plan
+    from sgi.engine.spec import RunSpec
+    from sgi.engine.summary import Summary
+    from sgi.engine.tools import Tools
+    from sgi.kernel.sample import Batch, Sample
+    from sgi.store.database import Database
+    from sgi.store.queries import RunRecord
+    from sgi.store.recorder import RunRecorder, StoredAnswer
+
+_NUMERICAL = ("numpy", "onnxruntime", "tokenizers")
+
+
+class Recording:
+    """A run in a database, as the engine writes it.
+
+    Args:
+        database: where it is kept.
+        record: the run, as it is there now.
+    """
+
+    def __init__(self, database: Database, record: RunRecord) -> None:
+        self._database = database
+        self._record = record
+        self._recorder: RunRecorder = open_recorder(database, record)
+        self.run = record.id
+
+    @property
+    def done(self) -> set[int]:
+        """The first positions of the batches that are there."""
+        return self._recorder.done
+
+    def batch(self, start: int) -> tuple[Batch, BatchScores]:
+        """A batch that is there."""
+        found = stored_batch(self._database, self._record, start)
+        return found.batch, BatchScores(found.scores, found.truncated, found.failures)
+
+    def commit(self, start: int, samples: tuple[Sample, ...], made: BatchScores) -> None:
+        """Keep a batch, whole or not at all."""
+        self._recorder.commit(start, samples, made.scores, truncated=made.truncated, failures=made.failures)
+
+    def answers(self, start: int, rows: int) -> Mapping[int, StoredAnswer]:
+        """What the target answered before, by position."""
+        with self._database.reading() as connection:
+            return saved_answers(connection, self.run, start, rows)
+
+    def keep(self, answers: Mapping[int, StoredAnswer]) -> None:
+        """Keep answers of the target, by position."""
+        self._recorder.save_answers(answers)
+
+    def reopen_failed(self) -> int:
+        """Have the batches with failed rows done again; says how many there are."""
+        return self._recorder.reopen_failed()
+
+    def go_on(self) -> None:
+        """The run goes on."""
+        self._recorder.go_on()
+
+    def finish(self, summary: Summary) -> None:
+        """All rows are done."""
+        self._recorder.finish(summary.to_dict())
+
+    def stop(self, reason: str) -> None:
+        """The run ends before its time, and can go on later."""
+        self._recorder.stop(reason)
+
+
+def begin(database: Database, spec: RunSpec, plan: Plan, tools: Tools) -> Recording:
+    """A new run.
+
+    Raises:
+        UsageError: its name is taken.
+    """
+    start = RunStart(
+        dataset=plan.identity,
+        dataset_name=plan.dataset,
+        rows=plan.rows,
+        spec=spec.resolved(plan.metrics).stored(),
+        spec_hash=spec.identity(plan.metrics),
+        signature=run_signature(tools.fingerprints, n=plan.rows),
+        versions=versions(),
+        metrics=plan.metrics,
+        name=spec.name,
+        rejected=plan.rejected,
+    )
+    made = create_run(database, start)
+    return Recording(database, find_run(database, made.run))
+
+
+def take_up(
+    database: Database,
+    record: RunRecord,
+    spec: RunSpec,
+    plan: Plan,
+    tools: Tools,
+    *,
+    retry_failed: bool = False,
+) -> Recording:
+    """A run that is there, to be gone on with.
+
+    Args:
+        database: where it is kept.
+        record: the run.
+        spec: how it is asked for now.
+        plan: what the data is now.
+        tools: what it would be scored with now.
+        retry_failed: do the batches with failed rows again.
+
+    Raises:
+        RunMismatch: the data, the spec, a model or the version of the package is not the same any more.
+    """
+    signature = run_signature(tools.fingerprints, n=record.rows)
+    then_and_now = {
+        "its data": (record.dataset, plan.identity),
+        "what was asked for": (record.spec_hash, spec.identity(plan.metrics)),
+        "what makes its numbers": (record.signature, signature),
+    }
+    changed = [name for name, (then, now) in then_and_now.items() if then != now]
+    if changed:
+        shown = f" (then {record.signature}, now {signature})" if record.signature != signature else ""
+        raise RunMismatch(
+            f"The run {record.label} cannot go on: {' and '.join(changed)} changed{shown}.",
+            hint="Start a new run, without --resume.",
+        )
+    recording = Recording(database, record)
+    if retry_failed:
+        recording.reopen_failed()
+    recording.go_on()
+    return recording
+
+
+def versions() -> dict[str, str]:
+    """The versions of what makes the numbers."""
+    found = {"sgi": package_version(), "python": platform.python_version()}
+    for name in _NUMERICAL:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # pragma: no cover - all of these are always installed
+            continue
+    return found

@@ -1,0 +1,200 @@
+"""The rules of a gate: from expressions such as ``faithfulness>=0.8``, and from TOML files."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.registry import metric as named_metric
+
+
+class Condition(StrEnum):
+    """What a rule asks of its metric."""
+
+    AT_LEAST = ">="
+    ABOVE = ">"
+    AT_MOST = "<="
+    BELOW = "<"
+    MAX_DROP = "drop <="
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One thing a run must meet.
+
+    Attributes:
+        metric: its canonical string, or a bare name that one metric of the run has.
+        condition: how it is compared.
+        threshold: with what; a finite number.
+        coverage: the share of rows that must have a value, in [0, 1]; None for that of the gate.
+    """
+
+    metric: str
+    condition: Condition
+    threshold: float
+    coverage: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.metric} {self.condition} {self.threshold}"
+
+
+_KEYS = {
+    "at_least": Condition.AT_LEAST,
+    "above": Condition.ABOVE,
+    "at_most": Condition.AT_MOST,
+    "below": Condition.BELOW,
+    "max_drop": Condition.MAX_DROP,
+}
+_WAY_OUT = 'Write METRIC, one of >= > <= <, and a number: "faithfulness>=0.8".'
+# The operator is the last one: a metric's parameters may hold others.
+_RULE = re.compile(r"(?P<metric>.*?[^\s<>=!~])\s*(?P<condition>[<>]=?)(?P<threshold>[^<>=]+)", re.DOTALL)
+
+
+def read_rules(given: str | Path | Rule | Sequence[str | Path | Rule]) -> tuple[Rule, ...]:
+    """Rules from expressions, from TOML files (paths, or texts that end in ``.toml``), or as they are.
+
+    A file holds one table a rule, and may set the coverage of all its rules::
+
+        coverage = 0.98
+
+        [[rule]]
+        metric = "faithfulness"
+        at_least = 0.8         # or: above, at_most, below
+        max_drop = 0.02        # needs a run to compare with
+        coverage = 0.9         # of this rule alone
+
+    Raises:
+        UsageError: an expression or a file makes no sense; says which, and where in it.
+
+    >>> [str(rule) for rule in read_rules(["sgi > 1", "rouge_l(beta=1.2)>=0.3"])]
+    ['sgi > 1.0', 'rouge_l(beta=1.2) >= 0.3']
+    """
+    items = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+    return tuple(rule for item in items for rule in _read(item))
+
+
+def _read(item: str | Path | Rule) -> tuple[Rule, ...]:
+    if isinstance(item, Rule):
+        return (item,)
+    if isinstance(item, Path) or item.strip().endswith(".toml"):
+        return _from_file(Path(item))
+    return (parse_rule(item),)
+
+
+def parse_rule(text: str) -> Rule:
+    """The rule that an expression says.
+
+    Raises:
+        UsageError: there is no metric, operator or finite number in it.
+
+    >>> parse_rule("theta_rc <= 0.9").condition.name
+    'AT_MOST'
+    """
+    found = _RULE.fullmatch(text.strip())
+    if found is None:
+        raise UsageError(f"{text!r} is no rule.", hint=_WAY_OUT)
+    try:
+        number = float(found["threshold"])
+    except ValueError:
+        raise UsageError(
+            f"{text!r} is no rule: {found['threshold'].strip()!r} is no number.", hint=_WAY_OUT
+        ) from None
+    threshold = checked_threshold(repr(text), number)
+    return Rule(_canonical(found["metric"]), Condition(found["condition"]), threshold)
+
+
+def checked_threshold(name: str, value: object, *, least: float = -math.inf) -> float:
+    """A finite number not below ``least``.
+
+    Raises:
+        UsageError: it is something else; says of what.
+
+    >>> checked_threshold("max_drop", 1)
+    1.0
+    """
+    wanted = "a finite number" if least == -math.inf else f"a finite number of at least {least:g}"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise UsageError(f"{name}: expected {wanted}, found {value!r}.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not (math.isfinite(number) and number >= least):
+        raise UsageError(f"{name}: expected {wanted}, found {number}.")
+    return number
+
+
+def checked_share(name: str, value: object) -> float:
+    """A number from 0 to 1.
+
+    Raises:
+        UsageError: it is something else; says of what.
+
+    >>> checked_share("coverage", 0.95)
+    0.95
+    """
+    number = checked_threshold(name, value, least=0.0)
+    if number > 1:
+        raise UsageError(f"{name}: expected a share from 0 to 1, found {number}.", hint="95 % is 0.95.")
+    return number
+
+
+def _canonical(name: str) -> str:
+    """The metric's canonical string; the name as it is where no such metric is installed here."""
+    try:
+        return named_metric(name.strip()).canonical
+    except UsageError:
+        return name.strip()
+
+
+def _from_file(path: Path) -> tuple[Rule, ...]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be read: {error.strerror}.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{path}: is no TOML file: {error}.") from error
+    _check_keys(str(path), content, ("coverage", "rule"))
+    tables = content.get("rule", [])
+    if not (isinstance(tables, list) and tables and all(isinstance(table, dict) for table in tables)):
+        raise UsageError(f"{path}: holds no rule.", hint="Begin each with a line [[rule]].")
+    shared = checked_share(f"{path}: coverage", content["coverage"]) if "coverage" in content else None
+    return tuple(
+        rule
+        for number, table in enumerate(tables, start=1)
+        for rule in _from_table(f"{path}: rule {number}", table, shared)
+    )
+
+
+def _from_table(place: str, table: dict[str, Any], coverage: float | None) -> tuple[Rule, ...]:
+    _check_keys(place, table, ("metric", "coverage", *_KEYS))
+    name = table.get("metric")
+    if not (isinstance(name, str) and name.strip()):
+        raise UsageError(f"{place}: metric: expected a metric's name, found {name!r}.")
+    conditions = [key for key in _KEYS if key in table]
+    if not conditions:
+        raise UsageError(f"{place}: asks nothing of {name}.", hint=f"Give one of: {', '.join(_KEYS)}.")
+    share = checked_share(f"{place}: coverage", table["coverage"]) if "coverage" in table else coverage
+    return tuple(
+        Rule(_canonical(name), _KEYS[key], _threshold(place, key, table), share) for key in conditions
+    )
+
+
+def _threshold(place: str, key: str, table: dict[str, Any]) -> float:
+    least = 0.0 if _KEYS[key] is Condition.MAX_DROP else -math.inf
+    return checked_threshold(f"{place}: {key}", table[key], least=least)
+
+
+def _check_keys(place: str, table: dict[str, Any], known: tuple[str, ...]) -> None:
+    for key in table:
+        if key not in known:
+            near = tuple(difflib.get_close_matches(key, known, n=2, cutoff=0.5))
+            raise UnknownName("key", key, near, hint=f"It stands in {place}; known are {', '.join(known)}.")

@@ -1,0 +1,147 @@
+"""How a run is asked for: from a TOML file, from the command line, or from a run that is kept."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from sgi.engine.run import MAX_FAILURES
+from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.signature import canonical_json, digest
+from sgi.target.spec import TargetSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pydantic import JsonValue
+
+    from sgi.kernel.metric import Metric
+
+_PATHS = ("data", "out", "rejects")
+_ASKED = ("where", "question_field", "body", "headers", "answer_field", "contexts_field")
+
+
+def share(value: Any) -> float:
+    """A share of the rows, as percent or as a number in [0, 1].
+
+    >>> share("5%"), share("0.5"), share(0.1)
+    (0.05, 0.5, 0.1)
+    """
+    text = str(value).strip()
+    try:
+        read = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        read = -1.0
+    if not 0 <= read <= 1:
+        raise UsageError(f"Cannot read the share {text!r}.", hint="Write 5% or 0.05.")
+    return read
+
+
+def _listed(value: Any) -> Any:
+    return (value,) if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+
+
+class RunSpec(BaseModel):
+    """A run, as it is asked for.
+
+    Attributes:
+        data: the file of rows.
+        metrics: names, with parameters in brackets; None takes what the data's fields allow.
+        embedders: names, the primary one first; none for the embedded model.
+        backend: what runs a model known by name.
+        columns: field → column, where names are not recognised.
+        on_error: ``stop`` at the first row that cannot be read, or ``skip`` such rows.
+        max_failures: the share of failed rows above which the run stops, in [0, 1].
+        target: the RAG system that is asked for the responses; None where the data has them.
+        name: what to call the run.
+        out: where the scores go beside the store.
+        inputs: whether the texts are written beside them.
+        rejects: where rows go that cannot be read.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    data: Path
+    metrics: Names | None = None
+    embedders: Names = ()
+    backend: str = "auto"
+    columns: dict[str, str] = Field(default_factory=dict)
+    on_error: Literal["stop", "skip"] = "stop"
+    max_failures: Annotated[float, BeforeValidator(share)] = MAX_FAILURES
+    target: TargetSpec | None = None
+    name: str | None = None
+    out: Path | None = None
+    inputs: bool = False
+    rejects: Path | None = None
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any], *, source: str = "the run") -> Self:
+        """A spec of plain values.
+
+        Args:
+            values: by the names of the attributes.
+            source: what messages call the place the values come from.
+
+        Raises:
+            UsageError: a value makes no sense; names source and key.
+            UnknownName: there is no such key; says which come near.
+
+        >>> RunSpec.of({"data": "rows.csv", "metrics": "sgi"}).metrics
+        ('sgi',)
+        """
+        try:
+            return cls(**values)
+        except ValidationError as errors:
+            first = errors.errors(include_url=False, include_input=False, include_context=False)[0]
+        key = ".".join(map(str, first["loc"]))
+        if first["type"] == "extra_forbidden":
+            near = tuple(difflib.get_close_matches(key, cls.model_fields, n=2))
+            raise UnknownName(f"key in {source}", key, near, hint=f"It knows: {', '.join(cls.model_fields)}.")
+        raise UsageError(f"{source}: {key}: {first['msg'][:1].lower()}{first['msg'][1:]}.")
+
+    def resolved(self, metrics: Sequence[Metric]) -> Self:
+        """The same with all metrics named and paths that hold from any folder."""
+        paths = {name: getattr(self, name) for name in _PATHS}
+        absolute = {name: path.resolve() for name, path in paths.items() if path is not None}
+        return self.model_copy(update={**absolute, "metrics": tuple(m.canonical for m in metrics)})
+
+    def stored(self) -> dict[str, JsonValue]:
+        """The spec as JSON; it holds no secrets."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    def identity(self, metrics: Sequence[Metric]) -> str:
+        """A hash of all that can change a number, beside the data and the models' fingerprints."""
+        asked = {} if self.target is None else self.target.model_dump(mode="json", include=set(_ASKED))
+        facts = {
+            "metrics": [[metric.canonical, metric.spec.version] for metric in metrics],
+            "embedders": list(self.embedders),
+            "backend": self.backend,
+            "target": asked,
+        }
+        return digest(canonical_json(facts)).hex()
+
+
+def read_spec(path: Path) -> dict[str, Any]:
+    """The values of a TOML file; paths in it are relative to its folder.
+
+    Raises:
+        UsageError: the file cannot be read, or is no TOML; names the line.
+    """
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no UTF-8"
+        raise UsageError(f"{path} cannot be read: {reason}.") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path} is no TOML: {error}.") from error
+    for name in _PATHS:
+        if isinstance(values.get(name), str):
+            values[name] = path.parent / values[name]
+    return values

@@ -1,0 +1,93 @@
+"""The pytest plugin: score rows in a test, and fail the test where a rule is not met.
+
+pytest loads this in every run where the package is installed, so nothing heavy is imported before use.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import Unpack
+
+    from sgi.engine.evaluate import Options
+    from sgi.engine.gate import GateReport
+    from sgi.engine.result import Result
+    from sgi.engine.rules import Rule
+    from sgi.engine.tools import EmbedderLike
+    from sgi.io.dataset import DataLike
+    from sgi.kernel.metric import Metric
+    from sgi.kernel.scored import ScoredRun
+
+
+class Score(Protocol):
+    """What the fixture `sgi_score` gives; the arguments are those of `sgi.evaluate`."""
+
+    def __call__(
+        self,
+        rows: DataLike,
+        metrics: str | Metric | Sequence[str | Metric] | None = None,
+        embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
+        **options: Unpack[Options],
+    ) -> Result:
+        """Score rows."""
+
+
+class AssertGate(Protocol):
+    """What the fixture `assert_gate` gives; the arguments are those of `sgi.engine.gate.gate`."""
+
+    def __call__(
+        self,
+        scored: Result | ScoredRun,
+        *rules: str | Path | Rule,
+        coverage: float = ...,
+        against: Result | ScoredRun | None = None,
+        max_drop: float | None = None,
+    ) -> GateReport:
+        """Fail the test unless every rule is met."""
+
+
+@pytest.fixture(scope="session")
+def sgi_score() -> Score:
+    """Score rows as sgi.evaluate does; it gives a Result."""
+    from sgi.engine.evaluate import evaluate
+
+    def score(
+        rows: DataLike,
+        metrics: str | Metric | Sequence[str | Metric] | None = None,
+        embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
+        **options: Unpack[Options],
+    ) -> Result:
+        return evaluate(rows, metrics, embedder, **options)
+
+    return score
+
+
+@pytest.fixture(scope="session")
+def assert_gate() -> AssertGate:
+    """Fail the test unless a result meets its rules."""
+    from sgi.engine.gate import COVERAGE, gate
+    from sgi.engine.result import Result
+
+    def columns(scored: Result | ScoredRun) -> ScoredRun:
+        return scored.scored() if isinstance(scored, Result) else scored
+
+    def check(
+        scored: Result | ScoredRun,
+        *rules: str | Path | Rule,
+        coverage: float = COVERAGE,
+        against: Result | ScoredRun | None = None,
+        max_drop: float | None = None,
+    ) -> GateReport:
+        __tracebackhide__ = True
+        before = None if against is None else columns(against)
+        report = gate(columns(scored), rules, coverage=coverage, against=before, max_drop=max_drop)
+        if not report.passed:
+            pytest.fail(str(report), pytrace=False)
+        return report
+
+    return check

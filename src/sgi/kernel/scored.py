@@ -1,0 +1,105 @@
+"""The scores of a run as columns: what tables, comparisons and gates read, wherever the run was kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sgi.kernel.errors import UnknownName
+from sgi.kernel.metric import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+STATUSES = tuple(Status)
+"""The statuses in the order of their codes."""
+
+
+@dataclass(frozen=True, eq=False)
+class MetricColumn:
+    """One metric of a run.
+
+    Attributes:
+        metric: its canonical string.
+        values: float64, NaN exactly where there is no value, shape (n,).
+        codes: the place of each row's status in ``STATUSES``, int8, shape (n,).
+        low: the least possible value; None where that is not known.
+        high: the greatest possible value; None where that is not known.
+        higher_is_better: the direction.
+    """
+
+    metric: str
+    values: NDArray[np.float64]
+    codes: NDArray[np.int8]
+    low: float | None = None
+    high: float | None = None
+    higher_is_better: bool = True
+
+    @property
+    def ok(self) -> NDArray[np.bool_]:
+        """Which rows have a value."""
+        return np.isfinite(self.values)
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the metric lies in [0, 1], so that it can be read as percent."""
+        return self.low == 0 and self.high == 1
+
+    def counts(self) -> dict[Status, int]:
+        """How many rows have each status.
+
+        >>> column = MetricColumn("sgi", np.array([1.2, np.nan]), np.array([0, 3], dtype=np.int8))
+        >>> column.counts()[Status.FAILED]
+        1
+        """
+        found = np.bincount(self.codes, minlength=len(STATUSES))
+        return dict(zip(STATUSES, found.tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRun:
+    """A run's scores. Row ``i`` of every column belongs to the sample ``ids[i]``.
+
+    Attributes:
+        name: what messages call the run: its name, or its id.
+        rows: how many rows its data has; more than n where the run has not come to its end.
+        ids: the samples' ids, unique, shape (n,).
+        clusters: rows with the same question share a number, int64, shape (n,).
+        metrics: by canonical string, in the order asked.
+        signature: everything that can change a number.
+    """
+
+    name: str
+    rows: int
+    ids: tuple[str, ...]
+    clusters: NDArray[np.int64]
+    metrics: Mapping[str, MetricColumn]
+    signature: str = ""
+
+    def metric(self, name: str) -> MetricColumn:
+        """A metric by its canonical string, or by its bare name if only one metric has it.
+
+        Raises:
+            UnknownName: the run has no such metric, or several of that name.
+        """
+        if name in self.metrics:
+            return self.metrics[name]
+        named = [found for canonical, found in self.metrics.items() if canonical.partition("(")[0] == name]
+        if len(named) == 1:
+            return named[0]
+        raise UnknownName(f"metric of {self.name}", name, hint=f"It has: {', '.join(self.metrics)}.")
+
+    def take(self, rows: NDArray[np.int64]) -> ScoredRun:
+        """These rows alone, as a run of their own."""
+        metrics = {
+            name: MetricColumn(
+                name, found.values[rows], found.codes[rows], found.low, found.high, found.higher_is_better
+            )
+            for name, found in self.metrics.items()
+        }
+        ids = tuple(self.ids[row] for row in rows)
+        return ScoredRun(self.name, len(rows), ids, self.clusters[rows], metrics, self.signature)

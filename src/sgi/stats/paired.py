@@ -1,0 +1,312 @@
+"""Two systems on the same questions: differences with intervals, tests, and what could have been seen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sgi.stats.intervals import (
+    FEWEST_CLUSTERS,
+    Interval,
+    bootstrap_interval,
+    bootstrap_means,
+    check_draws,
+    cluster_codes,
+    clustered_error,
+    normal_quantile,
+    products,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+# Above this many clusters draws take long, and would give the normal distribution to all digits that count.
+_MOST_DRAWN = 100_000
+_BLOCK = 2**19
+# Sums of the same numbers in another order differ by rounding; such a sum is a tie. Relative to Σ|S_c|.
+_TIE = 1e-11
+# Standard errors from nothing to a difference that is found in 80 % of studies at a two-sided level of 5 %.
+_POWERED = normal_quantile(0.95) + NormalDist().inv_cdf(0.8)
+_FEWEST_DISCORDANT = 25
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """What one metric says of two systems over the same rows.
+
+    Attributes:
+        pairs: rows with a value on both sides.
+        clusters: how many clusters they come from.
+        first: mean of the first side over the pairs; None if there are none.
+        second: mean of the second side over the pairs; None if there are none.
+        difference: mean of second − first; None if there are no pairs.
+        interval: of the difference; None from fewer than five clusters.
+        p: of a two-sided test that there is no difference; None from fewer than five clusters.
+        smallest: the least true difference that would be found in four of five such comparisons, at 5 %
+            two-sided; None from fewer than five clusters, and where all differences are equal, so that their
+            spread is not known.
+        method: how interval and p were made.
+    """
+
+    pairs: int
+    clusters: int
+    first: float | None
+    second: float | None
+    difference: float | None
+    interval: Interval | None
+    p: float | None
+    smallest: float | None
+    method: str
+
+
+def paired_differences(
+    first: ArrayLike,
+    second: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+    draws: int = 2000,
+    seed: int = 0,
+) -> tuple[PairedDifference, ...]:
+    r"""The differences of two systems, metric by metric, whole clusters being what was sampled.
+
+    With :math:`S_c` the sum of second − first over a cluster's pairs and n the number of pairs:
+
+    * difference: :math:`\sum_c S_c / n`.
+    * interval: expanded percentiles of the difference over draws of clusters (``bootstrap``), as in
+      `mean_interval`; all differences equal give one of no width (``constant``).
+    * p: signs of whole clusters flipped at random (``sign-flip``),
+      :math:`p = (1 + \#\{|T^*| \ge |T|\}) / (1 + B)` with :math:`T = \sum_c S_c`; ties count.
+    * smallest: :math:`(z_{0.975} + z_{0.8})\,SE` with the clustered standard error.
+
+    Above 100,000 clusters interval and p come from the normal distribution (``normal``) instead of draws. All
+    columns share the draws; a cluster without a pair in one column still takes part in the draws for others.
+
+    In simulations of differences as in `mean_interval` the 95 % intervals hold the truth in 93 to 97 % from
+    12 clusters on, of normal and skewed values and of 0/1 values with shares of 0.7 and 0.8. Rarer
+    differences need more clusters: with shares of 0.85 and 0.95 it is 92 % of 12 and 94 % of 30. If no pair
+    differs the interval is [0, 0], however few they are.
+
+    Args:
+        first: one column a metric, NaN where there is no value, shape (n, m) or (n,).
+        second: the same rows and metrics of the other system.
+        clusters: what belongs together (say, the same question), shape (n,); None if nothing does.
+        level: of the intervals, in (0, 1).
+        draws: of the bootstrap, and sign flips, B.
+        seed: equal input gives equal bits.
+
+    Returns:
+        One for each column. A pair with NaN on either side is not there for that column.
+
+    Raises:
+        ValueError: shapes differ, a value is infinite, or level or draws make no sense.
+
+    Source: Miller (2024), arXiv:2411.00640 (paired, clustered standard error and power); Hesterberg (2015),
+    Am. Stat. 69 (expanded percentiles); Phipson and Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9 (p of
+    random permutations).
+
+    >>> (found,) = paired_differences([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.3, 0.3, 0.5, 0.5, 0.7, 0.9])
+    >>> found.pairs, round(found.difference, 4), found.interval.low > 0
+    (6, 0.1833, True)
+    """
+    before, after = _columns(first), _columns(second)
+    if before.shape != after.shape:
+        raise ValueError(f"Pairs of shape {before.shape} and {after.shape} do not pair.")
+    check_draws(level, draws)
+    codes, _ = cluster_codes(clusters, len(before))
+    there = ~(np.isnan(before) | np.isnan(after))
+    sums, sizes = _by_cluster(np.where(there, after - before, 0.0), there, codes)
+    drawn = FEWEST_CLUSTERS <= len(sums) <= _MOST_DRAWN
+    means = bootstrap_means(sums, sizes, draws, seed) if drawn else None
+    p = _sign_flips(sums, draws, seed) if drawn else _normal_p(sums)
+    return tuple(
+        _difference(
+            _Column(before[rows, i], after[rows, i], sums[:, i], sizes[:, i]),
+            None if means is None else means[:, i],
+            float(p[i]),
+            level,
+        )
+        for i, rows in enumerate(there.T)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """The pairs of one metric, and the sum and number of differences in each cluster."""
+
+    before: NDArray[np.float64]
+    after: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    sizes: NDArray[np.int64]
+
+
+def _columns(values: ArrayLike) -> NDArray[np.float64]:
+    table = np.asarray(values, dtype=np.float64)
+    table = table[:, None] if table.ndim == 1 else table
+    if table.ndim != 2 or np.isinf(table).any():  # noqa: PLR2004 - rows and columns
+        raise ValueError("Pairs are made of columns of finite values, NaN where there is none.")
+    return table
+
+
+def _by_cluster(
+    gaps: NDArray[np.float64], there: NDArray[np.bool_], codes: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Sum and number of the pairs in each cluster that has any, two arrays of shape (G, m)."""
+    rows = there.any(axis=1)
+    _, kept = np.unique(codes[rows], return_inverse=True)
+    shape = (int(kept.max(initial=-1)) + 1, gaps.shape[1])
+    sums, sizes = np.empty(shape), np.empty(shape, dtype=np.int64)
+    for column in range(shape[1]):
+        sums[:, column] = np.bincount(kept, weights=gaps[rows, column], minlength=shape[0])
+        sizes[:, column] = np.bincount(kept, weights=there[rows, column], minlength=shape[0])
+    return sums, sizes
+
+
+def _sign_flips(sums: NDArray[np.float64], draws: int, seed: int) -> NDArray[np.float64]:
+    """How often, in each column, sums of clusters with random signs lie as far from 0 as the sum itself."""
+    count = len(sums)
+    generator = np.random.default_rng((seed, 1))  # not the stream of the bootstrap
+    total = sums.sum(axis=0)
+    reached = np.abs(total) - _TIE * np.abs(sums).sum(axis=0)
+    step = max(1, _BLOCK // count)
+    further = np.zeros(sums.shape[1], dtype=np.int64)
+    for start in range(0, draws, step):
+        rows = min(step, draws - start)
+        random = generator.integers(0, 256, size=(rows, -(-count // 8)), dtype=np.uint8)
+        kept = np.unpackbits(random, axis=1, count=count).astype(np.float64)
+        further += (np.abs(2 * products(kept, sums) - total) >= reached).sum(axis=0)
+    return (1 + further) / (1 + draws)
+
+
+def _normal_p(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What `_sign_flips` tends to: under random signs the sum has the variance Σ S_c²."""
+    total, error = np.abs(sums.sum(axis=0)), np.sqrt(np.square(sums).sum(axis=0))
+    return np.array([_two_sided(t / e) if e > 0 else 1.0 for t, e in zip(total, error, strict=True)])
+
+
+def _two_sided(z: float) -> float:
+    """The chance that a standard normal variable lies at least this far from 0."""
+    return math.erfc(z / math.sqrt(2))
+
+
+def _difference(
+    column: _Column, means: NDArray[np.float64] | None, p: float, level: float
+) -> PairedDifference:
+    pairs = len(column.before)
+    held = column.sizes > 0
+    sums, sizes = column.sums[held], column.sizes[held]
+    made = PairedDifference(
+        pairs=pairs,
+        clusters=len(sums),
+        first=float(column.before.mean()) if pairs else None,
+        second=float(column.after.mean()) if pairs else None,
+        difference=float(sums.sum()) / pairs if pairs else None,
+        interval=None,
+        p=None,
+        smallest=None,
+        method="too few clusters",
+    )
+    if made.difference is None or made.clusters < FEWEST_CLUSTERS:
+        return made
+    test = "normal" if means is None else "sign-flip"
+    gaps = column.after - column.before
+    if np.all(gaps == gaps[0]):
+        only = float(gaps[0])
+        constant = Interval(only, only, level, "constant")
+        return replace(made, difference=only, interval=constant, p=p, method=f"constant, {test}")
+    error = clustered_error(sums, sizes)
+    if means is None:
+        half = normal_quantile(level) * error
+        interval = Interval(made.difference - half, made.difference + half, level, "normal")
+    else:
+        interval = bootstrap_interval(means, sizes, level)
+    method = f"{interval.method}, {test}"
+    return replace(made, interval=interval, p=p, smallest=_POWERED * error, method=method)
+
+
+@dataclass(frozen=True)
+class McNemar:
+    """A test of two yes/no columns.
+
+    Attributes:
+        lost: pairs that were 1 and became 0.
+        gained: pairs that were 0 and became 1.
+        p: of a two-sided test that both are equally likely.
+        method: ``exact binomial`` or ``chi-squared``.
+    """
+
+    lost: int
+    gained: int
+    p: float
+    method: str
+
+
+def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
+    """McNemar's test of two columns of 0 and 1 over the same rows, which must be independent of one another.
+
+    Of the b + c pairs that changed, b from 1 to 0, half would have gone either way if nothing but chance were
+    at work. Under 25 of them p = min(1, 2·P(X ≤ min(b, c))), X binomial(b + c, ½); else
+    χ² = (b − c)²/(b + c) with one degree of freedom. If none changed p is 1.
+
+    Rows that share a question are not independent, and p then comes out too small: `paired_differences` is
+    for them.
+
+    Args:
+        first: 0 or 1, shape (n,).
+        second: 0 or 1, shape (n,).
+
+    Raises:
+        ValueError: lengths differ, or a value is neither 0 nor 1.
+
+    Source: McNemar (1947), Psychometrika 12.
+
+    >>> found = mcnemar([1, 1, 1, 1, 0, 0], [1, 0, 0, 0, 0, 1])
+    >>> found.lost, found.gained, found.p, found.method
+    (3, 1, 0.625, 'exact binomial')
+    """
+    before, after = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if before.ndim != 1 or before.shape != after.shape or not np.isin([before, after], (0, 1)).all():
+        raise ValueError("McNemar's test takes two columns of 0 and 1 of one length.")
+    lost, gained = int((before > after).sum()), int((after > before).sum())
+    changed = lost + gained
+    if changed < _FEWEST_DISCORDANT:
+        tail = sum(math.comb(changed, k) for k in range(min(lost, gained) + 1)) / 2**changed
+        return McNemar(lost, gained, min(1.0, 2 * tail), "exact binomial")
+    return McNemar(lost, gained, _two_sided(abs(lost - gained) / math.sqrt(changed)), "chi-squared")
+
+
+def holm(p: Sequence[float | None]) -> tuple[float | None, ...]:
+    """Holm's step-down correction of several tests, so that the chance of any false discovery stays as one's.
+
+    The k-th smallest of m becomes max over j ≤ k of min(1, (m − j + 1)·p_(j)). A test that has no p keeps
+    none, and doesn't count.
+
+    Args:
+        p: in [0, 1], or None.
+
+    Returns:
+        Adjusted p, in the order given.
+
+    Raises:
+        ValueError: a p lies outside [0, 1].
+
+    Source: Holm (1979), Scand. J. Stat. 6.
+
+    >>> holm([0.01, None, 0.04, 0.03])
+    (0.03, None, 0.06, 0.06)
+    """
+    known = [(value, place) for place, value in enumerate(p) if value is not None]
+    if not all(0 <= value <= 1 for value, _ in known):
+        raise ValueError("A p lies in [0, 1].")
+    adjusted: list[float | None] = [None] * len(p)
+    least = 0.0
+    for rank, (value, place) in enumerate(sorted(known)):
+        least = max(least, min(1.0, (len(known) - rank) * value))
+        adjusted[place] = least
+    return tuple(adjusted)

@@ -1,0 +1,371 @@
+"""The database of runs, SQLite or PostgreSQL: found, opened, guarded, brought to the current schema."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import sqlalchemy as sa
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import TimeoutError as NoConnectionFree
+
+from sgi.kernel.errors import MissingExtra, SchemaAhead, SchemaBehind, StoreError, UsageError
+from sgi.store.migrations import HEAD, REVISIONS, VERSION_TABLE, migrate
+from sgi.store.schema import metadata
+from sgi.store.sqlite_file import connect, write_ahead
+from sgi.store.texts import restored_json, stored_json
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterator
+    from types import TracebackType
+
+APPLICATION_ID = 0x53474944
+"""The letters SGID, in a SQLite file's header: tells our files from anyone else's."""
+
+_DEFAULT = "sgi.db"
+_WRITE: dict[str, Any] = {
+    "sqlite_begin": "BEGIN IMMEDIATE"
+}  # waits for its turn, where a late upgrade would fail
+_READ: dict[str, dict[str, Any]] = {"sqlite": {}, "postgresql": {"isolation_level": "REPEATABLE READ"}}
+_POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
+_ANOTHER = "Name another database with --db or SGI_DATABASE_URL."
+_KINDS = "It is the path of a SQLite file, sqlite:///FILE or postgresql://USER@HOST/NAME."
+_ROOM = "Make room; what was written before is kept, and a run goes on with --resume."
+_RIGHTS = "See that you may read and write there."
+_WAYS_OUT = {  # the first whose words stand in the driver's message
+    "disk is full": _ROOM,
+    "No space left": _ROOM,
+    "is locked": "Another process is writing; try again when it is done.",
+    "not a database": _ANOTHER,
+    "malformed": f"The file is damaged: take a copy of it. {_ANOTHER}",
+    "unable to open": _RIGHTS,
+    "readonly": _RIGHTS,
+    "permission denied": _RIGHTS,
+    "no schema has been selected": "Make the schema that the search_path names.",
+    "authentication": "Check the user and the password.",
+    "FATAL:  database": f"Make it first. {_ANOTHER}",
+    "connect": "See that the server runs and can be reached; what was written before is kept.",
+}
+_OTHERWISE = "`sgi db status` says what the database is."
+
+
+@dataclass(frozen=True)
+class DatabaseStatus:
+    """What a database is and holds.
+
+    Attributes:
+        shown: its place, without a password.
+        dialect: ``sqlite`` or ``postgresql``.
+        revision: its schema; None if it has none yet.
+        head: the schema this version of the package knows.
+        rows: how many rows each of its tables holds.
+    """
+
+    shown: str
+    dialect: str
+    revision: str | None
+    head: str
+    rows: dict[str, int]
+
+
+class Database:
+    """An open database. Threads may share it; other processes open their own.
+
+    Attributes:
+        shown: its place, as messages name it: never with a password.
+        dialect: ``sqlite`` or ``postgresql``.
+    """
+
+    def __init__(self, url: sa.URL) -> None:
+        self.dialect: str = url.get_backend_name()
+        self.shown = _shown(url)
+        self._secret = url.password
+        self._engine = _sqlite_engine(url) if self.dialect == "sqlite" else _postgresql_engine(url)
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A connection that sees the database as it stands at its first query, until the block ends.
+
+        Raises:
+            StoreError: the database cannot be reached or read.
+        """
+        with self._connected(_READ[self.dialect]) as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """A connection whose work is committed when the block ends, or undone when it raises.
+
+        SQLite has one writer at a time: the block waits for its turn, up to 30 s. A broken constraint is
+        SQLAlchemy's ``IntegrityError`` inside the block; if it leaves the block, it is the ``__cause__`` of
+        the StoreError. To go on after one, put the statement into ``connection.begin_nested()``.
+
+        Raises:
+            StoreError: the database cannot be reached or written; nothing of the block is kept.
+        """
+        with self._connected(_WRITE) as connection, connection.begin():
+            yield connection
+
+    def revision(self) -> str | None:
+        """Which schema it has; None while it has none.
+
+        Raises:
+            StoreError: tables of someone else stand where ours would.
+        """
+        with self.reading() as connection:
+            return _revision(connection, self.shown)
+
+    def migrate(self) -> str | None:
+        """Bring the schema to ``HEAD``, all or nothing, and say which it was; the others wait.
+
+        Raises:
+            SchemaAhead: a newer version made it.
+        """
+        with self._connected(_WRITE) as connection:
+            connection.detach()  # closed at the end, because of the next line
+            if (
+                self.dialect == "sqlite"
+            ):  # batch migrations rebuild tables, which must not delete what refers to them
+                _driver(connection).execute("PRAGMA foreign_keys = OFF")
+            with connection.begin():
+                if self.dialect == "postgresql":
+                    connection.execute(sa.select(sa.func.pg_advisory_xact_lock(APPLICATION_ID)))
+                before = _revision(connection, self.shown)
+                if before != HEAD:
+                    _refuse_unknown(before, self.shown)
+                    migrate(connection)
+                    if self.dialect == "sqlite":
+                        connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+                return before
+
+    def close(self) -> None:
+        """Close all connections; closing twice does no harm."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _connected(self, options: dict[str, Any]) -> Iterator[sa.Connection]:
+        """A connection; every trouble with the database is told as a StoreError."""
+        with self._telling(), self._engine.connect() as connection:
+            yield connection.execution_options(**options)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        drivers: type[Exception] = self._engine.dialect.loaded_dbapi.Error
+        try:
+            yield
+        except (DBAPIError, NoConnectionFree, drivers) as error:
+            raise self._trouble(getattr(error, "orig", None) or error) from error
+
+    def _trouble(self, error: BaseException) -> StoreError:
+        reason = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+        if self._secret:
+            reason = reason.replace(str(self._secret), "***")
+        hint = next((way_out for words, way_out in _WAYS_OUT.items() if words in reason), _OTHERWISE)
+        return StoreError(f"The database {self.shown} cannot be used: {reason.rstrip('.')}.", hint=hint)
+
+
+def open_database(where: str | Path | None = None, *, create: bool = True) -> Database:
+    """Open a database; its tables are made at the first use.
+
+    Args:
+        where: the path of a SQLite file, or a URL that begins with ``sqlite:///`` or ``postgresql://``. None
+            stands for ``SGI_DATABASE_URL`` and, without that, for ``sgi.db`` in the working folder.
+        create: whether to make the file and the tables if they aren't there.
+
+    Raises:
+        StoreError: it isn't there and shall not be made, cannot be opened, or belongs to another program.
+        SchemaBehind: an older version made it.
+        SchemaAhead: a newer version made it.
+        UsageError: ``where`` names no kind of database we know.
+        MissingExtra: PostgreSQL without its driver.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder, open_database(Path(folder) / "sgi.db") as database:
+    ...     database.dialect, database.revision() == HEAD
+    ('sqlite', True)
+    """
+    database = Database(_located(where, create=create))
+    try:
+        revision = database.revision()
+        if revision is None and create:
+            database.migrate()
+            revision = database.revision()  # of whoever was first
+        _require_head(revision, database.shown)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def upgrade(where: str | Path | None = None) -> tuple[str | None, str]:
+    """Bring a database that is there to the current schema.
+
+    Returns:
+        The schema it had, None where it had none, and the one it has.
+
+    Raises:
+        StoreError: as `open_database` does; SchemaAhead if a newer version made it.
+    """
+    with Database(_located(where, create=False)) as database:
+        return database.migrate(), HEAD
+
+
+def status(where: str | Path | None = None) -> DatabaseStatus:
+    """What a database is and holds, also where its schema is not the current one.
+
+    Raises:
+        StoreError: it isn't there, cannot be read, or belongs to another program.
+    """
+    with Database(_located(where, create=False)) as database:
+        revision = database.revision()
+        with database.reading() as connection:
+            there = [
+                table for table in metadata.sorted_tables if sa.inspect(connection).has_table(table.name)
+            ]
+            count = sa.func.count()
+            rows = {
+                table.name: connection.execute(sa.select(count).select_from(table)).scalar_one()
+                for table in there
+            }
+        return DatabaseStatus(database.shown, database.dialect, revision, HEAD, rows)
+
+
+def _located(where: str | Path | None, *, create: bool) -> sa.URL:
+    """The URL of a database that can be opened, as far as that is known without opening it."""
+    place = where if where is not None else os.environ.get("SGI_DATABASE_URL") or _DEFAULT
+    if isinstance(place, Path) or "://" not in place:
+        return _file(Path(os.path.expanduser(place)), create=create)  # noqa: PTH111 - pathlib's fails without a home
+    try:
+        url = make_url(place)
+    except (ArgumentError, ValueError):  # whose words may hold the password
+        raise UsageError("The database's URL cannot be read.", hint=_KINDS) from None
+    if url.drivername == "sqlite" and url.database and url.database != ":memory:" and not url.query:
+        return _file(Path(url.database), create=create)
+    if url.drivername not in _POSTGRESQL:
+        raise UsageError(f"No database of the kind {url.drivername!r} can be used like this.", hint=_KINDS)
+    if find_spec("psycopg") is None:
+        raise MissingExtra("A PostgreSQL database", "postgres")
+    return url.set(drivername="postgresql+psycopg")
+
+
+def _file(path: Path, *, create: bool) -> sa.URL:
+    try:
+        if not path.parent.is_dir():
+            raise StoreError(f"{path}: there is no folder {str(path.parent)!r}.", hint="Make it first.")
+        if not create and not path.exists():
+            hint = f"`sgi run` makes one. {_ANOTHER}"
+            raise StoreError(f"There is no database {str(path)!r}.", hint=hint)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be reached: {error.strerror}.", hint=_RIGHTS) from error
+    return sa.URL.create("sqlite", database=str(path))
+
+
+def _shown(url: sa.URL) -> str:
+    """The place without password and options."""
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    host = url.host or next(iter(url.normalized_query.get("host", ())), None)
+    return sa.URL.create("postgresql", url.username, None, host, url.port, url.database).render_as_string()
+
+
+def _sqlite_engine(url: sa.URL) -> sa.Engine:
+    path = Path(str(url.database))
+    engine = sa.create_engine(
+        url,
+        creator=lambda: _opened(path),
+        json_serializer=stored_json,
+        json_deserializer=restored_json,
+        hide_parameters=True,
+    )
+
+    @sa.event.listens_for(engine, "begin")
+    def begin(connection: sa.Connection) -> None:
+        connection.exec_driver_sql(connection.get_execution_options().get("sqlite_begin", "BEGIN"))
+
+    return engine
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    try:
+        connection = connect(path)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise StoreError(f"The database {path} cannot be opened: {reason}.", hint=_RIGHTS) from error
+    try:
+        _refuse_strangers(connection, path)
+        write_ahead(connection)
+        connection.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
+    """A file that someone else made is not ours to write into."""
+    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    if owner == APPLICATION_ID:
+        return
+    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    if "evals" in names:
+        hint = "To bring its results into a database of SGI: sgi db import-evals FILE."
+        raise StoreError(f"{path} is a database of another program, with a table `evals`.", hint=hint)
+    if owner or names:
+        raise StoreError(f"{path} is a database of another program.", hint=_ANOTHER)
+
+
+def _postgresql_engine(url: sa.URL) -> sa.Engine:
+    return sa.create_engine(
+        url.set(query={"connect_timeout": "10", "application_name": "sgi", **url.query}),
+        json_serializer=stored_json,
+        json_deserializer=lambda body: restored_json(body.decode()),  # psycopg hands over bytes
+        pool_pre_ping=True,  # a server that came back is used again
+        hide_parameters=True,
+    )
+
+
+def _driver(connection: sa.Connection) -> Any:
+    return connection.connection.dbapi_connection
+
+
+def _revision(connection: sa.Connection, shown: str) -> str | None:
+    found = sa.inspect(connection)
+    if found.has_table(VERSION_TABLE):
+        return connection.execute(
+            sa.select(sa.column("version_num")).select_from(sa.table(VERSION_TABLE))
+        ).scalar()
+    there = {*found.get_table_names(), *found.get_view_names()}
+    taken = sorted(there.intersection([*metadata.tables, "evals"]))
+    if taken:
+        hint = "Give SGI a database or a schema of its own, as with ?options=-csearch_path%3Dsgi in the URL."
+        raise StoreError(f"{shown} has tables of another program: {', '.join(taken)}.", hint=hint)
+    return None
+
+
+def _require_head(revision: str | None, shown: str) -> None:
+    if revision == HEAD:
+        return
+    _refuse_unknown(revision, shown)
+    if revision is None:
+        raise StoreError(f"The database {shown} is empty.", hint=f"`sgi run` fills one. {_ANOTHER}")
+    raise SchemaBehind(f"An older version of SGI made {shown}.", hint="Run `sgi db upgrade`.")
+
+
+def _refuse_unknown(revision: str | None, shown: str) -> None:
+    if revision is not None and revision not in REVISIONS:
+        message = f"A newer version of SGI made {shown} (schema {revision}; this one knows {HEAD})."
+        raise SchemaAhead(message, hint="Use that version: pip install -U semantic-grounding-index")

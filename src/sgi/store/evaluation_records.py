@@ -1,0 +1,121 @@
+"""Single rows of any run, with all their scores: what applications look up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from sgi.kernel.metric import Status
+from sgi.store import schema
+from sgi.store.evaluations import MetricScore, run_called
+from sgi.store.samples import sample_of
+from sgi.store.texts import restored, stored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sqlalchemy import Connection, RowMapping
+
+    from sgi.kernel.sample import Sample
+    from sgi.store.database import Database
+    from sgi.store.evaluations import RunFound
+
+
+@dataclass(frozen=True)
+class StoredEvaluation:
+    """A row of any run, as it was read.
+
+    Attributes:
+        id: the run's id and the row's position.
+        run: the run's name, or its id.
+        sample: with the answer as its response.
+        reason: why there is no answer.
+        scores: by canonical string, without ``spec``.
+    """
+
+    id: str
+    run: str
+    sample: Sample
+    reason: str
+    scores: Mapping[str, MetricScore]
+
+
+def read_evaluations(database: Database, run: str) -> list[StoredEvaluation]:
+    """The rows of a run, in order; none if there is no such run. Any run will do, however it was made."""
+    with database.reading() as connection:
+        found = run_called(connection, run)
+        if found is None:
+            return []
+        scores: dict[int, dict[str, MetricScore]] = {}
+        for position, name, score in _scores(connection, found):
+            scores.setdefault(position, {})[name] = score
+        rows = connection.execute(_rows(found)).mappings()
+        return [_evaluation(found, dict(row), scores.get(row["position"], {})) for row in rows]
+
+
+def read_evaluation(database: Database, run: str, sample_id: str) -> StoredEvaluation | None:
+    """One row of a run; None if there is none."""
+    with database.reading() as connection:
+        found = run_called(connection, run)
+        if found is None:
+            return None
+        query = _rows(found).where(schema.samples.c.id == stored(sample_id))
+        row = connection.execute(query).mappings().first()
+        if row is None:
+            return None
+        scores = {name: score for _, name, score in _scores(connection, found, row["position"])}
+        return _evaluation(found, dict(row), scores)
+
+
+def _rows(run: RunFound) -> sa.Select[Any]:
+    """The committed rows, in order, with what the target answered."""
+    samples, batches, answers = schema.samples, schema.batches, schema.answers
+    inside = (samples.c.position >= batches.c.start) & (samples.c.position < batches.c.start + batches.c.rows)
+    answered = (answers.c.run == batches.c.run) & (answers.c.position == samples.c.position)
+    names = {"asked": "run", "answer": "response", "passages": "contexts", "reason": "reason"}
+    told = (answers.c[column].label(name) for name, column in names.items())
+    return (
+        sa.select(samples, *told)
+        .select_from(batches.join(samples, inside).outerjoin(answers, answered))
+        .where(batches.c.run == run.id, samples.c.dataset == run.dataset)
+        .order_by(samples.c.position)
+    )
+
+
+def _scores(
+    connection: Connection, run: RunFound, position: int | None = None
+) -> Iterator[tuple[int, str, MetricScore]]:
+    """Position, metric and score of one row, or of all."""
+    metrics, scores, details, evidence = schema.run_metrics, schema.scores, schema.details, schema.evidence
+    joined = metrics.join(scores, scores.c.metric == metrics.c.id)
+    for table in (details, evidence):
+        beside = (table.c.metric == scores.c.metric) & (table.c.position == scores.c.position)
+        joined = joined.outerjoin(table, beside)
+    bodies = (details.c.body.label("details"), evidence.c.body.label("evidence"))
+    query = sa.select(metrics.c.metric.label("name"), *scores.c, *bodies).select_from(joined)
+    query = query.where(metrics.c.run == run.id).order_by(metrics.c.position)
+    if position is not None:
+        query = query.where(scores.c.position == position)
+    for row in connection.execute(query).mappings():
+        yield row["position"], row["name"], _score(row)
+
+
+def _score(row: RowMapping) -> MetricScore:
+    return MetricScore(
+        row["value"],
+        Status(row["status"]),
+        restored(row["reason"] or ""),
+        details=row["details"] or {},
+        reasoning=(row["evidence"] or {}).get("reasoning"),
+    )
+
+
+def _evaluation(run: RunFound, row: dict[str, Any], scores: Mapping[str, MetricScore]) -> StoredEvaluation:
+    sample = sample_of(row)
+    if row["asked"] is not None:
+        answer = None if row["answer"] is None else restored(row["answer"])
+        sample = sample.answered(answer, None if row["passages"] is None else tuple(row["passages"]))
+    reason = restored(row["reason"] or "")
+    return StoredEvaluation(f"{run.id}:{row['position']}", run.label, sample, reason, scores)

@@ -1,0 +1,330 @@
+"""Every statement for runs that grow row by row, as an application saves them.
+
+Such a run has data of its own, which grows with it: at any moment each of its rows is committed. Every metric
+of the run has a score in every row; where nothing was saved the score is ``missing``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from sgi.kernel.errors import RunMismatch, UnknownName, UsageError
+from sgi.kernel.metric import Status
+from sgi.kernel.signature import canonical_json, digest, run_signature
+from sgi.store import schema
+from sgi.store.inserting import insert_rows
+from sgi.store.recorder import new_run_id, now
+from sgi.store.samples import sample_row
+from sgi.store.texts import stored, stored_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+    from sqlalchemy import Connection
+
+    from sgi.kernel.metric import MetricSpec
+    from sgi.kernel.sample import Sample
+    from sgi.store.database import Database
+    from sgi.store.recorder import StoredAnswer
+
+NOT_SAVED = "nothing was saved for this metric"
+"""Why a row has no value for a metric that other rows of its run have."""
+
+_ROWS_A_BATCH = 256
+_ANOTHER = "Save it under another test_run_id."
+
+# Statements of the usual save stand ready, since building one costs as much as running it.
+_THIS: sa.BindParameter[str] = sa.bindparam("this")
+_PLACE: sa.BindParameter[int] = sa.bindparam("place")
+_FIND = (
+    sa.select(
+        schema.runs.c.id,
+        schema.runs.c.name,
+        schema.runs.c.dataset,
+        schema.runs.c.spec,
+        schema.datasets.c.rows,
+    )
+    .join(schema.datasets)
+    .where((schema.runs.c.name == _THIS) | (schema.runs.c.id == _THIS))
+)
+_FIND_AND_LOCK = _FIND.with_for_update()  # SQLite, which doesn't know it, has locked the file already
+_METRICS_OF = (
+    sa.select(schema.run_metrics)
+    .where(schema.run_metrics.c.run == _THIS)
+    .order_by(schema.run_metrics.c.position)
+)
+_POSITION_OF = sa.select(schema.samples.c.position).where(
+    schema.samples.c.dataset == _THIS, schema.samples.c.id == sa.bindparam("sample")
+)
+_GROW_DATA = sa.update(schema.datasets).where(schema.datasets.c.hash == _THIS)
+_GROW_BATCH = sa.update(schema.batches).where(schema.batches.c.run == _THIS, schema.batches.c.start == _PLACE)
+_TOUCH = sa.update(schema.runs).where(schema.runs.c.id == _THIS)
+
+
+@dataclass(frozen=True)
+class MetricScore:
+    """What one metric says of one row.
+
+    Attributes:
+        value: None exactly where the status is not ok.
+        status: why there is a value, or none.
+        reason: why there is none.
+        details: what the value was made of.
+        reasoning: what a judge said.
+        spec: the facts of the metric; None for a number of unknown origin.
+    """
+
+    value: float | None
+    status: Status = Status.OK
+    reason: str = ""
+    details: Mapping[str, JsonValue] = field(default_factory=dict)
+    reasoning: str | None = None
+    spec: MetricSpec | None = None
+
+
+@dataclass(frozen=True)
+class EvaluationRow:
+    """A row to be saved.
+
+    Attributes:
+        sample: with the id that the row has in its run; its answer stands in ``answer``.
+        answer: None where nothing is known of one.
+        scores: by the metric's canonical string.
+        embedders: fingerprints of the models that the scores were made with.
+    """
+
+    sample: Sample
+    answer: StoredAnswer | None
+    scores: Mapping[str, MetricScore]
+    embedders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RunFound:
+    """What the statements below have to know of a run.
+
+    Attributes:
+        id: its id.
+        label: its name, or its id.
+        dataset: the hash of its samples.
+        rows: how many it has.
+        spec: how it was made.
+    """
+
+    id: str
+    label: str
+    dataset: str
+    rows: int
+    spec: Mapping[str, Any]
+
+
+def save_evaluation(database: Database, run: str, row: EvaluationRow, *, versions: Mapping[str, str]) -> str:
+    """Put a row into a run that grows; a row with the same sample id gives way.
+
+    The run is made if it isn't there. One that was finished is open again. Threads and processes may save at
+    once: each waits for its turn.
+
+    Args:
+        database: where.
+        run: its name, or its id.
+        row: what to keep.
+        versions: of the packages, kept when the run is made.
+
+    Returns:
+        The row's id: the run's, and the row's position.
+
+    Raises:
+        UsageError: a run cannot be called so, or the run of this name was made in another way.
+        RunMismatch: the run's scores were made with another model or another version of a metric.
+        StoreError: the database cannot be written; nothing of the row is kept.
+    """
+    with database.writing() as connection:
+        found = _locked(connection, run) or _created(connection, run, versions)
+        embedders = _agreed(found, row.embedders)
+        metrics = _metrics(connection, found, row.scores)
+        position = _position(connection, found.dataset, row.sample.id)
+        if position is None:
+            position = found.rows
+            _make_room(connection, found)
+        else:
+            _clear(connection, found, position, metrics)
+        _write(connection, found, position, row, metrics)
+        _touch(connection, found, embedders, n=max(found.rows, position + 1))
+    return f"{found.id}:{position}"
+
+
+def finish_growing(database: Database, run: str, summary: Mapping[str, Any]) -> None:
+    """The run has all its rows; this is its headline."""
+    with database.writing() as connection:
+        found = _locked(connection, run)
+        if found is None:
+            raise UnknownName("run", run, hint="`sgi runs` lists them.")
+        values = {"finished_at": now(), "summary": dict(summary)}
+        connection.execute(sa.update(schema.runs).where(schema.runs.c.id == found.id).values(values))
+
+
+def run_called(connection: Connection, wanted: str, *, lock: bool = False) -> RunFound | None:
+    """The run of this name or, failing that, of this id."""
+    if wanted != stored(wanted):
+        return None
+    rows = connection.execute(_FIND_AND_LOCK if lock else _FIND, {"this": wanted}).all()
+    row = next((row for row in rows if row.name == wanted), rows[0] if rows else None)
+    return None if row is None else RunFound(row.id, row.name or row.id, row.dataset, row.rows, row.spec)
+
+
+def _locked(connection: Connection, wanted: str) -> RunFound | None:
+    """The run, in this transaction's hands until it ends."""
+    found = run_called(connection, wanted, lock=True)
+    if found is not None and "service" not in found.spec:
+        message = f"The run {wanted!r} was not made by saving single evaluations, and cannot grow."
+        raise UsageError(message, hint=_ANOTHER)
+    return found
+
+
+def _created(connection: Connection, name: str, versions: Mapping[str, str]) -> RunFound:
+    """A new run without rows; the one that another process made meanwhile."""
+    if not name.strip() or name != stored(name) or name == "last" or name.startswith("last~"):
+        raise UsageError(f"A run cannot be called {name!r}.", hint=_ANOTHER)
+    run, moment = new_run_id(), now()
+    dataset, spec = f"service-{run}", {"service": True}
+    values = {
+        "id": run,
+        "dataset": dataset,
+        "name": name,
+        "spec": spec,
+        "spec_hash": digest(canonical_json(spec)).hex(),
+        "signature": run_signature([], n=0),
+        "versions": dict(versions),
+        "created_at": moment,
+    }
+    try:
+        with connection.begin_nested():
+            insert_rows(connection, schema.datasets, [(dataset, stored(name), 0, moment)])
+            connection.execute(sa.insert(schema.runs).values(values))
+    except IntegrityError:
+        there = _locked(connection, name)
+        if there is None:
+            raise
+        return there
+    return RunFound(run, name, dataset, 0, spec)
+
+
+def _agreed(run: RunFound, embedders: tuple[str, ...]) -> list[str]:
+    """The models of the run's scores; those of one run have to be the same, or its means say nothing."""
+    before: list[str] = list(run.spec.get("embedders", ()))
+    if before and embedders and before != list(embedders):
+        then, here = " + ".join(before), " + ".join(embedders)
+        message = f"The run {run.label} was made with {then}, this evaluation with {here}."
+        raise RunMismatch(message, hint=_ANOTHER)
+    return before or list(embedders)
+
+
+def _metrics(connection: Connection, run: RunFound, scores: Mapping[str, MetricScore]) -> dict[str, int]:
+    """The number of every metric of the run; those it hasn't had yet are added to all its rows."""
+    there = {row.metric: row for row in connection.execute(_METRICS_OF, {"this": run.id})}
+    for name, score in scores.items():
+        if name in there and score.status is Status.OK and _version(score) != there[name].version:
+            message = f"The run {run.label} has {name} of another version or origin."
+            raise RunMismatch(message, hint=_ANOTHER)
+    numbers = {name: int(row.id) for name, row in there.items()}
+    for name, score in scores.items():
+        if name not in numbers:
+            numbers[name] = _add_metric(connection, run, len(numbers), name, score)
+    return numbers
+
+
+def _version(score: MetricScore) -> int:
+    return 0 if score.spec is None else score.spec.version  # nobody knows what made the number
+
+
+def _add_metric(connection: Connection, run: RunFound, position: int, name: str, score: MetricScore) -> int:
+    spec = score.spec
+    values = {
+        "run": run.id,
+        "position": position,
+        "metric": name,
+        "version": _version(score),
+        "low": spec and _bound(spec.low),
+        "high": spec and _bound(spec.high),
+        "higher_is_better": spec is None or spec.higher_is_better,
+    }
+    made = sa.insert(schema.run_metrics).values(values).returning(schema.run_metrics.c.id)
+    number = int(connection.execute(made).scalar_one())
+    samples, missing = schema.samples, (sa.literal(Status.MISSING.value), sa.literal(NOT_SAVED))
+    earlier = sa.select(sa.literal(number), samples.c.position, *missing)
+    earlier = earlier.where(samples.c.dataset == run.dataset)
+    columns = ["metric", "position", "status", "reason"]
+    connection.execute(sa.insert(schema.scores).from_select(columns, earlier))
+    return number
+
+
+def _bound(value: float) -> float | None:
+    return value if isfinite(value) else None
+
+
+def _position(connection: Connection, dataset: str, sample_id: str) -> int | None:
+    return connection.execute(_POSITION_OF, {"this": dataset, "sample": stored(sample_id)}).scalar()
+
+
+def _make_room(connection: Connection, run: RunFound) -> None:
+    """One row more in the data and in the batch it falls into."""
+    connection.execute(_GROW_DATA, {"this": run.dataset, "rows": run.rows + 1})
+    inside = run.rows % _ROWS_A_BATCH
+    start = run.rows - inside
+    if inside:
+        connection.execute(_GROW_BATCH, {"this": run.id, "place": start, "rows": inside + 1})
+    else:
+        insert_rows(connection, schema.batches, [(run.id, start, 1, "{}", "{}")])
+
+
+def _clear(connection: Connection, run: RunFound, position: int, metrics: Mapping[str, int]) -> None:
+    """Forget what is known of a row."""
+    samples, answers = schema.samples, schema.answers
+    places = {samples: samples.c.dataset == run.dataset, answers: answers.c.run == run.id}
+    for table in (schema.scores, schema.details, schema.evidence):
+        places[table] = table.c.metric.in_(list(metrics.values()))
+    for table, owned in places.items():
+        connection.execute(sa.delete(table).where(owned, table.c.position == position))
+
+
+def _write(
+    connection: Connection, run: RunFound, position: int, row: EvaluationRow, metrics: Mapping[str, int]
+) -> None:
+    values = tuple(sample_row(run.dataset, position, row.sample).values())
+    insert_rows(connection, schema.samples, [values])
+    if row.answer is not None:
+        insert_rows(connection, schema.answers, [_answer_values(run, position, row.answer)])
+    scores, details, evidence = [], [], []
+    for name, number in metrics.items():
+        score = row.scores.get(name) or MetricScore(None, Status.MISSING, NOT_SAVED)
+        reason = stored(score.reason) if score.reason else None
+        scores.append((number, position, score.value, score.status.value, reason))
+        if score.details:
+            details.append((number, position, stored_json(dict(score.details))))
+        if score.reasoning is not None:
+            evidence.append((number, position, stored_json({"reasoning": score.reasoning})))
+    insert_rows(connection, schema.scores, scores)
+    insert_rows(connection, schema.details, details)
+    insert_rows(connection, schema.evidence, evidence)
+
+
+def _answer_values(run: RunFound, position: int, answer: StoredAnswer) -> tuple[Any, ...]:
+    response = None if answer.response is None else stored(answer.response)
+    contexts = None if answer.contexts is None else stored_json(list(answer.contexts))
+    reason = None if answer.reason is None else stored(answer.reason)
+    return run.id, position, response, contexts, reason, answer.seconds
+
+
+def _touch(connection: Connection, run: RunFound, embedders: list[str], *, n: int) -> None:
+    """What made the numbers of the rows there are now; a headline of fewer rows holds no longer."""
+    values: dict[str, Any] = {"finished_at": None, "summary": None}
+    values["signature"] = run_signature(embedders, n=n)
+    if embedders != list(run.spec.get("embedders", ())):
+        values["spec"] = {**run.spec, "embedders": embedders}
+    connection.execute(_TOUCH, {"this": run.id, **values})

@@ -1,0 +1,36 @@
+"""What Alembic runs before the steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from alembic import context
+
+from sgi.store.migrations import VERSION_TABLE
+from sgi.store.schema import metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def ours(name: str | None, kind: str, parents: Mapping[Any, str | None]) -> bool:
+    """Whether a thing found in the database is SGI's: others' tables beside ours are none of our business."""
+    del parents
+    return kind != "table" or name in metadata.tables
+
+
+def main() -> None:
+    """Run the steps on the connection that was handed over, inside its transaction."""
+    context.configure(
+        connection=context.config.attributes["connection"],
+        target_metadata=metadata,
+        version_table=VERSION_TABLE,
+        render_as_batch=True,  # SQLite cannot alter most of a table in place
+        include_name=ours,
+    )
+    with context.begin_transaction():
+        context.run_migrations()
+
+
+if __name__ == "env_py":  # the name Alembic gives it; a plain import has nothing to run on
+    main()

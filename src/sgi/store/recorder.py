@@ -1,0 +1,293 @@
+"""Every statement that writes a run: it begins, batches are committed one by one, it ends.
+
+A batch is one transaction: its samples, scores and details are there together or not at all. A batch that
+is there is never written again.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from sgi.kernel.errors import StoreError, UsageError
+from sgi.kernel.metric import Status
+from sgi.store import schema
+from sgi.store.inserting import insert_rows
+from sgi.store.samples import sample_row
+from sgi.store.texts import stored, stored_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pydantic import JsonValue
+    from sqlalchemy import Connection
+
+    from sgi.kernel.metric import Metric, Scores
+    from sgi.kernel.sample import Sample
+    from sgi.store.database import Database
+
+
+@dataclass(frozen=True)
+class RunStart:
+    """What is known of a run before its first batch.
+
+    Attributes:
+        dataset: the hash of the samples.
+        dataset_name: what messages call the data.
+        rows: how many samples there are.
+        spec: how the run was asked for, as JSON; without secrets.
+        spec_hash: tells specs apart that can give other numbers.
+        signature: everything that can change a number.
+        versions: of the packages that made the numbers.
+        metrics: in the order asked.
+        name: the user's name for it, unique in the database.
+        rejected: rows that could not be read.
+    """
+
+    dataset: str
+    dataset_name: str
+    rows: int
+    spec: Mapping[str, JsonValue]
+    spec_hash: str
+    signature: str
+    versions: Mapping[str, str]
+    metrics: Sequence[Metric]
+    name: str | None = None
+    rejected: int = 0
+
+
+@dataclass(frozen=True)
+class StoredAnswer:
+    """What came of asking the target: a response, or the reason why there is none.
+
+    Attributes:
+        response: the answer; None where the call failed.
+        contexts: the passages the target answered from; None where it named none.
+        reason: why there is no response.
+        seconds: how long it took, tries and waits included.
+    """
+
+    response: str | None
+    contexts: tuple[str, ...] | None = None
+    reason: str | None = None
+    seconds: float = 0.0
+
+
+@dataclass(eq=False)
+class RunRecorder:
+    """Writes one run.
+
+    Attributes:
+        database: where.
+        run: the run's id.
+        dataset: the hash of its samples.
+        metric_ids: the number of each metric, by canonical string.
+        done: the first positions of the batches that are committed.
+    """
+
+    database: Database
+    run: str
+    dataset: str
+    metric_ids: Mapping[str, int]
+    done: set[int] = field(default_factory=set)
+    _samples_are_there: bool = False
+
+    def commit(
+        self,
+        start: int,
+        samples: Sequence[Sample],
+        scores: Mapping[str, Scores],
+        *,
+        truncated: Mapping[str, int],
+        failures: Mapping[str, str],
+    ) -> None:
+        """Keep a batch whose first sample has the position ``start``.
+
+        Raises:
+            StoreError: the database cannot be written, or another process wrote this batch meanwhile.
+        """
+        head = (self.run, start, len(samples), stored_json(dict(truncated)), stored_json(dict(failures)))
+        with self.database.writing() as connection:
+            try:
+                insert_rows(connection, schema.batches, [head])
+            except IntegrityError as error:
+                hint = "Let one of them end; the run is whole."
+                raise StoreError(f"Another process is writing the run {self.run}.", hint=hint) from error
+            if not self._samples_are_there:
+                rows = (tuple(sample_row(self.dataset, start + n, s).values()) for n, s in enumerate(samples))
+                insert_rows(connection, schema.samples, rows, unless_there=True)
+            for name, made in scores.items():
+                insert_scores(connection, self.metric_ids[name], start, made)
+        self.done.add(start)
+
+    def save_answers(self, answers: Mapping[int, StoredAnswer]) -> None:
+        """Keep answers of the target by position; an earlier failure gives way."""
+        rows = [
+            (
+                self.run,
+                position,
+                None if answer.response is None else stored(answer.response),
+                None if answer.contexts is None else stored_json(list(answer.contexts)),
+                None if answer.reason is None else stored(answer.reason),
+                answer.seconds,
+            )
+            for position, answer in answers.items()
+        ]
+        with self.database.writing() as connection:
+            table = schema.answers
+            failed = (
+                (table.c.run == self.run) & table.c.position.in_(list(answers)) & table.c.response.is_(None)
+            )
+            connection.execute(sa.delete(table).where(failed))
+            insert_rows(connection, table, rows)
+
+    def reopen_failed(self) -> int:
+        """Forget the batches that hold a failed row, so that they are done again; says how many there were.
+
+        Answers that the target did give are kept.
+        """
+        scores, batches, answers = schema.scores, schema.batches, schema.answers
+        ids = list(self.metric_ids.values())
+        inside = (
+            (scores.c.position >= batches.c.start)
+            & (scores.c.position < batches.c.start + batches.c.rows)
+            & scores.c.metric.in_(ids)
+        )
+        failed = sa.select(batches.c.start, batches.c.rows).where(
+            batches.c.run == self.run,
+            sa.exists().where(inside, scores.c.status == Status.FAILED.value),
+        )
+        with self.database.writing() as connection:
+            reopened = connection.execute(failed).all()
+            for start, rows in reopened:
+                for table in (scores, schema.details, schema.evidence):
+                    there = table.c.position.between(start, start + rows - 1) & table.c.metric.in_(ids)
+                    connection.execute(sa.delete(table).where(there))
+                connection.execute(
+                    sa.delete(batches).where(batches.c.run == self.run, batches.c.start == start)
+                )
+            connection.execute(
+                sa.delete(answers).where(answers.c.run == self.run, answers.c.response.is_(None))
+            )
+            if reopened:
+                _update(connection, self.run, finished_at=None, summary=None)
+        self.done -= {start for start, _ in reopened}
+        return len(reopened)
+
+    def finish(self, summary: Mapping[str, Any]) -> None:
+        """The run has come to its end; this is its headline."""
+        with self.database.writing() as connection:
+            _update(connection, self.run, finished_at=now(), stopped=None, summary=dict(summary))
+
+    def stop(self, reason: str) -> None:
+        """The run ends before its time, and can go on later."""
+        with self.database.writing() as connection:
+            _update(connection, self.run, stopped=stored(reason))
+
+    def go_on(self) -> None:
+        """The run goes on."""
+        with self.database.writing() as connection:
+            _update(connection, self.run, stopped=None)
+
+
+def create_run(database: Database, start: RunStart) -> RunRecorder:
+    """A new run, without rows yet.
+
+    Raises:
+        UsageError: the name is taken, or is one that stands for something else.
+        StoreError: the database cannot be written.
+    """
+    run, moment = new_run_id(), now()
+    with database.writing() as connection:
+        _refuse_name(connection, start.name)
+        dataset = (start.dataset, stored(start.dataset_name), start.rows, moment)
+        insert_rows(connection, schema.datasets, [dataset], unless_there=True)
+        connection.execute(
+            sa.insert(schema.runs).values(
+                id=run,
+                dataset=start.dataset,
+                name=start.name,
+                spec=dict(start.spec),
+                spec_hash=start.spec_hash,
+                signature=start.signature,
+                versions=dict(start.versions),
+                created_at=moment,
+                rejected=start.rejected,
+            )
+        )
+        ids = {
+            metric.canonical: _add_metric(connection, run, position, metric)
+            for position, metric in enumerate(start.metrics)
+        }
+        there = _has_all_samples(connection, start.dataset, start.rows)
+    return RunRecorder(database, run, start.dataset, ids, _samples_are_there=there)
+
+
+def new_run_id() -> str:
+    """An id that sorts by time and reads as one; the last part keeps runs of one second apart."""
+    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def now() -> str:
+    """The time, as the tables hold it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def insert_scores(connection: Connection, metric: int, start: int, made: Scores) -> None:
+    """The scores of consecutive rows, and what they were made of."""
+    columns = zip(made.values.tolist(), made.status.tolist(), made.reasons, strict=True)
+    rows = [
+        (metric, position, None if reason else value, status, stored(reason) if reason else None)
+        for position, (value, status, reason) in enumerate(columns, start)
+    ]
+    insert_rows(connection, schema.scores, rows)
+    bodies = ((metric, start + n, stored_json(dict(body))) for n, body in enumerate(made.details) if body)
+    insert_rows(connection, schema.details, bodies)
+
+
+def _update(connection: Connection, run: str, **values: Any) -> None:
+    connection.execute(sa.update(schema.runs).where(schema.runs.c.id == run).values(**values))
+
+
+def _add_metric(connection: Connection, run: str, position: int, metric: Metric) -> int:
+    spec = metric.spec
+    made = connection.execute(
+        sa.insert(schema.run_metrics).values(
+            run=run,
+            position=position,
+            metric=metric.canonical,
+            version=spec.version,
+            low=_bound(spec.low),
+            high=_bound(spec.high),
+            higher_is_better=spec.higher_is_better,
+        )
+    )
+    key = made.inserted_primary_key
+    assert key is not None  # noqa: S101 - an INSERT of one row has one
+    return int(key[0])
+
+
+def _bound(value: float) -> float | None:
+    """A bound as the tables hold it: infinity is none."""
+    return None if value in {float("inf"), float("-inf")} else value
+
+
+def _refuse_name(connection: Connection, name: str | None) -> None:
+    if name is None:
+        return
+    if not name.strip() or name != stored(name) or name == "last" or name.startswith("last~"):
+        raise UsageError(f"A run cannot be called {name!r}.", hint="Name it otherwise.")
+    found = connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.name == name)).first()
+    if found is not None:
+        hint = f"Choose another name, or go on with it: --resume {name}."
+        raise UsageError(f"A run called {name!r} is already there ({found.id}).", hint=hint)
+
+
+def _has_all_samples(connection: Connection, dataset: str, rows: int) -> bool:
+    count = sa.select(sa.func.count()).select_from(schema.samples).where(schema.samples.c.dataset == dataset)
+    return bool(connection.execute(count).scalar_one() == rows)

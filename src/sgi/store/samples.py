@@ -1,0 +1,73 @@
+"""A sample as a row of its table, and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sgi.kernel.sample import Sample
+from sgi.kernel.signature import digest
+from sgi.store.texts import restored, stored, stored_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TEXTS = ("question", "response", "reference")
+_OTHERS = ("contexts", "alternatives", "label", "metadata")
+
+
+def question_cluster(question: str, position: int) -> int:
+    """The number that rows with the same question share, which statistics resample together.
+
+    A blank question says nothing about kinship, so each stands for itself.
+
+    Args:
+        question: what was asked; blank where absent.
+        position: the row's place in its data.
+
+    Returns:
+        An integer of 64 bits, signed.
+
+    >>> question_cluster("Who?", 0) == question_cluster("Who?", 9)
+    True
+    >>> question_cluster("", 0) == question_cluster("", 9)
+    False
+    """
+    text = question if question.strip() else f"\0{position}"
+    return int.from_bytes(digest(text.encode("utf-8", "surrogatepass"), size=8), "big", signed=True)
+
+
+def sample_row(dataset: str, position: int, sample: Sample) -> dict[str, Any]:
+    """The row of the table ``samples``, as a driver takes it, its columns in the table's order.
+
+    JSON is text here. NULL stands where a field is absent, which is not the same as blank.
+
+    >>> row = sample_row("d", 0, Sample(id="1", question="", contexts=("a",)))
+    >>> row["question"], row["contexts"], row["response"]
+    ('', '["a"]', None)
+    """
+    given = sample.model_fields_set
+    return {
+        "dataset": dataset,
+        "position": position,
+        "id": stored(sample.id),
+        "cluster": question_cluster(sample.question, position),
+        "question": stored(sample.question) if "question" in given else None,
+        "contexts": stored_json(sample.contexts) if "contexts" in given else None,
+        "response": stored(sample.response) if "response" in given else None,
+        "reference": None if sample.reference is None else stored(sample.reference),
+        "alternatives": stored_json(sample.alternatives) if "alternatives" in given else None,
+        "label": sample.label,
+        "metadata": stored_json(sample.metadata) if "metadata" in given else None,
+    }
+
+
+def sample_of(row: Mapping[str, Any]) -> Sample:
+    """The sample in a row of the table ``samples``, as SQLAlchemy reads it: JSON is values again.
+
+    >>> absent = dict.fromkeys(sample_row("d", 0, Sample(id="1")))
+    >>> sorted(sample_of(absent | {"id": "1", "response": "", "contexts": ["a"]}).model_fields_set)
+    ['contexts', 'id', 'response']
+    """
+    given = {name: row[name] for name in (*_TEXTS, *_OTHERS) if row[name] is not None}
+    texts = {name: restored(given[name]) for name in _TEXTS if name in given}
+    return Sample(id=restored(row["id"]), **(given | texts))

@@ -1,0 +1,134 @@
+"""The tables: one schema for SQLite and PostgreSQL. Only the store knows them.
+
+Texts that a database cannot hold as they are (NUL, lone surrogates) go through ``sgi.store.texts``. NULL in
+a sample means absent, which is not the same as blank. Times are ISO 8601 in UTC.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+_JSON = sa.JSON(none_as_null=True)  # None is NULL, not JSON's null
+
+datasets = sa.Table(
+    "datasets",
+    metadata,
+    sa.Column("hash", sa.Text, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("rows", sa.Integer, nullable=False),
+    sa.Column("created_at", sa.Text, nullable=False),
+)
+
+samples = sa.Table(
+    "samples",
+    metadata,
+    sa.Column("dataset", sa.ForeignKey("datasets.hash", ondelete="CASCADE"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("id", sa.Text, nullable=False),
+    sa.Column("cluster", sa.BigInteger, nullable=False),  # rows with the same question share it
+    sa.Column("question", sa.Text),
+    sa.Column("contexts", _JSON),
+    sa.Column("response", sa.Text),
+    sa.Column("reference", sa.Text),
+    sa.Column("alternatives", _JSON),
+    sa.Column("label", sa.Boolean),
+    sa.Column("metadata", _JSON),
+    sa.UniqueConstraint("dataset", "id"),
+)
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("id", sa.Text, primary_key=True),
+    sa.Column("dataset", sa.ForeignKey("datasets.hash"), nullable=False, index=True),
+    sa.Column("name", sa.Text, unique=True),
+    sa.Column("spec", _JSON, nullable=False),
+    sa.Column("spec_hash", sa.Text, nullable=False),
+    sa.Column("signature", sa.Text, nullable=False),
+    sa.Column("versions", _JSON, nullable=False),
+    sa.Column("created_at", sa.Text, nullable=False),
+    sa.Column("finished_at", sa.Text),
+    sa.Column("stopped", sa.Text),  # why a run ended before its time; NULL while it runs and once it is done
+    sa.Column("rejected", sa.Integer, nullable=False, default=0),
+    sa.Column("summary", _JSON),
+)
+
+run_metrics = sa.Table(
+    "run_metrics",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("run", sa.ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
+    sa.Column("position", sa.Integer, nullable=False),
+    sa.Column("metric", sa.Text, nullable=False),
+    sa.Column("version", sa.Integer, nullable=False),
+    sa.Column("low", sa.Float(53)),  # NULL: no bound, or not known
+    sa.Column("high", sa.Float(53)),
+    sa.Column("higher_is_better", sa.Boolean, nullable=False),
+    sa.UniqueConstraint("run", "metric"),
+)
+
+batches = sa.Table(
+    "batches",
+    metadata,
+    sa.Column("run", sa.ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("start", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("rows", sa.Integer, nullable=False),
+    sa.Column("truncated", _JSON, nullable=False),  # texts longer than a model reads
+    sa.Column("failures", _JSON, nullable=False),  # models that gave no vectors at all -> why
+)
+
+answers = sa.Table(
+    "answers",
+    metadata,
+    sa.Column("run", sa.ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("response", sa.Text),
+    sa.Column("contexts", _JSON),  # NULL: the target returned none
+    sa.Column("reason", sa.Text),
+    sa.Column("seconds", sa.Float(53), nullable=False),
+    sa.CheckConstraint("(response IS NULL) = (reason IS NOT NULL)", name="answer_or_reason"),
+)
+
+# One CASE, since a check of each part by itself would double the cost of writing a row.
+_VALUE_OR_REASON = """CASE WHEN status = 'ok'
+    THEN value IS NOT NULL AND reason IS NULL
+        AND value BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308
+    ELSE value IS NULL AND reason IS NOT NULL AND status IN ('undefined', 'missing', 'failed') END"""
+
+scores = sa.Table(
+    "scores",
+    metadata,
+    sa.Column("metric", sa.ForeignKey("run_metrics.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("value", sa.Float(53)),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text),
+    sa.CheckConstraint(_VALUE_OR_REASON, name="value_or_reason"),
+    sqlite_with_rowid=False,
+)
+
+details = sa.Table(
+    "details",
+    metadata,
+    sa.Column("metric", sa.ForeignKey("run_metrics.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("body", _JSON, nullable=False),  # what the value was made of
+)
+
+evidence = sa.Table(
+    "evidence",
+    metadata,
+    sa.Column("metric", sa.ForeignKey("run_metrics.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("body", _JSON, nullable=False),  # what a judge said: {"reasoning": ...}
+)

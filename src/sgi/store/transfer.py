@@ -1,0 +1,318 @@
+r"""A whole database as JSON lines, and back: between SQLite and PostgreSQL, or into an archive.
+
+The first line says what the file is: ``{"sgi_database": 1, "schema": "0001"}``. Each further line is a row,
+as a list of its table's name and its values in the order of the columns. The last line, ``{"rows": N}``,
+tells a whole file from one that was cut.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import secrets
+import zlib
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NoReturn
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DataError, IntegrityError
+
+from sgi.kernel.errors import SchemaAhead, StoreError
+from sgi.store import schema
+from sgi.store.inserting import CHUNK, chunks, free_name, insert_rows
+from sgi.store.migrations import HEAD, REVISIONS
+from sgi.store.texts import restored, restored_json, stored, stored_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from sgi.store.database import Database
+
+FORMAT = 1
+"""Raised when files change so that older versions cannot read them."""
+
+_TABLES = (  # each after those it refers to
+    schema.datasets,
+    schema.samples,
+    schema.runs,
+    schema.run_metrics,
+    schema.batches,
+    schema.answers,
+    schema.scores,
+    schema.details,
+    schema.evidence,
+)
+_Reader = tuple[str, set[type], "Callable[[Any], Any]"]
+"""A column's name, the kinds of value it can hold, and how a driver takes them."""
+_SUFFIXES = (".jsonl", ".jsonl.gz")
+_ANOTHER_COPY = "Nothing was changed. Take another copy of the file, or export it again."
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import brought.
+
+    Attributes:
+        runs: how many runs are new.
+        skipped: how many were there already.
+        renamed: names that other runs had, and those given instead.
+    """
+
+    runs: int
+    skipped: int
+    renamed: dict[str, str]
+
+
+@dataclass(frozen=True)
+class _Line:
+    number: int
+    value: Any
+
+
+@dataclass
+class _Runs:
+    """Which runs of the file are new, and the numbers their metrics have here."""
+
+    connection: sa.Connection
+    there: set[str]
+    names: set[str]
+    new: set[str] = field(default_factory=set)
+    skipped: set[str] = field(default_factory=set)
+    renamed: dict[str, str] = field(default_factory=dict)
+    metrics: dict[int, int | None] = field(default_factory=dict)
+    """Number in the file → number here; None where the run was left out."""
+
+    def placed(self, table: sa.Table, row: dict[str, Any]) -> dict[str, Any] | None:
+        """The row as it belongs here; None if its run is left out, KeyError if the file has no such run."""
+        if table is schema.runs:
+            return self._run(row)
+        if table is schema.run_metrics:
+            self._add_metric(row)
+            return None
+        if "run" in row:
+            return row if self._is_new(row["run"]) else None
+        if "metric" in row:
+            number = self.metrics[row["metric"]]
+            return None if number is None else row | {"metric": number}
+        return row
+
+    def _is_new(self, run: str) -> bool:
+        if run not in self.new and run not in self.skipped:
+            raise KeyError(run)
+        return run in self.new
+
+    def _run(self, row: dict[str, Any]) -> dict[str, Any] | None:
+        if row["id"] in self.there:
+            self.skipped.add(row["id"])
+            return None
+        self.new.add(row["id"])
+        if row["name"] is None:
+            return row
+        name = free_name(row["name"], self.names)
+        self.names.add(name)
+        if name != row["name"]:
+            self.renamed[row["name"]] = name
+        return row | {"name": name}
+
+    def _add_metric(self, row: dict[str, Any]) -> None:
+        """The database gives metrics their numbers, so each is written by itself."""
+        number = row.pop("id")
+        self.metrics[number] = None
+        if self._is_new(row["run"]):
+            made = sa.insert(schema.run_metrics).values(row).returning(schema.run_metrics.c.id)
+            self.metrics[number] = int(self.connection.execute(made).scalar_one())
+
+
+def export(database: Database, path: str | Path) -> int:
+    """Write the whole database into a file, which is there whole or not at all, for the user's eyes alone.
+
+    Equal databases give equal bytes.
+
+    Args:
+        database: it is read as it stands at one moment; runs may go on meanwhile.
+        path: a name that ends in ``.jsonl`` or ``.jsonl.gz``.
+
+    Returns:
+        How many rows were written.
+
+    Raises:
+        StoreError: the file cannot be written, or the database not be read.
+    """
+    file = Path(path)
+    _check_suffix(file)
+    with database.reading() as connection, _replacing(file) as stream:
+        stream.write(_line({"sgi_database": FORMAT, "schema": HEAD}))
+        rows = 0
+        for rows, row in enumerate(_rows(connection), 1):  # noqa: B007 - the last number is their count
+            stream.write(_line(row))
+        stream.write(_line({"rows": rows}))
+    return rows
+
+
+def import_(database: Database, path: str | Path) -> Imported:
+    """Bring the runs of an exported file into a database, empty or not, in one transaction.
+
+    Runs whose id is there already are left out. A run whose name another run has gets a number after it.
+
+    Raises:
+        StoreError: the file is damaged, cut short or no export (it says in which line), or the database
+            cannot be written; nothing is changed.
+        SchemaAhead: a newer version wrote the file.
+    """
+    file = Path(path)
+    _check_suffix(file)
+    with database.writing() as connection:
+        there = connection.execute(sa.select(schema.runs.c.id, schema.runs.c.name)).all()
+        runs = _Runs(connection, {run for run, _ in there}, {name for _, name in there if name is not None})
+        order = iter(_TABLES)
+        for name, lines in groupby(_checked(_read(file), file), key=_table_name):
+            table = next((table for table in order if table.name == name), None)
+            for some in chunks(lines):
+                if table is None:
+                    raise _damaged(file, some[0].number, "a table that is not known, or not in its place")
+                _insert(connection, table, some, runs, file)
+    return Imported(len(runs.new), len(runs.skipped), runs.renamed)
+
+
+def _rows(connection: sa.Connection) -> Iterator[list[Any]]:
+    for table in _TABLES:
+        texts = [isinstance(column.type, sa.Text) for column in table.columns]
+        query = sa.select(table).order_by(*table.primary_key).execution_options(yield_per=CHUNK)
+        for row in connection.execute(query):
+            cells = zip(row, texts, strict=True)
+            yield [
+                table.name,
+                *(restored(cell) if text and cell is not None else cell for cell, text in cells),
+            ]
+
+
+def _line(value: Any) -> bytes:
+    return stored_json(value).encode() + b"\n"
+
+
+def _check_suffix(file: Path) -> None:
+    if not file.name.endswith(_SUFFIXES):
+        raise StoreError(f"{file} is not named as an export.", hint=f"It ends in {' or '.join(_SUFFIXES)}.")
+
+
+@contextmanager
+def _replacing(file: Path) -> Iterator[IO[bytes]]:
+    """A new file that takes the place of ``file`` if all goes well, and else vanishes."""
+    part = file.with_name(f".sgi-{secrets.token_hex(8)}.part")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as raw:
+            if file.name.endswith(".gz"):
+                with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
+                    yield packed  # type: ignore[misc]  # it writes bytes as any stream does
+            else:
+                yield raw
+            raw.flush()
+            os.fsync(raw.fileno())
+        part.replace(file)
+    except OSError as error:
+        hint = "See that the folder is there, has room and can be written."
+        raise StoreError(f"{file} cannot be written: {error.strerror or error}.", hint=hint) from error
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _read(file: Path) -> Iterator[_Line]:
+    """The lines of the file as values."""
+    number = 0
+    try:
+        with gzip.open(file) if file.name.endswith(".gz") else file.open("rb") as stream:
+            for number, raw in enumerate(stream, 1):
+                yield _Line(number, restored_json(raw.decode()))
+    except (ValueError, RecursionError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise _damaged(file, number + isinstance(error, EOFError), "it is not a line of JSON") from error
+    except OSError as error:
+        raise StoreError(f"{file} cannot be read: {error.strerror or error}.", hint=_ANOTHER_COPY) from error
+
+
+def _damaged(file: Path, line: int, reason: str) -> StoreError:
+    return StoreError(f"{file}:{line}: the file is damaged: {reason}.", hint=_ANOTHER_COPY)
+
+
+def _checked(lines: Iterator[_Line], file: Path) -> Iterator[_Line]:
+    """The lines between the first and the last, once these are what they should be."""
+    line = next(lines, _Line(1, None))
+    if not isinstance(line.value, dict) or "sgi_database" not in line.value:
+        raise StoreError(f"{file} is not an export of SGI.", hint="Make one with `sgi db export`.")
+    _check_version(line.value, file)
+    for line in lines:
+        if isinstance(line.value, dict):
+            break
+        yield line
+    if line.value != {"rows": line.number - 2}:
+        raise _damaged(file, line.number, "lines are missing here or before")
+    for more in lines:
+        raise _damaged(file, more.number, "something follows the end")
+
+
+def _check_version(first: dict[str, Any], file: Path) -> None:
+    if first.get("sgi_database") == FORMAT and first.get("schema") == HEAD:
+        return
+    if first.get("sgi_database") == FORMAT and first.get("schema") in REVISIONS:
+        hint = "Import it with that version, run `sgi db upgrade`, and export it again."
+        raise StoreError(f"An older version of SGI wrote {file}.", hint=hint)
+    raise SchemaAhead(
+        f"A newer version of SGI wrote {file}.", hint="Use it: pip install -U semantic-grounding-index"
+    )
+
+
+def _table_name(line: _Line) -> Any:
+    return line.value[0] if isinstance(line.value, list) and line.value else None
+
+
+def _insert(connection: sa.Connection, table: sa.Table, lines: list[_Line], runs: _Runs, file: Path) -> None:
+    readers = [(column.name, *_reader(column)) for column in table.columns]
+    placed = [_placed(table, readers, line, runs, file) for line in lines]
+    rows = (tuple(row.values()) for row in placed if row is not None)
+    try:
+        insert_rows(connection, table, rows, unless_there=table in {schema.datasets, schema.samples})
+    except (IntegrityError, DataError) as error:
+        reason = f"a value in the lines to {lines[-1].number} cannot be: {error.orig}"
+        raise _damaged(file, lines[0].number, reason.splitlines()[0]) from error
+
+
+def _placed(
+    table: sa.Table, readers: Sequence[_Reader], line: _Line, runs: _Runs, file: Path
+) -> dict[str, Any] | None:
+    try:
+        row = {
+            name: made(value) if type(value) in kinds else _refuse(name)
+            for (name, kinds, made), value in zip(readers, line.value[1:], strict=True)
+        }
+        return runs.placed(table, row)
+    except (ValueError, KeyError, OverflowError, IntegrityError) as error:
+        raise _damaged(file, line.number, f"not a row of the table {table.name}") from error
+
+
+def _refuse(column: str) -> NoReturn:
+    raise ValueError(column)
+
+
+def _int64(value: int) -> int:
+    value.to_bytes(8, "big", signed=True)  # OverflowError where no column can hold it
+    return value
+
+
+_ANY_JSON: tuple[set[type], Callable[[Any], Any]] = ({str, int, float, bool, list, dict}, stored_json)
+_KINDS: dict[type, tuple[set[type], Callable[[Any], Any]]] = {
+    str: ({str}, stored),
+    int: ({int}, _int64),
+    float: ({float, int}, float),
+    bool: ({bool}, bool),
+}
+"""A column's kind → what may stand in the file for it, and how a driver takes it."""
+
+
+def _reader(column: sa.Column[Any]) -> tuple[set[type], Callable[[Any], Any]]:
+    """Which kinds of value the column can hold, and how a driver takes them."""
+    kinds, made = _ANY_JSON if isinstance(column.type, sa.JSON) else _KINDS[column.type.python_type]
+    if not column.nullable:
+        return kinds, made
+    return kinds | {type(None)}, lambda value: None if value is None else made(value)

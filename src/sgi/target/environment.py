@@ -1,0 +1,79 @@
+"""Secrets are not written down but named: ``${NAME}`` stands for a variable of the environment."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from sgi.kernel.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic import JsonValue
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_SECRET = re.compile(
+    r"auth(?!or(?!iz))|cookie|token(?!iz)|key(?!word|board)|secret|passw|credential|signature|session",
+    re.IGNORECASE,
+)
+
+
+def names_a_secret(name: str) -> bool:
+    """Whether what stands under such a name is likely a secret.
+
+    >>> [names_a_secret(name) for name in ("Authorization", "X-Api-Key", "Accept", "tokenizer")]
+    [True, True, False, False]
+    """
+    return _SECRET.search(name) is not None
+
+
+def has_variable(text: str) -> bool:
+    """Whether a variable is named in the text."""
+    return _VARIABLE.search(text) is not None
+
+
+class Environment:
+    """Puts the values of variables in the place of their names, and remembers them, so that none is shown.
+
+    >>> os.environ["MY_TOKEN"] = "abc"
+    >>> environment = Environment()
+    >>> environment.expand("Bearer ${MY_TOKEN}"), environment.secrets
+    ('Bearer abc', {'abc'})
+    """
+
+    def __init__(self) -> None:
+        self.secrets: set[str] = set()
+
+    def expand(self, text: str, quote: Callable[[str], str] = str) -> str:
+        """The text with the value of each variable it names.
+
+        Args:
+            text: may hold ``${NAME}``.
+            quote: applied to each value.
+
+        Raises:
+            UsageError: a variable is not set; names it.
+        """
+        return _VARIABLE.sub(lambda match: quote(self._value(match[1])), text)
+
+    def expand_all(self, value: JsonValue) -> JsonValue:
+        """JSON with every text in it expanded; keys stay as they are."""
+        if isinstance(value, str):
+            return self.expand(value)
+        if isinstance(value, list):
+            return [self.expand_all(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self.expand_all(item) for key, item in value.items()}
+        return value
+
+    def _value(self, name: str) -> str:
+        value = os.environ.get(name, "").strip()
+        if not value:
+            raise UsageError(
+                f"The target's settings name ${{{name}}}, but {name} is not set.",
+                hint=f"Set {name} in the environment.",
+            )
+        self.secrets.add(value)
+        return value

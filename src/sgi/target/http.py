@@ -1,0 +1,278 @@
+"""A service as target: questions are posted to a URL as JSON, answers read from its JSON."""
+
+from __future__ import annotations
+
+import json
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import partial
+from http import HTTPStatus
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from importlib.util import find_spec
+from math import isfinite
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urljoin, urlsplit
+
+from sgi.kernel.errors import MissingExtra, TargetError, UsageError
+from sgi.kernel.ports import Reply
+from sgi.target.environment import Environment
+from sgi.target.faults import TransientError, shown
+from sgi.target.paths import found, kind, placed
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
+    from httpx2 import AsyncClient, Response
+    from pydantic import JsonValue
+
+    from sgi.target.spec import TargetSpec
+
+MOST_BYTES = 10_000_000
+"""A longer reply is refused."""
+_MOST_BYTES_OF_AN_ERROR = 65_536
+_TRANSIENT = {408, 425, 429}
+_HINTS = {
+    400: "Check question_field and body.",
+    401: "Check the header that lets you in.",
+    403: "Check the header that lets you in.",
+    404: "Check the URL.",
+    405: "Check the URL: questions are sent by POST.",
+    422: "Check question_field and body.",
+}
+
+
+class HttpTarget:
+    """A service that answers questions.
+
+    Args:
+        spec: where question, answer and passages stand.
+        client: sends the requests; it holds the headers.
+        url: where they go, with its secrets.
+        body: the constant part of each, with its secrets.
+        secrets: texts that are shown nowhere, whatever the service repeats.
+    """
+
+    def __init__(
+        self,
+        spec: TargetSpec,
+        client: AsyncClient,
+        *,
+        url: str,
+        body: dict[str, JsonValue],
+        secrets: Iterable[str],
+    ) -> None:
+        self._spec = spec
+        self._client = client
+        self._url = url
+        self._body = body
+        self._place = _place(url)
+        forms = {form for secret in secrets for form in _forms(secret)}
+        self._secrets = sorted(forms, key=len, reverse=True)
+
+    @property
+    def fingerprint(self) -> str:
+        """``http:URL``, with the names of secrets instead of them."""
+        return self._spec.fingerprint
+
+    async def answer(self, question: str, /) -> Reply:
+        """The service's answer.
+
+        Raises:
+            TransientError: it cannot be reached, broke off, is busy or out of order (408, 425, 429, 5xx).
+            TargetError: it answered with another error, or with something that holds no answer.
+        """
+        import httpx2
+
+        content = json.dumps(placed(self._body, self._spec.question_field, question)).encode()
+        broken = (httpx2.NetworkError, httpx2.TimeoutException, httpx2.RemoteProtocolError, httpx2.ProxyError)
+        # The client's own words are not repeated: they may hold an address or a header.
+        try:
+            async with self._client.stream("POST", self._url, content=content) as response:
+                if not response.is_success:
+                    raise await self._refused(response)
+                raw = await self._read(response)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout):
+            message = f"{self._place} cannot be reached."
+            raise TransientError(message, hint="Check the URL, the network and whether it runs.") from None
+        except broken as error:
+            raise TransientError(f"{self._place} broke off ({type(error).__name__}).") from None
+        except httpx2.HTTPError as error:
+            raise TargetError(f"{self._place} cannot be asked ({type(error).__name__}).") from None
+        return self._reply(raw)
+
+    async def _read(self, response: Response) -> bytes:
+        raw = bytearray()
+        async for chunk in response.aiter_bytes():
+            raw += chunk
+            if len(raw) > MOST_BYTES:
+                raise TargetError(f"{self._place} sent more than {MOST_BYTES:,} bytes.")
+        return bytes(raw)
+
+    async def _refused(self, response: Response) -> TargetError:
+        """The error that a status which isn't 2xx stands for."""
+        status = response.status_code
+        message = f"{self._place} answered {status}{_phrase(status)}"
+        if response.has_redirect_location:
+            elsewhere = self._shown(_elsewhere(self._url, response.headers["location"]))
+            hint = "Redirects are not followed; give the URL they lead to."
+            return TargetError(f"{message}: it redirects to {elsewhere}.", hint=hint)
+        raw = bytearray()
+        async for chunk in response.aiter_bytes():
+            raw += chunk
+            if len(raw) > _MOST_BYTES_OF_AN_ERROR:
+                break
+        words = self._shown(raw.decode(errors="replace"))
+        message += f": {words}" if words else "."
+        if status in _TRANSIENT or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return TransientError(message, retry_after=_seconds(response.headers.get("retry-after")))
+        return TargetError(message, hint=_HINTS.get(status, ""))
+
+    def _reply(self, raw: bytes) -> Reply:
+        if not raw.strip():
+            raise TargetError(f"{self._place} sent an empty body.", hint="Expected is JSON.")
+        try:
+            document = json.loads(raw)
+        except (ValueError, RecursionError):
+            words = self._shown(raw[:_MOST_BYTES_OF_AN_ERROR].decode(errors="replace"))
+            raise TargetError(f"{self._place} sent no JSON: {words}", hint="Expected is JSON.") from None
+        try:
+            answer = found(document, self._spec.answer_field)
+            if not isinstance(answer, str):
+                raise LookupError(f"{self._spec.answer_field} is {kind(answer)}, not a text")  # noqa: TRY004, TRY301 - told below
+            return Reply(answer, _passages(document, self._spec.contexts_field))
+        except LookupError as error:
+            problem = self._shown(str(error.args[0]))
+        raise TargetError(
+            f"{self._place} sent {problem}.", hint="Set answer_field and contexts_field to where they stand."
+        )
+
+    def _shown(self, words: str) -> str:
+        """The first part of the service's words, clean; that, too, could make a secret of what was none."""
+        return self._redacted(shown(self._redacted(words)))
+
+    def _redacted(self, words: str) -> str:
+        for secret in self._secrets:
+            words = words.replace(secret, "***")
+        return words
+
+
+def _passages(document: Any, path: str | None) -> tuple[str, ...] | None:
+    """The passages a reply tells; LookupError says what is found instead."""
+    if path is None:
+        return None
+    wanted = path.removesuffix("?")
+    first = wanted.partition(".")[0]
+    if path != wanted and isinstance(document, dict) and document.get(first) is None:
+        return None
+    value: Any = found(document, wanted)
+    if isinstance(value, str):
+        return (value,)
+    if not isinstance(value, list):
+        raise LookupError(f"{wanted} is {kind(value)}, not a list of texts")  # noqa: TRY004 - told like a missing one
+    strangers = [index for index, passage in enumerate(value) if not isinstance(passage, str)]
+    if strangers:
+        raise LookupError(f"{wanted}: item {strangers[0]} is {kind(value[strangers[0]])}, not a text")
+    return tuple(value)
+
+
+def _place(url: str) -> str:
+    """The URL without what may be secret in it: user, query and fragment."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _elsewhere(url: str, location: str) -> str:
+    """Where a redirect leads; the service may have written anything there."""
+    try:
+        return _place(urljoin(url, location))
+    except ValueError:
+        return "what is no URL"
+
+
+def _forms(secret: str) -> tuple[str, ...]:
+    """A secret as a service may repeat it: plain, in a URL, in JSON."""
+    return secret, quote(secret, safe=""), quote(secret), json.dumps(secret)[1:-1]
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f" ({HTTPStatus(status).phrase})"
+    except ValueError:
+        return ""
+
+
+def _seconds(retry_after: str | None) -> float | None:
+    """The seconds a Retry-After header asks for, a number or a date (RFC 9110, 10.2.3), or None.
+
+    >>> _seconds("2"), _seconds("Fri, 31 Dec 1999 23:59:59 GMT"), _seconds("soon")
+    (2.0, 0.0, None)
+    """
+    if retry_after is None:
+        return None
+    try:
+        seconds = float(retry_after)
+    except ValueError:
+        try:
+            date = parsedate_to_datetime(retry_after)
+        except (ValueError, OverflowError):
+            return None
+        seconds = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    return max(seconds, 0.0) if isfinite(seconds) else None
+
+
+@asynccontextmanager
+async def open_http(spec: TargetSpec) -> AsyncIterator[HttpTarget]:
+    """The service behind the spec's URL, with one client as long as it is open.
+
+    The client follows no redirects and keeps no cookies: each question stands alone, and secrets stay where
+    they were sent.
+
+    Raises:
+        MissingExtra: the extra ``http`` is not installed.
+        UsageError: the URL, the proxy or a variable the spec names cannot be used.
+    """
+    if find_spec("httpx2") is None:
+        raise MissingExtra("A target behind a URL", "http")
+    environment = Environment()
+    url = environment.expand(spec.where, partial(quote, safe=""))
+    body = {name: environment.expand_all(value) for name, value in spec.body.items()}
+    headers = {name: _header(name, environment.expand(value)) for name, value in spec.headers.items()}
+    secrets = {*environment.secrets, *filter(None, headers.values())}
+    async with _client(url, headers) as client:
+        yield HttpTarget(spec, client, url=url, body=body, secrets=secrets)
+
+
+def _client(url: str, headers: dict[str, str]) -> AsyncClient:
+    """The client for this URL, with these headers."""
+    import httpx2
+
+    common = httpx2.Headers({"Accept": "application/json", "Content-Type": "application/json"})
+    common.update(headers)
+    try:
+        httpx2.URL(url)
+    except httpx2.InvalidURL:
+        message = f"The URL {shown(_place(url))} cannot be asked."
+        raise UsageError(message, hint="Check its host and its length.") from None
+    try:
+        return httpx2.AsyncClient(
+            headers=common,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            timeout=None,  # Limited bounds the whole try
+            limits=httpx2.Limits(max_connections=None),
+        )
+    except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
+        message = f"No HTTP client can be made ({type(error).__name__})."
+        raise UsageError(
+            message, hint="Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE."
+        ) from None
+
+
+def _header(name: str, value: str) -> str:
+    """A header's value, checked here since the client's own error would show it."""
+    if not (value.isascii() and value.isprintable()):
+        raise UsageError(
+            f"The variable in the header {name} holds characters no header has.",
+            hint="Set it again, without line breaks.",
+        )
+    return value

@@ -1,0 +1,48 @@
+"""The one door to a target: opened by its spec, with its limits around it."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from sgi.kernel.ports import Target
+    from sgi.target.spec import TargetSpec
+
+
+@asynccontextmanager
+async def open_target(spec: TargetSpec) -> AsyncIterator[Target]:
+    """The target that the spec names, as long as the context lasts; nothing is asked before ``answer`` is.
+
+    Raises:
+        UsageError: there is no such function, or a variable that the spec names is not set.
+        MissingExtra: the target is a URL, and the extra ``http`` is not installed.
+
+    >>> import asyncio
+    >>> from sgi.target.spec import TargetSpec
+    >>> async def ask() -> str:
+    ...     async with open_target(TargetSpec(where="textwrap:dedent")) as target:
+    ...         return (await target.answer("  Who?")).response
+    >>> asyncio.run(ask())
+    'Who?'
+    """
+    if spec.is_url:
+        from sgi.target.http import open_http
+
+        async with open_http(spec) as service:
+            yield _limited(service, spec)
+    else:
+        from sgi.target.python import open_python
+
+        with open_python(spec.where) as function:
+            yield _limited(function, spec)
+
+
+def _limited(target: Target, spec: TargetSpec) -> Target:
+    from sgi.target.limits import Limited
+
+    return Limited(
+        target, concurrency=spec.concurrency, timeout=spec.timeout, retries=spec.retries, rate=spec.rate
+    )

@@ -1,0 +1,176 @@
+"""A Python function as target: ``module:function``, sync or async, called with the question alone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import difflib
+import inspect
+import sys
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+from sgi.kernel.errors import TargetError, UnknownName, UsageError
+from sgi.target.faults import raised, shown
+from sgi.target.reply import reply_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from sgi.kernel.ports import Reply
+
+
+class PythonTarget:
+    """A function that answers questions.
+
+    A sync function runs in a thread, an async one on the event loop. What it raises is a TargetError with
+    type and message; an interrupt and a cancellation pass through.
+
+    Args:
+        where: ``module:function``, its name in errors.
+        function: takes the question; see ``reply.reply_of`` for what it may return.
+
+    >>> asyncio.run(PythonTarget("rag:echo", lambda question: question).answer("Who?"))
+    Reply(response='Who?', contexts=None)
+    """
+
+    def __init__(self, where: str, function: Callable[[str], Any]) -> None:
+        self._where = where
+        self._function = function
+        call = getattr(function, "__call__", None)  # noqa: B004 - an object's method may be async
+        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+
+    @property
+    def fingerprint(self) -> str:
+        """``python:module:function``."""
+        return f"python:{self._where}"
+
+    async def answer(self, question: str, /) -> Reply:
+        """What the function returns for the question.
+
+        Raises:
+            TargetError: it raised, or returned something that is no answer.
+        """
+        try:
+            result = (
+                self._function(question) if self._is_async else await _in_thread(self._function, question)
+            )
+            return reply_of(self._where, await result if inspect.isawaitable(result) else result)
+        except (KeyboardInterrupt, GeneratorExit, TargetError):
+            raise
+        except BaseException as error:  # SystemExit, too, is a failure of this question alone
+            if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+                raise
+            raise raised(self._where, error) from error
+
+
+def _is_cancelled() -> bool:
+    """Whether the task itself was cancelled; else a CancelledError is the function's own fault."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+async def _in_thread(function: Callable[[str], Any], question: str) -> Any:
+    """What the function returns or raises, from a thread of its own.
+
+    The thread cannot be killed. If nobody waits for it any more it is left to itself; being a daemon, which
+    the workers of a thread pool are not, it doesn't keep the process from ending.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+
+    def deliver(outcome: tuple[Any, BaseException | None]) -> None:
+        if not done.done():
+            done.set_result(outcome)
+
+    def run() -> None:
+        outcome = _outcome(function, question)
+        with suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(deliver, outcome)
+
+    context = contextvars.copy_context()
+    Thread(target=context.run, args=(run,), name="sgi target", daemon=True).start()
+    result, error = await done
+    if error is not None:
+        raise error
+    return result
+
+
+def _outcome(function: Callable[[str], Any], question: str) -> tuple[Any, BaseException | None]:
+    try:
+        return function(question), None
+    except BaseException as error:  # noqa: BLE001 - raised again where it is awaited
+        return None, error
+
+
+@contextmanager
+def open_python(where: str) -> Iterator[PythonTarget]:
+    """The target at ``module:function``; while it is open, modules of the working folder can be imported.
+
+    Raises:
+        UsageError: the module is not there, or cannot be imported, or the function cannot be called with a
+            question.
+        UnknownName: the module has no such attribute.
+    """
+    folder = str(Path.cwd())
+    sys.path.insert(0, folder)
+    try:
+        yield PythonTarget(where, _function_at(where))
+    finally:
+        with suppress(ValueError):  # an import may have changed the path
+            sys.path.remove(folder)
+
+
+def _function_at(where: str) -> Callable[[str], Any]:
+    name, _, path = where.partition(":")
+    found: Any = _module(name)
+    for attribute in path.split("."):
+        if not hasattr(found, attribute):
+            known = [
+                key for key in dir(found) if not key.startswith("_") and callable(getattr(found, key, None))
+            ]
+            near = tuple(difflib.get_close_matches(attribute, known, n=2))
+            raise UnknownName(f"attribute of {name}", attribute, near, hint=_functions(known))
+        found = getattr(found, attribute)
+    _check_callable(where, found)
+    return found  # type: ignore[no-any-return]  # what the user's module holds
+
+
+def _functions(known: list[str]) -> str:
+    return f"It has: {', '.join(known[:10])}." if known else "It has no functions."
+
+
+def _module(name: str) -> Any:
+    try:
+        return import_module(name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a module may do anything when it is imported
+        if isinstance(error, ModuleNotFoundError) and error.name and f"{name}.".startswith(f"{error.name}."):
+            raise UsageError(
+                f"There is no module {error.name!r}.",
+                hint="Start sgi in the folder that holds it, or install it in this environment.",
+            ) from error
+        message = f"The module {name!r} cannot be imported: {type(error).__name__}: {shown(str(error))}."
+        raise UsageError(message, hint=f"Try: python -c 'import {name}'") from error
+
+
+def _check_callable(where: str, found: Any) -> None:
+    if isinstance(found, type):
+        raise UsageError(
+            f"{where} is a class.", hint="Make an instance in the module, and name it or one of its methods."
+        )
+    if not callable(found):
+        raise UsageError(f"{where} is no function, but a value of type {type(found).__name__}.")
+    try:
+        signature = inspect.signature(found)
+    except (TypeError, ValueError):
+        return  # some builtins tell no signature
+    try:
+        signature.bind("")
+    except TypeError as error:
+        message = f"{where}{signature} cannot be called with the question alone: {error}."
+        raise UsageError(message, hint="Give the other parameters defaults.") from error

@@ -1,0 +1,80 @@
+"""What a target returned, as a Reply, or an error that says what came and what is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sgi.kernel.errors import TargetError
+from sgi.kernel.ports import Reply
+
+_EXPECTED = "Expected is a text, (answer, contexts), or answer and contexts as keys or attributes."
+_ABSENT = object()
+
+
+def reply_of(who: str, result: Any) -> Reply:
+    """The Reply that a Python function's result stands for.
+
+    It may be a text, ``(answer, contexts)``, or a mapping or object with ``answer`` (or ``response``) and, if
+    it tells them, ``contexts``. Texts stay as they are; a blank answer is an answer.
+
+    Raises:
+        TargetError: it is something else; says what.
+
+    >>> reply_of("rag:answer", {"answer": "Mars", "contexts": ["Mars is red."]})
+    Reply(response='Mars', contexts=('Mars is red.',))
+    """
+    if isinstance(result, str):
+        return Reply(_plain(result))
+    for name in ("answer", "response"):
+        answer = _part(result, name)
+        if answer is not _ABSENT:
+            contexts = _part(result, "contexts")
+            return Reply(_text(who, name, answer), passages(who, None if contexts is _ABSENT else contexts))
+    if isinstance(result, tuple) and len(result) == 2:  # noqa: PLR2004 - answer and contexts
+        return Reply(_text(who, "the first item", result[0]), passages(who, result[1]))
+    what = "a mapping without 'answer'" if isinstance(result, Mapping) else _described(result)
+    raise TargetError(f"{who} returned {what}.", hint=_EXPECTED)
+
+
+def passages(who: str, contexts: Any) -> tuple[str, ...] | None:
+    """The passages: a list of texts, one text alone, or None.
+
+    Raises:
+        TargetError: they are something else; says which of them and what.
+    """
+    if contexts is None:
+        return None
+    if isinstance(contexts, str):
+        return (_plain(contexts),)
+    if not isinstance(contexts, (list, tuple)):
+        raise TargetError(
+            f"{who} returned {_described(contexts)} as contexts.", hint="Expected is a list of texts."
+        )
+    return tuple(_text(who, f"contexts {index}", passage) for index, passage in enumerate(contexts))
+
+
+def _part(result: Any, name: str) -> Any:
+    if isinstance(result, Mapping):
+        return result.get(name, _ABSENT)
+    return getattr(result, name, _ABSENT)
+
+
+def _text(who: str, what: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise TargetError(f"{who} returned {_described(value)} as {what}.", hint="Expected is a text.")
+    return _plain(value)
+
+
+def _plain(text: str) -> str:
+    """A text without what a subclass adds: it is stored, and equal texts are to be equal."""
+    return str.__str__(text)
+
+
+def _described(value: Any) -> str:
+    """The type of a value; its content is not shown."""
+    if value is None:
+        return "None"
+    if isinstance(value, tuple):
+        return f"a tuple of {len(value)}"
+    return f"a value of type {type(value).__name__}"

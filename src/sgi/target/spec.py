@@ -1,0 +1,215 @@
+"""Which RAG system is asked, and how: data that a run keeps, so it holds no secret."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Self
+from urllib.parse import parse_qsl, urlsplit
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from sgi.kernel.errors import UnknownName, UsageError
+from sgi.target.environment import has_variable, names_a_secret
+from sgi.target.paths import check_path, placed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_OF_THE_CLIENT = {"content-length", "transfer-encoding", "connection", "host"}
+_HOW_TO_NAME = "Write module:function, as in rag:answer, or a URL, as in http://127.0.0.1:8000/answer."
+
+
+class TargetSpec(BaseModel):
+    """Which RAG system is asked, and how.
+
+    A value of ``headers``, of ``body`` and of the URL's query may hold ``${NAME}``, which stands for a
+    variable of the environment and is looked up only when the target is opened. What looks like a secret by
+    its name must be written so, since a run keeps this spec.
+
+    Paths are names with dots between them: a name is a key of an object, a number an item of a list, ``*``
+    every item: ``choices.0.message.content``, ``sources.*.text``.
+
+    Attributes:
+        where: ``module:function``, or the http(s) URL that questions are posted to.
+        concurrency: how many questions are asked at once.
+        timeout: seconds a try may take.
+        retries: further tries after the first, where the fault may be gone.
+        rate: the most requests a minute, evenly spaced; None for no limit.
+        question_field: where in the request the question stands; its last part is a name.
+        body: the constant rest of the request, JSON.
+        headers: the request's further headers.
+        answer_field: where in the reply the answer stands, a text.
+        contexts_field: where in the reply the passages stand, a text or a list of texts; with a ``?`` at its
+            end, a reply may lack its first name and then tells no passages; None if replies tell none.
+
+    Raises:
+        UsageError: a value is nonsense, or a secret is written out.
+
+    >>> TargetSpec(where="http://127.0.0.1:8000/ask", headers={"X-Api-Key": "${RAG_KEY}"}).is_url
+    True
+    >>> TargetSpec(where="rag:answer", concurrency=0)
+    Traceback (most recent call last):
+    sgi.kernel.errors.UsageError: The target's concurrency: input should be greater than or equal to 1.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    where: str
+    concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
+    timeout: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 60.0
+    retries: Annotated[int, Field(ge=0, le=20)] = 2
+    rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    question_field: str = "question"
+    body: dict[str, JsonValue] = Field(default_factory=dict)
+    headers: dict[str, str] = Field(default_factory=dict)
+    answer_field: str = "answer"
+    contexts_field: str | None = "contexts?"
+
+    @property
+    def is_url(self) -> bool:
+        """Whether the target is a service behind a URL."""
+        return "://" in self.where
+
+    @property
+    def fingerprint(self) -> str:
+        """What is asked, without secrets: ``python:module:function`` or ``http:URL``."""
+        return f"{'http' if self.is_url else 'python'}:{self.where}"
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _tell(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """What pydantic found wrong, as an error of ours that shows no value: it may be secret."""
+        try:
+            spec = handler(values)
+        except ValidationError as errors:
+            first = errors.errors(include_url=False, include_context=False, include_input=False)[0]
+        else:
+            _check_fits(spec)
+            return spec
+        place = ".".join(map(str, first["loc"]))
+        if first["type"] == "extra_forbidden":
+            near = tuple(difflib.get_close_matches(place, cls.model_fields, n=2))
+            raise UnknownName(
+                "setting of a target", place, near, hint=f"It has: {', '.join(cls.model_fields)}."
+            )
+        problem = first["msg"].removeprefix("Value error, ")
+        what = f"The target's {place}" if place else "The target"
+        raise UsageError(f"{what}: {problem[:1].lower()}{problem[1:]}.")
+
+    @field_validator("where")
+    @classmethod
+    def _checked_where(cls, where: str) -> str:
+        if "://" in where:
+            _check_url(where)
+        else:
+            _check_name(where)
+        return where
+
+    @field_validator("question_field", "answer_field")
+    @classmethod
+    def _one_place(cls, path: str) -> str:
+        return check_path(path, every=False)
+
+    @field_validator("contexts_field")
+    @classmethod
+    def _places(cls, path: str | None) -> str | None:
+        if path is not None:
+            check_path(path.removesuffix("?"), every=True)
+        return path
+
+    @field_validator("headers")
+    @classmethod
+    def _checked_headers(cls, headers: dict[str, str]) -> dict[str, str]:
+        for name, value in headers.items():
+            if not _HEADER_NAME.fullmatch(name) or name.lower() in _OF_THE_CLIENT:
+                raise ValueError(f"{name!r} cannot be set as a header")
+            if not (value.isascii() and value.isprintable()):
+                raise ValueError(f"the value of {name} holds characters no header has")
+            _check_not_secret(name, value)
+        return headers
+
+    @field_validator("body")
+    @classmethod
+    def _checked_body(cls, body: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        for name, value in _texts(body):
+            _check_not_secret(name, value)
+        try:
+            json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+        except ValueError:
+            raise ValueError("it holds NaN, infinity or a lone surrogate, which JSON has not") from None
+        return body
+
+
+def _check_fits(spec: TargetSpec) -> None:
+    """The question has a place in the body, and a function has no settings of requests."""
+    if spec.is_url:
+        try:
+            placed(spec.body, spec.question_field, "")
+        except ValueError as error:
+            raise UsageError(f"The target's question_field: {error}.") from None
+        return
+    for name in ("question_field", "body", "headers", "answer_field", "contexts_field"):
+        if getattr(spec, name) != TargetSpec.model_fields[name].get_default(call_default_factory=True):
+            raise UsageError(f"The target's {name} is for URLs, but {spec.where} is a Python function.")
+
+
+def _check_name(where: str) -> None:
+    module, colon, attribute = where.partition(":")
+    if not colon:
+        raise ValueError(f"{where!r} names no target: {_HOW_TO_NAME}".rstrip("."))
+    parts = [*module.split("."), *attribute.split(".")]
+    if not all(part.isidentifier() for part in parts) or module.endswith(".py"):
+        raise ValueError(
+            f"{where!r} is not of the form module:function. {_HOW_TO_NAME} "
+            "A module is named without its folder and .py".rstrip(".")
+        )
+
+
+def _check_url(url: str) -> None:
+    """What is wrong with a URL is said without showing it: it may hold a password."""
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        sound = False
+    if not sound or not (url.isascii() and url.isprintable()) or " " in url or "#" in url or "\\" in url:
+        raise ValueError("this is no http(s) URL; one looks like http://127.0.0.1:8000/answer")
+    if "@" in parts.netloc:
+        raise ValueError(
+            'the URL holds a password; write headers = {Authorization = "Basic ${NAME}"} instead'
+        )
+    if has_variable(url.partition("?")[0]):
+        raise ValueError("${NAME} can stand in the query of the URL, not in its host or path")
+    for name, value in parse_qsl(parts.query, keep_blank_values=True):
+        _check_not_secret(name, value)
+
+
+def _check_not_secret(name: str, value: str) -> None:
+    if value and names_a_secret(name) and not has_variable(value):
+        raise ValueError(
+            f"{name!r} looks like a secret, and runs keep their settings; write ${{NAME}} for its value"
+        )
+
+
+def _texts(value: JsonValue, name: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in the JSON, with the key it stands under."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item, name)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(item, key)

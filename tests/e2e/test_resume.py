@@ -1,0 +1,138 @@
+"""Runs that are killed with SIGKILL, and go on: every row is there once, and nothing is done twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+
+import pytest
+
+from sgi.kernel.errors import StoreError
+from sgi.store.database import open_database
+from sgi.store.queries import list_runs, scored_run
+
+KILLS = 3
+PATIENCE = 120.0
+TRIGGER = """
+    CREATE TABLE written (key BLOB);
+    CREATE TRIGGER note AFTER INSERT ON vectors BEGIN INSERT INTO written VALUES (new.key); END;
+"""
+
+
+def command(folder, url, *words):
+    environment = os.environ | {"SGI_CACHE_DIR": str(folder / "cache"), "SGI_DATABASE_URL": url}
+    return subprocess.Popen(
+        [sys.executable, "-m", "sgi", "run", "-q", *words],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def committed(url):
+    """How many rows of the only run are committed, seen from outside."""
+    try:
+        with open_database(url, create=False) as database:
+            return next((record.scored for record in list_runs(database)), 0)
+    except StoreError:  # it is just being made
+        return 0
+
+
+def kill_after(process, url, rows, wait):
+    """SIGKILL the process some time after it has committed so many rows."""
+    until = time.monotonic() + PATIENCE
+    while committed(url) < rows:
+        assert process.poll() is None, process.stderr.read().decode()
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    time.sleep(wait)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+
+
+def watch_cache(folder):
+    """Have the vector cache note each vector that is written, beyond the life of any process."""
+    from sgi.store.cache import SqliteCache
+
+    path = folder / "cache" / "vectors.db"
+    SqliteCache(path).close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(TRIGGER)
+    return path
+
+
+@pytest.mark.slow
+def test_a_run_killed_three_times_has_every_row_once_and_embeds_no_text_twice(
+    tmp_path, data_folder, database_url
+):
+    data = data_folder / "halueval_qa.jsonl"
+    cache = watch_cache(tmp_path)
+    chance = random.Random(17)  # noqa: S311 - moments, not secrets
+    moments = sorted(chance.sample(range(256, 5000, 256), KILLS))
+    words = (str(data), "-m", "theta_rq,squad_em")
+    for rows in moments:
+        kill_after(command(tmp_path, database_url, *words), database_url, rows, chance.uniform(0, 0.3))
+        words = ("--resume", "last")
+        assert rows <= committed(database_url) < 5994
+    last = command(tmp_path, database_url, *words, "-o", "scores.jsonl", "--json")
+    out, err = last.communicate(timeout=PATIENCE)
+    assert last.returncode == 0, err.decode()
+    with open_database(database_url, create=False) as database:
+        (record,) = list_runs(database)
+        run = scored_run(database, record)
+    assert record.finished
+    assert record.stopped is None
+    assert (record.scored, record.rows, len(set(run.ids))) == (5994, 5994, 5994)
+    assert all(column.ok.all() for column in run.metrics.values())
+    summary = json.loads(out)
+    assert [made["ok"] for made in summary["metrics"]] == [5994, 5994]
+    lines = (tmp_path / "scores.jsonl").read_bytes().splitlines()
+    written = [json.loads(line)["id"] for line in lines]
+    assert tuple(written) == run.ids
+    with closing(sqlite3.connect(cache)) as connection:
+        total, distinct = connection.execute("SELECT count(*), count(DISTINCT key) FROM written").fetchone()
+        kept = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
+    assert total == distinct == kept > 5994
+
+
+def test_an_uninterrupted_run_gives_the_same_bits(tmp_path, database_url):
+    rows = [
+        {"id": str(n), "question": f"Question {n % 70}?", "response": f"It is {n}.", "reference": str(n)}
+        for n in range(600)
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    first = command(tmp_path, database_url, "rows.jsonl", "-m", "theta_rq,rouge_l", "--json")
+    kill_after(first, database_url, 256, 0.0)
+    words = ("--resume", "last", "-o", "resumed.jsonl", "--json")
+    resumed = json.loads(command(tmp_path, database_url, *words).communicate(timeout=PATIENCE)[0])
+    words = ("rows.jsonl", "-m", "theta_rq,rouge_l", "--no-store", "-o", "whole.jsonl", "--json")
+    whole = json.loads(command(tmp_path, database_url, *words).communicate(timeout=PATIENCE)[0])
+    assert resumed["metrics"] == whole["metrics"]
+    assert (tmp_path / "resumed.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+
+
+def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path, database_url, data_folder):
+    process = command(tmp_path, database_url, str(data_folder / "halueval_qa.jsonl"), "-m", "theta_rq")
+    until = time.monotonic() + PATIENCE
+    while not committed(database_url):
+        assert process.poll() is None, process.stderr.read().decode()
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    with open_database(database_url, create=False) as database:
+        (record,) = list_runs(database)
+    assert f"sgi run --resume {record.id}" in err.decode()
+    assert record.stopped == "interrupted"
+    assert not record.finished

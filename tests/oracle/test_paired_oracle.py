@@ -1,0 +1,80 @@
+"""Paired tests against scipy and statsmodels."""
+
+import numpy as np
+import pytest
+
+from sgi.stats import holm, mcnemar, paired_differences
+from sgi.stats.intervals import expanded_level
+
+pytestmark = pytest.mark.oracle
+
+
+def test_sign_flips_equal_scipys_permutations():
+    stats = pytest.importorskip("scipy.stats", reason="the oracle scipy is not installed")
+    generator = np.random.default_rng(0)
+    for effect in (0.0, 0.2, 0.4):
+        first = generator.random(40)
+        second = first + generator.normal(effect, 1, 40)
+        theirs = stats.permutation_test(
+            (second - first,),
+            np.mean,
+            permutation_type="samples",
+            n_resamples=50_000,
+            rng=np.random.default_rng(1),
+        ).pvalue
+        (ours,) = paired_differences(first, second, draws=50_000)
+        assert ours.p == pytest.approx(theirs, abs=0.01)
+
+
+def test_bootstrap_of_the_difference_equals_scipys_paired_one():
+    stats = pytest.importorskip("scipy.stats", reason="the oracle scipy is not installed")
+    generator = np.random.default_rng(2)
+    first = generator.exponential(size=200)
+    second = first + generator.normal(0.1, 0.5, 200)
+    theirs = stats.bootstrap(
+        (first, second),
+        lambda a, b, axis: np.mean(b - a, axis=axis),
+        paired=True,
+        n_resamples=20_000,
+        method="percentile",
+        confidence_level=expanded_level(0.95, np.ones(200)),
+        rng=np.random.default_rng(3),
+    ).confidence_interval
+    (ours,) = paired_differences(first, second, draws=20_000)
+    width = theirs.high - theirs.low
+    assert (ours.interval.low, ours.interval.high) == pytest.approx(
+        (theirs.low, theirs.high), abs=0.03 * width
+    )
+
+
+def test_the_clustered_error_equals_statsmodels():
+    api = pytest.importorskip("statsmodels.api", reason="the oracle statsmodels is not installed")
+    generator = np.random.default_rng(4)
+    clusters = np.repeat(np.arange(40), generator.integers(1, 9, 40))
+    gaps = generator.normal(size=40)[clusters] + generator.normal(size=len(clusters))
+    fit = api.OLS(gaps, np.ones(len(gaps))).fit(cov_type="cluster", cov_kwds={"groups": clusters})
+    # Theirs also corrects for the number of regressors: (n − 1)/(n − k) with k = 1, which is 1.
+    (ours,) = paired_differences(np.zeros(len(gaps)), gaps, clusters)
+    assert ours.smallest == pytest.approx((1.9599640 + 0.8416212) * fit.bse[0], rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("lost", "gained"), [(0, 0), (3, 9), (12, 12), (0, 24), (12, 13), (10, 30), (400, 300)]
+)
+def test_mcnemar_equals_statsmodels(lost, gained):
+    tables = pytest.importorskip(
+        "statsmodels.stats.contingency_tables", reason="the oracle statsmodels is not installed"
+    )
+    first, second = np.repeat([1, 0], [lost, gained]), np.repeat([0, 1], [lost, gained])
+    theirs = tables.mcnemar([[5, lost], [gained, 5]], exact=lost + gained < 25, correction=False)
+    assert mcnemar(first, second).p == pytest.approx(theirs.pvalue, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_holm_equals_statsmodels(seed):
+    multitest = pytest.importorskip(
+        "statsmodels.stats.multitest", reason="the oracle statsmodels is not installed"
+    )
+    p = np.random.default_rng(seed).random(1 + seed) ** 3
+    theirs = multitest.multipletests(p, method="holm")[1]
+    assert holm(p.tolist()) == pytest.approx(tuple(theirs), rel=1e-12)

@@ -1,0 +1,67 @@
+"""Small runs, written straight into the tables: what tests of the store stand on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from sgi.kernel.sample import Sample
+from sgi.store import schema
+from sgi.store.inserting import insert_rows
+from sgi.store.samples import sample_row
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sgi.store.database import Database
+
+HOSTILE = "a\0b\ud800\udcff\ufdd0\ufdd00000'\";--%s :x ?\r\n\u2028é𝄞"
+
+
+def add_run(
+    database: Database,
+    run: str = "r1",
+    *,
+    name: str | None = None,
+    samples: Sequence[Sample] = (Sample(id="q1", question="Who?", response="Me."),),
+    scores: Mapping[str, Sequence[float | None]] = {"sgi": (1.25,)},
+) -> None:
+    """A finished run over these samples; a score that is None is ``missing``."""
+    with database.writing() as connection:
+        data = f"data of {run}"
+        insert_rows(connection, schema.datasets, [(data, data, len(samples), "2026-01-01T00:00:00")])
+        rows = (tuple(sample_row(data, k, sample).values()) for k, sample in enumerate(samples))
+        insert_rows(connection, schema.samples, rows)
+        made = ("{}", "hash", "sgi:1", "{}", "2026-01-01T00:00:00", "2026-01-01T00:00:01", None, 0, None)
+        insert_rows(connection, schema.runs, [(run, data, name, *made)])
+        insert_rows(connection, schema.batches, [(run, 0, len(samples), "{}", "{}")])
+        for position, (metric, values) in enumerate(scores.items()):
+            row = {"run": run, "position": position, "metric": metric, "version": 1, "higher_is_better": True}
+            statement = sa.insert(schema.run_metrics).values(row).returning(schema.run_metrics.c.id)
+            number = connection.execute(statement).scalar_one()
+            insert_rows(
+                connection, schema.scores, (_score(number, k, value) for k, value in enumerate(values))
+            )
+
+
+def contents(database: Database) -> dict[str, list[tuple[object, ...]]]:
+    """Every row of every table, with metrics named instead of numbered."""
+    with database.reading() as connection:
+        found = {
+            table.name: [
+                tuple(row) for row in connection.execute(sa.select(table).order_by(*table.primary_key))
+            ]
+            for table in schema.metadata.sorted_tables
+        }
+    names = {row[0]: row[1:4] for row in found["run_metrics"]}
+    found["run_metrics"] = [row[1:] for row in found["run_metrics"]]
+    for table in ("scores", "details", "evidence"):
+        found[table] = [(names[row[0]], *row[1:]) for row in found[table]]
+    return {table: sorted(rows, key=repr) for table, rows in found.items()}
+
+
+def _score(metric: int, position: int, value: float | None) -> tuple[object, ...]:
+    if value is None:
+        return metric, position, None, "missing", "no response"
+    return metric, position, value, "ok", None

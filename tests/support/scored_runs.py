@@ -1,0 +1,47 @@
+"""Scored runs made by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sgi.kernel.scored import STATUSES, MetricColumn, ScoredRun
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+OK, FAILED = 0, len(STATUSES) - 1
+
+
+def column(
+    metric: str,
+    values: Sequence[float],
+    *,
+    low: float | None = 0.0,
+    high: float | None = 1.0,
+    higher_is_better: bool = True,
+) -> MetricColumn:
+    """A metric's column; a value that is NaN has failed."""
+    made = np.array(values, dtype=np.float64)
+    codes = np.where(np.isnan(made), FAILED, OK).astype(np.int8)
+    return MetricColumn(metric, made, codes, low, high, higher_is_better)
+
+
+def run(
+    *columns: MetricColumn,
+    name: str = "last",
+    ids: Sequence[str] | None = None,
+    clusters: Sequence[int] | None = None,
+    rows: int | None = None,
+) -> ScoredRun:
+    """A run of these columns; ids are 0, 1, 2 … and every row a question of its own, unless given."""
+    n = len(columns[0].values) if columns else 0
+    return ScoredRun(
+        name=name,
+        rows=n if rows is None else rows,
+        ids=tuple(ids if ids is not None else map(str, range(n))),
+        clusters=np.arange(n) if clusters is None else np.array(clusters, dtype=np.int64),
+        metrics={made.metric: made for made in columns},
+        signature=f"signature of {name}",
+    )

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+
+import pytest
+
+from support.answers import FLAKY, SPITEFUL, rows, write
+from support.embedding_server import EmbeddingServer
+
+
+@pytest.fixture
+def two_runs(sgi, tmp_path):
+    write(tmp_path / "a.jsonl", rows())
+    write(tmp_path / "b.jsonl", [*rows(spoilt=12), {"id": "only here", "response": "x", "reference": "x"}])
+    sgi("run", "a.jsonl", "-m", "squad_em,rouge_l,bleu", "--name", "before", "-q")
+    sgi("run", "b.jsonl", "-m", "squad_em,rouge_l", "--name", "after", "-q")
+
+
+def test_a_run_against_itself_has_not_changed(sgi, two_runs):
+    made = sgi("compare", "before", "before")
+    assert made.code == 0
+    assert made.out.count("no difference found") == 3
+    assert "changed most" not in made.out
+    assert made.out.count("sgi:1|") == 1
+
+
+def test_what_got_worse_is_found_and_named(sgi, two_runs):
+    made = sgi("compare", "before", "after", "--changed", "3")
+    assert made.code == 0
+    assert "base before, new after: 40 pairs of rows" in made.out
+    assert "rows only in after, left out: 1" in made.out
+    assert "only in before: bleu" in made.out
+    assert "-30.00 pp" in made.out
+    assert made.out.count("worse") == 2
+    assert "McNemar" in made.out
+    assert made.out.count("100.00 %   0.00 %") >= 3
+    assert ("q11" in made.out, "q12" in made.out) == (False, False)  # three rows, by id: q0, q1, q10
+    assert "of different data" in made.err
+    assert made.out.count("sgi:1|") == 2  # n differs, and so do the signatures
+
+
+def test_json_holds_every_number(sgi, two_runs):
+    told = sgi("compare", "before", "after", "--json").json
+    assert (told["pairs"], told["only_base"], told["only_new"]) == (40, 0, 1)
+    first = told["metrics"][0]
+    assert (first["metric"], first["verdict"]) == ("squad_em", "worse")
+    assert first["difference"]["difference"] == pytest.approx(-0.3)
+    interval = first["difference"]["interval"]
+    assert interval["low"] < -0.3 < interval["high"] < 0
+    assert (first["mcnemar"]["lost"], first["mcnemar"]["gained"]) == (12, 0)
+    assert first["adjusted_p"] >= first["difference"]["p"]
+    assert len(first["changed"]) == 5
+
+
+def test_one_metric_alone_keeps_its_p(sgi, two_runs):
+    whole = sgi("compare", "before", "after", "--json").json["metrics"]
+    (alone,) = sgi("compare", "before", "after", "-m", "rouge_l", "--json").json["metrics"]
+    assert alone == whole[1]
+    page = sgi("compare", "before", "after", "-m", "rouge_l", "--changed", "0").out
+    assert ("squad_em" in page, "McNemar" in page, "changed most" in page) == (False, False, False)
+    for name in ("bleu", "nope"):
+        made = sgi("compare", "before", "after", "-m", name)
+        assert (made.code, name in made.err) == (2, True)
+
+
+def test_pairs_without_a_value_are_counted_by_status(sgi, tmp_path):
+    data = rows(10)
+    write(tmp_path / "a.jsonl", data)
+    write(
+        tmp_path / "b.jsonl",
+        [{k: v for k, v in row.items() if k != "response"} for row in data[:2]] + data[2:],
+    )
+    for name in ("a", "b"):
+        sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
+    line = next(line for line in sgi("compare", "a", "b").out.splitlines() if "missing" in line)
+    assert line.split() == ["squad_em", "ok", "missing", "2"]
+
+
+def test_an_unfinished_run_is_compared_as_far_as_it_came(sgi, tmp_path):
+    (tmp_path / "flaky_for_compare.py").write_text(FLAKY)
+    write(tmp_path / "many.jsonl", rows(300))
+    sgi("run", "many.jsonl", "-m", "squad_em", "--name", "whole", "-q")
+    sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_compare:answer", "--name", "part", "-q")
+    made = sgi("compare", "whole", "part")
+    assert "part is not finished: 256 of 300 rows are compared" in made.err
+    assert "256 pairs" in made.out
+    assert "rows only in whole, left out: 44" in made.out
+
+
+def test_nothing_in_common_is_an_error(sgi, tmp_path):
+    write(tmp_path / "a.jsonl", rows(3))
+    write(tmp_path / "b.jsonl", [row | {"id": f"other {row['id']}"} for row in rows(3)])
+    for name in ("a", "b"):
+        sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
+    made = sgi("compare", "a", "b")
+    assert (made.code, made.out) == (2, "")
+    assert "no sample id in common" in made.err
+
+
+@pytest.mark.parametrize("columns", ["30", "250"])
+def test_hostile_ids_and_a_narrow_window(sgi, tmp_path, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    for name, spoilt in (("a", 0), ("b", 6)):
+        data = [row | {"id": f"{SPITEFUL}{row['id']}"} for row in rows(12, spoilt=spoilt)]
+        write(tmp_path / f"{name}.jsonl", data)
+        sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", f"{SPITEFUL}{name}", "-q")
+    made = sgi("compare", "last~1", "last")
+    assert not set(made.out + made.err) & set("\x1b\x9b\u202e…")
+    line = next(line for line in made.out.splitlines() if "worse" in line)
+    assert {"100.00", "50.00", "-50.00", "12"} <= set(line.split())
+    assert sgi("compare", "last~1", "last", "--json").json["base"] == f"{SPITEFUL}a"
+
+
+def test_a_worse_embedder_is_found(sgi, no_remote_settings):
+    with as_file(files("sgi") / "data" / "halueval_qa_sample.jsonl") as sample:
+        sgi("run", sample, "-m", "semantic_similarity", "--name", "minilm", "-q")
+        with EmbeddingServer() as server:  # its vectors are those of the texts' hashes: they mean nothing
+            embedder = f"openai:hashes@{server.url}/v1"
+            made = sgi("run", sample, "-m", "semantic_similarity", "-e", embedder, "--name", "hashes", "-q")
+    assert made.code == 0
+    (found,) = sgi("compare", "minilm", "hashes", "--json").json["metrics"]
+    assert found["verdict"] == "worse"
+    assert found["difference"]["interval"]["high"] < 0
+    page = sgi("compare", "minilm", "hashes").out
+    assert ("base  sgi:1|emb:minilm@" in page, "new   sgi:1|emb:" in page) == (True, True)
+    (same,) = sgi("compare", "minilm", "minilm", "--json").json["metrics"]
+    assert (same["verdict"], same["difference"]["difference"]) == ("no difference found", 0.0)

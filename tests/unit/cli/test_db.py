@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from sgi.store.migrations import HEAD
+from support.answers import SPITEFUL, rows, write
+
+
+@pytest.fixture
+def kept(sgi, tmp_path):
+    write(tmp_path / "a.jsonl", rows(12))
+    assert sgi("run", "a.jsonl", "-m", "squad_em", "--name", "monday", "-q").code == 0
+
+
+@pytest.fixture
+def old(tmp_path):
+    path = tmp_path / "old.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "CREATE TABLE evals (id TEXT, test_run_id TEXT, qa_pair_id TEXT, bleu REAL, model TEXT)"
+        )
+        values = [
+            ("1", "monday", "q1", 0.5, "m"),
+            ("2", "monday", "q2", None, "m"),
+            ("3", "x", "q1", 1.0, "n"),
+        ]
+        connection.executemany("INSERT INTO evals VALUES (?, ?, ?, ?, ?)", values)
+    connection.close()
+    return path
+
+
+def test_status_says_place_schema_and_rows(sgi, kept):
+    made = sgi("db", "status")
+    assert made.code == 0
+    lines = [line.split() for line in made.out.splitlines()]
+    assert lines[:2] == [["place", "sgi.db"], ["kind", "sqlite"]]
+    assert [HEAD in lines[2], "current" in lines[2]] == [True, True]
+    assert ["scores", "12", "rows"] in lines
+    told = sgi("db", "status", "--json").json
+    assert (told["revision"], told["head"], told["rows"]["runs"]) == (HEAD, HEAD, 1)
+
+
+def test_upgrade_says_from_and_to(sgi, kept, tmp_path):
+    assert sgi("db", "upgrade").out == f"The schema is {HEAD}, as it should be.\n"
+    (tmp_path / "empty.db").touch()
+    assert sgi("db", "upgrade", "--db", "empty.db").out == f"The schema was not there and is {HEAD} now.\n"
+    assert sgi("db", "upgrade", "--json").json == {"from": HEAD, "to": HEAD}
+
+
+def test_a_newer_database_is_told_but_not_touched(sgi, kept, tmp_path):
+    with sqlite3.connect(tmp_path / "sgi.db") as connection:
+        connection.execute("UPDATE sgi_version SET version_num = '9999'")
+    connection.close()
+    assert f"9999 (this version knows {HEAD})" in sgi("db", "status").out
+    for words in (["db", "upgrade"], ["runs"], ["show", "last"], ["db", "export", "x.jsonl"]):
+        made = sgi(*words)
+        assert (made.code, made.out) == (2, "")
+        assert "newer version" in made.err
+
+
+def test_export_and_import_carry_every_run(sgi, kept):
+    made = sgi("db", "export", "all.jsonl.gz")
+    assert (made.code, made.out, "all.jsonl.gz holds all" in made.err) == (0, "", True)
+    first = sgi("db", "import", "all.jsonl.gz", "--db", "other.db")
+    assert first.out == "New runs: 1. There already: 0.\n"
+    assert sgi("db", "import", "all.jsonl.gz", "--db", "other.db", "--json").json["skipped"] == 1
+    assert sgi("db", "export", "all.jsonl.gz", "--json").json["rows"] == sum(
+        sgi("db", "status", "--json").json["rows"].values()
+    )
+    assert sgi("show", "monday", "--db", "other.db", "--json").json == sgi("show", "monday", "--json").json
+    assert sgi("export", "monday", "--db", "other.db").out == sgi("export", "monday").out
+
+
+def test_a_name_that_is_taken_is_said(sgi, kept, tmp_path):
+    sgi("db", "export", "all.jsonl")
+    sgi("run", "a.jsonl", "-m", "squad_em", "--name", "monday", "--db", "other.db", "-q")
+    made = sgi("db", "import", "all.jsonl", "--db", "other.db")
+    assert "The name monday was taken: it is monday" in made.out
+
+
+def test_import_evals_brings_old_results_once(sgi, kept, old):
+    made = sgi("db", "import-evals", "old.db")
+    assert made.code == 0
+    assert made.out.splitlines()[0] == "New runs: 2, rows: 3. There already: 0."
+    assert "Kept as metadata: id, model." in made.out
+    told = sgi("db", "import-evals", old, "--json").json
+    assert (told["runs"], told["rows"], told["skipped"]) == ([], 0, 2)
+    (imported,) = sgi("runs", "--search", "x", "--json").json
+    assert (imported["name"], imported["state"], imported["rows"]) == ("x", "finished", 1)
+    page = sgi("show", "x")
+    assert "computed now" in page.out
+    assert "--resume" not in page.out
+    groups = sgi("show", "x", "--by", "model", "--json").json["groups"]
+    assert [(group["name"], group["metrics"][0]["mean"]) for group in groups] == [("n", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["status", "--db", "no.db"], "no.db"),
+        (["upgrade", "--db", "no.db"], "no.db"),
+        (["export", "x.txt"], "x.txt"),
+        (["export", "x.jsonl", "--db", "no.db"], "no.db"),
+        (["import", "no.jsonl"], "no.jsonl"),
+        (["import-evals", "no.db"], "no.db"),
+        (["import-evals", "a.jsonl"], "a.jsonl"),
+        (["import-evals", "sgi.db"], "sgi.db"),
+    ],
+)
+def test_what_cannot_be(sgi, kept, words, said):
+    made = sgi("db", *words)
+    assert (made.code, made.out) == (2, "")
+    assert said in made.err
+
+
+def test_hostile_old_names_stay_text(sgi, old):
+    with sqlite3.connect(old) as connection:
+        connection.execute("UPDATE evals SET test_run_id = ?", (SPITEFUL,))
+    connection.close()
+    for words in (["db", "import-evals", "old.db"], ["runs"], ["show", "last"]):
+        made = sgi(*words)
+        assert made.code == 0
+        assert not set(made.out + made.err) & set("\x1b\x9b\u202e")
+
+
+def test_every_verb_works_on_postgresql(sgi, postgres_url, old, tmp_path, monkeypatch):
+    monkeypatch.setenv("SGI_DATABASE_URL", postgres_url)
+    for name, spoilt in (("a", 0), ("b", 15)):
+        write(tmp_path / f"{name}.jsonl", rows(spoilt=spoilt))
+        assert sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q").code == 0
+    assert [run["name"] for run in sgi("runs", "--json").json] == ["b", "a"]
+    assert sgi("show", "b", "--json").json["summary"]["metrics"][0]["mean"] == 0.625
+    assert len(sgi("show", "b", "--by", "depth", "--json").json["groups"]) == 3
+    assert [group["name"] for group in sgi("show", "b", "--by", "label", "--json").json["groups"]] == [
+        "0",
+        "1",
+    ]
+    assert sgi("compare", "a", "b", "--json").json["metrics"][0]["verdict"] == "worse"
+    assert [sgi("gate", name, "squad_em>=0.9").code for name in ("a", "b")] == [0, 4]
+    assert len(sgi("export", "a").out.splitlines()) == 40
+    assert sgi("db", "import-evals", old, "--json").json["rows"] == 3
+    status = sgi("db", "status", "--json").json
+    assert (status["dialect"], status["rows"]["runs"]) == ("postgresql", 4)
+    assert sgi("db", "upgrade", "--json").json["to"] == HEAD
+    assert sgi("db", "export", "all.jsonl").code == 0
+    assert sgi("db", "import", "all.jsonl", "--db", "copy.db", "--json").json["runs"] == 4
+    assert sgi("show", "b", "--db", "copy.db", "--json").json == sgi("show", "b", "--json").json
+    assert not (tmp_path / "sgi.db").exists()

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+
+import pytest
+
+from support.answers import FLAKY, SPITEFUL, rows, write
+
+
+@pytest.fixture
+def kept(sgi, tmp_path):
+    write(tmp_path / "a.jsonl", rows(12))
+    assert sgi("run", "a.jsonl", "-m", "squad_em", "-o", "scores.jsonl", "-q").code == 0
+
+
+def test_the_file_is_what_the_run_would_have_written(sgi, kept, tmp_path):
+    made = sgi("export", "last", "-o", "again.jsonl")
+    assert (made.code, made.out) == (0, "")
+    assert "again.jsonl holds 12 rows." in made.err
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "scores.jsonl").read_bytes()
+    assert sgi("export", "last").out == (tmp_path / "scores.jsonl").read_text()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_tables(sgi, kept, tmp_path, suffix):
+    made = sgi("export", "last", "-o", f"t.{suffix}", "--inputs", "--json").json
+    assert (made["rows"], made["output"]) == (12, f"t.{suffix}")
+    if suffix == "csv":
+        with (tmp_path / "t.csv").open(newline="") as file:
+            table = list(csv.DictReader(file))
+    else:
+        parquet = pytest.importorskip("pyarrow.parquet")
+        table = parquet.read_table(tmp_path / "t.parquet").to_pylist()
+    assert [row["response"] for row in table] == [row["response"] for row in rows(12)]
+    assert {float(row["squad_em"]) for row in table} == {1.0}
+
+
+def test_inputs_stand_beside_the_scores_when_asked(sgi, kept):
+    first = json.loads(sgi("export", "last", "--inputs").out.splitlines()[0])
+    assert (first["question"], first["scores"]["squad_em"]["value"]) == ("Question 0 of many?", 1.0)
+    assert "question" not in json.loads(sgi("export", "last").out.splitlines()[0])
+
+
+def test_a_file_that_is_there_is_replaced_but_not_the_data(sgi, kept, tmp_path):
+    (tmp_path / "out.jsonl").write_text("old")
+    assert sgi("export", "last", "-o", "out.jsonl").code == 0
+    assert (tmp_path / "out.jsonl").read_text() != "old"
+    before = (tmp_path / "a.jsonl").read_bytes()
+    made = sgi("export", "last", "-o", "./a.jsonl")
+    assert (made.code, "data of the run" in made.err) == (2, True)
+    assert (tmp_path / "a.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["last", "-o", "rows.xlsx"], "rows.xlsx"),
+        (["last", "-o", "no/rows.csv"], "no folder"),
+        (["last", "--json"], "-o names"),
+        (["nobody"], "nobody"),
+        (["last", "--db", "no.db"], "no.db"),
+    ],
+)
+def test_what_cannot_be(sgi, kept, words, said):
+    made = sgi("export", *words)
+    assert (made.code, made.out) == (2, "")
+    assert said in made.err
+
+
+def test_an_unfinished_run_gives_the_rows_it_has(sgi, tmp_path):
+    (tmp_path / "flaky_for_export.py").write_text(FLAKY)
+    write(tmp_path / "many.jsonl", rows(300))
+    sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_export:answer", "-q")
+    made = sgi("export", "last", "-o", "part.jsonl")
+    assert "256 rows of 300; the others are not scored" in made.err
+    assert len((tmp_path / "part.jsonl").read_text().splitlines()) == 256
+
+
+def test_hostile_values_are_data(sgi, tmp_path):
+    write(tmp_path / "a.jsonl", [rows(1)[0] | {"id": SPITEFUL, "metadata": {SPITEFUL: 2**70}}])
+    sgi("run", "a.jsonl", "-m", "squad_em", "-q")
+    (line,) = sgi("export", "last").out.splitlines()
+    assert json.loads(line)["id"] == SPITEFUL
+    assert json.loads(line)["metadata"] == {SPITEFUL: 2**70}
+
+
+def test_a_reader_that_leaves_ends_it_quietly(sgi, tmp_path):
+    write(tmp_path / "many.jsonl", rows(2000))
+    sgi("run", "many.jsonl", "-m", "squad_em", "-q")
+    command = [sys.executable, "-m", "sgi", "export", "last"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline().startswith(b'{"id":"q0"')
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait()) == (b"", 0)

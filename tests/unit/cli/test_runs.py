@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import pytest
+
+from sgi.cli.console import one_line
+from sgi.cli.main import app
+from sgi.cli.options import _complete_run
+from sgi.store.database import open_database
+from support.answers import FLAKY, SPITEFUL, rows, unheard, write
+from support.runs import add_run
+
+
+@pytest.fixture
+def three_runs(sgi, tmp_path):
+    write(tmp_path / "a.jsonl", rows())
+    write(tmp_path / "b.jsonl", rows(spoilt=10))
+    for data, name in (("a.jsonl", "monday"), ("b.jsonl", "Tuesday"), ("b.jsonl", "wednesday")):
+        assert sgi("run", data, "-m", "squad_em,rouge_l", "--name", name, "-q").code == 0
+
+
+def test_the_newest_stands_first_with_its_means(sgi, three_runs):
+    made = sgi("runs")
+    assert (made.code, made.err) == (0, "")
+    places = [made.out.index(name) for name in ("wednesday", "Tuesday", "monday")]
+    assert places == sorted(places)
+    assert "squad_em 75.00 %" in made.out
+    assert "squad_em 100.00 %" in made.out
+    assert "finished" in made.out
+    assert "squad_em 0.7500" in sgi("runs", "--no-percent").out
+
+
+def test_json_tells_the_same(sgi, three_runs):
+    newest, _, oldest = sgi("runs", "--json").json
+    assert (newest["name"], newest["data"], newest["state"]) == ("wednesday", "b.jsonl", "finished")
+    assert (newest["rows"], newest["scored"], newest["stopped"]) == (40, 40, None)
+    assert newest["metrics"]["squad_em"] == 0.75
+    assert list(oldest["metrics"]) == ["squad_em", "rouge_l"]
+    assert newest["created_at"] > oldest["created_at"]
+    assert newest["signature"].startswith("sgi:1|")
+
+
+def test_limit_and_search(sgi, three_runs):
+    limited = sgi("runs", "--limit", "1")
+    assert ("wednesday" in limited.out, "monday" in limited.out) == (True, False)
+    assert "1 of 3 runs; --limit 3" in limited.err
+    assert [run["name"] for run in sgi("runs", "--search", "TUES", "--json").json] == ["Tuesday"]
+    assert [run["name"] for run in sgi("runs", "--search", "a.jsonl", "--json").json] == ["monday"]
+    none = sgi("runs", "--search", "friday")
+    assert (none.code, none.out) == (0, "")
+    assert "No run of 3 mentions 'friday'" in none.err
+    assert sgi("runs", "--limit", "0").code == 2
+
+
+def test_nothing_yet_says_how_to_make_one_and_makes_no_file(sgi, tmp_path):
+    made = sgi("runs")
+    assert (made.code, made.out) == (0, "")
+    assert "sgi run" in made.err
+    assert sgi("runs", "--json").json == []
+    assert list(tmp_path.iterdir()) == []
+    open_database(tmp_path / "empty.db").close()
+    assert "sgi run" in sgi("runs", "--db", "empty.db").err
+
+
+def test_a_named_database_that_is_not_there_is_an_error(sgi):
+    made = sgi("runs", "--db", "no.db")
+    assert (made.code, made.out) == (2, "")
+    assert "no.db" in made.err
+
+
+def test_a_run_that_stopped_says_why_and_how_far_it_came(sgi, tmp_path):
+    (tmp_path / "flaky_for_runs.py").write_text(FLAKY)
+    write(tmp_path / "many.jsonl", rows(300))
+    assert sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_runs:answer", "-q").code == 2
+    made = sgi("runs")
+    assert "256 of 300" in made.out
+    assert "stopped: 15% of the first 300 rows failed" in made.out
+    assert "squad_em" in made.out
+    (told,) = sgi("runs", "--json").json
+    assert (told["state"], told["scored"], told["metrics"]) == ("stopped", 256, {"squad_em": None})
+    assert "no such luck" in told["stopped"]
+
+
+def test_no_name_steers_the_terminal_or_begins_a_line(sgi, tmp_path):
+    write(tmp_path / "a.jsonl", rows(3))
+    assert sgi("run", "a.jsonl", "-m", "squad_em", "--name", SPITEFUL, "-q").code == 0
+    page = sgi("runs").out
+    assert one_line(SPITEFUL) in page
+    assert not set(page) & set("\x1b\x9b\u202e")
+    assert sgi("runs", "--json").json[0]["name"] == SPITEFUL
+
+
+@pytest.mark.parametrize("columns", ["20", "300"])
+def test_a_narrow_window_cuts_nothing(sgi, three_runs, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    page = sgi("runs").out
+    assert len(page.splitlines()) == 8  # a title, two lines a run, and a blank one
+    assert "rouge_l 75.31 %" in page or "rouge_l 100.00 %" in page
+    assert page.count("UTC") == 3
+
+
+@pytest.mark.parametrize("words", [["runs"], ["runs", "--json"], ["show", "r1"]])
+def test_a_reader_that_leaves_ends_it_quietly(tmp_path, words):
+    with open_database(tmp_path / "sgi.db") as database:
+        add_run(database)
+    assert unheard(tmp_path, *words) == (0, b"")
+
+
+def test_names_and_ids_are_completed(sgi, three_runs, tmp_path):
+    context = type("Context", (), {"params": {"db": str(tmp_path / "sgi.db")}})()
+    assert _complete_run(context, "mon") == ["monday"]
+    assert _complete_run(context, "la") == ["last"]
+    assert len(_complete_run(context, "20")) == 3
+    assert _complete_run(type("Context", (), {"params": {"db": "no.db"}})(), "") == []
+
+
+def test_every_new_verb_says_examples(sgi):
+    verbs = {command.callback.__name__ for command in app.registered_commands}
+    assert verbs >= {"runs", "show", "compare", "gate", "export"}
+    for words in (["runs"], ["show"], ["compare"], ["gate"], ["export"]):
+        page = sgi(*words, "--help").out
+        assert f"sgi {words[0]}" in page.partition("Examples:")[2]
+    for verb in ("upgrade", "status", "export", "import", "import-evals"):
+        assert f"sgi db {verb}" in sgi("db", verb, "--help").out.partition("Example:")[2]

@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from sgi.cli.console import one_line
+from sgi.cli.show import toml_lines
+from sgi.engine.service import RAGEvalService
+from sgi.kernel.sample import Sample
+from sgi.store.database import open_database
+from support.answers import FLAKY, SPITEFUL, rows, write
+from support.runs import add_run
+
+
+@pytest.fixture
+def kept(sgi, tmp_path):
+    write(tmp_path / "a.jsonl", rows(spoilt=10))
+    made = sgi("run", "a.jsonl", "-m", "squad_em,semantic_similarity", "--name", "monday", "-q")
+    assert made.code == 0
+    return made.out
+
+
+def test_the_headline_is_that_of_the_run(sgi, kept):
+    made = sgi("show", "monday")
+    assert (made.code, made.err) == (0, "")
+    assert kept in made.out
+    assert "AUROC" in made.out
+    for told in ("name      monday", "rows      40", "state     finished", "time      begun 20", "numpy "):
+        assert told in made.out
+    assert 'metrics = ["squad_em", "semantic_similarity"]' in made.out
+    assert "--resume" not in made.out
+    assert "0.7500" in sgi("show", "last", "--no-percent").out
+
+
+def test_json_holds_the_summary_the_spec_and_the_versions(sgi, kept):
+    told = sgi("show", "mon", "--json")
+    assert told.code == 2  # names are given whole; ids may be cut short
+    told = sgi("show", "monday", "--json").json
+    assert told["run"]["spec"]["metrics"] == ["squad_em", "semantic_similarity"]
+    assert told["run"]["versions"]["sgi"]
+    assert told["summary"]["metrics"][0]["mean"] == 0.75
+    assert told == sgi("show", told["run"]["id"][:-2], "--json").json
+
+
+def test_by_a_column(sgi, kept):
+    page = sgi("show", "last", "--by", "method").out
+    head, classes = page.split("semantic_similarity by method")
+    lines = [line.split() for line in head.splitlines() if "squad_em" in line]
+    assert [(line[0], line[1], line[3]) for line in lines] == [
+        ("bm25", "20", "75.00"),
+        ("dense", "20", "75.00"),
+    ]
+    assert "20 / 20" in head
+    assert "nearly identical" in classes
+    told = sgi("show", "last", "--by", "depth", "--json").json
+    assert [(group["name"], group["rows"]) for group in told["groups"]] == [("0", 14), ("1", 13), ("2", 13)]
+    assert sum(group["metrics"][0]["mean"] * group["rows"] for group in told["groups"]) == pytest.approx(30)
+    bands = [group["classes"]["semantic_similarity"] for group in told["groups"]]
+    assert sum(band["nearly identical"] for band in bands) == 30
+    assert sum(sum(band.values()) for band in bands) == 40
+
+
+def test_by_label_and_by_what_is_no_text(sgi, kept):
+    labels = sgi("show", "last", "--by", "label", "--json").json["groups"]
+    assert [(group["name"], group["metrics"][0]["mean"]) for group in labels] == [("0", 0.5), ("1", 1.0)]
+    tags = sgi("show", "last", "--by", "tags", "--json").json["groups"]
+    assert [group["name"] for group in tags] == ['["a", 0]', '["a", 1]']
+
+
+def test_an_unknown_column_names_those_there_are(sgi, kept):
+    made = sgi("show", "last", "--by", "metod")
+    assert (made.code, made.out) == (2, "")
+    assert "Did you mean 'method'?" in made.err
+    assert "depth, label, method, tags" in made.err
+
+
+def test_label_of_unlabelled_rows_is_unknown(sgi, tmp_path):
+    write(tmp_path / "a.jsonl", [{"id": "1", "response": "a", "reference": "a"}])
+    sgi("run", "a.jsonl", "-m", "squad_em", "-q")
+    made = sgi("show", "last", "--by", "label")
+    assert made.code == 2
+    assert "It has none" in made.err
+
+
+def test_a_column_of_the_data_called_label_goes_before(sgi, tmp_path):
+    data = [row | {"metadata": {"label": "good"}} for row in rows(6)]
+    write(tmp_path / "a.jsonl", data)
+    sgi("run", "a.jsonl", "-m", "squad_em", "-q")
+    (group,) = sgi("show", "last", "--by", "label", "--json").json["groups"]
+    assert (group["name"], group["rows"]) == ("good", 6)
+
+
+@pytest.fixture
+def stopped(sgi, tmp_path):
+    (tmp_path / "flaky_for_show.py").write_text(FLAKY)
+    write(tmp_path / "many.jsonl", rows(300))
+    made = sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_show:answer", "-q")
+    assert made.code == 2
+
+
+def test_an_unfinished_run_is_shown_as_far_as_it_came(sgi, stopped):
+    made = sgi("show", "last")
+    assert made.code == 0
+    assert "rows      256 of 300" in made.out
+    assert "numbers   of the rows that are scored" in made.out
+    assert "256 / 300  44 not scored" in made.out
+    assert "no such luck" in made.out
+    told = sgi("show", "last", "--json").json
+    assert f"Go on with: sgi run --resume {told['run']['id']}" in made.out
+    (metric,) = told["summary"]["metrics"]
+    assert (metric["mean"], metric["ok"], metric["rows"]) == (0.0, 256, 300)
+    assert metric["coverage"] == pytest.approx(256 / 300)
+    groups = sgi("show", "last", "--by", "method", "--json").json["groups"]
+    assert [group["rows"] for group in groups] == [128, 128]
+
+
+def test_a_run_without_a_scored_row(sgi, tmp_path):
+    (tmp_path / "hopeless_rag.py").write_text("def answer(question):\n    raise RuntimeError('no')\n")
+    write(tmp_path / "a.jsonl", rows(3))
+    assert sgi("run", "a.jsonl", "-m", "squad_em", "--target", "hopeless_rag:answer", "-q").code == 2
+    made = sgi("show", "last")
+    assert (made.code, "rows      0 of 3" in made.out) == (0, True)
+    assert sgi("show", "last", "--json").json["summary"]["metrics"] == []
+    assert sgi("show", "last", "--by", "method").code == 0
+
+
+def test_a_run_that_was_never_summed_up_is_computed_and_says_so(sgi, tmp_path):
+    samples = [Sample(id=str(k), response="x") for k in range(6)]
+    with open_database(tmp_path / "sgi.db") as database:
+        add_run(database, samples=samples, scores={"sgi": [1.0, 2.0, 3.0, None, 2.0, 2.0]})
+    made = sgi("show", "last")
+    assert "computed now" in made.out
+    assert "2.0000" in made.out
+    assert "1 missing" in made.out
+
+
+def test_a_run_that_an_application_grows(sgi, tmp_path):
+    service = RAGEvalService(database=tmp_path / "sgi.db")
+    for number in range(3):
+        service.save_evaluation_to_db("live", f"pair {number}", answer="a", squad_em=1.0)
+    made = sgi("show", "live")
+    assert "computed now" in made.out
+    assert "3 / 3" in made.out
+    assert "--resume" not in made.out  # nobody but the application can go on with it
+    assert sgi("runs", "--json").json[0]["state"] == "unfinished"
+
+
+def test_the_spec_runs_again(sgi, kept, tmp_path):
+    spec = sgi("show", "monday", "--spec").out
+    (tmp_path / "again.toml").write_text(spec)
+    assert sgi("run", "again.toml", "--name", "tuesday", "-q").code == 0
+    again = sgi("show", "tuesday", "--spec", "--json").json
+    assert again == sgi("show", "monday", "--spec", "--json").json | {"name": "tuesday"}
+    assert tomllib.loads(spec) == sgi("show", "monday", "--spec", "--json").json
+    assert sgi("show", "monday", "--spec", "--by", "method").code == 2
+
+
+@pytest.mark.parametrize("text", [SPITEFUL, 'a"b\\c', "\x7f\x00\u2028", "é 東京 𝄞", ""])
+def test_any_text_is_toml_and_steers_nothing(text):
+    spec = {"data": text, "columns": {text: [text, 1, 0.5, True]}, "n-1": 2**70}
+    lines = list(toml_lines(spec))
+    assert tomllib.loads("\n".join(lines)) == spec
+    assert not set("".join(lines)) & set("\x1b\x9b\u202e\n\x00")
+
+
+def test_hostile_names_and_metadata_stay_text(sgi, tmp_path):
+    data = [row | {"metadata": {SPITEFUL: SPITEFUL}} for row in rows(6)]
+    write(tmp_path / "a.jsonl", data)
+    assert sgi("run", "a.jsonl", "-m", "squad_em", "--name", SPITEFUL, "-q").code == 0
+    for words in (["show", SPITEFUL], ["show", "last", "--by", SPITEFUL], ["show", "last", "--by", "x"]):
+        made = sgi(*words)
+        assert made.code in {0, 2}
+        assert not set(made.out + made.err) & set("\x1b\x9b\u202e")
+    page = sgi("show", "last", "--by", SPITEFUL).out
+    assert page.count(one_line(SPITEFUL)) == 3  # the run's name, the column and its value
+    assert sgi("show", "last", "--by", SPITEFUL, "--json").json["groups"][0]["name"] == SPITEFUL
+
+
+def test_what_no_json_library_likes_is_still_json(sgi, tmp_path):
+    value = "\ud800\0"  # no text that JSON's fast writer takes, nor PostgreSQL
+    sample = Sample.model_construct(id="1", metadata={"k": value}, _fields_set={"id", "metadata"})
+    with open_database(tmp_path / "sgi.db") as database:
+        add_run(database, samples=[sample])
+    (group,) = sgi("show", "last", "--by", "k", "--json").json["groups"]
+    assert group["name"] == value
+    assert sgi("show", "last", "--by", "k").code == 0
+
+
+def test_an_unknown_run_and_a_missing_database(sgi, kept):
+    near = sgi("show", "mondey")
+    assert near.code == 2
+    assert "Did you mean 'monday'?" in near.err
+    for verb in (["show", "last"], ["show", "last", "--by", "x"], ["show", "last", "--spec"]):
+        made = sgi(*verb, "--db", "no.db")
+        assert (made.code, made.out, "no.db" in made.err) == (2, "", True)

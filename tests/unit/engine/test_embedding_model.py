@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import asyncio
+import pickle
+from contextlib import closing
+
+import anyio.to_thread
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.embed.cached import CachedEmbedder
+from sgi.engine.embedding_model import EmbeddingModels, OwnModel, UnusableVectors, unit_rows_of
+from sgi.kernel.errors import EmbedderError, UnknownName, UsageError
+from sgi.kernel.ports import Embedded
+from sgi.testing import HashEmbedder
+
+
+class Cutting(HashEmbedder):
+    def encode(self, texts):
+        return Embedded(self.embed(texts), np.array([len(text) > 3 for text in texts]))
+
+
+class Later:
+    """A client whose method is no coroutine function, but returns something to be awaited."""
+
+    def embed_texts(self, texts):
+        return self.later(texts)
+
+    async def later(self, texts):
+        await asyncio.sleep(0)
+        return np.eye(len(texts))
+
+
+def encoded(model, *texts):
+    return asyncio.run(anyio.to_thread.run_sync(OwnModel(model).encode, texts))
+
+
+def test_an_embedder_keeps_its_name_its_rows_and_what_it_cut():
+    model = Cutting()
+    made = encoded(model, "abc", "abcd")
+    assert OwnModel(model).fingerprint == model.fingerprint
+    assert np.allclose(made.rows, model.embed(["abc", "abcd"]), atol=1e-7)
+    assert made.truncated.tolist() == [False, True]
+
+
+def test_whatever_can_be_awaited_is_awaited_on_the_callers_loop():
+    assert encoded(Later(), "a", "b").rows.tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+def test_errors_of_ours_pass_as_they_are_and_others_as_causes():
+    class Broken(HashEmbedder):
+        def embed(self, texts):
+            raise {"ours": EmbedderError("The service is away."), "other": OSError("password")}[texts[0]]
+
+    with pytest.raises(EmbedderError, match=r"^The service is away\.$"):
+        encoded(Broken(), "ours")
+    with pytest.raises(EmbedderError, match=r"^hash raised OSError\.") as caught:
+        encoded(Broken(), "other")
+    assert isinstance(caught.value.__cause__, OSError)
+    assert "password" not in str(caught.value)
+
+
+def test_what_is_no_model_is_told():
+    with pytest.raises(UsageError, match="float is no embedding model"):
+        OwnModel(0.5)
+
+
+def test_the_error_crosses_between_processes():
+    error = UnusableVectors("Nothing usable.", hint="Mend it.")
+    copied = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
+    assert (type(copied), str(copied)) == (UnusableVectors, "Nothing usable. Mend it.")
+
+
+NUMBERS = st.floats(width=64) | st.integers() | st.booleans() | st.text(max_size=2) | st.none()
+
+
+@given(st.lists(st.lists(NUMBERS, max_size=3), max_size=3) | st.recursive(NUMBERS, st.lists, max_leaves=6))
+def test_anything_is_unit_rows_or_an_error(vectors):
+    try:
+        rows = unit_rows_of("demo", vectors, 2)
+    except UnusableVectors:
+        return
+    assert rows.dtype == np.float32
+    assert np.linalg.norm(rows.astype(np.float64), axis=1) == pytest.approx([1, 1], abs=1e-6)
+
+
+def test_a_name_is_opened_once_and_its_vectors_are_kept(tmp_path):
+    with closing(EmbeddingModels(tmp_path / "v.db")) as models:
+        assert models.at_hand("minilm") is None
+        opened = models.open("minilm")
+        assert isinstance(opened, CachedEmbedder)
+        assert models.open("minilm") is models.at_hand("minilm") is opened
+        opened.embed(["a", "a"])
+        assert opened.cache.stats().entries == 1
+
+
+def test_without_a_cache_nothing_is_kept(monkeypatch, tmp_path):
+    monkeypatch.setenv("SGI_CACHE_DIR", str(tmp_path))
+    with closing(EmbeddingModels(cache=False)) as models:
+        models.open("minilm").embed(["a"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_name_is_told_with_what_comes_near():
+    with closing(EmbeddingModels(cache=False)) as models, pytest.raises(UnknownName, match="minilm"):
+        models.open("minilmm")

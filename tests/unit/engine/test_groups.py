@@ -1,0 +1,71 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from sgi.engine.groups import grouped
+from sgi.engine.summary import metric_summary
+from sgi.kernel.errors import UsageError
+from support.scored_runs import column, run
+
+VALUES = [0.1, 0.9, 0.2, np.nan, 0.3, 0.8, 0.4, 0.5, 0.6]
+GROUPS = ["b", None, "b", "b", "b", None, "b", "a", "b"]
+
+
+def test_groups_stand_in_the_order_in_which_they_appear():
+    found = grouped(run(column("m", VALUES)), GROUPS)
+    assert [(group.name, group.rows) for group in found] == [("b", 6), ("(none)", 2), ("a", 1)]
+
+
+def test_a_group_has_the_numbers_of_its_rows_alone():
+    made = run(column("m", VALUES), column("k", np.arange(9)), clusters=[0, 0, 1, 1, 2, 2, 3, 3, 4])
+    first = grouped(made, GROUPS)[0]
+    rows = np.array([0, 2, 3, 4, 6, 8])
+    summary = first.metrics[0]
+    assert summary == metric_summary(made.take(rows).metrics["m"], made.clusters[rows])
+    assert (summary.rows, summary.ok, summary.coverage) == (6, 5, 5 / 6)
+    assert summary.mean == pytest.approx(np.mean([0.1, 0.2, 0.3, 0.4, 0.6]))
+    assert summary.deviation == pytest.approx(np.std([0.1, 0.2, 0.3, 0.4, 0.6], ddof=1))
+    assert summary.interval.low < summary.mean < summary.interval.high
+    assert first.metrics[1].mean == pytest.approx(rows.mean())
+
+
+def test_one_row_has_a_mean_and_no_interval():
+    alone = grouped(run(column("m", VALUES)), GROUPS)[2].metrics[0]
+    assert (alone.mean, alone.interval, alone.deviation) == (0.5, None, None)
+
+
+def test_repeated_questions_count_within_a_group_too():
+    values = np.repeat(np.random.default_rng(0).normal(size=10), 10)
+    together = grouped(run(column("m", values), clusters=np.arange(100) // 10), ["g"] * 100)[0]
+    apart = grouped(run(column("m", values)), ["g"] * 100)[0]
+    wide, narrow = (group.metrics[0].interval for group in (together, apart))
+    assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
+
+
+def test_classes_are_counted_the_most_frequent_first():
+    grades = ["C", "A", "A", "A", None, "E", "B", "B", "A"]
+    found = grouped(run(column("m", VALUES)), GROUPS, classes={"m": grades})
+    assert list(found[0].classes["m"].items()) == [("A", 3), ("C", 1), ("(none)", 1), ("B", 1)]
+    assert found[1].classes == {"m": {"A": 1, "E": 1}}
+    assert sum(sum(group.classes["m"].values()) for group in found) == 9
+
+
+def test_a_group_is_json():
+    plain = json.loads(json.dumps([group.to_dict() for group in grouped(run(column("m", VALUES)), GROUPS)]))
+    assert plain[0]["metrics"][0]["coverage"] == 5 / 6
+    assert plain[0]["metrics"][0]["counts"]["failed"] == 1
+
+
+def test_no_rows_have_no_groups():
+    assert grouped(run(column("m", [])), []) == ()
+
+
+def test_groups_and_classes_are_one_for_each_row():
+    made = run(column("m", VALUES))
+    with pytest.raises(UsageError, match=r"last has 9 rows, but groups has 2"):
+        grouped(made, ["a", "b"])
+    with pytest.raises(UsageError, match=r"last has 9 rows, but m has 1"):
+        grouped(made, GROUPS, classes={"m": ["A"]})

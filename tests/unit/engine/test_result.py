@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import numpy as np
+
+import sgi
+from sgi.engine.compare import compare
+from sgi.kernel.metric import Status
+
+ROWS = [
+    {"id": "a", "question": "Where?", "response": "In Paris.", "reference": "In Paris."},
+    {"id": "b", "question": "Where?", "response": "In Rome.", "reference": "In Paris."},
+    {"id": "c", "question": "Who?", "response": "Austen.", "reference": ""},
+]
+
+
+def test_a_result_as_columns():
+    result = sgi.evaluate(ROWS, ["squad_em", "rouge_l(beta=1.2)"])
+    made = result.scored("today")
+    assert (made.name, made.rows, made.ids, made.signature) == ("today", 3, ("a", "b", "c"), result.signature)
+    assert made.clusters.tolist() == [0, 0, 1]
+    assert list(made.metrics) == ["squad_em", "rouge_l(beta=1.2)"]
+    for name, column in made.metrics.items():
+        np.testing.assert_array_equal(column.values, result[name].values)
+        assert column.counts()[Status.UNDEFINED] == 1
+        assert (column.low, column.high, column.higher_is_better, column.metric) == (0.0, 1.0, True, name)
+
+
+def test_a_result_can_be_compared():
+    made = sgi.evaluate(ROWS, ["squad_em"]).scored()
+    assert compare(made, made).metrics[0].difference.pairs == 2

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.engine.spec import RunSpec, read_spec, share
+from sgi.kernel.errors import SgiError, UsageError
+from sgi.kernel.registry import metric
+
+TOML = """
+data = "rows.jsonl"
+metrics = ["sgi", "rouge_l(beta=1.2)"]
+embedders = "minilm"
+name = "nightly"
+max_failures = "10%"
+out = "scores.csv"
+
+[columns]
+response = "output"
+
+[target]
+where = "https://example.org/ask"
+concurrency = 4
+headers = { Authorization = "Bearer ${RAG_TOKEN}" }
+"""
+
+
+def spec(**values):
+    return RunSpec.of({"data": "rows.jsonl"} | values)
+
+
+def test_a_file_is_read_with_paths_from_its_own_folder(tmp_path):
+    (tmp_path / "run.toml").write_text(TOML)
+    made = RunSpec.of(read_spec(tmp_path / "run.toml"))
+    assert made.data == tmp_path / "rows.jsonl"
+    assert made.out == tmp_path / "scores.csv"
+    assert made.metrics == ("sgi", "rouge_l(beta=1.2)")
+    assert made.embedders == ("minilm",)
+    assert made.max_failures == 0.1
+    assert made.columns == {"response": "output"}
+    assert made.target.concurrency == 4
+
+
+def test_what_is_stored_reads_back_and_holds_no_secret(tmp_path, monkeypatch):
+    monkeypatch.setenv("RAG_TOKEN", "hush")
+    (tmp_path / "run.toml").write_text(TOML)
+    made = RunSpec.of(read_spec(tmp_path / "run.toml")).resolved([metric("sgi")])
+    stored = made.stored()
+    assert "hush" not in str(stored)
+    assert stored["target"]["headers"] == {"Authorization": "Bearer ${RAG_TOKEN}"}
+    assert RunSpec.of(stored) == made
+    assert stored["metrics"] == ["sgi"]
+    assert Path(stored["data"]).is_absolute()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("data = 3 4", "line 1"),
+        ('data = "a.csv"\nmetric = "sgi"', "Did you mean 'metrics'"),
+        ('metrics = "sgi"', "data: field required"),
+        ('data = "a.csv"\nmetrics = [3]', "metrics.0"),
+        ('data = "a.csv"\nmax_failures = "lots"', "5%"),
+        ('data = "a.csv"\non_error = "ignore"', "on_error"),
+        ('data = "a.csv"\n[target]\nwhere = "app:f"\nconcurency = 3', "Did you mean 'concurrency'"),
+        ('data = "a.csv"\n[target]\nwhere = "http://h/"\nheaders = {Authorization = "hush"}', "${"),
+    ],
+)
+def test_mistakes_are_told_with_file_and_key(tmp_path, text, words):
+    file = tmp_path / "run.toml"
+    file.write_text(text)
+    with pytest.raises(UsageError) as caught:
+        RunSpec.of(read_spec(file), source=str(file))
+    assert words in str(caught.value)
+    assert "hush" not in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
+    for name in ("none.toml", "bytes.toml"):
+        with pytest.raises(UsageError, match=name):
+            read_spec(tmp_path / name)
+
+
+def test_only_what_can_change_a_number_is_in_the_identity():
+    chosen = [metric("sgi")]
+    same = [spec(), spec(name="x"), spec(out="o.csv"), spec(max_failures="50%"), spec(inputs=True)]
+    assert len({made.identity(chosen) for made in same}) == 1
+    target = {"where": "http://h/ask"}
+    others = [
+        spec(embedders="e5-base-v2"),
+        spec(backend="torch"),
+        spec(target=target),
+        spec(target=target | {"body": {"top_k": 3}}),
+        spec(target=target | {"answer_field": "text"}),
+    ]
+    assert len({made.identity(chosen) for made in [spec(), *others]}) == 6
+    assert spec().identity([metric("sgi(passages='mean')")]) != spec().identity(chosen)
+    quicker = spec(target=target | {"concurrency": 2, "retries": 0, "timeout": 3})
+    assert quicker.identity(chosen) == spec(target=target).identity(chosen)
+
+
+@given(st.one_of(st.text(), st.floats(), st.integers(), st.none()))
+def test_a_share_is_a_share_or_an_error(value):
+    with suppress(UsageError):
+        assert 0 <= share(value) <= 1
+
+
+@given(st.dictionaries(st.sampled_from([*RunSpec.model_fields, "extra"]), st.text() | st.integers()))
+def test_any_values_give_a_spec_or_an_error_of_ours(values):
+    with suppress(SgiError):
+        assert isinstance(RunSpec.of(values), RunSpec)

@@ -1,0 +1,132 @@
+"""The plugin in pytest runs of its own, found by its entry point, with the embedded model."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.metadata import entry_points
+
+import pytest
+
+MODULE = """
+import json
+from pathlib import Path
+
+import pytest
+import sgi
+
+with (Path(sgi.__file__).parent / "data" / "halueval_qa_sample.jsonl").open(encoding="utf-8") as lines:
+    SAMPLE = [json.loads(line) for line, _ in zip(lines, range(12))]
+
+
+def rows(response):
+    return [
+        {
+            "id": str(i),
+            "question": row["question"],
+            "contexts": [row["knowledge"]],
+            "response": row[response],
+            "reference": row["right_answer"],
+        }
+        for i, row in enumerate(SAMPLE)
+    ]
+
+
+def test_the_knowledge_itself_is_grounded(sgi_score, assert_gate):
+    result = sgi_score(rows("knowledge"), ["sgi", "theta_rc"], "minilm")
+    report = assert_gate(result, "sgi > 1", "theta_rc <= 0.1")
+    assert [check.passed for check in report.checks] == [True, True]
+
+
+def test_the_question_itself_is_not(sgi_score, assert_gate):
+    assert_gate(sgi_score(rows("question"), ["sgi"]), "sgi > 1")
+
+
+def test_too_little_coverage(sgi_score, assert_gate):
+    made = rows("right_answer")
+    for row in made[:3]:
+        del row["response"]
+    result = sgi_score(made, "squad_em")
+    assert_gate(result, "squad_em >= 0.5", coverage=0.7)
+    assert_gate(result.scored("the nightly run"), "squad_em >= 0.5")
+
+
+def test_a_planted_drop(sgi_score, assert_gate):
+    before, after = (sgi_score(rows(kind), "rouge_l") for kind in ("right_answer", "hallucinated_answer"))
+    assert_gate(before, against=before, max_drop=0.01)
+    assert_gate(after, against=before, max_drop=0.01)
+
+
+def test_a_rule_that_is_none(sgi_score, assert_gate):
+    assert_gate(sgi_score(rows("right_answer"), "rouge_l"), "rouge_l => 0.5")
+
+
+def test_a_misspelt_option(sgi_score):
+    sgi_score(rows("right_answer"), "rouge_l", colums={})
+"""
+
+
+def pytest_run(folder, *words):
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--color=no", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("theirs")
+    (folder / "test_theirs.py").write_text(MODULE, encoding="utf-8")
+    done = pytest_run(folder, "-rA")
+    assert done.returncode == 1, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_entry_point_names_the_plugin():
+    named = [point.value for point in entry_points(group="pytest11") if point.name == "sgi"]
+    assert set(named) == {"sgi.integrations.pytest_plugin"}, (
+        "install the package again: it has a new entry point"
+    )
+
+
+def test_a_result_that_meets_its_rules_passes(shown):
+    assert "PASSED test_theirs.py::test_the_knowledge_itself_is_grounded" in shown
+    assert shown.rstrip().splitlines()[-1].strip("= ").startswith("5 failed, 1 passed")
+
+
+def test_a_result_that_does_not_fails_with_its_table(shown):
+    assert "FAILED test_theirs.py::test_the_question_itself_is_not" in shown
+    (line,) = [line for line in shown.splitlines() if line.startswith("NOT MET sgi > 1.0")]
+    assert "100.0%" in line
+    assert "the low end of its interval" in line
+    assert "result: 1 of 1 rules not met" in shown
+
+
+def test_coverage_and_drops_are_gated_too(shown):
+    assert "the nightly run: 1 of 1 rules not met" in shown
+    assert "only 75.0% of 12 rows have a value; 95.0% are wanted" in shown
+    assert "it may have lost" in shown
+
+
+def test_a_call_that_makes_no_sense_is_an_error_of_its_own(shown):
+    assert "'rouge_l => 0.5' is no rule." in shown
+    assert "unexpected keyword argument 'colums'" in shown
+
+
+def test_the_fixtures_are_listed_with_what_they_do(tmp_path):
+    listed = pytest_run(tmp_path, "--fixtures").stdout
+    assert "assert_gate [session scope]" in listed
+    assert "Score rows as sgi.evaluate does" in listed
+
+
+def test_loading_the_plugin_loads_nothing_heavy():
+    script = (
+        "import sys, sgi.integrations.pytest_plugin; print(*{name.partition('.')[0] for name in sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    loaded = set(done.stdout.split())
+    assert "_pytest" in loaded
+    assert loaded.isdisjoint({"numpy", "pydantic", "anyio", "onnxruntime", "sqlite3", "tokenizers"})

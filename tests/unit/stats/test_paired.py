@@ -1,0 +1,198 @@
+import numpy as np
+import pytest
+
+from sgi.stats import Interval, McNemar, holm, mcnemar, mean_interval, paired_differences
+
+
+def runs(generator, n=60, columns=1, effect=0.3):
+    first = generator.random((n, columns))
+    return first, first + effect + generator.normal(size=(n, columns))
+
+
+def test_means_and_difference():
+    first, second = np.array([0.1, 0.2, 0.3, 0.4, 0.5]), np.array([0.3, 0.2, 0.4, 0.6, 0.5])
+    (found,) = paired_differences(first, second)
+    assert (found.pairs, found.clusters) == (5, 5)
+    assert (found.first, found.second) == (pytest.approx(0.3), pytest.approx(0.4))
+    assert found.difference == pytest.approx(0.1)
+    assert found.method == "bootstrap, sign-flip"
+
+
+def test_the_interval_is_that_of_the_mean_of_the_differences():
+    generator = np.random.default_rng(0)
+    first, second = runs(generator, 90)
+    clusters = np.repeat(np.arange(30), 3)
+    (found,) = paired_differences(first, second, clusters)
+    alone = mean_interval((second - first)[:, 0], clusters)
+    assert found.interval == alone
+
+
+def test_columns_are_compared_as_if_alone():
+    first, second = runs(np.random.default_rng(1), columns=3)
+    together = paired_differences(first, second)
+    for column, found in enumerate(together):
+        (alone,) = paired_differences(first[:, column], second[:, column])
+        assert found == alone
+
+
+def test_equal_input_gives_equal_bits_and_another_seed_others():
+    first, second = runs(np.random.default_rng(2))
+    assert paired_differences(first, second) == paired_differences(first.copy(), second.copy())
+    assert paired_differences(first, second) != paired_differences(first, second, seed=1)
+
+
+def test_a_run_beside_itself_differs_in_nothing():
+    values = np.random.default_rng(3).random((50, 4))
+    for found in paired_differences(values, values, np.arange(50) // 2):
+        assert (found.difference, found.p, found.smallest) == (0.0, 1.0, None)
+        assert found.interval == Interval(0.0, 0.0, 0.95, "constant")
+
+
+def test_p_by_counting_every_flip():
+    gaps = np.array([0.5, 0.1, -0.2, 0.4, 0.3, 0.6, -0.1])
+    (found,) = paired_differences(np.zeros(7), gaps, draws=200_000)
+    signs = np.array(np.meshgrid(*[[-1, 1]] * 7)).reshape(7, -1)
+    exact = np.mean(np.abs(gaps @ signs) >= abs(gaps.sum()) - 1e-12)
+    assert found.p == pytest.approx(exact, abs=0.002)
+
+
+def test_ties_are_counted_whatever_rounding_says():
+    # The gaps differ by rounding alone, so only six signs alike reach T: 2 of 2⁶.
+    first = np.array([0.7, 0.1, 0.3, 0.9, 0.2, 0.6])
+    second = first + 0.1
+    assert len(set((second - first).tolist())) > 1
+    (found,) = paired_differences(first, second, draws=100_000)
+    assert found.p == pytest.approx(2 / 2**6, abs=0.003)
+
+
+def test_the_signs_of_whole_clusters_are_flipped():
+    gaps = np.repeat(np.random.default_rng(4).normal(0.3, 1, 20), 10)
+    (together,) = paired_differences(np.zeros(200), gaps, np.repeat(np.arange(20), 10))
+    (once,) = paired_differences(np.zeros(20), gaps[::10])
+    (blind,) = paired_differences(np.zeros(200), gaps)
+    assert together.p == once.p
+    assert blind.p < together.p
+    assert together.smallest == pytest.approx(once.smallest)
+    assert blind.smallest < 0.5 * together.smallest
+
+
+def test_a_missing_value_takes_its_pair_out_of_its_column_alone():
+    first, second = runs(np.random.default_rng(5), n=20, columns=2)
+    first[3, 0] = second[7, 0] = np.nan
+    holed, whole = paired_differences(first, second)
+    kept = np.delete(np.arange(20), [3, 7])
+    assert (holed.pairs, holed.clusters, whole.pairs) == (18, 18, 20)
+    assert holed.first == pytest.approx(first[kept, 0].mean())
+    assert holed.difference == pytest.approx((second - first)[kept, 0].mean())
+    assert (whole.difference, whole.p) == (
+        (alone := paired_differences(first[:, 1], second[:, 1])[0]).difference,
+        alone.p,
+    )
+
+
+def test_no_pairs_have_no_numbers():
+    (found,) = paired_differences([np.nan, 1.0], [1.0, np.nan])
+    assert (found.pairs, found.clusters, found.first, found.second, found.difference) == (
+        0,
+        0,
+        None,
+        None,
+        None,
+    )
+    assert (found.interval, found.p, found.smallest, found.method) == (None, None, None, "too few clusters")
+    assert paired_differences(np.empty((0, 2)), np.empty((0, 2)))[1].pairs == 0
+    assert paired_differences(np.empty((5, 0)), np.empty((5, 0))) == ()
+
+
+def test_fewer_than_five_clusters_say_nothing_of_the_spread():
+    first, second = runs(np.random.default_rng(6), n=40)
+    (few,) = paired_differences(first, second, np.arange(40) // 10)
+    assert (few.clusters, few.interval, few.p, few.smallest) == (4, None, None, None)
+    assert few.difference is not None
+    (enough,) = paired_differences(first, second, np.arange(40) // 8)
+    assert enough.interval is not None
+    assert enough.p is not None
+
+
+def test_one_sparse_column_beside_a_full_one():
+    first, second = runs(np.random.default_rng(7), n=3000, columns=2)
+    first[6:, 0] = np.nan
+    sparse, full = paired_differences(first, second, draws=500)
+    assert (sparse.clusters, full.clusters) == (6, 3000)
+    assert sparse.interval.low < sparse.difference < sparse.interval.high
+
+
+def test_the_smallest_difference_by_its_formula():
+    first, second = runs(np.random.default_rng(8), n=100)
+    clusters = np.arange(100) // 4
+    (found,) = paired_differences(first, second, clusters)
+    gaps = (second - first)[:, 0]
+    pulls = np.bincount(clusters, weights=gaps - gaps.mean())
+    error = np.sqrt(np.square(pulls).sum() * 25 / 24) / 100
+    assert found.smallest == pytest.approx((1.959964 + 0.841621) * error, rel=1e-6)
+
+
+def test_above_a_hundred_thousand_clusters_the_normal_distribution_takes_over(monkeypatch):
+    first, second = runs(np.random.default_rng(9), n=4000, effect=0.02)
+    (drawn,) = paired_differences(first, second, draws=4000)
+    monkeypatch.setattr("sgi.stats.paired._MOST_DRAWN", 3999)
+    (normal,) = paired_differences(first, second)
+    assert normal.method == "normal, normal"
+    width = normal.interval.high - normal.interval.low
+    assert drawn.interval.low == pytest.approx(normal.interval.low, abs=0.05 * width)
+    assert drawn.interval.high == pytest.approx(normal.interval.high, abs=0.05 * width)
+    assert drawn.p == pytest.approx(normal.p, abs=0.03)
+    (same,) = paired_differences(first, first)
+    assert (same.p, same.interval.method) == (1.0, "constant")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ([1.0], [1.0, 2.0], "do not pair"),
+        ([[1.0, 2.0]], [[1.0]], "do not pair"),
+        ([np.inf], [1.0], "finite values"),
+        (1.0, 1.0, "finite values"),
+        (np.zeros((2, 2, 2)), np.zeros((2, 2, 2)), "finite values"),
+    ],
+)
+def test_what_does_not_pair_is_refused(first, second, message):
+    with pytest.raises(ValueError, match=message):
+        paired_differences(first, second)
+
+
+@pytest.mark.parametrize("options", [{"level": 1.0}, {"draws": 0}, {"clusters": [1, 2, 3]}])
+def test_senseless_options_are_refused(options):
+    with pytest.raises(ValueError, match=r"level|clusters"):
+        paired_differences([1.0, 2.0], [1.0, 2.0], **options)
+
+
+def test_mcnemar_by_hand():
+    before, after = np.repeat([1, 0, 1, 0], [3, 9, 5, 5]), np.repeat([0, 1, 1, 0], [3, 9, 5, 5])
+    tail = (1 + 12 + 66 + 220) / 2**12
+    assert mcnemar(before, after) == McNemar(3, 9, pytest.approx(2 * tail), "exact binomial")
+    before, after = np.repeat([1, 0], [10, 30]), np.repeat([0, 1], [10, 30])
+    found = mcnemar(before, after)
+    assert (found.method, found.p) == ("chi-squared", pytest.approx(0.0015654, rel=1e-4))  # chi² = 10
+
+
+def test_mcnemar_of_nothing_changed():
+    assert mcnemar([0, 1], [0, 1]) == McNemar(0, 0, 1.0, "exact binomial")
+    assert mcnemar([], []).p == 1.0
+    assert mcnemar([0, 1], [1, 0]).p == 1.0
+
+
+@pytest.mark.parametrize(("first", "second"), [([0, 2], [0, 1]), ([0], [0, 1]), ([np.nan], [1]), (0, 1)])
+def test_mcnemar_refuses_what_is_no_yes_or_no(first, second):
+    with pytest.raises(ValueError, match="columns of 0 and 1"):
+        mcnemar(first, second)
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx((0.03, 0.06, 0.06, 0.02))
+    assert holm([0.6, None, 0.9]) == (1.0, None, 1.0)
+    assert holm([]) == ()
+    assert holm([None]) == (None,)
+    for bad in (-0.1, 1.1, float("nan")):
+        with pytest.raises(ValueError, match="lies in"):
+            holm([bad])

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.script import ScriptDirectory
+
+from sgi.kernel.errors import SchemaBehind, StoreError
+from sgi.store import database as database_module
+from sgi.store import migrations, schema
+from sgi.store.database import open_database, status, upgrade
+from support.runs import add_run, contents
+
+FOLDER = Path(migrations.__file__).parent
+
+
+def script_of(database):
+    with database.writing() as connection:
+        return ScriptDirectory.from_config(migrations.configuration(connection))
+
+
+def reflected(connection):
+    """Everything the database says of its tables."""
+    look = sa.inspect(connection)
+    parts = ("columns", "pk_constraint", "foreign_keys", "unique_constraints", "check_constraints", "indexes")
+    return {
+        (table, part): repr(getattr(look, f"get_{part}")(table))
+        for table in look.get_table_names()
+        if table != migrations.VERSION_TABLE
+        for part in parts
+    }
+
+
+def test_the_tables_and_the_migrations_agree(database_url):
+    with open_database(database_url) as database, database.writing() as connection:
+        command.check(migrations.configuration(connection))
+
+
+def test_migrations_make_what_the_schema_says_in_every_part(database_url):
+    with open_database(database_url) as database, database.writing() as connection:
+        migrated = reflected(connection)
+        assert {table for table, _ in migrated} == set(schema.metadata.tables)
+        connection.exec_driver_sql("DROP VIEW evals")
+        schema.metadata.drop_all(connection)
+        schema.metadata.create_all(connection)
+        assert reflected(connection) == migrated
+
+
+def test_the_revisions_that_are_known_without_alembic_are_all(sqlite_url):
+    with open_database(sqlite_url) as database:
+        steps = [step.revision for step in script_of(database).walk_revisions()]
+    assert tuple(reversed(steps)) == migrations.REVISIONS
+    assert migrations.HEAD == database_module.HEAD == steps[0]
+    assert sorted(file.name[:4] for file in (FOLDER / "versions").glob("0*.py")) == sorted(steps)
+
+
+def test_there_is_no_way_back(database_url):
+    with open_database(database_url) as database:
+        with pytest.raises(NotImplementedError, match="forward only"), database.writing() as connection:
+            command.downgrade(migrations.configuration(connection), "base")
+        assert database.revision() == migrations.HEAD
+
+
+NEXT = """
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+def upgrade():
+    op.execute("DROP VIEW evals")
+    rebuilt = "always" if op.get_bind().dialect.name == "sqlite" else "auto"
+    with op.batch_alter_table("runs", recreate=rebuilt) as runs:
+        runs.add_column(sa.Column("note", sa.Text))
+    with op.batch_alter_table("run_metrics") as metrics:
+        metrics.alter_column("metric", new_column_name="called")
+"""
+
+
+@pytest.fixture
+def a_newer_version(tmp_path, monkeypatch):
+    """A copy of the migrations with one more step, in a folder whose name is not easy."""
+
+    def install(code=NEXT):
+        folder = tmp_path / "100% new" / "migrations"
+        shutil.copytree(FOLDER, folder)
+        (folder / "versions" / "0002_next.py").write_text(code)
+        monkeypatch.setattr(migrations, "__file__", str(folder / "__init__.py"))
+        for module in (migrations, database_module):
+            monkeypatch.setattr(module, "REVISIONS", ("0001", "0002"))
+            monkeypatch.setattr(module, "HEAD", "0002")
+
+    return install
+
+
+def test_an_upgrade_keeps_every_row(database_url, a_newer_version):
+    with open_database(database_url) as database:
+        add_run(database)
+        before = contents(database)
+    a_newer_version()
+    with pytest.raises(SchemaBehind, match="sgi db upgrade"):
+        open_database(database_url)
+    assert upgrade(database_url) == ("0001", "0002")
+    assert status(database_url).rows == {table: len(rows) for table, rows in before.items()}
+    with open_database(database_url) as database, database.reading() as connection:
+        found = connection.exec_driver_sql("SELECT note, called FROM runs, run_metrics").one()
+        assert tuple(found) == (None, "sgi")
+
+
+def test_an_upgrade_that_fails_changes_nothing(database_url, a_newer_version):
+    with open_database(database_url) as database:
+        add_run(database)
+        before = contents(database)
+    a_newer_version(NEXT + "    op.execute('SELECT nonsense')\n")
+    with pytest.raises(StoreError, match="nonsense"):
+        upgrade(database_url)
+    assert status(database_url).revision == "0001"
+    with database_module.Database(sa.make_url(database_url).set(drivername=driver(database_url))) as database:
+        assert contents(database) == before
+
+
+def driver(url):
+    return "sqlite" if url.startswith("sqlite") else "postgresql+psycopg"
+
+
+def test_a_first_use_that_fails_leaves_nothing(database_url, a_newer_version):
+    a_newer_version(NEXT + "    op.execute('SELECT nonsense')\n")
+    with pytest.raises(StoreError, match="nonsense"):
+        open_database(database_url)
+    found = status(database_url)
+    assert (found.revision, found.rows) == (None, {})
+
+
+def test_tables_of_others_are_no_business_of_the_check(postgres_url):
+    with open_database(postgres_url) as database, database.writing() as connection:
+        connection.exec_driver_sql("CREATE TABLE users (x int)")
+        command.check(migrations.configuration(connection))

@@ -1,0 +1,296 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sgi.kernel.errors import StoreError, UnknownName, UsageError
+from sgi.kernel.metric import Scores, Status
+from sgi.kernel.registry import metric
+from sgi.kernel.sample import Sample
+from sgi.store.database import open_database
+from sgi.store.queries import (
+    find_run,
+    grouped_run,
+    list_runs,
+    metadata_values,
+    open_recorder,
+    saved_answers,
+    scored_run,
+    stored_batch,
+    stored_batches,
+)
+from sgi.store.recorder import RunStart, StoredAnswer, create_run
+
+METRICS = (metric("sgi"), metric("rouge_l(beta=1.2)"))
+HOSTILE = "a\0b\ud800 '\"; DROP TABLE runs; -- \ufdd0 \u202e 東京"
+
+
+@pytest.fixture
+def database(database_url):
+    with open_database(database_url) as opened:
+        yield opened
+
+
+def started(**changes):
+    values = {
+        "dataset": "hash",
+        "dataset_name": "rows.jsonl",
+        "rows": 4,
+        "spec": {"data": "rows.jsonl"},
+        "spec_hash": "spec",
+        "signature": "sgi:1|…",
+        "versions": {"sgi": "0"},
+        "metrics": METRICS,
+    }
+    return RunStart(**(values | changes))
+
+
+SAMPLES = (
+    Sample(
+        id="a", question="Who?", contexts=("c", HOSTILE), response="", metadata={"method": "x", "n": 2**70}
+    ),
+    Sample(id=HOSTILE, question="Who?", reference=["r", HOSTILE], label=True),
+    Sample(id="c", response=HOSTILE, label=False),
+    Sample(id="d", question=""),
+)
+SCORES = {
+    "sgi": Scores(
+        np.array([1.5, np.nan, np.nan, np.nan]),
+        np.array(["ok", "undefined", "missing", "failed"], dtype="<U9"),
+        ("", "no value " + HOSTILE, "no field", "down"),
+        ({"passages": [1.5, None], "text": HOSTILE}, {}, {}, {}),
+    ),
+    "rouge_l(beta=1.2)": Scores.of(np.array([0.0, 0.25, 1.0, 1e-300])),
+}
+
+
+def commit(recorder, start=0, samples=SAMPLES, scores=SCORES):
+    recorder.commit(start, samples, scores, truncated={"contexts": 1}, failures={"minilm": "down"})
+
+
+def test_a_committed_batch_reads_back_as_it_was(database):
+    recorder = create_run(database, started())
+    commit(recorder)
+    record = find_run(database, recorder.run)
+    found = stored_batch(database, record, 0)
+    assert found.batch.samples == SAMPLES
+    assert [sample.model_fields_set for sample in found.batch.samples] == [
+        sample.model_fields_set for sample in SAMPLES
+    ]
+    assert (found.truncated, found.failures) == ({"contexts": 1}, {"minilm": "down"})
+    for name, scores in SCORES.items():
+        assert np.array_equal(found.scores[name].values, scores.values, equal_nan=True)
+        assert found.scores[name].status.tolist() == scores.status.tolist()
+        assert found.scores[name].reasons == scores.reasons
+        assert [dict(body) for body in found.scores[name].details] == [dict(body) for body in scores.details]
+
+
+def test_scores_as_columns(database):
+    recorder = create_run(database, started(name="nightly"))
+    commit(recorder)
+    record = find_run(database, "nightly")
+    run = scored_run(database, record)
+    assert (run.name, run.rows, run.ids) == ("nightly", 4, tuple(sample.id for sample in SAMPLES))
+    assert run.clusters[0] == run.clusters[1]
+    assert len(set(run.clusters.tolist())) == 3
+    assert list(run.metrics) == ["sgi", "rouge_l(beta=1.2)"]
+    assert run.metrics["sgi"].codes.tolist() == [0, 1, 2, 3]
+    assert run.metrics["sgi"].high is None
+    assert run.metric("rouge_l").is_share
+    assert metadata_values(database, record, "method") == ["x", None, None, None]
+    assert metadata_values(database, record, "n") == [2**70, None, None, None]
+
+
+def test_columns_and_classes_of_one_moment(database):
+    recorder = create_run(database, started())
+    commit(recorder)
+    record = find_run(database, "last")
+    run, values, classes = grouped_run(database, record, "method", ("grade", "text"))
+    assert run.ids == tuple(sample.id for sample in SAMPLES)
+    assert values == ["x", None, None, None]
+    assert classes == {"sgi": [HOSTILE, None, None, None]}
+    assert grouped_run(database, record, "label", ())[1] == [None, 1, 0, None]
+    with pytest.raises(UnknownName, match="Did you mean 'method'"):
+        grouped_run(database, record, "methd", ())
+
+
+def test_an_unfinished_run_shows_what_is_committed(database):
+    recorder = create_run(database, started(rows=8))
+    more = tuple(Sample(id=f"m{n}", response="r") for n in range(4))
+    commit(recorder)
+    commit(recorder, 4, more)
+    other = create_run(database, started(rows=8))
+    commit(other, 4, more)
+    record = find_run(database, other.run)
+    assert (record.scored, record.rows, record.finished, record.stopped) == (4, 8, False, None)
+    assert scored_run(database, record).ids == ("m0", "m1", "m2", "m3")
+    assert metadata_values(database, record, "method") == [None] * 4
+    assert [found.start for found in stored_batches(database, record)] == [4]
+    assert open_recorder(database, record).done == {4}
+
+
+def test_a_batch_is_there_whole_or_not_at_all(database):
+    recorder = create_run(database, started())
+    with pytest.raises(KeyError):
+        commit(recorder, scores={"sgi": SCORES["sgi"], "unknown": SCORES["sgi"]})
+    record = find_run(database, recorder.run)
+    assert record.scored == 0
+    assert scored_run(database, record).ids == ()
+    commit(recorder)
+    assert find_run(database, recorder.run).scored == 4
+
+
+def test_two_writers_of_one_run_are_told(database):
+    recorder = create_run(database, started())
+    rival = open_recorder(database, find_run(database, recorder.run))
+    commit(recorder)
+    with pytest.raises(StoreError, match="Another process"):
+        commit(rival)
+    assert find_run(database, recorder.run).scored == 4
+
+
+def test_the_end_and_the_stop(database):
+    recorder = create_run(database, started())
+    recorder.stop("the disk is full \0")
+    assert find_run(database, "last").stopped == "the disk is full \0"
+    recorder.go_on()
+    recorder.finish({"rows": 4})
+    record = find_run(database, "last")
+    assert (record.finished, record.stopped, record.summary) == (True, None, {"rows": 4})
+
+
+def test_failed_batches_are_reopened_with_their_scores_gone_and_good_answers_kept(database):
+    recorder = create_run(database, started(rows=8))
+    good = {name: Scores.of(np.ones(4)) for name in SCORES}
+    commit(recorder)
+    commit(recorder, 4, tuple(Sample(id=f"m{n}") for n in range(4)), good)
+    recorder.save_answers({0: StoredAnswer("kept"), 3: StoredAnswer(None, reason="down")})
+    recorder.finish({})
+    assert recorder.reopen_failed() == 1
+    record = find_run(database, recorder.run)
+    assert recorder.done == open_recorder(database, record).done == {4}
+    assert not record.finished
+    assert scored_run(database, record).ids == ("m0", "m1", "m2", "m3")
+    with database.reading() as connection:
+        assert list(saved_answers(connection, recorder.run, 0, 8)) == [0]
+    commit(recorder)
+    assert find_run(database, recorder.run).scored == 8
+    assert recorder.reopen_failed() == 1
+
+
+def test_nothing_failed_nothing_reopened(database):
+    recorder = create_run(database, started(metrics=METRICS[1:]))
+    commit(recorder, scores={"rouge_l(beta=1.2)": SCORES["rouge_l(beta=1.2)"]})
+    recorder.finish({})
+    assert recorder.reopen_failed() == 0
+    assert find_run(database, "last").finished
+
+
+def test_answers_come_back_and_failures_give_way(database):
+    recorder = create_run(database, started())
+    hostile = StoredAnswer(HOSTILE, ("p", HOSTILE), None, 0.5)
+    recorder.save_answers({1: StoredAnswer(None, reason="down"), 2: hostile})
+    recorder.save_answers({1: StoredAnswer("", None, None, 0.1)})
+    with database.reading() as connection:
+        found = saved_answers(connection, recorder.run, 0, 10)
+    assert found == {
+        1: StoredAnswer("", None, None, 0.1),
+        2: StoredAnswer(HOSTILE, ("p", HOSTILE), None, 0.5),
+    }
+    with pytest.raises(StoreError):
+        recorder.save_answers({1: StoredAnswer("second")})
+
+
+def test_a_targets_answers_are_the_responses_of_the_stored_rows(database):
+    recorder = create_run(database, started())
+    commit(recorder)
+    recorder.save_answers({0: StoredAnswer("new", ("found",)), 2: StoredAnswer(None, reason="down")})
+    samples = stored_batch(database, find_run(database, "last"), 0).batch.samples
+    assert (samples[0].response, samples[0].contexts) == ("new", ("found",))
+    assert "response" not in samples[2].model_fields_set
+
+
+def test_runs_are_found_by_id_name_beginning_and_place(database):
+    with pytest.raises(UsageError, match="no run"):
+        find_run(database, "last")
+    first = create_run(database, started(name="monday")).run
+    second = create_run(database, started()).run
+    assert [record.id for record in list_runs(database)] == [second, first]
+    assert find_run(database, "last").id == find_run(database, second).id == second
+    assert find_run(database, "last~1").id == find_run(database, "monday").id == first
+    assert find_run(database, second[:-1]).id == second
+    assert find_run(database, first).label == "monday"
+    with pytest.raises(UsageError, match="2 runs begin"):
+        find_run(database, first[:4])
+    with pytest.raises(UsageError, match="only 2 runs"):
+        find_run(database, "last~2")
+    with pytest.raises(UnknownName, match="Did you mean 'monday'"):
+        find_run(database, "mondai")
+    for odd in ("", "%", "_", "' OR 1=1", "\0"):
+        with pytest.raises(UnknownName):
+            find_run(database, odd)
+
+
+@pytest.mark.parametrize("name", ["", " ", "last", "last~1", "a\0"])
+def test_names_that_mean_something_else_are_refused(database, name):
+    with pytest.raises(UsageError, match="cannot be called"):
+        create_run(database, started(name=name))
+
+
+def test_a_name_belongs_to_one_run(database):
+    create_run(database, started(name="x"))
+    with pytest.raises(UsageError, match="--resume x"):
+        create_run(database, started(name="x"))
+    assert len(list_runs(database)) == 1
+
+
+def test_samples_are_stored_once_for_all_runs_over_them(database):
+    for _ in range(2):
+        commit(create_run(database, started()))
+    with database.reading() as connection:
+        (rows,) = connection.exec_driver_sql("SELECT count(*) FROM samples").one()
+    assert rows == 4
+
+
+@pytest.mark.parametrize("bad", [float("inf"), float("-inf"), float("nan")])
+def test_the_tables_refuse_a_value_that_is_no_number(database, bad):
+    recorder = create_run(database, started())
+    mark = "?" if database.dialect == "sqlite" else "%s"
+    row = (recorder.metric_ids["sgi"], 0, bad, "ok", None)
+    with pytest.raises(StoreError), database.writing() as connection:
+        connection.exec_driver_sql(f"INSERT INTO scores VALUES ({', '.join([mark] * 5)})", [row])  # noqa: S608
+
+
+@pytest.mark.parametrize(
+    ("value", "status", "reason"),
+    [(None, "ok", None), (1.0, "failed", "x"), (None, "failed", None), (1.0, "ok", "x"), (None, "lost", "x")],
+)
+def test_the_tables_refuse_a_status_that_contradicts_the_value(database, value, status, reason):
+    recorder = create_run(database, started())
+    mark = "?" if database.dialect == "sqlite" else "%s"
+    row = (recorder.metric_ids["sgi"], 0, value, status, reason)
+    with pytest.raises(StoreError), database.writing() as connection:
+        connection.exec_driver_sql(f"INSERT INTO scores VALUES ({', '.join([mark] * 5)})", [row])  # noqa: S608
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(list(Status)), st.floats(allow_nan=False, allow_infinity=False)), min_size=1
+    )
+)
+def test_any_scores_read_back(database, cells):
+    values = np.array([value if status == Status.OK else np.nan for status, value in cells])
+    status = np.array([status.value for status, _ in cells], dtype="<U9")
+    reasons = tuple("" if status == Status.OK else f"because {value}" for status, value in cells)
+    made = Scores(values, status, reasons, ({},) * len(cells))
+    recorder = create_run(
+        database, started(metrics=METRICS[:1], rows=len(cells), dataset=f"{len(cells)} rows")
+    )
+    samples = tuple(Sample(id=str(n)) for n in range(len(cells)))
+    recorder.commit(0, samples, {"sgi": made}, truncated={}, failures={})
+    column = scored_run(database, find_run(database, recorder.run)).metrics["sgi"]
+    assert np.array_equal(column.values, values, equal_nan=True)
+    assert [list(Status)[code].value for code in column.codes] == status.tolist()

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.kernel.sample import Sample
+from sgi.store import schema
+from sgi.store.database import open_database
+from sgi.store.inserting import insert_rows
+from sgi.store.samples import question_cluster, sample_of, sample_row
+from support.runs import HOSTILE, add_run
+
+ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=8) | st.sampled_from(
+    ["", HOSTILE, "\0", "\ufdd00000"]
+)
+LISTS = st.lists(ANY_TEXT, max_size=3).map(tuple)
+JSON = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | ANY_TEXT
+SAMPLES = st.builds(
+    lambda given: Sample(**given),
+    st.fixed_dictionaries(
+        {"id": ANY_TEXT},
+        optional={
+            "question": ANY_TEXT,
+            "contexts": LISTS,
+            "response": ANY_TEXT,
+            "reference": ANY_TEXT,
+            "alternatives": LISTS,
+            "label": st.booleans(),
+            "metadata": st.dictionaries(ANY_TEXT, JSON | st.lists(JSON, max_size=2), max_size=3),
+        },
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def databases(tmp_path_factory, postgres):
+    with (
+        postgres.database() as url,
+        open_database(tmp_path_factory.mktemp("samples") / "sgi.db") as lite,
+        open_database(url) as full,
+    ):
+        yield lite, full
+
+
+@given(st.lists(SAMPLES, max_size=5, unique_by=lambda sample: sample.id))
+def test_samples_come_back_from_both_databases(databases, samples):
+    for database in databases:
+        with database.writing() as connection:
+            connection.execute(sa.delete(schema.datasets))
+            insert_rows(connection, schema.datasets, [("d", "d", len(samples), "now")])
+            rows = [sample_row("d", k, sample) for k, sample in enumerate(samples)]
+            insert_rows(connection, schema.samples, (tuple(row.values()) for row in rows))
+            query = sa.select(schema.samples).order_by(schema.samples.c.position)
+            found = [sample_of(row) for row in connection.execute(query).mappings()]
+        assert found == samples
+        assert [one.model_fields_set for one in found] == [one.model_fields_set for one in samples]
+
+
+def test_a_row_has_the_tables_columns_in_their_order():
+    assert list(sample_row("d", 0, Sample(id="1"))) == [column.name for column in schema.samples.columns]
+
+
+def test_absent_is_null_and_blank_is_not():
+    absent, blank = (
+        sample_row("d", 0, Sample(id="1")),
+        sample_row("d", 0, Sample(id="1", question="", contexts=())),
+    )
+    assert (absent["question"], absent["contexts"]) == (None, None)
+    assert (blank["question"], blank["contexts"]) == ("", "[]")
+
+
+def test_rows_with_the_same_question_share_a_cluster():
+    assert question_cluster("Who?", 1) == question_cluster("Who?", 2) != question_cluster("who?", 1)
+    assert len({question_cluster(" \n", position) for position in range(100)}) == 100
+    assert question_cluster("", 7) == question_cluster(" ", 7)
+
+
+@given(ANY_TEXT, st.integers(0, 2**31 - 1))
+def test_a_cluster_is_a_signed_integer_of_64_bits(question, position):
+    assert -(2**63) <= question_cluster(question, position) < 2**63
+
+
+def test_clusters_never_change():
+    # Stored numbers are compared with new ones: this value is part of the format.
+    assert question_cluster("Who wrote it?", 0) == KNOWN
+
+
+KNOWN = -5235414933976735700
+
+
+def test_an_absent_question_stands_for_itself(database_url):
+    with open_database(database_url) as database:
+        add_run(database, samples=(Sample(id="1"), Sample(id="2"), Sample(id="3", question="")))
+        with database.reading() as connection:
+            assert len(set(connection.execute(sa.select(schema.samples.c.cluster)).scalars())) == 3

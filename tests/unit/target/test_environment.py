@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from urllib.parse import quote
+
+import pytest
+
+from sgi.kernel.errors import UsageError
+from sgi.target.environment import Environment, has_variable, names_a_secret
+
+
+def test_variables_are_expanded_wherever_they_stand_and_remembered(monkeypatch):
+    monkeypatch.setenv("RAG_USER", "me")
+    monkeypatch.setenv("RAG_KEY", " a&b\n")
+    environment = Environment()
+    assert environment.expand("${RAG_USER}:${RAG_KEY}") == "me:a&b"
+    assert environment.expand("k=${RAG_KEY}", quote) == "k=a%26b"
+    assert environment.secrets == {"me", "a&b"}
+
+
+def test_json_is_expanded_in_its_texts_alone(monkeypatch):
+    monkeypatch.setenv("RAG_KEY", "abc")
+    given = {"${RAG_KEY}": ["${RAG_KEY}", 3, None, {"deep": "x ${RAG_KEY}"}]}
+    assert Environment().expand_all(given) == {"${RAG_KEY}": ["abc", 3, None, {"deep": "x abc"}]}
+
+
+def test_a_value_is_not_expanded_again(monkeypatch):
+    monkeypatch.setenv("RAG_KEY", "${HOME}")
+    assert Environment().expand("${RAG_KEY}") == "${HOME}"
+
+
+@pytest.mark.parametrize("value", [None, "", "  "])
+def test_a_variable_that_is_not_set_is_named(monkeypatch, value):
+    monkeypatch.delenv("RAG_KEY", raising=False)
+    if value is not None:
+        monkeypatch.setenv("RAG_KEY", value)
+    with pytest.raises(UsageError, match=r"RAG_KEY is not set\. Set RAG_KEY in the environment"):
+        Environment().expand("Bearer ${RAG_KEY}")
+
+
+@pytest.mark.parametrize("text", ["$RAG_KEY", "${}", "${1}", "${A B}", "{RAG_KEY}", "$ {A}"])
+def test_what_names_no_variable_stays(text):
+    assert not has_variable(text)
+    assert Environment().expand(text) == text
+
+
+def test_names_that_look_secret():
+    secret = (
+        "AUTHORIZATION",
+        "Proxy-Authorization",
+        "Cookie",
+        "x-api-key",
+        "apikey",
+        "accessToken",
+        "client_secret",
+    )
+    harmless = ("Accept", "X-Author", "tokenizer", "keyword", "X-Request-Id", "top_k")
+    assert all(map(names_a_secret, secret))
+    assert not any(map(names_a_secret, harmless))

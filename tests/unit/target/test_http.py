@@ -1,0 +1,321 @@
+from __future__ import annotations
+
+import gzip
+import sys
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import anyio
+import pytest
+
+from sgi.kernel.errors import MissingExtra, TargetError, UsageError
+from sgi.kernel.ports import Reply, Target
+from sgi.target import TargetSpec
+from sgi.target.faults import TransientError
+from sgi.target.http import MOST_BYTES, open_http
+from support.target_server import Sent, TargetServer
+
+PRIVATE = 's3cr3t/va lue+"x"'
+HEADERS = {"Authorization": "Bearer ${RAG_TEST_KEY}"}
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("RAG_TEST_KEY", PRIVATE)
+
+
+def ask(url, *questions, **settings):
+    async def answers():
+        async with open_http(TargetSpec(where=url, **settings)) as target:
+            assert isinstance(target, Target)
+            return [await target.answer(question) for question in questions or ("Who?",)]
+
+    return anyio.run(answers)
+
+
+def failure(sent, **settings):
+    """The error that a reply leads to."""
+    with TargetServer([sent]) as server, pytest.raises(TargetError) as caught:
+        ask(server.url, **settings)
+    assert len(server.asked) == 1
+    return caught.value
+
+
+def test_a_question_is_posted_and_its_answer_read():
+    with TargetServer() as server:
+        assert ask(server.url, "Who?") == [Reply("Who?", ("a passage",))]
+    assert server.asked[0].body == {"question": "Who?"}
+    assert server.asked[0].headers["content-type"] == "application/json"
+
+
+def test_body_headers_and_query_are_sent_with_their_secrets():
+    settings = {"headers": HEADERS, "body": {"top_k": 3, "auth": {"token": "${RAG_TEST_KEY}"}}}
+    with TargetServer([Sent.of({"answer": "a"})]) as server:
+        ask(f"{server.url}?v=2&key=${{RAG_TEST_KEY}}", question_field="input.query", **settings)
+    asked = server.asked[0]
+    assert asked.headers["authorization"] == f"Bearer {PRIVATE}"
+    assert asked.body == {"top_k": 3, "auth": {"token": PRIVATE}, "input": {"query": "Who?"}}
+    assert asked.path == "/answer?v=2&key=s3cr3t%2Fva%20lue%2B%22x%22"
+
+
+def test_the_fingerprint_names_secrets_and_holds_none():
+    async def fingerprint():
+        async with open_http(TargetSpec(where="http://127.0.0.1:1/a?v=2&key=${RAG_TEST_KEY}")) as target:
+            return target.fingerprint
+
+    assert anyio.run(fingerprint) == "http:http://127.0.0.1:1/a?v=2&key=${RAG_TEST_KEY}"
+
+
+@pytest.mark.parametrize(
+    ("document", "settings", "reply"),
+    [
+        ({"answer": "a"}, {}, Reply("a")),
+        ({"answer": "a", "contexts": None}, {}, Reply("a")),
+        ({"answer": "a", "contexts": []}, {}, Reply("a", ())),
+        ({"answer": "a", "contexts": "p"}, {}, Reply("a", ("p",))),
+        ({"answer": "a", "contexts": 3}, {"contexts_field": None}, Reply("a")),
+        ({"answer": "", "contexts": ["p", ""]}, {}, Reply("", ("p", ""))),
+        (
+            {"choices": [{"message": {"content": "a"}}], "sources": [{"text": "p"}, {"text": "q"}]},
+            {"answer_field": "choices.0.message.content", "contexts_field": "sources.*.text"},
+            Reply("a", ("p", "q")),
+        ),
+        ([["a"], "p"], {"answer_field": "0.0", "contexts_field": "1"}, Reply("a", ("p",))),
+    ],
+)
+def test_where_answers_and_passages_stand(document, settings, reply):
+    with TargetServer([Sent.of(document)]) as server:
+        assert ask(server.url, **settings) == [reply]
+
+
+@pytest.mark.parametrize("text", ["\x00", "\ud800", "\x1b[2J\u202e", "a\r\nb", "ä漢" * 500_000, ""])
+def test_texts_go_and_come_as_they_are(text):
+    with TargetServer() as server:
+        assert ask(server.url, text) == [Reply(text, ("a passage",))]
+
+
+@pytest.mark.parametrize(
+    ("document", "settings", "problem"),
+    [
+        ({"text": "a"}, {}, "sent no answer: the reply is an object with 'text'"),
+        ({"answer": None}, {}, "answer is null, not a text"),
+        ({"answer": 3}, {}, "answer is a number"),
+        ({"answer": ["a"]}, {}, "answer is a list of 1"),
+        ("a", {}, "the reply is a text"),
+        ({"answer": "a", "contexts": 3}, {}, "contexts is a number, not a list of texts"),
+        (
+            {"answer": "a", "contexts": ["p", {"t": 1}]},
+            {},
+            "contexts: item 1 is an object with 't', not a text",
+        ),
+        (
+            {"answer": "a"},
+            {"contexts_field": "contexts"},
+            "sent no contexts: the reply is an object with 'answer'",
+        ),
+        ({"answer": "a", "c": None}, {"contexts_field": "c"}, "c is null"),
+        (
+            {"answer": "a", "s": [{"n": 1}]},
+            {"contexts_field": "s.*.text?"},
+            r"no s.*.text: s.0 is an object with 'n'",
+        ),
+        ({"choices": []}, {"answer_field": "choices.0.text"}, "no choices.0.text: choices is a list of 0"),
+    ],
+)
+def test_a_reply_without_what_is_wanted_says_what_is_there(document, settings, problem):
+    error = failure(Sent.of(document), **settings)
+    assert problem in str(error)
+    assert "answer_field and contexts_field" in error.hint
+    assert not isinstance(error, TransientError)
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (b"", "sent an empty body"),
+        (b" \n", "sent an empty body"),
+        (b"<html>\x1b[2J busy</html>", "sent no JSON: <html> [2J busy</html>"),
+        (b'{"answer": "a"', "sent no JSON"),
+        (b'{"answer": "\xe4"}', "sent no JSON"),
+        (b"\xff\xfe\x00", "sent no JSON"),
+        (b"[" * 100_000, "sent no JSON: [[["),
+        (b"NaN", "the reply is a number"),
+        (b"9" * 10_000, "sent no JSON: 999"),
+    ],
+)
+def test_what_is_no_json_is_told_by_its_first_part(body, problem):
+    error = failure(Sent(body=body))
+    assert problem in str(error)
+    assert len(str(error)) < 400
+
+
+def test_foreign_names_are_shown_clean_and_short():
+    error = str(failure(Sent.of({"\x1b[31m\ud800" + "n" * 100_000: 1})))
+    assert error.isprintable()
+    assert len(error) < 400
+
+
+def test_a_mark_of_byte_order_does_no_harm():
+    with TargetServer([Sent(body=b'\xef\xbb\xbf{"answer": "a"}')]) as server:
+        assert ask(server.url) == [Reply("a")]
+
+
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 502, 503, 504, 599])
+def test_what_may_be_gone_next_time_is_transient(status):
+    error = failure(Sent.of({"detail": "busy"}, status))
+    assert isinstance(error, TransientError)
+    assert error.retry_after is None
+    assert f"/answer answered {status}" in str(error)
+    assert '{"detail": "busy"}' in str(error)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, r"\(Bad Request\).*Check question_field"),
+        (401, r"\(Unauthorized\).*lets you in"),
+        (403, r"\(Forbidden\).*lets you in"),
+        (404, r"\(Not Found\).*Check the URL"),
+        (405, "sent by POST"),
+        (422, "Check question_field and body"),
+        (418, "I'm a"),
+        (499, "answered 499: "),
+    ],
+)
+def test_other_statuses_are_final(status, words):
+    error = failure(Sent(status, b"no\x00\n" + b"x" * 100_000))
+    assert type(error) is TargetError
+    assert len(str(error)) < 400
+    with pytest.raises(TargetError, match=words):
+        raise error
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_not_followed_and_says_where_it_leads(status):
+    with TargetServer() as other:
+        error = failure(Sent(status, b"", {"Location": f"{other.url}?t=abc"}), headers=HEADERS)
+    assert other.asked == []
+    assert f"it redirects to {other.url}. Redirects are not followed" in str(error)
+    assert "abc" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("location", "words"),
+    [
+        ("/other?t=abc", "redirects to http://127.0.0.1:"),
+        ("http://me:s3cr3t@host/x", "redirects to http://host/x"),
+        ("http://[::1", "redirects to what is no URL"),
+        ("", "redirects to http://127.0.0.1:"),
+    ],
+)
+def test_a_redirect_may_lead_anywhere(location, words):
+    assert words in str(failure(Sent(302, b"", {"Location": location})))
+
+
+def test_a_status_of_redirects_that_leads_nowhere_is_an_error_like_others():
+    assert "answered 304 (Not Modified)." in str(failure(Sent(304, b"")))
+
+
+@pytest.mark.parametrize("host", ["999.1.1.1", "[v1.x]", "127.0.0.1:1/" + "a" * 70_000])
+def test_a_url_no_client_can_use_is_told_at_once(host):
+    with pytest.raises(UsageError, match=r"cannot be asked\. Check its host and its length") as caught:
+        ask(f"http://{host}/")
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [
+        ("7", 7.0),
+        ("0", 0.0),
+        ("1.5", 1.5),
+        ("-3", 0.0),
+        ("soon", None),
+        ("inf", None),
+        ("nan", None),
+        ("", None),
+    ],
+)
+def test_a_target_may_ask_for_time_in_seconds(value, seconds):
+    assert failure(Sent.of({}, 429, Retry_After=value)).retry_after == seconds
+
+
+def test_a_target_may_ask_for_time_by_date():
+    later = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
+    assert 50 < failure(Sent.of({}, 503, Retry_After=later)).retry_after <= 100
+    assert failure(Sent.of({}, 503, Retry_After="Fri, 31 Dec 1999 23:59:59 GMT")).retry_after == 0
+    assert failure(Sent.of({}, 503, Retry_After="Fri, 31 Dec 99999 23:59:59 GMT")).retry_after is None
+
+
+def test_a_connection_that_breaks_off_is_transient():
+    assert "broke off" in str(failure(Sent(drop=True)))
+    assert isinstance(failure(Sent(hang_up=True)), TransientError)
+
+
+def test_one_that_is_not_there_is_transient():
+    with TargetServer() as server:
+        url = server.url
+    with pytest.raises(TransientError, match=f"^{url} cannot be reached. Check the URL"):
+        ask(url)
+
+
+def test_a_reply_that_is_too_long_is_refused():
+    longest = b'{"answer": "' + b"a" * (MOST_BYTES - 14) + b'"}'
+    with TargetServer([Sent(body=longest)]) as server:
+        assert len(ask(server.url)[0].response) == MOST_BYTES - 14
+    assert "sent more than 10,000,000 bytes" in str(failure(Sent(body=longest + b" ")))
+    packed = gzip.compress(b" " * 200_000_000)
+    assert "sent more than 10,000,000 bytes" in str(failure(Sent(200, packed, {"Content-Encoding": "gzip"})))
+
+
+def test_broken_compression_is_told():
+    error = failure(Sent(200, b"no gzip", {"Content-Encoding": "gzip"}))
+    assert "cannot be asked (DecodingError)" in str(error)
+
+
+def test_questions_stand_alone():
+    with TargetServer([Sent.of({"answer": "a"}, Set_Cookie="session=1; Path=/")]) as server:
+        ask(server.url, "one", "two")
+    assert all("cookie" not in asked.headers for asked in server.asked)
+
+
+@pytest.mark.parametrize("status", [200, 401, 500])
+def test_secrets_that_a_service_repeats_are_not_shown(status):
+    said = f"key {PRIVATE} / Bearer {PRIVATE} / s3cr3t%2Fva%20lue%2B%22x%22 / " + PRIVATE.replace('"', r"\"")
+    for body in (said.encode(), said.encode() * 1000):
+        error = failure(Sent(status, body), headers=HEADERS)
+        assert "***" in str(error)
+        assert "s3cr3t" not in str(error) + repr(error)
+    if status == 200:
+        for name in (PRIVATE, "x" * 20 + PRIVATE, "x" * 190 + PRIVATE):
+            assert "s3cr3t" not in str(failure(Sent.of({name: 1}), headers=HEADERS))
+
+
+def test_a_variable_that_is_not_set_is_named_before_anything_is_sent(monkeypatch):
+    monkeypatch.delenv("RAG_TEST_KEY")
+    with TargetServer() as server, pytest.raises(UsageError, match="RAG_TEST_KEY is not set"):
+        ask(server.url, headers=HEADERS)
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("value", ["s3cr3t\nX-Other: 1", "s3cr3tä", "s3cr3t\x00".replace("\x00", "\x7f")])
+def test_a_variable_that_is_no_header_is_told_without_its_value(monkeypatch, value):
+    monkeypatch.setenv("RAG_TEST_KEY", value)
+    with pytest.raises(UsageError, match="header Authorization holds characters no header has") as caught:
+        ask("http://127.0.0.1:1/", headers=HEADERS)
+    assert "s3cr3t" not in str(caught.value)
+
+
+def test_a_proxy_that_cannot_be_used_is_told(monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "nonsense://s3cr3t@127.0.0.1:1")
+    with pytest.raises(UsageError, match="Check HTTP_PROXY") as caught:
+        ask("http://127.0.0.1:1/")
+    assert "s3cr3t" not in str(caught.value)
+
+
+def test_without_the_extra_the_pip_line_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    monkeypatch.setattr("sgi.target.http.find_spec", lambda _: None)
+    with pytest.raises(MissingExtra, match=r"semantic-grounding-index\[http\]"):
+        ask("http://127.0.0.1:1/")

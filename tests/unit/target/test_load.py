@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import anyio
+import pytest
+
+from sgi.kernel.errors import TargetError, UsageError
+from sgi.kernel.ports import Reply, Target
+from sgi.target import TargetSpec, open_target
+from support.target_server import Sent, TargetServer
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def ask(question, **settings):
+    async def run():
+        async with open_target(TargetSpec(**settings)) as target:
+            assert isinstance(target, Target)
+            return target.fingerprint, await target.answer(question)
+
+    return anyio.run(run)
+
+
+def test_a_function_is_opened_by_its_name():
+    assert ask(" a ", where="textwrap:dedent") == ("python:textwrap:dedent", Reply("a "))
+
+
+def test_a_service_is_opened_by_its_url_and_asked_again_where_that_helps():
+    plan = [Sent(500), Sent(hang_up=True), Sent.of({}, 429, Retry_After="0")]
+    with TargetServer(plan) as server:
+        fingerprint, reply = ask("Who?", where=server.url, retries=3)
+    assert (fingerprint, reply) == (f"http:{server.url}", Reply("Who?", ("a passage",)))
+    assert [asked.body for asked in server.asked] == [{"question": "Who?"}] * 4
+
+
+def test_a_refusal_is_not_repeated():
+    with TargetServer([Sent(401, b"no")]) as server, pytest.raises(TargetError, match="answered 401"):
+        ask("Who?", where=server.url, retries=3)
+    assert len(server.asked) == 1
+
+
+def test_what_cannot_be_opened_is_told_at_once():
+    with pytest.raises(UsageError, match="There is no module 'sgi_test_absent'"):
+        ask("Who?", where="sgi_test_absent:answer")
+
+
+def test_no_secret_is_in_the_last_error_nor_in_its_causes(monkeypatch):
+    monkeypatch.setenv("RAG_TEST_KEY", "s3cr3t")
+    with TargetServer([Sent(503, b"s3cr3t")] * 2) as server, pytest.raises(TargetError) as caught:
+        ask(
+            "Who?",
+            where=f"{server.url}?key=${{RAG_TEST_KEY}}",
+            headers={"X-Key": "${RAG_TEST_KEY}"},
+            retries=1,
+        )
+    error = caught.value
+    while error is not None:
+        assert "s3cr3t" not in str(error) + repr(error)
+        error = error.__cause__ or error.__context__
+
+
+def test_naming_a_target_loads_no_client():
+    code = "import sys, sgi.target; sgi.target.TargetSpec(where='http://h/'); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert {"anyio", "httpx2", "tenacity", "asyncio"}.isdisjoint(done.stdout.split())

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from collections import UserDict, namedtuple
+from dataclasses import dataclass, make_dataclass
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sgi.kernel.errors import TargetError
+from sgi.kernel.ports import Reply
+from sgi.target.reply import reply_of
+
+HOSTILE = ["\x00", "\ud800", "\x1b[2J\u202e", "a" * 1_000_000, "", "  \n"]
+Scored = namedtuple("Scored", "score answer contexts")  # noqa: PYI024 - as users write them
+
+
+@dataclass
+class Answered:
+    answer: str
+    contexts: list[str] | None = None
+
+
+@pytest.mark.parametrize(
+    ("result", "reply"),
+    [
+        ("a", Reply("a")),
+        (("a", ["p", "q"]), Reply("a", ("p", "q"))),
+        (("a", None), Reply("a")),
+        (("a", []), Reply("a", ())),
+        ({"answer": "a"}, Reply("a")),
+        ({"response": "a", "contexts": ("p",), "score": 1}, Reply("a", ("p",))),
+        ({"answer": "a", "contexts": "p"}, Reply("a", ("p",))),
+        (UserDict(answer="a", contexts=None), Reply("a")),
+        (Answered("a", ["p"]), Reply("a", ("p",))),
+        (SimpleNamespace(response="a"), Reply("a")),
+        (Reply("a", ("p",)), Reply("a", ("p",))),
+        (Scored(0.5, "a", ["p"]), Reply("a", ("p",))),
+    ],
+)
+def test_what_stands_for_a_reply(result, reply):
+    assert reply_of("rag:answer", result) == reply
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_texts_stay_as_they_are(text):
+    assert reply_of("rag:answer", (text, [text])) == Reply(text, (text,))
+
+
+def test_texts_of_other_types_become_plain():
+    reply = reply_of("rag:answer", (np.str_("a"), [np.str_("p")]))
+    assert (type(reply.response), type(reply.contexts[0])) == (str, str)
+
+
+@pytest.mark.parametrize(
+    ("result", "problem"),
+    [
+        (None, "returned None"),
+        (b"bytes", "of type bytes"),
+        (float("nan"), "of type float"),
+        (3, "of type int"),
+        (["a", ["p"]], "of type list"),
+        (("a", ["p"], 1), "a tuple of 3"),
+        ((), "a tuple of 0"),
+        ({"text": "a"}, "a mapping without 'answer'"),
+        (make_dataclass("Other", [("text", str)])("a"), "of type Other"),
+        ((x for x in "ab"), "of type generator"),
+    ],
+)
+def test_anything_else_is_no_answer(result, problem):
+    with pytest.raises(TargetError, match=f"^rag:answer .*{problem}.*Expected is a text, "):
+        reply_of("rag:answer", result)
+
+
+@pytest.mark.parametrize(
+    ("result", "problem"),
+    [
+        ({"answer": None}, "None as answer"),
+        ({"response": b"a"}, "of type bytes as response"),
+        ((1, ["p"]), "of type int as the first item"),
+        (("a", {"p": 1}), "of type dict as contexts"),
+        (("a", ["p", 3]), "of type int as contexts 1"),
+        (("a", ["p", {"text": "q"}]), "of type dict as contexts 1"),
+        (("a", [None]), "None as contexts 0"),
+        (("a", b"p"), "of type bytes as contexts"),
+    ],
+)
+def test_a_part_of_another_type_is_named(result, problem):
+    with pytest.raises(TargetError, match=problem):
+        reply_of("rag:answer", result)

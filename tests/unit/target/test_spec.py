@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sgi.kernel.errors import UnknownName, UsageError
+from sgi.target import TargetSpec
+
+URL = "http://127.0.0.1:8000/answer"
+PRIVATE = "s3cr3t-value"
+
+
+def test_a_spec_survives_its_json_and_means_the_same():
+    spec = TargetSpec(where=URL, headers={"X-Key": "${KEY}"}, body={"top_k": 3}, rate=30)
+    assert TargetSpec.model_validate(json.loads(spec.model_dump_json())) == spec
+    python = TargetSpec(where="rag:answer")
+    assert TargetSpec.model_validate(python.model_dump()) == python
+
+
+@pytest.mark.parametrize("where", ["rag:answer", "pkg.rag:Pipeline.run", "räg:antwort"])
+def test_names_of_functions(where):
+    spec = TargetSpec(where=where)
+    assert (spec.is_url, spec.fingerprint) == (False, f"python:{where}")
+
+
+@pytest.mark.parametrize(
+    "where", [URL, "https://host", "http://[::1]:80/a?v=2", "http://host/a?key=${RAG_KEY}"]
+)
+def test_urls(where):
+    spec = TargetSpec(where=where)
+    assert (spec.is_url, spec.fingerprint) == (True, f"http:{where}")
+
+
+@pytest.mark.parametrize(
+    ("where", "problem"),
+    [
+        ("rag", "Write module:function"),
+        ("", "Write module:function"),
+        ("rag.py:answer", r"without its folder and \.py"),
+        ("app/rag:answer", "without its folder"),
+        ("rag:", "not of the form"),
+        (":answer", "not of the form"),
+        ("localhost:8000", "or a URL"),
+        ("rag:answer()", "not of the form"),
+        ("ftp://host/a", r"no http\(s\) URL"),
+        ("http://", r"no http\(s\) URL"),
+        ("http://host:99999/", r"no http\(s\) URL"),
+        ("http://host/a b", r"no http\(s\) URL"),
+        ("http://host/a\n", r"no http\(s\) URL"),
+        ("http://[::1/", r"no http\(s\) URL"),
+        ("http://host/a#part", r"no http\(s\) URL"),
+        ("http://${HOST}/a", "query of the URL"),
+    ],
+)
+def test_what_names_no_target_is_refused_with_the_way_out(where, problem):
+    with pytest.raises(UsageError, match=problem):
+        TargetSpec(where=where)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("concurrency", 0),
+        ("concurrency", 1.5),
+        ("timeout", 0),
+        ("timeout", float("nan")),
+        ("timeout", float("inf")),
+        ("retries", -1),
+        ("rate", 0),
+        ("rate", -3),
+        ("question_field", ""),
+        ("answer_field", "a[0]"),
+        ("answer_field", "a.*"),
+        ("contexts_field", "?"),
+        ("contexts_field", "a..b"),
+        ("body", [1]),
+        ("body", {"k": float("nan")}),
+        ("body", {"k": ["\ud800"]}),
+        ("headers", {"X": 3}),
+        ("headers", {"Bad Name": "x"}),
+        ("headers", {"Content-Length": "3"}),
+        ("headers", {"X-Note": "a\r\nX-Other: b"}),
+        ("headers", {"X-Note": "ä"}),
+    ],
+)
+def test_nonsense_is_refused_by_the_name_of_the_setting(setting, value):
+    with pytest.raises(UsageError, match=f"^The target's {setting}"):
+        TargetSpec(where=URL, **{setting: value})
+
+
+def test_a_misspelt_setting_is_told_the_near_one():
+    with pytest.raises(UnknownName, match=r"'concurency'\. Did you mean 'concurrency'"):
+        TargetSpec(where=URL, concurency=3)
+
+
+def test_a_question_has_a_place_in_the_body():
+    assert TargetSpec(where=URL, body={"input": {"lang": "en"}}, question_field="input.query")
+    with pytest.raises(UsageError, match=r"^The target's question_field: input\.query"):
+        TargetSpec(where=URL, body={"input": "text"}, question_field="input.query")
+
+
+@pytest.mark.parametrize("setting", [{"headers": {"X-A": "b"}}, {"answer_field": "text"}, {"body": {"k": 1}}])
+def test_settings_of_requests_are_no_settings_of_functions(setting):
+    with pytest.raises(UsageError, match="is for URLs, but rag:answer is a Python function"):
+        TargetSpec(where="rag:answer", **setting)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"headers": {"Authorization": f"Bearer {PRIVATE}"}},
+        {"headers": {"X-API-Key": PRIVATE}},
+        {"headers": {"cookie": f"session={PRIVATE}"}},
+        {"headers": {"X-AuthToken": PRIVATE}},
+        {"headers": {"X-Client-Secret": PRIVATE}},
+        {"body": {"auth": {"password": PRIVATE}}},
+        {"body": {"calls": [{"api_key": [PRIVATE]}]}},
+        {"where": f"{URL}?v=1&api_key={PRIVATE}"},
+        {"where": f"{URL}?access%5Ftoken={PRIVATE}"},
+        {"where": f"http://user:{PRIVATE}@host/answer"},
+        {"where": f"http://host:{PRIVATE}/answer"},
+        {"headers": {"X-Note": f"{PRIVATE}\n"}},
+        {"headers": f"Authorization: {PRIVATE}"},
+    ],
+)
+def test_a_secret_is_refused_and_not_repeated(settings):
+    with pytest.raises(UsageError) as caught:
+        TargetSpec(**{"where": URL, **settings})
+    assert PRIVATE not in str(caught.value) + repr(caught.value) + repr(caught.value.__cause__)
+
+
+def test_the_way_out_is_a_name_of_a_variable():
+    with pytest.raises(UsageError, match=r"'X-API-Key' looks like a secret.*write \$\{NAME\}"):
+        TargetSpec(where=URL, headers={"X-API-Key": PRIVATE})
+    with pytest.raises(UsageError, match=r'Authorization = "Basic \$\{NAME\}"'):
+        TargetSpec(where="http://me@host/")
+    assert TargetSpec(
+        where=URL, headers={"X-API-Key": "${RAG_KEY}"}, body={"max_tokens": 100, "author": "me"}
+    )
