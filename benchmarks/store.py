@@ -24,8 +24,9 @@ from sgi.kernel.metric import Scores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.store.database import open_database
-from sgi.store.queries import find_run, scored_run
+from sgi.store.queries import find_run
 from sgi.store.recorder import RunRecorder, RunStart, create_run
+from sgi.store.run_rows import scored_run
 from streaming import write_rows
 
 ROWS = 100_000

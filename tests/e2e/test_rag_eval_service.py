@@ -17,7 +17,8 @@ from sgi.engine.job import export
 from sgi.engine.service import RAGEvalService
 from sgi.kernel.errors import StoreError
 from sgi.store.database import open_database
-from sgi.store.queries import find_run, scored_run
+from sgi.store.queries import find_run
+from sgi.store.run_rows import scored_run
 
 # As printed, with the service made by a name of ours and a stand-in for the printed client.
 PRINTED = """

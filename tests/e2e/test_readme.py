@@ -7,17 +7,36 @@ import subprocess
 import sys
 from pathlib import Path
 
+from sgi.cli.main import app
+from sgi.engine.rules import read_rules
+from sgi.engine.spec import RunSpec, read_spec
+
 README = Path(__file__).parents[2] / "README.md"
 
 
 def test_the_python_examples_run(tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 5
     done = subprocess.run(
         [sys.executable, "-c", "\n".join(blocks)], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "[0.5]" in done.stdout
+
+
+def test_the_files_shown_are_read(tmp_path):
+    rules, spec = re.findall(r"```toml\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    (tmp_path / "rules.toml").write_text(rules)
+    (tmp_path / "nightly.toml").write_text(spec)
+    assert [rule.metric for rule in read_rules(tmp_path / "rules.toml")] == ["semantic_similarity", "sgi"]
+    assert RunSpec.of(read_spec(tmp_path / "nightly.toml")).target.concurrency == 16
+
+
+def test_every_verb_shown_is_there():
+    shown = set(re.findall(r"\bsgi ([a-z]+)\b[ \n]", README.read_text("utf-8"))) - {"import"}
+    known = {command.name or command.callback.__name__ for command in app.registered_commands}
+    known |= {group.typer_instance.info.name for group in app.registered_groups}
+    assert shown <= known
 
 
 def test_every_link_of_the_readme_leads_somewhere():

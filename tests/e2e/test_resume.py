@@ -16,7 +16,9 @@ import pytest
 
 from sgi.kernel.errors import StoreError
 from sgi.store.database import open_database
-from sgi.store.queries import list_runs, scored_run
+from sgi.store.queries import list_runs
+from sgi.store.run_rows import saved_answers, scored_run
+from support.target_server import Sent, TargetServer
 
 KILLS = 3
 PATIENCE = 120.0
@@ -136,3 +138,53 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path, database_url, data_
     assert f"sgi run --resume {record.id}" in err.decode()
     assert record.stopped == "interrupted"
     assert not record.finished
+
+
+def kept_answers(url):
+    """The positions whose answers are in the store."""
+    with open_database(url, create=False) as database, database.reading() as connection:
+        (record,) = list_runs(database)
+        return {n for n, found in saved_answers(connection, record.id, 0, 10_000).items() if found.response}
+
+
+def test_no_answer_that_was_kept_is_asked_for_again(tmp_path, database_url):
+    rows = [{"id": str(n), "question": f"question {n}", "reference": f"question {n}"} for n in range(600)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with TargetServer([Sent(delay=0.005)] * 2000) as server:
+        words = ("rows.jsonl", "-m", "rouge_l", "--target", server.url)
+        kept: set[int] = set()
+        before = 0
+        for kill in range(KILLS):
+            process = command(tmp_path, database_url, *words)
+            while len(server.asked) < 150 * (kill + 1):
+                assert process.poll() is None, process.stderr.read().decode()
+                time.sleep(0.01)
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+            time.sleep(0.1)  # requests that were under way arrive
+            assert not kept.intersection(numbers(server)[before:])
+            kept, before = kept_answers(database_url), len(server.asked)
+            assert len(kept) > 100 * (kill + 1)
+            words = ("--resume", "last")
+        out = command(tmp_path, database_url, *words, "--json").communicate(timeout=PATIENCE)[0]
+        assert json.loads(out)["metrics"][0]["mean"] == 1.0
+        assert not kept.intersection(numbers(server)[before:])
+        assert set(numbers(server)) == set(range(600))
+
+
+def numbers(server):
+    """What was asked, in order."""
+    return [int(asked.body["question"].split()[1]) for asked in list(server.asked)]
+
+
+def test_two_runs_write_to_one_database_at_once(tmp_path, database_url):
+    rows = [{"id": str(n), "response": f"it is {n}", "reference": str(n)} for n in range(3000)]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    both = [command(tmp_path, database_url, "rows.jsonl", "-m", "rouge_l", "--name", name) for name in "ab"]
+    for process in both:
+        _, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, err.decode()
+    with open_database(database_url, create=False) as database:
+        runs = [scored_run(database, record) for record in list_runs(database)]
+    assert [len(run.ids) for run in runs] == [3000, 3000]
+    assert runs[0].metrics["rouge_l"].values.tolist() == runs[1].metrics["rouge_l"].values.tolist()

@@ -47,7 +47,8 @@ def compare(
     from sgi.cli.tables import comparison_tables
     from sgi.engine import compare as engine
     from sgi.store.database import open_database
-    from sgi.store.queries import find_run, scored_run
+    from sgi.store.queries import find_run
+    from sgi.store.run_rows import scored_run
 
     with open_database(db, create=False) as database:
         records = [find_run(database, name) for name in (base, new)]

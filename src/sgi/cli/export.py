@@ -63,7 +63,7 @@ def export(
 def _pour(database: Database, record: RunRecord, *, inputs: bool) -> None:
     from sgi.engine.rows import nested_row
     from sgi.io.write import json_line
-    from sgi.store.queries import stored_batches
+    from sgi.store.run_rows import stored_batches
 
     for stored in stored_batches(database, record):
         for row in nested_row(stored.batch, stored.scores, inputs=inputs):

@@ -60,7 +60,8 @@ def gate(
     from sgi.engine.spec import share
     from sgi.kernel.errors import UsageError
     from sgi.store.database import open_database
-    from sgi.store.queries import find_run, scored_run
+    from sgi.store.queries import find_run
+    from sgi.store.run_rows import scored_run
 
     if max_drop is not None and against is None:
         raise UsageError("--max-drop needs a run to compare with.", hint="Name it with --against.")

@@ -105,7 +105,7 @@ def _show_groups(
 def _measured(database: Database, record: RunRecord) -> tuple[MetricSummary, ...]:
     """The means of the rows that are scored."""
     from sgi.engine.groups import grouped
-    from sgi.store.queries import scored_run
+    from sgi.store.run_rows import scored_run
 
     if not record.scored:
         return ()
@@ -125,7 +125,7 @@ def _partial(record: RunRecord, metrics: tuple[MetricSummary, ...]) -> dict[str,
 
 def _groups(database: Database, record: RunRecord, by: str) -> tuple[Group, ...]:
     from sgi.engine.groups import grouped
-    from sgi.store.queries import grouped_run
+    from sgi.store.run_rows import grouped_run
 
     run, values, classes = grouped_run(database, record, by, _CLASSES)
     named = {metric: list(map(_named, found)) for metric, found in classes.items()}

@@ -10,7 +10,8 @@ import numpy as np
 from sgi.engine.summary import Summary, metric_summary
 from sgi.kernel.errors import UnknownName
 from sgi.store.evaluations import finish_growing
-from sgi.store.queries import list_runs, metadata_values, scored_run
+from sgi.store.queries import list_runs
+from sgi.store.run_rows import metadata_values, scored_run
 
 if TYPE_CHECKING:
     from sgi.store.database import Database

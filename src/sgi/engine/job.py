@@ -19,7 +19,7 @@ from sgi.kernel.errors import RunMismatch, SgiError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import CONTEXTS, RESPONSE, Field
 from sgi.store.database import open_database
-from sgi.store.queries import stored_batches
+from sgi.store.run_rows import stored_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

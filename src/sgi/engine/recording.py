@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from sgi.engine.batch import BatchScores
 from sgi.kernel.errors import RunMismatch
 from sgi.kernel.signature import package_version, run_signature
-from sgi.store.queries import find_run, open_recorder, saved_answers, stored_batch
+from sgi.store.queries import find_run, open_recorder
 from sgi.store.recorder import RunStart, create_run
+from sgi.store.run_rows import saved_answers, stored_batch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,6 +30,7 @@ class MetricColumn:
         low: the least possible value; None where that is not known.
         high: the greatest possible value; None where that is not known.
         higher_is_better: the direction.
+        version: of its definition; 0 where that is not known.
     """
 
     metric: str
@@ -38,6 +39,7 @@ class MetricColumn:
     low: float | None = None
     high: float | None = None
     higher_is_better: bool = True
+    version: int = 0
 
     @property
     def ok(self) -> NDArray[np.bool_]:
@@ -71,6 +73,8 @@ class ScoredRun:
         clusters: rows with the same question share a number, int64, shape (n,).
         metrics: by canonical string, in the order asked.
         signature: everything that can change a number.
+        rejected: rows of the data that could not be read, and so stand in none of these columns.
+        finished: whether every row of the data is done.
     """
 
     name: str
@@ -79,6 +83,8 @@ class ScoredRun:
     clusters: NDArray[np.int64]
     metrics: Mapping[str, MetricColumn]
     signature: str = ""
+    rejected: int = 0
+    finished: bool = True
 
     def metric(self, name: str) -> MetricColumn:
         """A metric by its canonical string, or by its bare name if only one metric has it.
@@ -96,10 +102,9 @@ class ScoredRun:
     def take(self, rows: NDArray[np.int64]) -> ScoredRun:
         """These rows alone, as a run of their own."""
         metrics = {
-            name: MetricColumn(
-                name, found.values[rows], found.codes[rows], found.low, found.high, found.higher_is_better
-            )
+            name: replace(found, values=found.values[rows], codes=found.codes[rows])
             for name, found in self.metrics.items()
         }
         ids = tuple(self.ids[row] for row in rows)
-        return ScoredRun(self.name, len(rows), ids, self.clusters[rows], metrics, self.signature)
+        clusters = self.clusters[rows]
+        return replace(self, rows=len(rows), ids=ids, clusters=clusters, metrics=metrics, rejected=0)

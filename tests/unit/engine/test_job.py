@@ -12,7 +12,8 @@ from sgi.engine.progress import RunBegan
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import DataError, RunMismatch, SgiError, StoreError, TargetError, UsageError
 from sgi.store.database import open_database
-from sgi.store.queries import find_run, list_runs, saved_answers, scored_run
+from sgi.store.queries import find_run, list_runs
+from sgi.store.run_rows import saved_answers, scored_run
 
 APP = """
 calls = []

@@ -23,8 +23,9 @@ from sgi.store.evaluations import (
     finish_growing,
     save_evaluation,
 )
-from sgi.store.queries import find_run, scored_run, stored_batches
+from sgi.store.queries import find_run
 from sgi.store.recorder import RunStart, StoredAnswer, create_run
+from sgi.store.run_rows import scored_run, stored_batches
 
 BLEU = metric("bleu").spec
 SGI = metric("sgi").spec

@@ -10,18 +10,16 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.store.database import open_database
-from sgi.store.queries import (
-    find_run,
+from sgi.store.queries import find_run, list_runs, open_recorder
+from sgi.store.recorder import RunStart, StoredAnswer, create_run
+from sgi.store.run_rows import (
     grouped_run,
-    list_runs,
     metadata_values,
-    open_recorder,
     saved_answers,
     scored_run,
     stored_batch,
     stored_batches,
 )
-from sgi.store.recorder import RunStart, StoredAnswer, create_run
 
 METRICS = (metric("sgi"), metric("rouge_l(beta=1.2)"))
 HOSTILE = "a\0b\ud800 '\"; DROP TABLE runs; -- \ufdd0 \u202e 東京"

@@ -1,0 +1,268 @@
+"""The rows of a run: its scores as columns, its batches as the engine made them, the target's answers."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from sgi.kernel.errors import UnknownName
+from sgi.kernel.metric import Scores, Status
+from sgi.kernel.sample import Batch
+from sgi.kernel.scored import STATUSES, MetricColumn, ScoredRun
+from sgi.store import schema
+from sgi.store.queries import metric_ids, run_metrics
+from sgi.store.recorder import StoredAnswer
+from sgi.store.samples import sample_of
+from sgi.store.texts import restored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from sqlalchemy import Connection, Row
+
+    from sgi.store.database import Database
+    from sgi.store.queries import RunRecord
+
+_NOTHING: Mapping[str, Any] = {}
+_SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False)
+class StoredBatch:
+    """A committed batch, as the engine made it.
+
+    Attributes:
+        start: the position of its first sample.
+        batch: the samples, with the target's answers where there was a target.
+        scores: by canonical string.
+        truncated: rows by the field that was longer than a model reads.
+        failures: models that gave no vectors, with the reason.
+    """
+
+    start: int
+    batch: Batch
+    scores: Mapping[str, Scores]
+    truncated: Mapping[str, int] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+
+def scored_run(database: Database, record: RunRecord) -> ScoredRun:
+    """The scores of all committed rows as columns."""
+    with database.reading() as connection:
+        return _scored_run(connection, record)
+
+
+def grouped_run(
+    database: Database, record: RunRecord, by: str, class_keys: Sequence[str]
+) -> tuple[ScoredRun, list[Any], dict[str, list[Any]]]:
+    """The scores as columns, what each row has in a column of its data, and the class each metric gave it.
+
+    All three are of the same moment, also while the run goes on.
+
+    Args:
+        database: where the run is.
+        record: the run.
+        by: a metadata column, or ``label``.
+        class_keys: entries of the details that hold a class; the first that a metric has is taken.
+
+    Raises:
+        UnknownName: no row has such a column; says which there are.
+    """
+    with database.reading() as connection:
+        run = _scored_run(connection, record)
+        values = _column_values(connection, record, by)
+        ids = metric_ids(connection, record.id)
+        classes = {name: _class_values(connection, record, ids[name], class_keys) for name in run.metrics}
+    return run, values, {name: found for name, found in classes.items() if found}
+
+
+def _scored_run(connection: Connection, record: RunRecord) -> ScoredRun:
+    positions, names, clusters = _sample_columns(connection, record)
+    metrics = {
+        row.metric: _column(connection, row, positions)
+        for row in connection.execute(run_metrics(record.id)).all()
+    }
+    return ScoredRun(
+        record.label,
+        record.rows,
+        names,
+        clusters,
+        metrics,
+        record.signature,
+        rejected=record.rejected,
+        finished=record.scored == record.rows,
+    )
+
+
+def _column_values(connection: Connection, record: RunRecord, by: str) -> list[Any]:
+    samples = schema.samples
+    rows = connection.execute(_committed(record, samples.c.metadata, samples.c.label)).all()
+    columns = {name for row in rows for name in row.metadata or ()}
+    if by in columns:
+        return [(row.metadata or {}).get(by) for row in rows]
+    if any(row.label is not None for row in rows):
+        columns.add("label")
+    if by not in columns and rows:
+        raise _unknown_column(record, by, sorted(columns))
+    return [None if row.label is None else int(row.label) for row in rows]
+
+
+def _unknown_column(record: RunRecord, by: str, columns: list[str]) -> UnknownName:
+    more = f", and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
+    hint = f"It has: {', '.join(columns[:_SHOWN])}{more}." if columns else "It has none."
+    near = tuple(difflib.get_close_matches(by, columns, n=2))
+    return UnknownName(f"column of {record.dataset_name}", by, near, hint=hint)
+
+
+def _class_values(connection: Connection, record: RunRecord, metric: int, keys: Sequence[str]) -> list[Any]:
+    """The class of every committed row, in order; empty if the metric gives none."""
+    details = schema.details
+    bodies = sa.select(details.c.position, details.c.body).where(details.c.metric == metric)
+    by_position = {row.position: row.body for row in connection.execute(bodies)}
+    key = next((key for key in keys if any(isinstance(b.get(key), str) for b in by_position.values())), None)
+    if key is None:
+        return []
+    positions = connection.execute(_committed(record, schema.samples.c.position)).scalars()
+    return [by_position.get(position, {}).get(key) for position in positions]
+
+
+def metadata_values(database: Database, record: RunRecord, column: str) -> list[Any]:
+    """A metadata column of all committed rows, in order; None where a row has none."""
+    with database.reading() as connection:
+        found = connection.execute(_committed(record, schema.samples.c.metadata)).scalars()
+        return [(body or {}).get(column) for body in found]
+
+
+def stored_batches(database: Database, record: RunRecord) -> Iterator[StoredBatch]:
+    """The committed batches of a run, in order, each read when it is wanted."""
+    with database.reading() as connection:
+        starts = _starts(connection, record.id)
+    for start in starts:
+        yield stored_batch(database, record, start)
+
+
+def stored_batch(database: Database, record: RunRecord, start: int) -> StoredBatch:
+    """A committed batch."""
+    batches, samples = schema.batches, schema.samples
+    with database.reading() as connection:
+        wanted = (batches.c.run == record.id) & (batches.c.start == start)
+        head = connection.execute(sa.select(batches).where(wanted)).one()
+        inside = samples.c.position.between(start, start + head.rows - 1)
+        query = sa.select(samples).where(samples.c.dataset == record.dataset, inside)
+        rows = connection.execute(query.order_by(samples.c.position)).mappings().all()
+        given = [sample_of(dict(row)) for row in rows]
+        answers = saved_answers(connection, record.id, start, head.rows)
+        if answers:
+            given = [_answered(sample, answers.get(start + n)) for n, sample in enumerate(given)]
+        scores = _scores(connection, record.id, start, head.rows)
+    return StoredBatch(start, Batch.of(given), scores, head.truncated, head.failures)
+
+
+def saved_answers(connection: Connection, run: str, start: int, rows: int) -> dict[int, StoredAnswer]:
+    """The target's answers to consecutive samples, by position."""
+    answers = schema.answers
+    inside = answers.c.position.between(start, start + rows - 1)
+    found = connection.execute(sa.select(answers).where(answers.c.run == run, inside))
+    return {
+        row.position: StoredAnswer(
+            response=None if row.response is None else restored(row.response),
+            contexts=None if row.contexts is None else tuple(row.contexts),
+            reason=None if row.reason is None else restored(row.reason),
+            seconds=row.seconds,
+        )
+        for row in found
+    }
+
+
+def _answered(sample: Any, answer: StoredAnswer | None) -> Any:
+    return sample if answer is None else sample.answered(answer.response, answer.contexts)
+
+
+def _starts(connection: Connection, run: str) -> list[int]:
+    batches = schema.batches
+    query = sa.select(batches.c.start).where(batches.c.run == run).order_by(batches.c.start)
+    return list(connection.execute(query).scalars())
+
+
+def _committed(record: RunRecord, *columns: sa.Column[Any]) -> sa.Select[Any]:
+    """Columns of the samples that lie in a committed batch, in order."""
+    samples, batches = schema.samples, schema.batches
+    query = sa.select(*columns).where(samples.c.dataset == record.dataset)
+    if record.scored < record.rows:
+        inside = (samples.c.position >= batches.c.start) & (
+            samples.c.position < batches.c.start + batches.c.rows
+        )
+        query = query.where(sa.exists().where(batches.c.run == record.id, inside))
+    return query.order_by(samples.c.position)
+
+
+def _sample_columns(
+    connection: Connection, record: RunRecord
+) -> tuple[NDArray[np.int64], tuple[str, ...], NDArray[np.int64]]:
+    """Positions, ids and clusters of the committed rows."""
+    samples = schema.samples
+    rows = connection.execute(_committed(record, samples.c.position, samples.c.id, samples.c.cluster)).all()
+    positions = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
+    clusters = np.fromiter((row[2] for row in rows), dtype=np.int64, count=len(rows))
+    return positions, tuple(restored(row[1]) for row in rows), clusters
+
+
+def _column(connection: Connection, metric: Row[Any], positions: NDArray[np.int64]) -> MetricColumn:
+    """One metric's values and status codes, at these positions."""
+    scores = schema.scores
+    code = sa.case(*((scores.c.status == status.value, n) for n, status in enumerate(STATUSES)), else_=-1)
+    query = sa.select(scores.c.position, scores.c.value, code).where(scores.c.metric == metric.id)
+    rows = connection.execute(query.order_by(scores.c.position)).all()
+    found = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
+    values = np.array([row[1] for row in rows], dtype=np.float64)
+    codes = np.fromiter((row[2] for row in rows), dtype=np.int8, count=len(rows))
+    if not np.array_equal(found, positions):
+        values, codes = _spread(found, values, codes, positions)
+    facts = (metric.low, metric.high, metric.higher_is_better, metric.version)
+    return MetricColumn(metric.metric, values, codes, *facts)
+
+
+def _spread(
+    found: NDArray[np.int64],
+    values: NDArray[np.float64],
+    codes: NDArray[np.int8],
+    positions: NDArray[np.int64],
+) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+    """The same at all positions; a row that a metric knows nothing of is ``missing``."""
+    spread = np.full(len(positions), np.nan)
+    status = np.full(len(positions), STATUSES.index(Status.MISSING), dtype=np.int8)
+    places = np.searchsorted(positions, found)
+    spread[places], status[places] = values, codes
+    return spread, status
+
+
+def _scores(connection: Connection, run: str, start: int, rows: int) -> dict[str, Scores]:
+    """The scores of consecutive rows, with what they were made of."""
+    scores, details = schema.scores, schema.details
+    joined = scores.outerjoin(
+        details, (details.c.metric == scores.c.metric) & (details.c.position == scores.c.position)
+    )
+    made = {}
+    for name, number in metric_ids(connection, run).items():
+        query = (
+            sa.select(scores, details.c.body)
+            .select_from(joined)
+            .where(scores.c.metric == number, scores.c.position.between(start, start + rows - 1))
+            .order_by(scores.c.position)
+        )
+        made[name] = _as_scores(connection.execute(query).all())
+    return made
+
+
+def _as_scores(rows: Sequence[Row[Any]]) -> Scores:
+    return Scores(
+        np.array([row.value for row in rows], dtype=np.float64),
+        np.array([row.status for row in rows], dtype="<U9"),
+        tuple("" if row.reason is None else restored(row.reason) for row in rows),
+        tuple(_NOTHING if row.body is None else row.body for row in rows),
+    )

@@ -1,0 +1,132 @@
+"""`sgi run` with a store, a target and a spec file."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+ROWS = [{"id": str(n), "question": f"q{n}", "response": f"it is {n}", "reference": str(n)} for n in range(20)]
+APP = """
+from pathlib import Path
+
+def answer(question):
+    if question == "q3" and not Path("mended").exists():
+        raise RuntimeError("no answer to q3")
+    return "it is " + question
+"""
+
+
+@pytest.fixture
+def answers(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+def kept(sgi, *words):
+    return sgi("runs", "--json", *words).json
+
+
+def test_a_run_is_kept_under_its_name_and_told(sgi, answers):
+    made = sgi("run", answers, "-m", "rouge_l", "--name", "monday")
+    assert made.code == 0
+    assert "The run is kept as monday: sgi show last" in made.err
+    (run,) = kept(sgi)
+    assert (run["name"], run["rows"]) == ("monday", 20)
+    assert sgi("run", answers, "-m", "rouge_l", "--json", "-q").json["run"] == kept(sgi)[0]["id"]
+
+
+def test_where_it_is_kept(sgi, answers, tmp_path, monkeypatch):
+    assert sgi("run", answers, "-m", "rouge_l", "-q", "--db", "other.db").code == 0
+    monkeypatch.setenv("SGI_DATABASE_URL", f"sqlite:///{tmp_path / 'environment.db'}")
+    assert sgi("run", answers, "-m", "rouge_l", "-q").code == 0
+    assert sgi("run", answers, "-m", "rouge_l", "-q", "--no-store").code == 0
+    assert sorted(path.name for path in tmp_path.glob("*.db")) == ["environment.db", "other.db"]
+
+
+def test_a_finished_run_is_told_again_and_needs_no_data(sgi, answers):
+    first = sgi("run", answers, "-m", "rouge_l", "-q")
+    answers.unlink()
+    assert sgi("run", "--resume", "last", "-q").out == first.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "Which data?"),
+        (("--resume", "last"), "sgi.db"),
+        (("answers.jsonl", "-m", "rouge_l", "--retry-failed"), "--resume last --retry-failed"),
+        (("answers.jsonl", "-m", "rouge_l", "--resume", "x", "--no-store"), "Leave out --no-store"),
+        (("answers.jsonl", "-m", "rouge_l", "--name", "last"), "cannot be called 'last'"),
+        (("answers.jsonl", "-m", "rouge_l", "--db", "mysql://x/y"), "mysql"),
+        (("answers.jsonl", "-m", "rouge_l", "--db", "no/such/folder/x.db"), "folder"),
+        (("answers.jsonl", "-m", "rouge_l", "--target", "nonsense"), "module:function"),
+        (("answers.jsonl", "-m", "rouge_l", "--target", "app:answer"), "app"),
+        (("answers.jsonl", "--target-set", "concurrency=3"), "where"),
+        (("answers.jsonl", "--target", "app:f", "--target-set", "concurrency"), "concurrency=16"),
+        (
+            ("answers.jsonl", "--target", "app:f", "--target-set", "concurency=3"),
+            "Did you mean 'concurrency'",
+        ),
+        (("answers.jsonl", "--target", "http://h/", "--target-set", "headers.Authorization=x"), "${"),
+        (("missing.toml",), "missing.toml"),
+    ],
+)
+def test_a_wrong_call_says_the_way_out(sgi, answers, words, said):
+    made = sgi("run", *words)
+    assert made.code == 2
+    assert said in made.err
+    assert made.err.startswith("Error: ")
+
+
+def test_a_second_name_is_refused_and_says_how_to_go_on(sgi, answers):
+    assert sgi("run", answers, "-m", "rouge_l", "--name", "x", "-q").code == 0
+    made = sgi("run", answers, "-m", "rouge_l", "--name", "x", "-q")
+    assert (made.code, "--resume x" in made.err) == (2, True)
+
+
+def test_a_target_that_fails_once_is_asked_again_on_request(sgi, answers, tmp_path, monkeypatch):
+    (tmp_path / "cli_app.py").write_text(APP)
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ("--target", "cli_app:answer", "--target-set", "retries=0", "--max-failures", "10%", "-q")
+    made = sgi("run", answers, "-m", "rouge_l", *words, "-o", "first.jsonl")
+    assert made.code == 3
+    rows = [json.loads(line) for line in (tmp_path / "first.jsonl").read_text().splitlines()]
+    assert rows[3]["scores"]["rouge_l"]["status"] == "failed"
+    assert "no answer to q3" in rows[3]["scores"]["rouge_l"]["reason"]
+    (tmp_path / "mended").write_text("yes")
+    assert sgi("run", "--resume", "last", "-q").code == 3
+    assert sgi("run", "--resume", "last", "--retry-failed", "-q").code == 0
+    assert sgi("show", "last", "--json").json["summary"]["metrics"][0]["ok"] == 20
+
+
+def test_a_dry_run_counts_calls_and_keeps_nothing(sgi, answers, tmp_path):
+    made = sgi("run", answers, "-m", "rouge_l", "--target", "app:answer", "--dry-run", "--json")
+    assert made.json["target_calls"] == 20
+    assert not (tmp_path / "sgi.db").exists()
+
+
+def test_a_spec_file_is_a_run_and_options_go_over_it(sgi, answers, tmp_path):
+    folder = tmp_path / "specs"
+    folder.mkdir()
+    (folder / "run.toml").write_text(
+        'data = "../answers.jsonl"\nmetrics = "rouge_l"\nname = "one"\nout = "scores.csv"\ninputs = true\n'
+    )
+    assert sgi("run", "specs/run.toml", "-q").code == 0
+    assert "it is 3" in (folder / "scores.csv").read_text()
+    assert sgi("run", "specs/run.toml", "-q", "--name", "two", "-m", "squad_em", "-o", "two.jsonl").code == 0
+    assert {run["name"]: list(run["metrics"]) for run in kept(sgi)} == {
+        "two": ["squad_em"],
+        "one": ["rouge_l"],
+    }
+    made = sgi("show", "one", "--spec")
+    (tmp_path / "again.toml").write_text(made.out)
+    assert sgi("run", "again.toml", "-q", "--name", "three").code == 0
+
+
+def test_a_mistake_in_a_spec_file_names_file_and_key(sgi, answers, tmp_path):
+    (tmp_path / "run.toml").write_text('data = "answers.jsonl"\nmetric = "rouge_l"\n')
+    made = sgi("run", "run.toml")
+    assert "run.toml" in made.err
+    assert "Did you mean 'metrics'" in made.err
