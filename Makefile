@@ -65,8 +65,9 @@ wheel-demo:                           ## Build a wheel, install it in an empty e
 	bash tests/e2e/wheel_demo.sh
 
 lock:                                 ## Pin the development set anew, with hashes
-	uv pip compile --quiet pyproject.toml requirements/dev.in --extra http --extra hub --extra openai --extra pandas \
-	    --extra parquet --extra polars --extra postgres --generate-hashes --no-annotate --no-header --python-version 3.11 \
+	uv pip compile --quiet pyproject.toml requirements/dev.in --extra http --extra hub --extra openai \
+	    --extra pandas --extra parquet --extra polars --extra postgres \
+	    --generate-hashes --no-annotate --no-header --python-version 3.11 \
 	    --output-file requirements/dev.txt
 
 clean:

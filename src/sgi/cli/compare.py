@@ -10,10 +10,12 @@ import typer
 from sgi.cli.options import DatabaseOption, JsonOption, PercentOption, RunArgument, metric_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from sgi.engine.compare import Comparison
     from sgi.store.queries import RunRecord
+
+_LONGEST_NOTE = 400
 
 
 def compare(
@@ -43,9 +45,10 @@ def compare(
 
       sgi compare monday friday --json
     """
-    from sgi.cli.console import print_json, print_lines, print_tables, readers_may_leave, talk
+    from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
     from sgi.cli.tables import comparison_tables
     from sgi.engine import compare as engine
+    from sgi.engine.groups import with_range
     from sgi.store.database import open_database
     from sgi.store.queries import find_run
     from sgi.store.run_rows import scored_run
@@ -56,17 +59,21 @@ def compare(
     wanted = [after.metric(before.metric(name).metric).metric for name in metric_list(metric or [])]
     made = engine.compare(before, after, changed=changed)
     if wanted:
-        made = replace(made, metrics=tuple(found for found in made.metrics if found.metric in wanted))
+        made = replace(
+            made,
+            metrics=tuple(found for found in made.metrics if found.metric in wanted),
+            incomparable=tuple(found for found in made.incomparable if found.metric in wanted),
+        )
     with readers_may_leave():
         if as_json:
             print_json(made.to_dict())
         else:
-            shares = {name for name, column in before.metrics.items() if column.is_share}
+            shares = {name for name, column in before.metrics.items() if with_range(column).is_share}
             print_lines([*_head(made), ""])
             print_tables(comparison_tables(made, shares, percent=percent))
             print_lines(_signatures(made))
-    for line in _warnings(records):
-        talk(line)
+    for line in (*_unfinished(records), *made.notes, *other_data(records)):
+        talk(one_line(line, longest=_LONGEST_NOTE))
 
 
 def _head(made: Comparison) -> Iterator[str]:
@@ -80,6 +87,8 @@ def _head(made: Comparison) -> Iterator[str]:
     for name, metrics in ((base, made.only_base_metrics), (new, made.only_new_metrics)):
         if metrics:
             yield f"only in {name}: {', '.join(map(one_line, metrics))}"
+    for found in made.incomparable:
+        yield f"{one_line(found.metric)} is not compared: {one_line(found.reason, longest=_LONGEST_NOTE)}"
 
 
 def _signatures(made: Comparison) -> Iterator[str]:
@@ -90,9 +99,13 @@ def _signatures(made: Comparison) -> Iterator[str]:
         yield f"new   {made.new_signature}"
 
 
-def _warnings(records: list[RunRecord]) -> Iterator[str]:
+def _unfinished(records: Sequence[RunRecord]) -> Iterator[str]:
     for record in records:
         if record.scored < record.rows:
             yield f"{record.label} is not finished: {record.scored:,} of {record.rows:,} rows are compared."
+
+
+def other_data(records: Sequence[RunRecord]) -> Iterator[str]:
+    """What to say of runs that are not of the same data."""
     if len({record.dataset for record in records}) > 1:
         yield "The runs are of different data; rows with the same id are taken for the same."

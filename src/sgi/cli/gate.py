@@ -11,40 +11,60 @@ from sgi.cli.options import DatabaseOption, JsonOption, RunArgument
 
 if TYPE_CHECKING:
     from sgi.engine.gate import GateReport
+    from sgi.kernel.scored import ScoredRun
+    from sgi.store.queries import RunRecord
 
 _NOT_MET = 4
+_LONGEST_NOTE = 400
+
+
+Rules = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help='Rules such as "faithfulness>=0.8", in quotes, since shells take > and < for themselves; or'
+        " .toml files of rules.",
+        show_default=False,
+    ),
+]
+Against = Annotated[str | None, typer.Option(help="The run before, which rules on drops compare with.")]
+MaxDrop = Annotated[
+    float | None,
+    typer.Option(
+        help="How much each metric of the rules, or without rules each metric of the run before, may have"
+        " lost, in its own unit; goes with --against."
+    ),
+]
+Coverage = Annotated[
+    str,
+    typer.Option(
+        help="The share of rows that must have a value, where a rule says nothing else; rows that could not"
+        " be read have none."
+    ),
+]
+AllowUnfinished = Annotated[
+    bool, typer.Option("--allow-unfinished", help="Decide also on runs of which rows are still to be done.")
+]
+ReportFile = Annotated[
+    Path | None, typer.Option("--junit", help="Also write the checks as JUnit XML, for build servers.")
+]
 
 
 def gate(
     run: RunArgument,
-    rules: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help='Rules such as "faithfulness>=0.8", in quotes, since shells take > and < for themselves; or'
-            " .toml files of rules.",
-            show_default=False,
-        ),
-    ] = None,
-    against: Annotated[
-        str | None, typer.Option(help="The run before, which rules on drops compare with.")
-    ] = None,
-    max_drop: Annotated[
-        float | None,
-        typer.Option(help="How much each metric may have lost, in its own unit; goes with --against."),
-    ] = None,
-    coverage: Annotated[
-        str, typer.Option(help="The share of rows that must have a value, where a rule says nothing else.")
-    ] = "95%",
-    report_file: Annotated[
-        Path | None, typer.Option("--junit", help="Also write the checks as JUnit XML, for build servers.")
-    ] = None,
+    rules: Rules = None,
+    against: Against = None,
+    max_drop: MaxDrop = None,
+    coverage: Coverage = "95%",
+    allow_unfinished: AllowUnfinished = False,
+    report_file: ReportFile = None,
     db: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Decide whether a run is good enough; exit 4 if not.
 
     A rule is met if the end of the metric's 95 % interval meets it, so what is not shown by the data is not
-    met. Too few rows with a value, no rows, an unknown metric: not met.
+    met. Too few rows with a value, no rows, an unknown metric, a metric that the run before had and this one
+    lacks or has in another version, a run that is not finished: not met.
 
     Examples:
 
@@ -54,24 +74,31 @@ def gate(
 
       sgi gate last --against main --max-drop 0.02
     """
-    from sgi.cli.console import print_json, print_lines, print_tables, readers_may_leave
+    from sgi.cli.compare import other_data
+    from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
     from sgi.cli.tables import gate_table
     from sgi.engine import gate as engine
+    from sgi.engine.compare import unknown_versions
     from sgi.engine.spec import share
     from sgi.kernel.errors import UsageError
-    from sgi.store.database import open_database
-    from sgi.store.queries import find_run
-    from sgi.store.run_rows import scored_run
 
     if max_drop is not None and against is None:
         raise UsageError("--max-drop needs a run to compare with.", hint="Name it with --against.")
     least = share(coverage)
-    with open_database(db, create=False) as database:
-        names = [run] if against is None else [run, against]
-        made, *before = (scored_run(database, find_run(database, name)) for name in names)
+    records, (made, *before) = _read(db, [run] if against is None else [run, against])
     base = before[0] if before else None
-    report = engine.gate(made, rules or [], coverage=least, against=base, max_drop=max_drop)
+    report = engine.gate(
+        made,
+        rules or [],
+        coverage=least,
+        against=base,
+        max_drop=max_drop,
+        allow_unfinished=allow_unfinished,
+    )
     _write_junit(report, report_file)
+    notes = (note for base in before for note in unknown_versions(base, made))
+    for line in (*notes, *other_data(records)):
+        talk(one_line(line, longest=_LONGEST_NOTE))
     with readers_may_leave():
         if as_json:
             print_json(report.to_dict())
@@ -80,6 +107,16 @@ def gate(
             print_lines([_verdict(report)])
     if not report.passed:
         raise typer.Exit(_NOT_MET)
+
+
+def _read(db: str | None, names: list[str]) -> tuple[list[RunRecord], list[ScoredRun]]:
+    from sgi.store.database import open_database
+    from sgi.store.queries import find_run
+    from sgi.store.run_rows import scored_run
+
+    with open_database(db, create=False) as database:
+        records = [find_run(database, name) for name in names]
+        return records, [scored_run(database, record) for record in records]
 
 
 def _verdict(report: GateReport) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import os
+import shlex
+import sys
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -37,6 +40,11 @@ if TYPE_CHECKING:
     from sgi.engine.spec import RunSpec
     from sgi.store.queries import RunRecord
 
+_OF_ONE_CALL = {"out", "name", "rejects", "inputs"}
+"""What a run that is finished does not repeat of its spec."""
+_READ = {"data", "columns", "on_error"}
+"""Whoever names one of these means the data as it is now."""
+
 Data = Annotated[
     Path | None,
     typer.Argument(
@@ -60,7 +68,10 @@ Resume = Annotated[
     typer.Option("--resume", help="Go on with a run: its id, a beginning of it, its name, or last."),
 ]
 RetryFailed = Annotated[
-    bool, typer.Option("--retry-failed", help="With --resume: do the batches with failed rows again.")
+    bool,
+    typer.Option(
+        "--retry-failed", help="With --resume: do failed rows again; a target is asked for those alone."
+    ),
 ]
 NoStore = Annotated[bool, typer.Option("--no-store", help="Keep no run in a database.")]
 Target = Annotated[
@@ -137,17 +148,24 @@ def run(
     }
     given = {key: value for key, value in asked.items() if value is not None}
     around = {"database": db, "store": not no_store, "cache": cache_choice(cache, no_cache=no_cache)}
+    record = None if resume is None else _found(around, resume, name)
     if dry_run:
-        _tell_plan(given, quiet=quiet, as_json=as_json)
+        _tell_plan(_spec(given, record), quiet=quiet, as_json=as_json)
         return
-    spec, report = _performed(given, around, resume, retry_failed=retry_failed, quiet=quiet)
-    _tell(spec, report, percent=percent, as_json=as_json, quiet=quiet)
+    spec, report = _performed(given, around, record, retry_failed=retry_failed, quiet=quiet)
+    notes = [] if quiet else _notes(spec, report, _words(db))
+    _tell(spec, report, notes, percent=percent, as_json=as_json)
     if report.failures or report.rejected or report.summary.left_out:
         raise typer.Exit(3)
 
 
 def _performed(
-    given: dict[str, Any], around: dict[str, Any], wanted: str | None, *, retry_failed: bool, quiet: bool
+    given: dict[str, Any],
+    around: dict[str, Any],
+    record: RunRecord | None,
+    *,
+    retry_failed: bool,
+    quiet: bool,
 ) -> tuple[RunSpec, RunReport]:
     """Do the run, or go on with the one that is wanted."""
     import anyio
@@ -156,33 +174,39 @@ def _performed(
     from sgi.engine.job import Surroundings, perform, resume
     from sgi.kernel.errors import UsageError
 
-    if wanted is None:
-        if retry_failed:
-            raise UsageError("--retry-failed goes with --resume.", hint="Write --resume last --retry-failed.")
-        record = None
-    elif around["store"]:
-        record = _found(around["database"], wanted)
-    else:
-        raise UsageError("A run goes on where it is kept.", hint="Leave out --no-store.")
+    if retry_failed and record is None:
+        raise UsageError("--retry-failed goes with --resume.", hint="Write --resume last --retry-failed.")
+    reread = not _READ.isdisjoint(given)
     spec = _spec(given, record)
     _check_files(spec)
-    with progress(quiet=quiet) as listener, _noting(listener) as noting:
+    words = _words(around["database"])
+    with progress(quiet=quiet) as listener, _noting(listener, words) as noting, redirect_stdout(sys.stderr):
         place = Surroundings(**around, listener=noting)
         if record is None:
             return spec, anyio.run(perform, spec, place)
-        return spec, anyio.run(lambda: resume(spec, record, place, retry_failed=retry_failed))
+        options = {"retry_failed": retry_failed, "reread": reread}
+        return spec, anyio.run(lambda: resume(spec, record, place, **options))
 
 
-def _found(database: str | None, wanted: str) -> RunRecord:
+def _found(around: dict[str, Any], wanted: str, name: str | None) -> RunRecord:
+    """The run to go on with."""
+    from sgi.engine.job import refuse_strangers
+    from sgi.kernel.errors import UsageError
     from sgi.store.database import open_database
     from sgi.store.queries import find_run
 
-    with open_database(database, create=False) as opened:
-        return find_run(opened, wanted)
+    if not around["store"]:
+        raise UsageError("A run goes on where it is kept.", hint="Leave out --no-store.")
+    if name is not None:
+        raise UsageError("A run that goes on keeps its name.", hint="Leave out --name.")
+    with open_database(around["database"], create=False) as opened:
+        record = find_run(opened, wanted)
+    refuse_strangers(record)
+    return record
 
 
 @contextmanager
-def _noting(listener: Listener) -> Iterator[Listener]:
+def _noting(listener: Listener, words: str) -> Iterator[Listener]:
     """Once the run is in the store, an end before its time says how to go on."""
     from sgi.cli.console import talk
     from sgi.engine.progress import RunBegan
@@ -199,7 +223,7 @@ def _noting(listener: Listener) -> Iterator[Listener]:
         yield listen
     except (KeyboardInterrupt, SgiError) as error:
         for run in begun:
-            talk(f"What is done is kept. Go on with: sgi run --resume {run}")
+            talk(f"What is done is kept. Go on with: sgi run --resume {run}{words}")
         if isinstance(error, KeyboardInterrupt):
             talk("Interrupted.")
             raise typer.Exit(130) from error
@@ -215,14 +239,17 @@ def _spec(given: dict[str, Any], record: RunRecord | None = None) -> RunSpec:
     values: dict[str, Any] = {}
     source = "the command line"
     if record is not None:
-        values = {key: value for key, value in record.spec.items() if key not in {"out", "name", "rejects"}}
+        left_out = _OF_ONE_CALL if record.finished else {"name"}
+        values = {key: value for key, value in record.spec.items() if key not in left_out}
     elif data is None:
         raise UsageError("Which data?", hint="Name a file, a .toml file, or --resume last.")
-    elif data.suffix.casefold() == ".toml":
-        values, source = read_spec(data), str(data)
+    if data is not None and data.suffix.casefold() == ".toml":
+        values, source = values | read_spec(data), str(data)
         given = {key: value for key, value in given.items() if key != "data"}
     if "target" in given:
         values["target"] = {**(values.get("target") or {}), **given.pop("target")}
+        if "where" not in values["target"]:
+            raise UsageError("--target-set goes with --target.", hint="Write --target app:answer.")
     spec = RunSpec.of(values | given, source=source)
     if spec.on_error == "skip" and spec.rejects is None:
         spec = spec.model_copy(update={"rejects": _beside(spec.out or spec.data)})
@@ -251,11 +278,10 @@ def _check_files(spec: RunSpec) -> None:
             check_target(path)
 
 
-def _tell_plan(given: dict[str, Any], *, quiet: bool, as_json: bool) -> None:
+def _tell_plan(spec: RunSpec, *, quiet: bool, as_json: bool) -> None:
     from sgi.cli.console import plain, print_json, progress
     from sgi.engine.job import plan_of
 
-    spec = _spec(given)
     _check_files(spec)
     with progress(quiet=quiet) as listener:
         planned = plan_of(spec, count_texts=True, listener=listener)
@@ -283,7 +309,7 @@ def _facts(spec: RunSpec, planned: Plan) -> dict[str, Any]:
     return facts | {"distinct_texts": planned.texts, "characters": planned.characters}
 
 
-def _tell(spec: RunSpec, report: RunReport, *, percent: bool, as_json: bool, quiet: bool) -> None:
+def _tell(spec: RunSpec, report: RunReport, notes: list[str], *, percent: bool, as_json: bool) -> None:
     from sgi.cli.console import print_json, print_summary, talk
 
     if as_json:
@@ -292,11 +318,18 @@ def _tell(spec: RunSpec, report: RunReport, *, percent: bool, as_json: bool, qui
         print_json(report.summary.to_dict() | {"run": report.run} | kept | {"rejects": aside})
     else:
         print_summary(report.summary, percent=percent)
-    for line in () if quiet else _notes(spec, report):
+    for line in notes:
         talk(line)
 
 
-def _notes(spec: RunSpec, report: RunReport) -> list[str]:
+def _words(database: str | None) -> str:
+    """What a command needs to find the same database; none where it finds it by itself, or has a user."""
+    if database is None or database == os.environ.get("SGI_DATABASE_URL") or "@" in database:
+        return ""
+    return f" --db {shlex.quote(database)}"
+
+
+def _notes(spec: RunSpec, report: RunReport, words: str) -> list[str]:
     summary = report.summary
     notes = [
         f"In {rows:,} of {summary.rows:,} rows the {name} went beyond what the embedder reads; the ends were "
@@ -321,5 +354,5 @@ def _notes(spec: RunSpec, report: RunReport) -> list[str]:
     if spec.out is not None:
         notes.append(f"The scores of each row are in {spec.out}.")
     if report.run is not None:
-        notes.append(f"The run is kept as {spec.name or report.run}: sgi show last")
+        notes.append(f"The run is kept: sgi show {report.run}{words}")
     return notes

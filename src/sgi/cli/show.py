@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sgi.engine.summary import MetricSummary
     from sgi.store.database import Database
     from sgi.store.queries import RunRecord
+    from sgi.store.run_rows import Reason
 
 _CLASSES = ("grade", "label", "band")
 """Where a metric's details name the class of a row."""
@@ -63,7 +64,7 @@ def show(
         if spec and as_json:
             print_json(record.spec)
         elif spec:
-            print_lines(toml_lines(record.spec))
+            print_lines(toml_lines({key: value for key, value in record.spec.items() if key != "name"}))
         elif by is not None:
             _show_groups(record, by, _groups(database, record, by), percent=percent, as_json=as_json)
         else:
@@ -73,11 +74,14 @@ def show(
 def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: bool) -> None:
     from sgi.cli.console import means_table, print_json, print_lines, print_summary, print_tables
     from sgi.engine.summary import Summary
+    from sgi.store.run_rows import reasons
 
     told = None if record.summary is None else Summary.from_dict(record.summary)
     metrics = _measured(database, record) if told is None else told.metrics
+    found = reasons(database, record)
     if as_json:
-        print_json(_facts(record) | {"summary": record.summary or _partial(record, metrics)})
+        told_or_made = {"summary": record.summary or _partial(record, metrics)}
+        print_json(_facts(record) | told_or_made | {"reasons": [reason._asdict() for reason in found]})
         return
     print_lines([*_head(record), ""])
     if told is not None:
@@ -85,7 +89,17 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
     else:
         print_tables([means_table(metrics, percent=percent, rows=record.rows)])
         print_lines([record.signature])
-    print_lines(["", *_origin(record)])
+    print_lines(["", *_gaps(found), *_origin(record)])
+
+
+def _gaps(found: list[Reason]) -> Iterator[str]:
+    """Why rows have no value, the most frequent reasons."""
+    from sgi.cli.console import one_line
+
+    for reason in found:
+        yield f"{reason.rows:,} {reason.status}  {reason.metric}: {one_line(reason.reason)}"
+    if found:
+        yield ""
 
 
 def _show_groups(

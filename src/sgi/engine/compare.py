@@ -14,6 +14,8 @@ from sgi.kernel.scored import STATUSES
 from sgi.stats.paired import McNemar, PairedDifference, holm, mcnemar, paired_differences
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
 
     from sgi.kernel.scored import MetricColumn, ScoredRun
@@ -82,6 +84,19 @@ class MetricComparison:
 
 
 @dataclass(frozen=True)
+class Incomparable:
+    """A metric that both runs have and that cannot be compared.
+
+    Attributes:
+        metric: its canonical string.
+        reason: why not, and what helps.
+    """
+
+    metric: str
+    reason: str
+
+
+@dataclass(frozen=True)
 class Comparison:
     """Two runs side by side.
 
@@ -93,9 +108,11 @@ class Comparison:
         pairs: samples of both runs.
         only_base: samples of the base run alone.
         only_new: samples of the new run alone.
-        metrics: those of both runs, in the base run's order.
+        metrics: those of both runs that can be compared, in the base run's order.
         only_base_metrics: metrics of the base run alone.
         only_new_metrics: metrics of the new run alone.
+        incomparable: metrics of both runs that were defined otherwise in one.
+        notes: what was taken for granted.
     """
 
     base: str
@@ -108,6 +125,8 @@ class Comparison:
     metrics: tuple[MetricComparison, ...]
     only_base_metrics: tuple[str, ...]
     only_new_metrics: tuple[str, ...]
+    incomparable: tuple[Incomparable, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as JSON values."""
@@ -116,8 +135,9 @@ class Comparison:
     def __str__(self) -> str:
         head = f"{self.base} → {self.new}: {self.pairs} pairs"
         alone = f"{self.only_base} only in {self.base}, {self.only_new} only in {self.new}"
-        signatures = f"{self.base_signature}\n{self.new_signature}"
-        return "\n".join([f"{head} ({alone})", _HEADER, *map(_line, self.metrics), signatures])
+        lines = [f"{head} ({alone})", _HEADER, *map(_line, self.metrics)]
+        lines += [f"{found.metric} is not compared: {found.reason}" for found in self.incomparable]
+        return "\n".join([*lines, *self.notes, self.base_signature, self.new_signature])
 
 
 _HEADER = (
@@ -140,7 +160,8 @@ def compare(base: ScoredRun, new: ScoredRun, *, changed: int = 10, draws: int = 
     """Compare two runs, sample by sample.
 
     Rows are paired by sample id, whatever their order; those of one run alone are counted and left out.
-    Questions are told apart by the base run's clusters.
+    Questions are told apart by the base run's clusters. A metric whose version differs is told as not
+    comparable; a version that is not known is taken for the same, and noted.
 
     Args:
         base: the run before.
@@ -161,13 +182,10 @@ def compare(base: ScoredRun, new: ScoredRun, *, changed: int = 10, draws: int = 
     (6, 'better', 'c')
     """
     first, second = _paired_rows(base, new)
-    names = _common_metrics(base, new)
+    names, incomparable = _common_metrics(base, new)
     before, after = base.take(first), new.take(second)
     differences = paired_differences(
-        np.column_stack([before.metrics[name].values for name in names]),
-        np.column_stack([after.metrics[name].values for name in names]),
-        before.clusters,
-        draws=draws,
+        _table(before, names), _table(after, names), before.clusters, draws=draws
     )
     adjusted = holm([found.p for found in differences])
     return Comparison(
@@ -184,6 +202,8 @@ def compare(base: ScoredRun, new: ScoredRun, *, changed: int = 10, draws: int = 
         ),
         only_base_metrics=tuple(name for name in base.metrics if name not in new.metrics),
         only_new_metrics=tuple(name for name in new.metrics if name not in base.metrics),
+        incomparable=incomparable,
+        notes=tuple(unknown_versions(base, new)),
     )
 
 
@@ -198,14 +218,44 @@ def _paired_rows(base: ScoredRun, new: ScoredRun) -> tuple[NDArray[np.int64], ND
     return rows[:, 0], rows[:, 1]
 
 
-def _common_metrics(base: ScoredRun, new: ScoredRun) -> tuple[str, ...]:
+def _table(run: ScoredRun, names: Sequence[str]) -> NDArray[np.float64]:
+    """The values of these metrics, one column each."""
+    table = np.empty((len(run.ids), len(names)))
+    for place, name in enumerate(names):
+        table[:, place] = run.metrics[name].values
+    return table
+
+
+def _common_metrics(base: ScoredRun, new: ScoredRun) -> tuple[tuple[str, ...], tuple[Incomparable, ...]]:
+    """The metrics of both runs: those that can be compared, and those that cannot."""
     names = tuple(name for name in base.metrics if name in new.metrics)
     if not names:
         has = f"{base.name} has {', '.join(base.metrics)}; {new.name} has {', '.join(new.metrics)}."
         raise UsageError(f"{base.name} and {new.name} have no metric in common.", hint=has)
+    incomparable = []
     for name in names:
-        _check_alike(base, new, base.metrics[name], new.metrics[name])
-    return names
+        before, after = base.metrics[name], new.metrics[name]
+        if before.version and after.version and before.version != after.version:
+            reason = (
+                f"it is version {before.version} in {base.name} and {after.version} in {new.name};"
+                " score both runs with one version"
+            )
+            incomparable.append(Incomparable(name, reason))
+        else:
+            _check_alike(base, new, before, after)
+    others = {found.metric for found in incomparable}
+    return tuple(name for name in names if name not in others), tuple(incomparable)
+
+
+def unknown_versions(base: ScoredRun, new: ScoredRun) -> Iterator[str]:
+    """What to say of metrics whose version is not known in both runs."""
+    both = [name for name in base.metrics if name in new.metrics]
+    unknown = [name for name in both if not (base.metrics[name].version and new.metrics[name].version)]
+    if unknown:
+        yield (
+            f"Not known in both runs is the version of {', '.join(unknown)}; it is taken for the same."
+            " To be sure, score both runs again."
+        )
 
 
 def _check_alike(base: ScoredRun, new: ScoredRun, before: MetricColumn, after: MetricColumn) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
@@ -40,46 +41,32 @@ class UnusableVectors(EmbedderError, ValueError):  # noqa: N818 - the name says 
     """
 
 
-class OwnModel:
-    """An Embedder around what the application brought; to be asked in a thread of anyio's.
+class Guarded:
+    """An embedder around one that may raise anything: all of it becomes an EmbedderError.
 
-    Whatever it raises becomes an EmbedderError that names type and HTTP status alone: the words of a client's
-    error may hold a key. They are in the error's ``__cause__``.
+    That names type and HTTP status alone: the words of a client's error may hold a key. They are in the
+    error's ``__cause__``. Errors of ours pass as they are.
 
     Args:
-        model: an Embedder, or an object with ``embed_texts``.
-
-    Raises:
-        UsageError: it is neither.
+        embedder: the caller's own.
     """
 
-    def __init__(self, model: object) -> None:
-        self._model = model
-        self._call: Callable[[list[str]], Any]
-        if isinstance(model, Embedder):
-            self.fingerprint = model.fingerprint
-            self._call = lambda texts: encode(model, texts)
-        elif callable(getattr(model, "embed_texts", None)):
-            self.fingerprint = f"{type(model).__name__}@own"
-            self._call = model.embed_texts  # type: ignore[attr-defined]  # the line above asked for it
-        else:
-            hint = "It is a name, an Embedder, or an object with `embed_texts(texts)`."
-            raise UsageError(f"{type(model).__name__} is no embedding model.", hint=hint)
+    def __init__(self, embedder: Embedder) -> None:
+        self.fingerprint = embedder.fingerprint
+        self._call: Callable[[list[str]], Any] = partial(encode, embedder)
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Unit rows in the order given, float32, shape (n, d)."""
+        """The embedder's rows."""
         return self.encode(texts).rows
 
     def encode(self, texts: Sequence[str], /) -> Embedded:
-        """Unit rows, and which texts were cut, as far as the model tells.
+        """The embedder's rows, and what it says of their length.
 
         Raises:
-            UnusableVectors: it did not return one usable vector for each text.
             EmbedderError: it raised.
         """
         made = self._asked(list(texts))
-        vectors, cut = made if isinstance(made, Embedded) else (made, np.zeros(len(texts), dtype=np.bool_))
-        return Embedded(unit_rows_of(embedder_name(self), vectors, len(texts)), cut)
+        return made if isinstance(made, Embedded) else Embedded(made, np.zeros(len(texts), dtype=np.bool_))
 
     def _asked(self, texts: list[str]) -> Any:
         try:
@@ -93,9 +80,39 @@ class OwnModel:
             status = getattr(error, "status_code", None)
             shown = f" ({status})" if type(status) is int else ""
             message = f"{embedder_name(self)} raised {type(error).__name__}{shown}."
-            raise EmbedderError(
-                message, hint="Its own words are not repeated: they may hold a key."
-            ) from error
+            hint = "Its own words are not repeated, as they may hold a key; call it yourself to read them."
+            raise EmbedderError(message, hint=hint) from error
+
+
+class OwnModel(Guarded):
+    """An Embedder around what the application brought; to be asked in a thread of anyio's.
+
+    Args:
+        model: an Embedder, or an object with ``embed_texts``.
+
+    Raises:
+        UsageError: it is neither.
+    """
+
+    def __init__(self, model: object) -> None:
+        if isinstance(model, Embedder):
+            super().__init__(model)
+        elif callable(getattr(model, "embed_texts", None)):
+            self.fingerprint = f"{type(model).__name__}@own"
+            self._call = model.embed_texts  # type: ignore[attr-defined]  # the line above asked for it
+        else:
+            hint = "It is a name, an Embedder, or an object with `embed_texts(texts)`."
+            raise UsageError(f"{type(model).__name__} is no embedding model.", hint=hint)
+
+    def encode(self, texts: Sequence[str], /) -> Embedded:
+        """Unit rows in the order given, float32, and which texts were cut, as far as the model tells.
+
+        Raises:
+            UnusableVectors: it did not return one usable vector for each text.
+            EmbedderError: it raised.
+        """
+        made = super().encode(texts)
+        return Embedded(unit_rows_of(embedder_name(self), made.rows, len(texts)), made.truncated)
 
 
 class Unopened:
@@ -111,7 +128,9 @@ class Unopened:
     """
 
     def __init__(self, name: str, reason: EmbedderError) -> None:
-        self.fingerprint = f"{name}@unopened"
+        from sgi.store.evaluations import UNOPENED
+
+        self.fingerprint = f"{name}{UNOPENED}"
         self._reason = reason
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:

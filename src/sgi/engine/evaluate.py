@@ -141,7 +141,7 @@ async def _score(
     listener(Started("scoring", planned.rows))
     ledger = await score_stream(
         dataset,
-        planned.metrics,
+        planned,
         tools,
         take=taken.take,
         on_reject=(lambda _: None) if skipping else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -36,8 +36,9 @@ class Evaluation:
         scores: by the metric's canonical string: ``value``, ``status``, ``reason`` and ``details``.
         seconds: how long the target took, tries and waits included; 0 where it was not asked.
         reason: why there is no answer.
-        embedders: fingerprints of the models whose vectors the scores were made of.
+        embedders: fingerprints of the models that were asked, also of those that gave no vectors.
         truncated: the fields that were longer than a model reads.
+        left_out: the models that gave no vectors, by name, and why.
     """
 
     question: str
@@ -49,6 +50,7 @@ class Evaluation:
     reason: str = ""
     embedders: tuple[str, ...] = ()
     truncated: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The flat record: a key for each metric, ``answer``, the reasonings, and ``reasons``.
@@ -138,12 +140,13 @@ def evaluation_row(
     known: dict[str, Any] = {} if evaluation is None else {"question": kept.question}
     known |= {"reference": kept.reference, "contexts": kept.contexts, **given}
     found = {name: text_or_none(name, value) for name, value in known.items() if name != "contexts"}
+    told_of_models = {"truncated": list(kept.truncated), "left_out": dict(kept.left_out)}
     sample = Sample.model_validate(
         {
             "id": qa_pair_id,
             **found,
             "contexts": passages(known["contexts"]),
-            "metadata": {"truncated": list(kept.truncated)} if kept.truncated else None,
+            "metadata": {name: told for name, told in told_of_models.items() if told} or None,
         }
     )
     answer = None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import asdict, dataclass
+import shlex
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sgi.engine.compare import Comparison, MetricComparison, compare
+from sgi.engine.groups import column_summary
 from sgi.engine.rules import Condition, Rule, checked_share, checked_threshold, read_rules
-from sgi.engine.summary import metric_summary
 from sgi.kernel.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ class Check:
         wanted: the rule.
         value: the mean, or the difference to the run before; None if there is none.
         bound: the end of the interval that decides; None if there is none.
-        coverage: rows with a value, of all rows of the data; for a drop, pairs with both values.
+        coverage: rows with a value, of all rows of the data, also of those that could not be read; for a
+            drop, pairs with both values, of all rows of the run that has more.
         passed: whether the rule is met.
         reason: why not; empty where it is met.
     """
@@ -97,20 +99,25 @@ def gate(
     coverage: float = COVERAGE,
     against: ScoredRun | None = None,
     max_drop: float | None = None,
+    allow_unfinished: bool = False,
 ) -> GateReport:
     """Decide whether a run meets its rules.
 
     A rule is met if the end of the metric's 95 % interval meets it: the low end for ``>=`` and ``>``, the
     high end for ``<=`` and ``<``. A drop is met if the interval of new − base, in the metric's bad direction,
-    ends within it. No value, no interval, too little coverage, no rows, an unknown metric: not met.
+    ends within it. No value, no interval, too little coverage, no rows, an unknown metric, a run that is not
+    finished, a drop of a metric that was another version: not met.
 
     Args:
         run: the run to decide on.
         rules: expressions such as ``"faithfulness>=0.8"``, TOML files of rules, or Rules.
-        coverage: the share of the data's rows that must have a value, where a rule says nothing else.
+        coverage: the share of the data's rows that must have a value, where a rule says nothing else. Rows
+            that could not be read are rows too, without a value.
         against: the run before, for drops.
         max_drop: the drop allowed each metric of the rules that has no rule of its own for it, or, without
-            rules, each metric of both runs.
+            rules, each metric of the run before; one that the run lacks is not met.
+        allow_unfinished: whether runs of which rows are still to be done may meet rules. The rows to be done
+            count against coverage all the same.
 
     Raises:
         UsageError: there is no rule, a rule makes no sense, or only one of drop and ``against`` is given.
@@ -127,7 +134,7 @@ def gate(
     if max_drop is not None and against is None:
         raise UsageError(_ONE_OF_TWO.format("a run to compare with (against)"), hint="Give both, or neither.")
     if max_drop is not None:
-        wanted += _drops(run, wanted, against, checked_threshold("max_drop", max_drop, least=0.0))
+        wanted += _drops(wanted, against, checked_threshold("max_drop", max_drop, least=0.0))
     drops = [rule for rule in wanted if rule.condition is Condition.MAX_DROP]
     if not wanted:
         raise UsageError("There is no rule to decide by.", hint='Give one, such as "faithfulness>=0.8".')
@@ -135,16 +142,31 @@ def gate(
         missing = "a run to compare with (against)" if drops else "how much may be lost (max_drop)"
         raise UsageError(_ONE_OF_TWO.format(missing), hint="Give both, or neither.")
     compared = None if against is None else _compared(against, run)
-    return GateReport(run.name, tuple(_check(run, rule, limit, against, compared) for rule in wanted))
+    checks = [_check(run, rule, limit, against, compared) for rule in wanted]
+    if not allow_unfinished:
+        checks = [_finished(check, rule, run, against) for check, rule in zip(checks, wanted, strict=True)]
+    return GateReport(run.name, tuple(checks))
 
 
-def _drops(
-    run: ScoredRun, rules: tuple[Rule, ...], against: ScoredRun | None, max_drop: float
-) -> tuple[Rule, ...]:
+def _finished(check: Check, rule: Rule, run: ScoredRun, against: ScoredRun | None) -> Check:
+    """The check, not met if a run that it stands on has rows still to be done."""
+    before = against if rule.condition is Condition.MAX_DROP else None
+    reasons = {
+        f"{len(found.ids)} of {found.rows} rows are scored; go on with"
+        f" sgi run --resume {shlex.quote(found.name)}": None
+        for found in (run, before)
+        if found is not None and not found.finished
+    }
+    if not reasons:
+        return check
+    return replace(check, passed=False, reason="; ".join(filter(None, [*reasons, check.reason])))
+
+
+def _drops(rules: tuple[Rule, ...], against: ScoredRun | None, max_drop: float) -> tuple[Rule, ...]:
     """The drop allowed all metrics, as rules of those that have none of their own."""
     own = {rule.metric for rule in rules if rule.condition is Condition.MAX_DROP}
-    common = [name for name in run.metrics if against is not None and name in against.metrics]
-    names = dict.fromkeys([rule.metric for rule in rules] or common)
+    before = () if against is None else against.metrics
+    names = dict.fromkeys([rule.metric for rule in rules] or before)
     return tuple(Rule(name, Condition.MAX_DROP, max_drop) for name in names if name not in own)
 
 
@@ -171,10 +193,13 @@ def _check(
         return _threshold(run, name, rule, limit)
     if not isinstance(compared, Comparison):
         return _not_met(rule, str(compared))
+    if rule.metric != name and rule.metric in against.metrics:  # a bare name may mean another one in each
+        return _not_met(rule, f"{run.name} has no metric {rule.metric}, but {name}: score both runs alike")
     found = next((made for made in compared.metrics if made.metric == name), None)
     if found is None:
-        return _not_met(rule, f"{against.name} has no metric {name}.")
-    return _drop(found, rule, limit, max(run.rows, against.rows))
+        other = next((made.reason for made in compared.incomparable if made.metric == name), "")
+        return _not_met(rule, other or f"{against.name} has no metric {name}.")
+    return _drop(found, rule, limit, max((run, against), key=_all_rows))
 
 
 def _not_met(rule: Rule, reason: str) -> Check:
@@ -182,24 +207,24 @@ def _not_met(rule: Rule, reason: str) -> Check:
 
 
 def _threshold(run: ScoredRun, name: str, rule: Rule, limit: float) -> Check:
-    made = metric_summary(run.metrics[name], run.clusters)
-    covered = made.ok / run.rows if run.rows else 0.0
+    made = column_summary(run.metrics[name], run.clusters)
+    covered = _share(made.ok, run)
     lower = rule.condition in _LOWER_BOUNDED
     bound = _end(made.interval, lower=lower)
-    reason = _lacks(covered, limit, run.rows, "rows have a value", bound)
+    reason = _lacks(covered, limit, run, "have a value", bound)
     if bound is not None and not reason and not _HOLDS[rule.condition](bound, rule.threshold):
         reason = f"the {'low' if lower else 'high'} end of its interval, {bound:.6g}, doesn't meet it"
     return Check(rule.metric, str(rule), made.mean, bound, covered, passed=not reason, reason=reason)
 
 
-def _drop(made: MetricComparison, rule: Rule, limit: float, rows: int) -> Check:
+def _drop(made: MetricComparison, rule: Rule, limit: float, greater: ScoredRun) -> Check:
     found = made.difference
-    covered = found.pairs / rows if rows else 0.0
+    covered = _share(found.pairs, greater)
     bound = _end(found.interval, lower=made.higher_is_better)
-    reason = _lacks(covered, limit, rows, "rows have a value in both runs", bound)
+    reason = _lacks(covered, limit, greater, "have a value in both runs", bound)
     if bound is not None and not reason:
         lost = -bound if made.higher_is_better else bound
-        if lost > rule.threshold:
+        if not lost <= rule.threshold:  # so that NaN is not met
             reason = f"it may have lost {lost:.6g}, by the end of the interval of the difference"
     return Check(rule.metric, str(rule), found.difference, bound, covered, passed=not reason, reason=reason)
 
@@ -210,10 +235,21 @@ def _end(interval: Interval | None, *, lower: bool) -> float | None:
     return interval.low if lower else interval.high
 
 
-def _lacks(covered: float, limit: float, rows: int, what: str, bound: float | None) -> str:
+def _all_rows(run: ScoredRun) -> int:
+    """The rows of the data, with those that could not be read."""
+    return run.rows + run.rejected
+
+
+def _share(values: int, run: ScoredRun) -> float:
+    rows = _all_rows(run)
+    return values / rows if rows else 0.0
+
+
+def _lacks(covered: float, limit: float, run: ScoredRun, what: str, bound: float | None) -> str:
     """Why there is nothing to decide on; empty if there is."""
-    if not rows:
+    if not _all_rows(run):
         return "there are no rows"
-    if covered < limit:
-        return f"only {covered:.1%} of {rows} {what}; {limit:.1%} are wanted"
+    if not covered >= limit:  # so that NaN is not met
+        unread = f" ({run.rejected} could not be read)" if run.rejected else ""
+        return f"only {covered:.1%} of {_all_rows(run)} rows{unread} {what}; {limit:.1%} are wanted"
     return "there are too few values for an interval" if bound is None else ""

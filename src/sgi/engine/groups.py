@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sgi.engine.summary import MetricSummary, metric_summary
 from sgi.kernel.errors import UsageError
+from sgi.kernel.registry import BUILT_IN, metric_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sgi.kernel.scored import ScoredRun
+    from numpy.typing import NDArray
+
+    from sgi.kernel.scored import MetricColumn, ScoredRun
+
+FEWEST_EQUAL = 30
+"""Of fewer questions, values that are all equal have no interval where the metric's range is not known."""
 
 NO_GROUP = "(none)"
 """What rows without a group stand under, and rows without a class."""
@@ -42,6 +48,45 @@ class Group:
         for entry, made in zip(group["metrics"], self.metrics, strict=True):
             entry |= {"rows": made.rows, "ok": made.ok, "coverage": made.coverage}
         return group
+
+
+def with_range(column: MetricColumn) -> MetricColumn:
+    """The column with the range of the built-in metric of its name, where it does not know its own.
+
+    >>> from sgi.kernel.scored import MetricColumn
+    >>> column = MetricColumn("squad_em", np.ones(3), np.zeros(3, dtype=np.int8))
+    >>> column.is_share, with_range(column).is_share
+    (False, True)
+    """
+    name = column.metric.partition("(")[0]
+    if name not in BUILT_IN or None not in (column.low, column.high):
+        return column
+    spec = metric_class(name).spec
+    if column.version not in (0, spec.version):  # another definition may have had another range
+        return column
+    low = spec.low if column.low is None else column.low
+    return replace(column, low=low, high=spec.high if column.high is None else column.high)
+
+
+def column_summary(column: MetricColumn, clusters: NDArray[np.int64]) -> MetricSummary:
+    """The summary of a metric of any run, also of one that was kept without the metric's range.
+
+    Whether 0 and 1 are the ends of the scale, so that ten of ten is no proof of 1, is known only from the
+    range. Where neither the run nor a built-in metric of the name tells it, 0 and 1 are not taken for a
+    share; but values that are all equal get no interval, unless they come from 30 questions or more: one of
+    no width would show what so few cannot show.
+
+    Args:
+        column: its values and statuses.
+        clusters: rows with the same question share a number, shape (n,).
+    """
+    known = with_range(column)
+    made = metric_summary(known, clusters)
+    told = None not in (known.low, known.high)
+    if told or made.interval is None or made.interval.method != "constant":
+        return made
+    questions = len(np.unique(clusters[known.ok]))
+    return made if questions >= FEWEST_EQUAL else replace(made, interval=None)
 
 
 def grouped(
@@ -85,7 +130,7 @@ def _group(
     return Group(
         name=name,
         rows=len(rows),
-        metrics=tuple(metric_summary(column, part.clusters) for column in part.metrics.values()),
+        metrics=tuple(column_summary(column, part.clusters) for column in part.metrics.values()),
         classes={
             metric: dict(Counter(_named(labels[row]) for row in rows).most_common())
             for metric, labels in classes.items()

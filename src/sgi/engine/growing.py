@@ -14,6 +14,8 @@ from sgi.store.queries import list_runs
 from sgi.store.run_rows import metadata_values, scored_run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sgi.store.database import Database
 
 
@@ -24,9 +26,7 @@ def finish(database: Database, name: str) -> Summary:
     if record is None:
         raise UnknownName("run", name, hint="`sgi runs` lists them.")
     run = scored_run(database, record)
-    cut = Counter(
-        field for fields in metadata_values(database, record, "truncated") for field in fields or ()
-    )
+    cut, left_out = (_counted(metadata_values(database, record, kept)) for kept in ("truncated", "left_out"))
     summary = Summary(
         rows=len(run.ids),
         questions=len(np.unique(run.clusters)),
@@ -35,9 +35,14 @@ def finish(database: Database, name: str) -> Summary:
         metrics=tuple(metric_summary(column, run.clusters) for column in run.metrics.values()),
         baselines=(),
         copies=0,
-        truncated=dict(cut),
-        left_out={},
+        truncated=cut,
+        left_out=left_out,
         signature=record.signature,
     )
     finish_growing(database, name, summary.to_dict())
     return summary
+
+
+def _counted(values: list[Iterable[str] | None]) -> dict[str, int]:
+    """How many rows name each of them."""
+    return dict(Counter(name for names in values for name in names or ()))

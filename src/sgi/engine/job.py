@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sgi.engine.plan import plan, resolve
 from sgi.engine.progress import RunBegan, silent
-from sgi.engine.recording import begin, take_up
+from sgi.engine.recording import begin, check_same, take_up
 from sgi.engine.rows import output_rows
 from sgi.engine.run import RunReport, run
 from sgi.engine.summary import Summary
@@ -90,36 +90,45 @@ async def perform(spec: RunSpec, around: Surroundings) -> RunReport:
 
 
 async def resume(
-    spec: RunSpec, record: RunRecord, around: Surroundings, *, retry_failed: bool = False
+    spec: RunSpec,
+    record: RunRecord,
+    around: Surroundings,
+    *,
+    retry_failed: bool = False,
+    reread: bool = True,
 ) -> RunReport:
-    """Go on with a run that is kept; one that is finished is told as it is, and nothing is read or done.
+    """Go on with a run that is kept; of one that is finished nothing is done again.
 
     Args:
         spec: how it is asked for now; must give the same numbers.
         record: the run.
         around: its database is the one that keeps the run.
         retry_failed: do the batches with failed rows again, also of a finished run.
+        reread: see that the data is the same, also of a finished run.
 
     Raises:
         RunMismatch: its data, its spec or what makes its numbers has changed.
         SgiError: as for `perform`.
     """
-    if "imported_from" in record.spec or "service" in record.spec:
-        raise RunMismatch(f"The run {record.label} was not made by `sgi run`, and cannot go on.")
+    refuse_strangers(record)
     async with AsyncExitStack() as stack:
         database = stack.enter_context(open_database(around.database, create=False))
-        if record.finished and not retry_failed and _is_the_same(spec, record):
+        finished = record.finished and not retry_failed
+        if finished and not reread and spec.identity(resolve(spec.metrics or ())) == record.spec_hash:
             return _finished(spec, record, database)
         planned = plan_of(spec, listener=around.listener)
         tools = await _open(stack, spec, planned, around)
+        if finished:
+            check_same(record, spec, planned, tools)
+            return _finished(spec, record, database)
         recording = take_up(database, record, spec, planned, tools, retry_failed=retry_failed)
         return await _run(spec, planned, tools, recording, around)
 
 
-def _is_the_same(spec: RunSpec, record: RunRecord) -> bool:
-    """Whether the very run is asked for; else its data has to be looked at."""
-    same_data = str(spec.data.resolve()) == record.spec["data"]
-    return same_data and spec.metrics is not None and spec.identity(resolve(spec.metrics)) == record.spec_hash
+def refuse_strangers(record: RunRecord) -> None:
+    """Raise a RunMismatch for a run that was imported, or that an application makes row by row."""
+    if "imported_from" in record.spec or "service" in record.spec:
+        raise RunMismatch(f"The run {record.label} was not made by `sgi run`, and cannot go on.")
 
 
 async def _open(stack: AsyncExitStack, spec: RunSpec, planned: Plan, around: Surroundings) -> Tools:

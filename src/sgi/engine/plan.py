@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sgi.io.dataset import Dataset
     from sgi.io.rows import Rejected
     from sgi.kernel.metric import Metric
-    from sgi.kernel.sample import Batch, Fields, Sample
+    from sgi.kernel.sample import Batch, Fields
 
 PREFERRED = ("sgi", "semantic_similarity", "lexical_aggregate")
 """The metrics of a run that names none, as far as the data has their fields."""
@@ -42,6 +42,7 @@ class Plan:
         texts: how many distinct texts are embedded; None if they were not counted.
         characters: their length in all.
         identity: a hash of all samples in their order.
+        digests: of each batch, by which a second reading knows that nothing changed.
     """
 
     dataset: str
@@ -52,6 +53,7 @@ class Plan:
     texts: int | None = None
     characters: int = 0
     identity: str = ""
+    digests: tuple[bytes, ...] = ()
 
 
 @dataclass
@@ -61,6 +63,7 @@ class _Scan:
     first_error: DataError | None = None
     present: Counter[Field] = field(default_factory=Counter)
     identity: str = ""
+    digests: list[bytes] = field(default_factory=list)
 
 
 def plan(
@@ -98,8 +101,17 @@ def plan(
     usable = chosen if chosen is not None else _preferred(scan, dataset)
     _check(usable, scan, dataset)
     texts, characters = _count_texts(dataset, usable, on_reject) if count_texts else (None, 0)
-    present = dict(scan.present)
-    return Plan(dataset.name, scan.rows, scan.rejected, present, usable, texts, characters, scan.identity)
+    return Plan(
+        dataset.name,
+        scan.rows,
+        scan.rejected,
+        dict(scan.present),
+        usable,
+        texts,
+        characters,
+        scan.identity,
+        tuple(scan.digests),
+    )
 
 
 def resolve(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
@@ -127,8 +139,8 @@ def _scan(dataset: Dataset, on_reject: Callable[[Rejected], None] | None, listen
     listener(Started("reading", None))
     identity = blake2b(digest_size=16)
     for batch in batches(dataset.samples(on_reject=reject)):
-        for sample in batch.samples:
-            identity.update(_bytes(sample))
+        scan.digests.append(batch_digest(batch))
+        identity.update(scan.digests[-1])
         scan.rows += len(batch)
         scan.present.update(name for sample in batch.samples for name in Field if sample.has(name))
         listener(Advanced(len(batch)))
@@ -137,9 +149,12 @@ def _scan(dataset: Dataset, on_reject: Callable[[Rejected], None] | None, listen
     return scan
 
 
-def _bytes(sample: Sample) -> bytes:
-    """A sample as one line of JSON: all that is given of it, so that absent and blank differ."""
-    return json_line({name: getattr(sample, name) for name in sorted(sample.model_fields_set)})
+def batch_digest(batch: Batch) -> bytes:
+    """A hash of all that is given of each sample, so that absent and blank differ."""
+    state = blake2b(digest_size=16)
+    for sample in batch.samples:
+        state.update(json_line({name: getattr(sample, name) for name in sorted(sample.model_fields_set)}))
+    return state.digest()
 
 
 def _preferred(scan: _Scan, dataset: Dataset) -> tuple[Metric, ...]:

@@ -126,6 +126,16 @@ def take_up(
     Raises:
         RunMismatch: the data, the spec, a model or the version of the package is not the same any more.
     """
+    check_same(record, spec, plan, tools)
+    recording = Recording(database, record)
+    if retry_failed:
+        recording.reopen_failed()
+    recording.go_on()
+    return recording
+
+
+def check_same(record: RunRecord, spec: RunSpec, plan: Plan, tools: Tools) -> None:
+    """Raise a RunMismatch that says what is no longer as it was when the run began, if anything is."""
     signature = run_signature(tools.fingerprints, n=record.rows)
     then_and_now = {
         "its data": (record.dataset, plan.identity),
@@ -139,11 +149,6 @@ def take_up(
             f"The run {record.label} cannot go on: {' and '.join(changed)} changed{shown}.",
             hint="Start a new run, without --resume.",
         )
-    recording = Recording(database, record)
-    if retry_failed:
-        recording.reopen_failed()
-    recording.go_on()
-    return recording
 
 
 def versions() -> dict[str, str]:

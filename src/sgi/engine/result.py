@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -82,13 +82,18 @@ class Result(Mapping[str, "Scores"]):
         Args:
             name: what their messages call it.
         """
+        columns = {
+            metric.canonical: replace(self._ledger.column(metric), version=metric.spec.version)
+            for metric in self.metrics
+        }
         return ScoredRun(
             name=name,
             rows=len(self.samples),
             ids=tuple(sample.id for sample in self.samples),
             clusters=np.array(self._ledger.clusters, dtype=np.int64),
-            metrics={metric.canonical: self._ledger.column(metric) for metric in self.metrics},
+            metrics=columns,
             signature=self.signature,
+            rejected=len(self.rejected),
         )
 
     def to_dicts(self) -> list[dict[str, Any]]:

@@ -33,14 +33,32 @@ class Rule:
     Attributes:
         metric: its canonical string, or a bare name that one metric of the run has.
         condition: how it is compared.
-        threshold: with what; a finite number.
+        threshold: with what; a finite number, for a drop at least 0.
         coverage: the share of rows that must have a value, in [0, 1]; None for that of the gate.
+
+    Raises:
+        UsageError: one of them makes no sense.
     """
 
     metric: str
     condition: Condition
     threshold: float
     coverage: float | None = None
+
+    def __post_init__(self) -> None:
+        given: object = self.metric
+        if not (isinstance(given, str) and given.strip()):
+            raise UsageError(f"A rule is of a metric, not of {given!r}.", hint='Name it, such as "sgi".')
+        try:
+            condition = Condition(self.condition)
+        except ValueError:
+            hint = f"Known are: {', '.join(Condition)}."
+            raise UsageError(f"{self.condition!r} is no condition of a rule.", hint=hint) from None
+        object.__setattr__(self, "condition", condition)
+        name = f"The rule {self.metric} {condition}"
+        checked_threshold(name, self.threshold, least=_least(condition))
+        if self.coverage is not None:
+            checked_share(f"{name} {self.threshold}: coverage", self.coverage)
 
     def __str__(self) -> str:
         return f"{self.metric} {self.condition} {self.threshold}"
@@ -109,6 +127,11 @@ def parse_rule(text: str) -> Rule:
         ) from None
     threshold = checked_threshold(repr(text), number)
     return Rule(_canonical(found["metric"]), Condition(found["condition"]), threshold)
+
+
+def _least(condition: Condition) -> float:
+    """Below this a threshold makes no sense: no drop is negative."""
+    return 0.0 if condition is Condition.MAX_DROP else -math.inf
 
 
 def checked_threshold(name: str, value: object, *, least: float = -math.inf) -> float:
@@ -189,8 +212,7 @@ def _from_table(place: str, table: dict[str, Any], coverage: float | None) -> tu
 
 
 def _threshold(place: str, key: str, table: dict[str, Any]) -> float:
-    least = 0.0 if _KEYS[key] is Condition.MAX_DROP else -math.inf
-    return checked_threshold(f"{place}: {key}", table[key], least=least)
+    return checked_threshold(f"{place}: {key}", table[key], least=_least(_KEYS[key]))
 
 
 def _check_keys(place: str, table: dict[str, Any], known: tuple[str, ...]) -> None:

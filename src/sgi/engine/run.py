@@ -11,6 +11,7 @@ from sgi.engine.ahead import ahead
 from sgi.engine.answer import AnsweredBatch, answer_batch
 from sgi.engine.batch import BATCH_SIZE, BatchScores, batches, evaluate_batch
 from sgi.engine.ledger import Ledger
+from sgi.engine.plan import batch_digest
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.rows import output_rows
 from sgi.engine.summary import Summary, summarise
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from sgi.engine.tools import Tools
     from sgi.io.dataset import Dataset
     from sgi.io.rows import Rejected
-    from sgi.kernel.metric import Metric
     from sgi.kernel.sample import Batch
 
 MAX_FAILURES = 0.05
@@ -60,7 +60,7 @@ class RunReport:
 
 async def score_stream(
     dataset: Dataset,
-    metrics: tuple[Metric, ...],
+    plan: Plan,
     tools: Tools,
     *,
     take: Callable[[Batch, BatchScores], None],
@@ -77,7 +77,7 @@ async def score_stream(
     Raises:
         EmbedderError: more than ``max_failures`` of the rows failed.
         TargetError: likewise, for want of an answer.
-        DataError: a row cannot be read, and ``on_reject`` is None.
+        DataError: a row cannot be read, and ``on_reject`` is None; or the data is not what was planned.
     """
     ledger = Ledger()
 
@@ -87,7 +87,7 @@ async def score_stream(
             batch, made = recording.batch(answered.start)
         else:
             batch = answered.batch
-            made = await evaluate_batch(batch, metrics, tools, answered.failed)
+            made = await evaluate_batch(batch, plan.metrics, tools, answered.failed)
         ledger.add(batch, made)
         _stop_when_failing(ledger, answered, made, max_failures)
         if recording is not None and not kept:
@@ -95,9 +95,26 @@ async def score_stream(
         take(batch, made)
         listener(Advanced(len(batch)))
 
-    numbered = _numbered(batches(dataset.samples(on_reject=on_reject), BATCH_SIZE))
+    stream = batches(dataset.samples(on_reject=on_reject), BATCH_SIZE)
+    numbered = _numbered(_unchanged(stream, plan, dataset.name))
     await ahead(numbered, partial(_answered, tools=tools, recording=recording), score, depth=_IN_FLIGHT)
     return ledger
+
+
+def _unchanged(stream: Iterator[Batch], plan: Plan, name: str) -> Iterator[Batch]:
+    """The batches, as long as they are those that were planned, and no fewer."""
+    rows = 0
+    for number, batch in enumerate(stream):
+        if number >= len(plan.digests) or batch_digest(batch) != plan.digests[number]:
+            raise _changed(name)
+        rows += len(batch)
+        yield batch
+    if rows != plan.rows:
+        raise _changed(name)
+
+
+def _changed(name: str) -> DataError:
+    return DataError("The data changed while it was read.", file=name, hint="Run again.")
 
 
 def _numbered(stream: Iterator[Batch]) -> Iterator[Numbered]:
@@ -132,7 +149,7 @@ def _stop_when_failing(
     ]
     kind = TargetError if answered.failed else EmbedderError
     raise kind(
-        f"{share:.0%} of the first {len(ledger)} rows failed, more than {max_failures:.0%}. "
+        f"{100 * share:.3g}% of the first {len(ledger)} rows failed, more than {100 * max_failures:.3g}%. "
         f"The last reason: {reasons[-1] if reasons else 'unknown'}",
         hint="Mend the cause and run again, or raise --max-failures.",
     )
@@ -167,7 +184,7 @@ async def run(
     with _row_writer(output) as write, _reject_writer(rejects) as on_reject:
         ledger = await score_stream(
             dataset,
-            plan.metrics,
+            plan,
             tools,
             take=lambda batch, made: write(output_rows(batch, made.scores, output, inputs=inputs)),
             recording=recording,
@@ -175,12 +192,6 @@ async def run(
             max_failures=max_failures,
             listener=listener,
         )
-        if len(ledger) != plan.rows:
-            raise DataError(
-                f"{plan.rows} rows were there at first, {len(ledger)} were scored.",
-                file=dataset.name,
-                hint="The file changed meanwhile: run again.",
-            )
     listener(Finished("scoring"))
     summary = summarise(ledger, plan.metrics, run_signature(tools.fingerprints, n=len(ledger)))
     if recording is not None:

@@ -162,10 +162,9 @@ class RAGEvalService:
             scores=scores,
             seconds=told.seconds,
             reason=told.reason or "",
-            embedders=tuple(
-                used.fingerprint for name, used in tools.embedders.items() if name not in made.failures
-            ),
+            embedders=tools.fingerprints,
             truncated=tuple(made.truncated),
+            left_out=dict(made.failures),
         )
 
     async def calculate_semantic_similarity(
@@ -241,7 +240,8 @@ class RAGEvalService:
         Raises:
             UnknownName: there is no such column.
             UsageError: a value is of the wrong type, or a run cannot be called so.
-            RunMismatch: the run holds scores of another embedding model or another version of a metric.
+            RunMismatch: the run holds scores of another embedding model or another version of a metric, or
+                values of the metric that were computed where this one is given, or the other way round.
             StoreError: the database cannot be written; nothing of the evaluation is kept.
         """
         from sgi.store.evaluations import save_evaluation

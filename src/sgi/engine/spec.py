@@ -6,10 +6,12 @@ import difflib
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from sgi.engine.run import MAX_FAILURES
+from sgi.engine.tools import DEFAULT_EMBEDDER
 from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.signature import canonical_json, digest
 from sgi.target.spec import TargetSpec
@@ -45,6 +47,15 @@ def _listed(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
+def _without_secret(names: tuple[str, ...]) -> tuple[str, ...]:
+    """A run keeps the names of its models, so none may hold a password."""
+    for name in names:
+        if "@" in urlsplit(name.partition("@")[2]).netloc:
+            hint = "Leave it out of the address: keys are read from the environment."
+            raise UsageError("The address of an embedder holds a user or a password.", hint=hint)
+    return names
+
+
 Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
@@ -70,7 +81,7 @@ class RunSpec(BaseModel):
 
     data: Path
     metrics: Names | None = None
-    embedders: Names = ()
+    embedders: Annotated[Names, AfterValidator(_without_secret)] = ()
     backend: str = "auto"
     columns: dict[str, str] = Field(default_factory=dict)
     on_error: Literal["stop", "skip"] = "stop"
@@ -121,7 +132,7 @@ class RunSpec(BaseModel):
         asked = {} if self.target is None else self.target.model_dump(mode="json", include=set(_ASKED))
         facts = {
             "metrics": [[metric.canonical, metric.spec.version] for metric in metrics],
-            "embedders": list(self.embedders),
+            "embedders": list(self.embedders) or [DEFAULT_EMBEDDER],
             "backend": self.backend,
             "target": asked,
         }

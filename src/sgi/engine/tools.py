@@ -9,17 +9,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from sgi.kernel.errors import EmbedderError, UsageError
-from sgi.kernel.ports import Embedder, embedder_name, encode
+from sgi.kernel.errors import UsageError
+from sgi.kernel.ports import Embedder, embedder_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from sgi.kernel.metric import Metric
-    from sgi.kernel.ports import Cache, Embedded, Target
+    from sgi.kernel.ports import Cache, Target
 
 DEFAULT_EMBEDDER = "minilm"
 
@@ -142,6 +139,7 @@ def _further(metrics: Sequence[Metric], configured: tuple[str, ...]) -> list[str
 def _open(wanted: object, cache: Cache, backend: str) -> Embedder:
     """An embedder behind a cache: the run's for a known model, one in memory for the caller's own."""
     from sgi.embed.cached import CachedEmbedder
+    from sgi.engine.embedding_model import Guarded
     from sgi.store.cache import MemoryCache
 
     if isinstance(wanted, (str, Path)):
@@ -151,26 +149,4 @@ def _open(wanted: object, cache: Cache, backend: str) -> Embedder:
     if not isinstance(wanted, Embedder):
         hint = "An embedder has a `fingerprint` and `embed(texts)`; sgi.testing.check_embedder proves it."
         raise UsageError(f"{type(wanted).__name__} is no embedder.", hint=hint)
-    return wanted if isinstance(wanted, CachedEmbedder) else CachedEmbedder(_Guarded(wanted), MemoryCache())
-
-
-class _Guarded:
-    """The caller's own embedder: whatever it raises is a failure of its rows, not of the run."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self.embedder = embedder
-        self.fingerprint = embedder.fingerprint
-
-    def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """The embedder's rows."""
-        return self.encode(texts).rows
-
-    def encode(self, texts: Sequence[str], /) -> Embedded:
-        """The embedder's rows, and what it says of their length."""
-        try:
-            return encode(self.embedder, texts)
-        except EmbedderError:
-            raise
-        except Exception as error:  # anything may be wrong in there
-            message = f"{embedder_name(self)} raised {type(error).__name__}: {error}."
-            raise EmbedderError(message) from error
+    return wanted if isinstance(wanted, CachedEmbedder) else CachedEmbedder(Guarded(wanted), MemoryCache())

@@ -47,6 +47,7 @@ class AssertGate(Protocol):
         coverage: float = ...,
         against: Result | ScoredRun | None = None,
         max_drop: float | None = None,
+        allow_unfinished: bool = False,
     ) -> GateReport:
         """Fail the test unless every rule is met."""
 
@@ -82,10 +83,18 @@ def assert_gate() -> AssertGate:
         coverage: float = COVERAGE,
         against: Result | ScoredRun | None = None,
         max_drop: float | None = None,
+        allow_unfinished: bool = False,
     ) -> GateReport:
         __tracebackhide__ = True
         before = None if against is None else columns(against)
-        report = gate(columns(scored), rules, coverage=coverage, against=before, max_drop=max_drop)
+        report = gate(
+            columns(scored),
+            rules,
+            coverage=coverage,
+            against=before,
+            max_drop=max_drop,
+            allow_unfinished=allow_unfinished,
+        )
         if not report.passed:
             pytest.fail(str(report), pytrace=False)
         return report

@@ -10,7 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-# Draws of fewer clusters have so few different means that their percentiles are no interval.
+# Draws of fewer clusters have so few different means that their percentiles are no interval; and that so few
+# are all equal says next to nothing of the rest.
 FEWEST_CLUSTERS = 5
 # Above this many clusters the means of draws are normal to more digits than anyone prints.
 MOST_BOOTSTRAPPED = 20_000
@@ -52,7 +53,7 @@ def mean_interval(
       independent ones, at most as many as there are rows, SE being that of clusters, and t of ν degrees of
       freedom takes the place of z. If they are all equal each cluster counts as one: all 1 in a few rows is
       no proof of 1.
-    * ``constant``: other values that are all equal; the interval has no width.
+    * ``constant``: other values that are all equal, in five clusters or more; the interval has no width.
     * ``bootstrap``: percentiles of the mean over draws of clusters, with replacement, taken further out than
       the level says (see `expanded_level`), since few clusters show too little of the spread.
     * ``normal``: above 20,000 clusters, mean ± z·SE with SE² = n⁻² Σ_c (Σ_{i∈c} (s_i − s̄))².
@@ -73,7 +74,7 @@ def mean_interval(
 
     Returns:
         The interval, or None where there are too few clusters to say anything of the spread: fewer than two,
-        or fewer than five where it would take a bootstrap, or 0 and 1 are mixed in clusters.
+        or fewer than five unless the values are shares, and these not mixed in clusters.
 
     Raises:
         ValueError: values are not finite or not one column, lengths differ, or level or draws make no sense.
@@ -95,12 +96,13 @@ def mean_interval(
         return None
     if shares and np.isin(column, (0.0, 1.0)).all():
         return _of_zeros_and_ones(column, codes, n_clusters, level)
+    if n_clusters < FEWEST_CLUSTERS:
+        return None
     if np.all(column == column[0]):
         return Interval(float(column[0]), float(column[0]), level, "constant")
     if n_clusters > MOST_BOOTSTRAPPED:
         return _normal(column, codes, level)
-    enough = n_clusters >= FEWEST_CLUSTERS
-    return _bootstrap(column, codes, level, draws, seed) if enough else None
+    return _bootstrap(column, codes, level, draws, seed)
 
 
 def _of_zeros_and_ones(

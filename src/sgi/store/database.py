@@ -41,6 +41,7 @@ _RIGHTS = "See that you may read and write there."
 _WAYS_OUT = {  # the first whose words stand in the driver's message
     "disk is full": _ROOM,
     "No space left": _ROOM,
+    "disk I/O error": _ROOM,
     "is locked": "Another process is writing; try again when it is done.",
     "not a database": _ANOTHER,
     "malformed": f"The file is damaged: take a copy of it. {_ANOTHER}",
@@ -87,6 +88,7 @@ class Database:
         self.shown = _shown(url)
         self._secret = url.password
         self._engine = _sqlite_engine(url) if self.dialect == "sqlite" else _postgresql_engine(url)
+        self._file: tuple[int, int] | None = None  # which file the path named at the first write
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -110,7 +112,21 @@ class Database:
             StoreError: the database cannot be reached or written; nothing of the block is kept.
         """
         with self._connected(_WRITE) as connection, connection.begin():
+            if self.dialect == "sqlite":
+                self._check_file()
             yield connection
+
+    def _check_file(self) -> None:
+        """A file that somebody removed takes what is written without a word, and vanishes with it."""
+        try:
+            found = Path(self.shown).stat()
+        except OSError:
+            found = None
+        file = None if found is None else (found.st_dev, found.st_ino)
+        self._file = self._file or file
+        if file is None or file != self._file:
+            hint = "What was in it is lost; put it back, or run again."
+            raise StoreError(f"The database {self.shown} was removed or replaced meanwhile.", hint=hint)
 
     def revision(self) -> str | None:
         """Which schema it has; None while it has none.

@@ -7,18 +7,19 @@ of the run has a score in every row; where nothing was saved the score is ``miss
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import isfinite
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from sgi.kernel.errors import RunMismatch, UnknownName, UsageError
-from sgi.kernel.metric import Status
+from sgi.kernel.metric import MetricSpec, Status
+from sgi.kernel.registry import metric
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.store import schema
 from sgi.store.inserting import insert_rows
-from sgi.store.recorder import new_run_id, now
+from sgi.store.recorder import add_metric, bound, new_run_id, now, refuse_name
 from sgi.store.samples import sample_row
 from sgi.store.texts import stored, stored_json
 
@@ -28,13 +29,18 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
     from sqlalchemy import Connection
 
-    from sgi.kernel.metric import MetricSpec
     from sgi.kernel.sample import Sample
     from sgi.store.database import Database
     from sgi.store.recorder import StoredAnswer
 
 NOT_SAVED = "nothing was saved for this metric"
 """Why a row has no value for a metric that other rows of its run have."""
+
+GROWING = "service-"
+"""What the name of a run's own data begins with; the run's id follows."""
+
+UNOPENED = "@unopened"
+"""How the fingerprint of a model ends that could not be opened: what it would have been is not known."""
 
 _ROWS_A_BATCH = 256
 _ANOTHER = "Save it under another test_run_id."
@@ -77,7 +83,7 @@ class MetricScore:
         reason: why there is none.
         details: what the value was made of.
         reasoning: what a judge said.
-        spec: the facts of the metric; None for a number of unknown origin.
+        spec: the facts of the metric; None where nothing was computed here: nobody knows what made a number.
     """
 
     value: float | None
@@ -96,7 +102,7 @@ class EvaluationRow:
         sample: with the id that the row has in its run; its answer stands in ``answer``.
         answer: None where nothing is known of one.
         scores: by the metric's canonical string.
-        embedders: fingerprints of the models that the scores were made with.
+        embedders: fingerprints of all models that were asked, also of those that gave no vectors.
     """
 
     sample: Sample
@@ -147,8 +153,8 @@ def save_evaluation(database: Database, run: str, row: EvaluationRow, *, version
     with database.writing() as connection:
         found = _locked(connection, run) or _created(connection, run, versions)
         embedders = _agreed(found, row.embedders)
-        metrics = _metrics(connection, found, row.scores)
         position = _position(connection, found.dataset, row.sample.id)
+        metrics = _metrics(connection, found, row.scores, position)
         if position is None:
             position = found.rows
             _make_room(connection, found)
@@ -189,10 +195,8 @@ def _locked(connection: Connection, wanted: str) -> RunFound | None:
 
 def _created(connection: Connection, name: str, versions: Mapping[str, str]) -> RunFound:
     """A new run without rows; the one that another process made meanwhile."""
-    if not name.strip() or name != stored(name) or name == "last" or name.startswith("last~"):
-        raise UsageError(f"A run cannot be called {name!r}.", hint=_ANOTHER)
     run, moment = new_run_id(), now()
-    dataset, spec = f"service-{run}", {"service": True}
+    dataset, spec = f"{GROWING}{run}", {"service": True}
     values = {
         "id": run,
         "dataset": dataset,
@@ -205,9 +209,10 @@ def _created(connection: Connection, name: str, versions: Mapping[str, str]) -> 
     }
     try:
         with connection.begin_nested():
+            refuse_name(connection, name)
             insert_rows(connection, schema.datasets, [(dataset, stored(name), 0, moment)])
             connection.execute(sa.insert(schema.runs).values(values))
-    except IntegrityError:
+    except (IntegrityError, UsageError):
         there = _locked(connection, name)
         if there is None:
             raise
@@ -216,56 +221,89 @@ def _created(connection: Connection, name: str, versions: Mapping[str, str]) -> 
 
 
 def _agreed(run: RunFound, embedders: tuple[str, ...]) -> list[str]:
-    """The models of the run's scores; those of one run have to be the same, or its means say nothing."""
-    before: list[str] = list(run.spec.get("embedders", ()))
-    if before and embedders and before != list(embedders):
-        then, here = " + ".join(before), " + ".join(embedders)
-        message = f"The run {run.label} was made with {then}, this evaluation with {here}."
-        raise RunMismatch(message, hint=_ANOTHER)
-    return before or list(embedders)
+    """The models of the run's scores; those of one run have to be the same, or its means say nothing.
+
+    A model that could not be opened is any: it made no number. Its place is taken once it is known.
+    """
+    before, here = list(run.spec.get("embedders", ())), list(embedders)
+    if not before or not here:
+        return before or here
+    if len(before) != len(here) or not all(map(_may_be_one, before, here)):
+        message = f"The run {run.label} was made with {' + '.join(before)}, this evaluation with "
+        raise RunMismatch(f"{message}{' + '.join(here)}.", hint=_ANOTHER)
+    return [new if old.endswith(UNOPENED) else old for old, new in zip(before, here, strict=True)]
 
 
-def _metrics(connection: Connection, run: RunFound, scores: Mapping[str, MetricScore]) -> dict[str, int]:
-    """The number of every metric of the run; those it hasn't had yet are added to all its rows."""
+def _may_be_one(one: str, other: str) -> bool:
+    return one == other or one.endswith(UNOPENED) or other.endswith(UNOPENED)
+
+
+def _metrics(
+    connection: Connection, run: RunFound, scores: Mapping[str, MetricScore], position: int | None
+) -> dict[str, int]:
+    """The number of every metric of the run; those it hasn't had yet are added to all its rows.
+
+    The first value of a metric says of which version it is; before that, anything may come.
+    """
     there = {row.metric: row for row in connection.execute(_METRICS_OF, {"this": run.id})}
-    for name, score in scores.items():
-        if name in there and score.status is Status.OK and _version(score) != there[name].version:
-            message = f"The run {run.label} has {name} of another version or origin."
-            raise RunMismatch(message, hint=_ANOTHER)
     numbers = {name: int(row.id) for name, row in there.items()}
     for name, score in scores.items():
-        if name not in numbers:
-            numbers[name] = _add_metric(connection, run, len(numbers), name, score)
+        if name not in there:
+            numbers[name] = _new_metric(connection, run, len(numbers), name, score)
+        elif score.status is Status.OK and (spec := _facts(name, score)).version != there[name].version:
+            if _has_values(connection, numbers[name], position):
+                raise _mixed(run, name, there[name].version, spec.version)
+            _pin(connection, numbers[name], spec)
     return numbers
 
 
-def _version(score: MetricScore) -> int:
-    return 0 if score.spec is None else score.spec.version  # nobody knows what made the number
+def _facts(name: str, score: MetricScore) -> MetricSpec:
+    """What is known of the metric.
+
+    A number that was not computed here is of version 0 and has no bounds: nobody knows which formula made it.
+    """
+    if score.spec is not None:
+        return score.spec
+    try:
+        known = metric(name).spec
+    except UsageError:  # also UnknownName
+        known = None
+    if known is not None and score.status is not Status.OK:
+        return known
+    upwards = known is None or known.higher_is_better
+    return MetricSpec(name, 0, frozenset(), -inf, inf, higher_is_better=upwards)
 
 
-def _add_metric(connection: Connection, run: RunFound, position: int, name: str, score: MetricScore) -> int:
-    spec = score.spec
-    values = {
-        "run": run.id,
-        "position": position,
-        "metric": name,
-        "version": _version(score),
-        "low": spec and _bound(spec.low),
-        "high": spec and _bound(spec.high),
-        "higher_is_better": spec is None or spec.higher_is_better,
-    }
-    made = sa.insert(schema.run_metrics).values(values).returning(schema.run_metrics.c.id)
-    number = int(connection.execute(made).scalar_one())
+def _has_values(connection: Connection, number: int, but: int | None) -> bool:
+    """Whether any row has a value, but for the one that is about to be replaced."""
+    scores = schema.scores
+    ours = (scores.c.metric == number) & (scores.c.status == Status.OK.value)
+    if but is not None:
+        ours &= scores.c.position != but
+    return connection.execute(sa.select(scores.c.position).where(ours).limit(1)).first() is not None
+
+
+def _mixed(run: RunFound, name: str, then: int, here: int) -> RunMismatch:
+    before, now_ = (f"computed (version {version})" if version else "given" for version in (then, here))
+    message = f"The values of {name} in the run {run.label} were {before}, this one was {now_}; "
+    return RunMismatch(f"{message}their mean would say nothing.", hint=_ANOTHER)
+
+
+def _pin(connection: Connection, number: int, spec: MetricSpec) -> None:
+    metrics = schema.run_metrics
+    values = {"version": spec.version, "higher_is_better": spec.higher_is_better}
+    bounds = {"low": bound(spec.low), "high": bound(spec.high)}
+    connection.execute(sa.update(metrics).where(metrics.c.id == number).values(values | bounds))
+
+
+def _new_metric(connection: Connection, run: RunFound, position: int, name: str, score: MetricScore) -> int:
+    number = add_metric(connection, run.id, position, name, _facts(name, score))
     samples, missing = schema.samples, (sa.literal(Status.MISSING.value), sa.literal(NOT_SAVED))
     earlier = sa.select(sa.literal(number), samples.c.position, *missing)
     earlier = earlier.where(samples.c.dataset == run.dataset)
     columns = ["metric", "position", "status", "reason"]
     connection.execute(sa.insert(schema.scores).from_select(columns, earlier))
     return number
-
-
-def _bound(value: float) -> float | None:
-    return value if isfinite(value) else None
 
 
 def _position(connection: Connection, dataset: str, sample_id: str) -> int | None:

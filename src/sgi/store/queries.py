@@ -117,9 +117,9 @@ def _ids(connection: Connection) -> list[tuple[str, str | None]]:
 
 
 def _resolve(wanted: str, ids: Sequence[tuple[str, str | None]]) -> str:
-    for run, name in ids:
-        if wanted in {run, name}:
-            return run
+    for exact in ({run: run for run, _ in ids}, {name: run for run, name in ids if name}):
+        if wanted in exact:
+            return exact[wanted]
     relative = _LAST.fullmatch(wanted)
     if relative:
         back = int(relative[1] or 0)

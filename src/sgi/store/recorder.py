@@ -6,6 +6,8 @@ is there is never written again.
 
 from __future__ import annotations
 
+import math
+import re
 import secrets
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -27,9 +29,13 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
     from sqlalchemy import Connection
 
-    from sgi.kernel.metric import Metric, Scores
+    from sgi.kernel.metric import Metric, MetricSpec, Scores
     from sgi.kernel.sample import Sample
     from sgi.store.database import Database
+
+
+_MEANS_ANOTHER = re.compile(r"last(~|$)|\d{8}-\d{6}")
+"""Names that stand for other runs: the last one, and what looks like an id."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,7 @@ class RunRecorder:
     metric_ids: Mapping[str, int]
     done: set[int] = field(default_factory=set)
     _samples_are_there: bool = False
+    _reopened: set[int] = field(default_factory=set)
 
     def commit(
         self,
@@ -113,17 +120,23 @@ class RunRecorder:
         """
         head = (self.run, start, len(samples), stored_json(dict(truncated)), stored_json(dict(failures)))
         with self.database.writing() as connection:
+            if start in self._reopened:
+                self._take_away(connection, start, len(samples))
             try:
                 insert_rows(connection, schema.batches, [head])
             except IntegrityError as error:
-                hint = "Let one of them end; the run is whole."
-                raise StoreError(f"Another process is writing the run {self.run}.", hint=hint) from error
+                raise self._rival() from error
             if not self._samples_are_there:
                 rows = (tuple(sample_row(self.dataset, start + n, s).values()) for n, s in enumerate(samples))
                 insert_rows(connection, schema.samples, rows, unless_there=True)
             for name, made in scores.items():
                 insert_scores(connection, self.metric_ids[name], start, made)
         self.done.add(start)
+        self._reopened.discard(start)
+
+    def _rival(self) -> StoreError:
+        hint = "Let one of them end; the run is whole."
+        return StoreError(f"Another process is writing the run {self.run}.", hint=hint)
 
     def save_answers(self, answers: Mapping[int, StoredAnswer]) -> None:
         """Keep answers of the target by position; an earlier failure gives way."""
@@ -144,44 +157,49 @@ class RunRecorder:
                 (table.c.run == self.run) & table.c.position.in_(list(answers)) & table.c.response.is_(None)
             )
             connection.execute(sa.delete(table).where(failed))
-            insert_rows(connection, table, rows)
+            try:
+                insert_rows(connection, table, rows)
+            except IntegrityError as error:
+                raise self._rival() from error
 
     def reopen_failed(self) -> int:
-        """Forget the batches that hold a failed row, so that they are done again; says how many there were.
+        """Have the batches that hold a failed row done again; says how many there are.
 
-        Answers that the target did give are kept.
+        Nothing is forgotten: what is there stays until the new scores take its place.
         """
-        scores, batches, answers = schema.scores, schema.batches, schema.answers
-        ids = list(self.metric_ids.values())
+        scores, batches = schema.scores, schema.batches
         inside = (
             (scores.c.position >= batches.c.start)
             & (scores.c.position < batches.c.start + batches.c.rows)
-            & scores.c.metric.in_(ids)
+            & scores.c.metric.in_(list(self.metric_ids.values()))
         )
-        failed = sa.select(batches.c.start, batches.c.rows).where(
-            batches.c.run == self.run,
-            sa.exists().where(inside, scores.c.status == Status.FAILED.value),
-        )
-        with self.database.writing() as connection:
-            reopened = connection.execute(failed).all()
-            for start, rows in reopened:
-                for table in (scores, schema.details, schema.evidence):
-                    there = table.c.position.between(start, start + rows - 1) & table.c.metric.in_(ids)
-                    connection.execute(sa.delete(table).where(there))
-                connection.execute(
-                    sa.delete(batches).where(batches.c.run == self.run, batches.c.start == start)
-                )
-            connection.execute(
-                sa.delete(answers).where(answers.c.run == self.run, answers.c.response.is_(None))
-            )
-            if reopened:
-                _update(connection, self.run, finished_at=None, summary=None)
-        self.done -= {start for start, _ in reopened}
-        return len(reopened)
+        failed = sa.exists().where(inside, scores.c.status == Status.FAILED.value)
+        with self.database.reading() as connection:
+            starts = connection.execute(sa.select(batches.c.start).where(batches.c.run == self.run, failed))
+            self._reopened = set(starts.scalars())
+        self.done -= self._reopened
+        return len(self._reopened)
+
+    def _take_away(self, connection: Connection, start: int, rows: int) -> None:
+        """Make room for a batch that was reopened; its run is not finished until it is summed up again."""
+        ids = list(self.metric_ids.values())
+        for table in (schema.scores, schema.details, schema.evidence):
+            there = table.c.position.between(start, start + rows - 1) & table.c.metric.in_(ids)
+            connection.execute(sa.delete(table).where(there))
+        batches = schema.batches
+        connection.execute(sa.delete(batches).where(batches.c.run == self.run, batches.c.start == start))
+        _update(connection, self.run, finished_at=None, summary=None)
 
     def finish(self, summary: Mapping[str, Any]) -> None:
-        """The run has come to its end; this is its headline."""
+        """The run has come to its end; this is its headline.
+
+        Raises:
+            StoreError: some of its rows are not there: another process takes them up again.
+        """
         with self.database.writing() as connection:
+            if not _is_whole(connection, self.run):
+                hint = f"Go on with sgi run --resume {self.run}."
+                raise StoreError(f"Not every row of the run {self.run} is there.", hint=hint)
             _update(connection, self.run, finished_at=now(), stopped=None, summary=dict(summary))
 
     def stop(self, reason: str) -> None:
@@ -204,7 +222,7 @@ def create_run(database: Database, start: RunStart) -> RunRecorder:
     """
     run, moment = new_run_id(), now()
     with database.writing() as connection:
-        _refuse_name(connection, start.name)
+        refuse_name(connection, start.name)
         dataset = (start.dataset, stored(start.dataset_name), start.rows, moment)
         insert_rows(connection, schema.datasets, [dataset], unless_there=True)
         connection.execute(
@@ -221,7 +239,7 @@ def create_run(database: Database, start: RunStart) -> RunRecorder:
             )
         )
         ids = {
-            metric.canonical: _add_metric(connection, run, position, metric)
+            metric.canonical: add_metric(connection, run, position, metric.canonical, metric.spec)
             for position, metric in enumerate(start.metrics)
         }
         there = _has_all_samples(connection, start.dataset, start.rows)
@@ -254,16 +272,16 @@ def _update(connection: Connection, run: str, **values: Any) -> None:
     connection.execute(sa.update(schema.runs).where(schema.runs.c.id == run).values(**values))
 
 
-def _add_metric(connection: Connection, run: str, position: int, metric: Metric) -> int:
-    spec = metric.spec
+def add_metric(connection: Connection, run: str, position: int, canonical: str, spec: MetricSpec) -> int:
+    """A metric of a run; gives the number its scores stand under."""
     made = connection.execute(
         sa.insert(schema.run_metrics).values(
             run=run,
             position=position,
-            metric=metric.canonical,
+            metric=canonical,
             version=spec.version,
-            low=_bound(spec.low),
-            high=_bound(spec.high),
+            low=bound(spec.low),
+            high=bound(spec.high),
             higher_is_better=spec.higher_is_better,
         )
     )
@@ -272,20 +290,29 @@ def _add_metric(connection: Connection, run: str, position: int, metric: Metric)
     return int(key[0])
 
 
-def _bound(value: float) -> float | None:
-    """A bound as the tables hold it: infinity is none."""
-    return None if value in {float("inf"), float("-inf")} else value
+def bound(value: float) -> float | None:
+    """A bound as the tables hold it: one that is not finite is none."""
+    return value if math.isfinite(value) else None
 
 
-def _refuse_name(connection: Connection, name: str | None) -> None:
+def refuse_name(connection: Connection, name: str | None) -> None:
+    """Raise a UsageError for a name that is taken, or that stands for something else."""
     if name is None:
         return
-    if not name.strip() or name != stored(name) or name == "last" or name.startswith("last~"):
+    if not name.strip() or name != stored(name) or _MEANS_ANOTHER.match(name):
         raise UsageError(f"A run cannot be called {name!r}.", hint="Name it otherwise.")
     found = connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.name == name)).first()
     if found is not None:
         hint = f"Choose another name, or go on with it: --resume {name}."
         raise UsageError(f"A run called {name!r} is already there ({found.id}).", hint=hint)
+
+
+def _is_whole(connection: Connection, run: str) -> bool:
+    """Whether the committed batches hold every row of the data."""
+    batches, runs, datasets = schema.batches, schema.runs, schema.datasets
+    there = sa.select(sa.func.coalesce(sa.func.sum(batches.c.rows), 0)).where(batches.c.run == run)
+    wanted = sa.select(datasets.c.rows).join(runs, runs.c.dataset == datasets.c.hash).where(runs.c.id == run)
+    return bool(connection.execute(there).scalar_one() == connection.execute(wanted).scalar_one())
 
 
 def _has_all_samples(connection: Connection, dataset: str, rows: int) -> bool:

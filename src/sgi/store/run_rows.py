@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
@@ -30,6 +30,15 @@ if TYPE_CHECKING:
 
 _NOTHING: Mapping[str, Any] = {}
 _SHOWN = 20
+
+
+class Reason(NamedTuple):
+    """Why rows have no value."""
+
+    metric: str
+    status: str
+    reason: str
+    rows: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +147,22 @@ def metadata_values(database: Database, record: RunRecord, column: str) -> list[
         return [(body or {}).get(column) for body in found]
 
 
+def reasons(database: Database, record: RunRecord, *, most: int = 5) -> list[Reason]:
+    """Why rows have no value, the most frequent first."""
+    scores, metrics = schema.scores, schema.run_metrics
+    rows = sa.func.count()
+    query = (
+        sa.select(metrics.c.metric, scores.c.status, scores.c.reason, rows)
+        .join(metrics, metrics.c.id == scores.c.metric)
+        .where(metrics.c.run == record.id, scores.c.reason.is_not(None))
+        .group_by(metrics.c.metric, scores.c.status, scores.c.reason)
+        .order_by(rows.desc(), metrics.c.metric, scores.c.reason)
+        .limit(most)
+    )
+    with database.reading() as connection:
+        return [Reason(m, status, restored(why), n) for m, status, why, n in connection.execute(query)]
+
+
 def stored_batches(database: Database, record: RunRecord) -> Iterator[StoredBatch]:
     """The committed batches of a run, in order, each read when it is wanted."""
     with database.reading() as connection:
@@ -208,8 +233,14 @@ def _sample_columns(
     samples = schema.samples
     rows = connection.execute(_committed(record, samples.c.position, samples.c.id, samples.c.cluster)).all()
     positions = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
-    clusters = np.fromiter((row[2] for row in rows), dtype=np.int64, count=len(rows))
+    clusters = _numbered(np.fromiter((row[2] for row in rows), dtype=np.int64, count=len(rows)))
     return positions, tuple(restored(row[1]) for row in rows), clusters
+
+
+def _numbered(clusters: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same clusters, numbered by their first row, as the engine does: equal draws, equal bits."""
+    _, first, codes = np.unique(clusters, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[codes]
 
 
 def _column(connection: Connection, metric: Row[Any], positions: NDArray[np.int64]) -> MetricColumn:

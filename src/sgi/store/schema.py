@@ -100,9 +100,9 @@ answers = sa.Table(
 )
 
 # One CASE, since a check of each part by itself would double the cost of writing a row.
-_VALUE_OR_REASON = """CASE WHEN status = 'ok'
-    THEN value IS NOT NULL AND reason IS NULL
-        AND value BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308
+_LARGEST = "1.7976931348623157e308"
+_VALUE_OR_REASON = f"""CASE WHEN status = 'ok'
+    THEN value IS NOT NULL AND reason IS NULL AND value BETWEEN -{_LARGEST} AND {_LARGEST}
     ELSE value IS NULL AND reason IS NOT NULL AND status IN ('undefined', 'missing', 'failed') END"""
 
 scores = sa.Table(

@@ -22,6 +22,7 @@ from sqlalchemy.exc import DataError, IntegrityError
 
 from sgi.kernel.errors import SchemaAhead, StoreError
 from sgi.store import schema
+from sgi.store.evaluations import GROWING
 from sgi.store.inserting import CHUNK, chunks, free_name, insert_rows
 from sgi.store.migrations import HEAD, REVISIONS
 from sgi.store.texts import restored, restored_json, stored, stored_json
@@ -92,11 +93,26 @@ class _Runs:
         if table is schema.run_metrics:
             self._add_metric(row)
             return None
+        if table in {schema.datasets, schema.samples}:
+            return self._data(row)
         if "run" in row:
             return row if self._is_new(row["run"]) else None
         if "metric" in row:
             number = self.metrics[row["metric"]]
             return None if number is None else row | {"metric": number}
+        return row
+
+    def _data(self, row: dict[str, Any]) -> dict[str, Any] | None:
+        """Rows of the same content complete each other; data that grows belongs to one run alone."""
+        data: str = row["hash"] if "hash" in row else row["dataset"]
+        if not data.startswith(GROWING):
+            return row
+        if data.removeprefix(GROWING) in self.there:
+            return None
+        if "hash" in row:  # what a run that is gone has left here; the file's is whole
+            datasets, runs = schema.datasets, schema.runs
+            unused = ~sa.exists().where(runs.c.dataset == datasets.c.hash)
+            self.connection.execute(sa.delete(datasets).where(datasets.c.hash == data, unused))
         return row
 
     def _is_new(self, run: str) -> bool:
@@ -155,7 +171,8 @@ def export(database: Database, path: str | Path) -> int:
 def import_(database: Database, path: str | Path) -> Imported:
     """Bring the runs of an exported file into a database, empty or not, in one transaction.
 
-    Runs whose id is there already are left out. A run whose name another run has gets a number after it.
+    Runs whose id is there already are left out, and data that grows with them stays as it is. A run whose
+    name another run has gets a number after it.
 
     Raises:
         StoreError: the file is damaged, cut short or no export (it says in which line), or the database

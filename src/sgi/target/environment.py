@@ -14,24 +14,70 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_ALONE = re.compile(rf"(?:(?:Bearer|Basic|Token|ApiKey) )?{_VARIABLE.pattern}", re.IGNORECASE)
 _SECRET = re.compile(
-    r"auth(?!or(?!iz))|cookie|token(?!iz)|key(?!word|board)|secret|passw|credential|signature|session",
+    r"auth(?!or(?!iz))|cookie|token(?!iz)|key(?!word|board)|secret|passw|passphrase|pwd|credential|signature|"
+    r"session|bearer",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_SECRET_WORDS = {
+    "sig",
+    "sign",
+    "sas",
+    "pw",
+    "pass",
+    "pin",
+    "otp",
+    "pat",
+    "jwt",
+    "cred",
+    "creds",
+    "sid",
+    "psk",
+}
+_OF_A_COUNT = {
+    *("max", "min", "num", "number", "n", "count", "total", "top", "per", "limit", "budget", "window"),
+    *("size", "length", "len", "timeout", "ttl", "age", "seconds", "ms", "tokens"),
+}
 
 
 def names_a_secret(name: str) -> bool:
     """Whether what stands under such a name is likely a secret.
 
-    >>> [names_a_secret(name) for name in ("Authorization", "X-Api-Key", "Accept", "tokenizer")]
-    [True, True, False, False]
+    >>> [names_a_secret(name) for name in ("Authorization", "X-Api-Key", "sig", "Accept", "tokenizer")]
+    [True, True, True, False, False]
     """
-    return _SECRET.search(name) is not None
+    if _SECRET.search(name) or name.lower() == "code":  # a country_code is none
+        return True
+    return not _SECRET_WORDS.isdisjoint(_words(name))
+
+
+def names_a_count(name: str) -> bool:
+    """Whether a number under such a name is one, whatever else the name holds.
+
+    >>> [names_a_count(name) for name in ("max_tokens", "sessionTimeout", "api_key")]
+    [True, True, False]
+    """
+    return not _OF_A_COUNT.isdisjoint(_words(name))
 
 
 def has_variable(text: str) -> bool:
     """Whether a variable is named in the text."""
     return _VARIABLE.search(text) is not None
+
+
+def is_variable(text: str) -> bool:
+    """Whether the text is the name of a variable and nothing else but the scheme of an Authorization header.
+
+    >>> [is_variable(text) for text in ("${KEY}", "Bearer ${KEY}", "Bearer s3cr3t${KEY}")]
+    [True, True, False]
+    """
+    return _ALONE.fullmatch(text) is not None
+
+
+def _words(name: str) -> set[str]:
+    return {word.lower() for word in _WORD.findall(name)}
 
 
 class Environment:

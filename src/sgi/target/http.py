@@ -19,6 +19,7 @@ from sgi.kernel.ports import Reply
 from sgi.target.environment import Environment
 from sgi.target.faults import TransientError, shown
 from sgi.target.paths import found, kind, placed
+from sgi.target.reply import encodable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
@@ -140,12 +141,12 @@ class HttpTarget:
             answer = found(document, self._spec.answer_field)
             if not isinstance(answer, str):
                 raise LookupError(f"{self._spec.answer_field} is {kind(answer)}, not a text")  # noqa: TRY004, TRY301 - told below
-            return Reply(answer, _passages(document, self._spec.contexts_field))
+            reply = Reply(answer, _passages(document, self._spec.contexts_field))
         except LookupError as error:
             problem = self._shown(str(error.args[0]))
-        raise TargetError(
-            f"{self._place} sent {problem}.", hint="Set answer_field and contexts_field to where they stand."
-        )
+            hint = "Set answer_field and contexts_field to where they stand."
+            raise TargetError(f"{self._place} sent {problem}.", hint=hint) from None
+        return encodable(self._place, reply)
 
     def _shown(self, words: str) -> str:
         """The first part of the service's words, clean; that, too, could make a secret of what was none."""

@@ -9,6 +9,7 @@ from sgi.kernel.errors import TargetError
 from sgi.kernel.ports import Reply
 
 _EXPECTED = "Expected is a text, (answer, contexts), or answer and contexts as keys or attributes."
+_HALF = "It is half a character: see where texts are cut or decoded."
 _ABSENT = object()
 
 
@@ -19,20 +20,21 @@ def reply_of(who: str, result: Any) -> Reply:
     it tells them, ``contexts``. Texts stay as they are; a blank answer is an answer.
 
     Raises:
-        TargetError: it is something else; says what.
+        TargetError: it is something else, or a text that is none; says what.
 
     >>> reply_of("rag:answer", {"answer": "Mars", "contexts": ["Mars is red."]})
     Reply(response='Mars', contexts=('Mars is red.',))
     """
     if isinstance(result, str):
-        return Reply(_plain(result))
+        return encodable(who, Reply(_plain(result)))
     for name in ("answer", "response"):
         answer = _part(result, name)
         if answer is not _ABSENT:
             contexts = _part(result, "contexts")
-            return Reply(_text(who, name, answer), passages(who, None if contexts is _ABSENT else contexts))
+            told = passages(who, None if contexts is _ABSENT else contexts)
+            return encodable(who, Reply(_text(who, name, answer), told))
     if isinstance(result, tuple) and len(result) == 2:  # noqa: PLR2004 - answer and contexts
-        return Reply(_text(who, "the first item", result[0]), passages(who, result[1]))
+        return encodable(who, Reply(_text(who, "the first item", result[0]), passages(who, result[1])))
     what = "a mapping without 'answer'" if isinstance(result, Mapping) else _described(result)
     raise TargetError(f"{who} returned {what}.", hint=_EXPECTED)
 
@@ -52,6 +54,29 @@ def passages(who: str, contexts: Any) -> tuple[str, ...] | None:
             f"{who} returned {_described(contexts)} as contexts.", hint="Expected is a list of texts."
         )
     return tuple(_text(who, f"contexts {index}", passage) for index, passage in enumerate(contexts))
+
+
+def encodable(who: str, reply: Reply) -> Reply:
+    r"""The reply, if its texts can be encoded as UTF-8; NUL can.
+
+    Others no embedder takes, and one of them would cost the vectors of a whole batch.
+
+    Raises:
+        TargetError: one holds a lone surrogate; says which.
+
+    >>> encodable("rag:answer", Reply("Mars", ("\ud800",)))
+    Traceback (most recent call last):
+    sgi.kernel.errors.TargetError: rag:answer: context 0 holds a lone surrogate, which UTF-8 has not. ...
+    """
+    named = {"the answer": reply.response}
+    named |= {f"context {index}": passage for index, passage in enumerate(reply.contexts or ())}
+    for name, text in named.items():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            message = f"{who}: {name} holds a lone surrogate, which UTF-8 has not."
+            raise TargetError(message, hint=_HALF) from None
+    return reply
 
 
 def _part(result: Any, name: str) -> Any:

@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from sgi.kernel.errors import UnknownName, UsageError
-from sgi.target.environment import has_variable, names_a_secret
+from sgi.target.environment import has_variable, is_variable, names_a_count, names_a_secret
 from sgi.target.paths import check_path, placed
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ class TargetSpec(BaseModel):
 
     A value of ``headers``, of ``body`` and of the URL's query may hold ``${NAME}``, which stands for a
     variable of the environment and is looked up only when the target is opened. What looks like a secret by
-    its name must be written so, since a run keeps this spec.
+    its name must be written so, and nothing with it but the scheme of an Authorization header, as in
+    ``Bearer ${NAME}``, since a run keeps this spec.
 
     Paths are names with dots between them: a name is a key of an object, a number an item of a list, ``*``
     every item: ``choices.0.message.content``, ``sources.*.text``.
@@ -143,7 +144,7 @@ class TargetSpec(BaseModel):
     @field_validator("body")
     @classmethod
     def _checked_body(cls, body: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        for name, value in _texts(body):
+        for name, value in _values(body):
             _check_not_secret(name, value)
         try:
             json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
@@ -196,20 +197,25 @@ def _check_url(url: str) -> None:
         _check_not_secret(name, value)
 
 
-def _check_not_secret(name: str, value: str) -> None:
-    if value and names_a_secret(name) and not has_variable(value):
+def _check_not_secret(name: str, value: JsonValue) -> None:
+    if value in ("", None) or isinstance(value, bool) or not names_a_secret(name):
+        return
+    if names_a_count(name) and (not isinstance(value, str) or value.isdecimal()):
+        return
+    if not isinstance(value, str) or not is_variable(value):
         raise ValueError(
-            f"{name!r} looks like a secret, and runs keep their settings; write ${{NAME}} for its value"
+            f"{name!r} looks like a secret, and runs keep their settings; write ${{NAME}} for its whole value"
+            ", or Bearer ${NAME}"
         )
 
 
-def _texts(value: JsonValue, name: str = "") -> Iterator[tuple[str, str]]:
-    """Every text in the JSON, with the key it stands under."""
-    if isinstance(value, str):
-        yield name, value
-    elif isinstance(value, list):
+def _values(value: JsonValue, name: str = "") -> Iterator[tuple[str, JsonValue]]:
+    """Everything in the JSON but lists and objects, with the key it stands under."""
+    if isinstance(value, list):
         for item in value:
-            yield from _texts(item, name)
+            yield from _values(item, name)
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield from _texts(item, key)
+            yield from _values(item, key)
+    else:
+        yield name, value

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sqlite3
 from importlib.resources import as_file, files
 
 import pytest
@@ -125,3 +126,24 @@ def test_a_worse_embedder_is_found(sgi, no_remote_settings):
     assert ("base  sgi:1|emb:minilm@" in page, "new   sgi:1|emb:" in page) == (True, True)
     (same,) = sgi("compare", "minilm", "minilm", "--json").json["metrics"]
     assert (same["verdict"], same["difference"]["difference"]) == ("no difference found", 0.0)
+
+
+def test_a_metric_of_another_version_is_told_and_one_of_unknown_version_noted(sgi, two_runs, tmp_path):
+    with sqlite3.connect(tmp_path / "sgi.db") as connection:
+        newest = "(SELECT id FROM runs WHERE name = 'after')"
+        update = f"UPDATE run_metrics SET version = ? WHERE metric = ? AND run = {newest}"  # noqa: S608
+        connection.execute(update, (9, "squad_em"))
+        connection.execute(update, (0, "rouge_l"))
+    connection.close()
+    made = sgi("compare", "before", "after")
+    assert made.code == 0
+    assert (
+        "squad_em is not compared: it is version 1 in before and 9 in after; score both runs with one version"
+        in made.out
+    )
+    assert "version of rouge_l; it is taken for the same" in made.err
+    gated = sgi("gate", "after", "--against", "before", "--max-drop", "0.9")
+    assert (gated.code, "NOT MET: it is version 1" in gated.out) == (4, True)
+    assert "version of rouge_l; it is taken for the same" in gated.err
+    told = sgi("compare", "before", "after", "-m", "rouge_l", "--json").json
+    assert ([found["metric"] for found in told["metrics"]], told["incomparable"]) == (["rouge_l"], [])

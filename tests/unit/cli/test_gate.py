@@ -68,9 +68,12 @@ def test_rows_without_a_value_count(sgi, tmp_path, coverage, code):
     data = [row | {"reference": "answer"} for row in rows(300)]
     write(tmp_path / "many.jsonl", data)
     sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_gate:answer", "-q")
-    made = sgi("gate", "last", "squad_em>=0.9", "--coverage", coverage)
+    made = sgi("gate", "last", "squad_em>=0.9", "--coverage", coverage, "--allow-unfinished")
     assert made.code == code
     assert "85.3%" in made.out
+    made = sgi("gate", "last", "squad_em>=0.9", "--coverage", coverage)
+    assert (made.code, "85.3%" in made.out) == (4, True)
+    assert "NOT MET: 256 of 300 rows are scored; go on with sgi run --resume" in made.out
 
 
 def test_a_reader_that_leaves_does_not_change_the_verdict(sgi, kept, tmp_path):
@@ -112,3 +115,30 @@ def test_a_hostile_rule_and_name_stay_text(sgi, tmp_path):
     assert made.code == 4
     assert not set(made.out + made.err) & set("\x1b\x9b\u202e")
     assert ET.parse("gate.xml").getroot().find(".//failure") is not None  # noqa: S314 - we wrote it
+
+
+def test_rows_that_could_not_be_read_count(sgi, tmp_path):
+    write(tmp_path / "some.jsonl", [*rows(90), *({"id": f"bad {k}", "response": k} for k in range(10))])
+    assert sgi("run", "some.jsonl", "-m", "squad_em", "--on-error", "skip", "-q").code == 3
+    made = sgi("gate", "last", "squad_em>=0.9")
+    assert made.code == 4
+    assert "NOT MET: only 90.0% of 100 rows (10 could not be read) have a value" in made.out
+    assert sgi("gate", "last", "squad_em>=0.9", "--coverage", "90%").code == 0
+
+
+def test_a_metric_that_the_run_before_alone_has_is_not_met(sgi, kept):
+    sgi("run", "main.jsonl", "-m", "squad_em", "--name", "less", "-q")
+    made = sgi("gate", "less", "--against", "main", "--max-drop", "0.02", "--json")
+    assert made.code == 4
+    assert [(check["metric"], check["passed"]) for check in made.json["checks"]] == [
+        ("squad_em", True),
+        ("rouge_l", False),
+    ]
+
+
+def test_other_data_are_noted(sgi, kept):
+    note = "The runs are of different data; rows with the same id are taken for the same."
+    made = sgi("gate", "worse", "--against", "main", "--max-drop", "0.9", "--json")
+    assert (made.err.strip(), made.json["run"]) == (note, "worse")
+    assert sgi("gate", "same", "--against", "main", "--max-drop", "0.9").err == ""
+    assert sgi("gate", "same", "squad_em>=0.9").err == ""

@@ -31,7 +31,7 @@ def kept(sgi, *words):
 def test_a_run_is_kept_under_its_name_and_told(sgi, answers):
     made = sgi("run", answers, "-m", "rouge_l", "--name", "monday")
     assert made.code == 0
-    assert "The run is kept as monday: sgi show last" in made.err
+    assert "The run is kept: sgi show 2" in made.err
     (run,) = kept(sgi)
     assert (run["name"], run["rows"]) == ("monday", 20)
     assert sgi("run", answers, "-m", "rouge_l", "--json", "-q").json["run"] == kept(sgi)[0]["id"]
@@ -58,12 +58,13 @@ def test_a_finished_run_is_told_again_and_needs_no_data(sgi, answers):
         (("--resume", "last"), "sgi.db"),
         (("answers.jsonl", "-m", "rouge_l", "--retry-failed"), "--resume last --retry-failed"),
         (("answers.jsonl", "-m", "rouge_l", "--resume", "x", "--no-store"), "Leave out --no-store"),
+        (("--resume", "x", "--name", "y"), "Leave out --name"),
         (("answers.jsonl", "-m", "rouge_l", "--name", "last"), "cannot be called 'last'"),
         (("answers.jsonl", "-m", "rouge_l", "--db", "mysql://x/y"), "mysql"),
         (("answers.jsonl", "-m", "rouge_l", "--db", "no/such/folder/x.db"), "folder"),
         (("answers.jsonl", "-m", "rouge_l", "--target", "nonsense"), "module:function"),
         (("answers.jsonl", "-m", "rouge_l", "--target", "app:answer"), "app"),
-        (("answers.jsonl", "--target-set", "concurrency=3"), "where"),
+        (("answers.jsonl", "--target-set", "concurrency=3"), "--target-set goes with --target"),
         (("answers.jsonl", "--target", "app:f", "--target-set", "concurrency"), "concurrency=16"),
         (
             ("answers.jsonl", "--target", "app:f", "--target-set", "concurency=3"),
@@ -101,6 +102,37 @@ def test_a_target_that_fails_once_is_asked_again_on_request(sgi, answers, tmp_pa
     assert sgi("show", "last", "--json").json["summary"]["metrics"][0]["ok"] == 20
 
 
+def test_what_a_target_prints_is_no_data_and_the_hints_name_the_database(sgi, answers, tmp_path, monkeypatch):
+    (tmp_path / "loud_app.py").write_text("def answer(question):\n    print('NOISE')\n    return question\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ("--target", "loud_app:answer", "--db", "my runs.db")
+    made = sgi("run", answers, "-m", "rouge_l", *words, "--json")
+    assert made.json["rows"] == 20
+    assert "NOISE" in made.err
+    assert made.err.rstrip().endswith("--db 'my runs.db'")
+
+
+def test_a_run_that_goes_on_still_writes_its_file(sgi, answers, tmp_path, monkeypatch):
+    (tmp_path / "weak_app.py").write_text(APP.replace("q3", "q5"))
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ("--target", "weak_app:answer", "--target-set", "retries=0", "-q", "-o", "out.jsonl")
+    made = sgi("run", answers, "-m", "rouge_l", *words, "--max-failures", "1%", "--name", "weak")
+    assert (made.code, (tmp_path / "out.jsonl").exists()) == (2, False)
+    (tmp_path / "mended").write_text("yes")
+    assert sgi("run", "--resume", "weak", "-q").code == 0
+    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 20
+
+
+def test_the_reasons_of_failures_are_shown(sgi, answers, tmp_path, monkeypatch):
+    (tmp_path / "poor_app.py").write_text(APP.replace("q3", "q7"))
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ("--target", "poor_app:answer", "--target-set", "retries=0", "--max-failures", "10%", "-q")
+    assert sgi("run", answers, "-m", "rouge_l", *words).code == 3
+    assert "1 failed  rouge_l: " in sgi("show", "last").out
+    (reason,) = sgi("show", "last", "--json").json["reasons"]
+    assert (reason["rows"], reason["status"], "no answer to q7" in reason["reason"]) == (1, "failed", True)
+
+
 def test_a_dry_run_counts_calls_and_keeps_nothing(sgi, answers, tmp_path):
     made = sgi("run", answers, "-m", "rouge_l", "--target", "app:answer", "--dry-run", "--json")
     assert made.json["target_calls"] == 20
@@ -122,7 +154,16 @@ def test_a_spec_file_is_a_run_and_options_go_over_it(sgi, answers, tmp_path):
     }
     made = sgi("show", "one", "--spec")
     (tmp_path / "again.toml").write_text(made.out)
-    assert sgi("run", "again.toml", "-q", "--name", "three").code == 0
+    assert sgi("run", "again.toml", "-q").code == 0
+
+
+def test_a_run_of_a_spec_file_goes_on_with_it(sgi, answers, tmp_path):
+    (tmp_path / "run.toml").write_text('data = "answers.jsonl"\nmetrics = "rouge_l"\nname = "one"\n')
+    first = sgi("run", "run.toml", "-q")
+    assert sgi("run", "run.toml", "--resume", "one", "-q").out == first.out
+    assert sgi("run", "--resume", "one", "--dry-run", "--json").json["rows"] == 20
+    made = sgi("run", "run.toml", "--resume", "one", "-m", "squad_em")
+    assert (made.code, "what was asked for changed" in made.err) == (2, True)
 
 
 def test_a_mistake_in_a_spec_file_names_file_and_key(sgi, answers, tmp_path):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -171,3 +172,33 @@ def test_a_comparison_is_json_and_shows_both_signatures():
 def test_equal_input_gives_equal_results():
     base, new = run(column("a", noisy())), run(column("a", noisy(1)))
     assert compare(base, new) == compare(base, new)
+
+
+def versioned(version, *names, **options):
+    return run(*(replace(column(name, noisy()), version=version) for name in names), **options)
+
+
+def test_a_metric_of_another_version_is_told_and_not_compared():
+    base = run(*versioned(1, "a").metrics.values(), *versioned(3, "b").metrics.values(), name="base")
+    found = compare(base, versioned(3, "a", "b"))
+    assert [metric.metric for metric in found.metrics] == ["b"]
+    (other,) = found.incomparable
+    assert other.metric == "a"
+    assert other.reason == "it is version 1 in base and 3 in last; score both runs with one version"
+    assert found.notes == ()
+    assert "a is not compared: it is version 1" in str(found)
+    assert json.loads(json.dumps(found.to_dict()))["incomparable"][0]["metric"] == "a"
+
+
+def test_other_versions_of_all_metrics_leave_none_to_compare():
+    found = compare(versioned(1, "a"), versioned(2, "a"))
+    assert (found.pairs, found.metrics, len(found.incomparable)) == (60, (), 1)
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 2), (2, 0), (0, 0)])
+def test_a_version_that_is_not_known_is_taken_for_the_same_and_noted(before, after):
+    found = compare(versioned(before, "a"), versioned(after, "a"))
+    assert (len(found.metrics), found.incomparable) == (1, ())
+    (note,) = found.notes
+    assert "version of a; it is taken for the same" in note
+    assert note in str(found)

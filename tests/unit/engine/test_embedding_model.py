@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.embed.cached import CachedEmbedder
-from sgi.engine.embedding_model import EmbeddingModels, OwnModel, UnusableVectors, unit_rows_of
+from sgi.engine.embedding_model import EmbeddingModels, Guarded, OwnModel, UnusableVectors, unit_rows_of
 from sgi.kernel.errors import EmbedderError, UnknownName, UsageError
 from sgi.kernel.ports import Embedded
 from sgi.testing import HashEmbedder
@@ -60,6 +60,31 @@ def test_errors_of_ours_pass_as_they_are_and_others_as_causes():
         encoded(Broken(), "other")
     assert isinstance(caught.value.__cause__, OSError)
     assert "password" not in str(caught.value)
+
+
+class Refused(Exception):  # noqa: N818 - named as clients name theirs
+    status_code = 429
+
+
+class Refusing(HashEmbedder):
+    def embed(self, texts):
+        raise Refused("sk-private")
+
+
+@pytest.mark.parametrize("kind", [Guarded, OwnModel])
+def test_the_words_of_a_foreign_error_are_not_repeated(kind):
+    with pytest.raises(EmbedderError, match=r"^hash raised Refused \(429\)\. .*call it yourself") as caught:
+        kind(Refusing()).encode(["a"])
+    assert "sk-private" not in str(caught.value)
+    assert str(caught.value.__cause__) == "sk-private"
+
+
+def test_a_guarded_embedder_gives_what_it_gives():
+    model = Cutting()
+    guarded = Guarded(model)
+    assert guarded.fingerprint == model.fingerprint
+    assert guarded.encode(["abc", "abcd"]).truncated.tolist() == [False, True]
+    assert guarded.embed(["abc"]).tobytes() == model.embed(["abc"]).tobytes()
 
 
 def test_what_is_no_model_is_told():

@@ -210,7 +210,8 @@ class Listing(HashEmbedder):
 def test_what_ones_own_embedder_raises_fails_its_rows():
     made = sgi.evaluate(ROWS, ["theta_rq", "squad_em"], Raising(), max_failures=1.0)
     assert made["theta_rq"].status.tolist() == ["failed"] * 3
-    assert "hash raised RuntimeError: boom" in made["theta_rq"].reasons[0]
+    assert made["theta_rq"].reasons[0].startswith("hash raised RuntimeError. ")
+    assert "boom" not in made["theta_rq"].reasons[0], "the words of a client may hold a key"
     assert made["squad_em"].ok.sum() == 2
 
 

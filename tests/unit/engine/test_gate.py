@@ -1,14 +1,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from sgi.engine.gate import gate
+from sgi.engine.compare import compare
+from sgi.engine.gate import _drop, gate
 from sgi.engine.rules import Condition, Rule
 from sgi.kernel.errors import UsageError
-from sgi.stats import mean_interval
+from sgi.stats import Interval, mean_interval
 from support.scored_runs import column, run
 
 VALUES = np.random.default_rng(0).beta(8, 2, 100)
@@ -92,7 +94,8 @@ def test_a_metric_the_run_does_not_have_is_not_good():
 
 
 def test_a_constant_has_an_interval():
-    assert gate(run(column("m", [1.5] * 10, high=None)), "m>=1.5").passed
+    assert gate(run(column("m", [1.5] * 10, high=2.0)), "m>=1.5").passed
+    assert not gate(run(column("m", [1.5] * 4, high=2.0)), "m>=1.5").passed
     assert not gate(run(column("m", [1.0] * 10)), "m>=0.9").passed  # ten of ten is no proof of 0.9
 
 
@@ -156,7 +159,7 @@ def test_too_few_pairs_are_not_good():
     [
         ({"rules": []}, "no rule to decide by"),
         ({"rules": [], "against": good()}, "no rule to decide by"),
-        ({"rules": [], "against": run(column("k", VALUES)), "max_drop": 0.1}, "no rule to decide by"),
+        ({"rules": [], "against": run(), "max_drop": 0.1}, "no rule to decide by"),
         ({"rules": "m>=1", "max_drop": 0.1}, "needs a run to compare with"),
         ({"rules": "m>=1", "against": good()}, "needs how much may be lost"),
         ({"rules": Rule("m", Condition.MAX_DROP, 0.1)}, "needs a run to compare with"),
@@ -195,3 +198,84 @@ def test_a_report_is_json_and_a_table():
     assert shown[2].startswith("met ")
     assert shown[3].startswith("NOT MET")
     assert str(gate(good(), "m>=0.5")).startswith("last: all rules met")
+
+
+def test_a_bound_that_is_no_number_is_not_met():
+    made = compare(good(), good()).metrics[0]
+    hollow = replace(made.difference, interval=Interval(np.nan, np.nan, 0.95, "none"))
+    check = _drop(replace(made, difference=hollow), Rule("m", Condition.MAX_DROP, 0.1), 0.9, good())
+    assert (check.passed, "it may have lost nan" in check.reason) == (False, True)
+    check = _drop(made, Rule("m", Condition.MAX_DROP, 0.1), float("nan"), good())
+    assert (check.passed, check.reason.startswith("only 100.0%")) == (False, True)
+
+
+def test_rows_that_could_not_be_read_count_against_coverage():
+    made = replace(good(), rejected=25)
+    check = only(gate(made, "m>=0.1"))
+    assert (check.passed, check.coverage) == (False, 0.8)
+    assert check.reason == "only 80.0% of 125 rows (25 could not be read) have a value; 95.0% are wanted"
+    assert gate(made, "m>=0.1", coverage=0.8).passed
+    assert only(gate(replace(run(column("m", [])), rejected=3), "m>=0.1")).reason.startswith("only 0.0% of 3")
+
+
+@pytest.mark.parametrize("side", ["new", "base"])
+def test_they_count_against_the_coverage_of_a_drop_too(side):
+    spoilt, rule = replace(good(), rejected=25), Rule("m", Condition.MAX_DROP, 0.5)
+    made, before = (spoilt, good()) if side == "new" else (good(), spoilt)
+    check = only(gate(made, rule, against=before))
+    assert (check.passed, check.coverage) == (False, 0.8)
+    assert "of 125 rows (25 could not be read) have a value in both runs" in check.reason
+    assert gate(made, rule, against=before, coverage=0.8).passed
+
+
+def test_a_metric_that_the_run_before_alone_has_is_not_met():
+    report = gate(run(column("m", VALUES)), [], against=good(name="base"), max_drop=0.5)
+    assert [(check.metric, check.passed) for check in report.checks] == [("m", True), ("angle", False)]
+    assert "It has: m" in report.checks[1].reason
+    other = gate(good(), [], against=run(column("k", VALUES)), max_drop=0.1)
+    assert [(check.metric, check.passed) for check in other.checks] == [("k", False)]
+
+
+def test_a_metric_with_other_parameters_does_not_stand_for_the_one_that_is_gone():
+    plain, weighted = column("rouge_l", VALUES), column("rouge_l(beta=1.2)", VALUES)
+    report = gate(run(weighted), [], against=run(plain, weighted), max_drop=0.5)
+    assert [check.passed for check in report.checks] == [False, True]
+    assert "last has no metric rouge_l, but rouge_l(beta=1.2)" in report.checks[0].reason
+    assert gate(run(weighted), Rule("rouge_l", Condition.MAX_DROP, 0.1), against=run(weighted)).passed
+
+
+def test_a_run_that_is_not_finished_is_not_met():
+    part = replace(good(name="my part", rows=103), finished=False)
+    check = only(gate(part, "m>=0.1"))
+    assert check.reason == "100 of 103 rows are scored; go on with sgi run --resume 'my part'"
+    assert (check.value, check.coverage) == (pytest.approx(VALUES.mean()), 100 / 103)
+    assert gate(part, "m>=0.1", allow_unfinished=True).passed
+    assert not gate(part, "m>=0.1", allow_unfinished=True, coverage=0.99).passed
+    both = only(gate(part, "k>=0.1")).reason
+    assert ("go on with" in both, "It has: m, angle" in both) == (True, True)
+
+
+def test_nor_is_a_drop_from_one_that_is_not_finished():
+    part = replace(good(name="base", rows=103), finished=False)
+    report = gate(good(), "m>=0.1", against=part, max_drop=0.1)
+    assert [check.passed for check in report.checks] == [True, False]
+    assert report.checks[1].reason == "100 of 103 rows are scored; go on with sgi run --resume base"
+    assert gate(good(), "m>=0.1", against=part, max_drop=0.1, allow_unfinished=True).passed
+    beside_itself = only(gate(part, Rule("m", Condition.MAX_DROP, 0.1), against=part))
+    assert beside_itself.reason.count("go on with") == 1
+
+
+def test_all_equal_is_no_proof_where_the_range_is_not_known():
+    for count, passed in ((10, False), (29, False), (30, True)):
+        made = run(column("theirs", [1.0] * count, low=None, high=None))
+        assert gate(made, "theirs>=0.9").passed is passed
+    known = gate(run(column("squad_em", [1.0] * 10, low=None, high=None)), "squad_em>=0.9")
+    assert only(known).bound == pytest.approx(0.7225, abs=1e-4)  # Wilson's of ten of ten
+
+
+def test_a_drop_of_another_version_is_not_met():
+    made, before = (run(replace(column("m", VALUES), version=version)) for version in (2, 1))
+    check = only(gate(made, Rule("m", Condition.MAX_DROP, 1e6), against=before))
+    assert (check.passed, "version 1 in last and 2 in last" in check.reason) == (False, True)
+    unknown = run(column("m", VALUES))
+    assert gate(made, Rule("m", Condition.MAX_DROP, 0.0), against=unknown).passed

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from sgi.engine.groups import grouped
+from sgi.engine.groups import column_summary, grouped, with_range
 from sgi.engine.summary import metric_summary
 from sgi.kernel.errors import UsageError
 from support.scored_runs import column, run
@@ -69,3 +70,23 @@ def test_groups_and_classes_are_one_for_each_row():
         grouped(made, ["a", "b"])
     with pytest.raises(UsageError, match=r"last has 9 rows, but m has 1"):
         grouped(made, GROUPS, classes={"m": ["A"]})
+
+
+def test_the_range_of_a_known_name_is_known():
+    unknown = {"low": None, "high": None}
+    made = with_range(column("rouge_l(beta=1.2)", [1.0], **unknown))
+    assert (made.low, made.high) == (0.0, 1.0)
+    assert with_range(column("rouge_l", [1.0], low=0.5, high=None)).low == 0.5
+    assert with_range(column("theirs", [1.0], **unknown)).low is None
+    assert with_range(replace(column("rouge_l", [1.0], **unknown), version=99)).low is None
+    (group,) = grouped(run(column("squad_em", [1.0] * 6, **unknown)), ["g"] * 6)
+    assert (group.metrics[0].interval.method, group.metrics[0].is_share) == ("wilson", True)
+
+
+def test_equal_values_of_a_range_that_is_not_known_have_an_interval_from_thirty_questions_on():
+    for questions in (29, 30):
+        made = column("theirs", [0.5] * 90, low=None, high=None)
+        found = column_summary(made, np.arange(90) % questions)
+        assert (found.mean, found.interval is None) == (0.5, questions < 30)
+    mixed = column_summary(column("theirs", [0.0, 1.0] * 5, low=None, high=None), np.arange(10))
+    assert mixed.interval.method == "bootstrap"

@@ -10,6 +10,7 @@ import pytest
 from sgi.engine.job import Surroundings, export, perform, plan_of, resume
 from sgi.engine.progress import RunBegan
 from sgi.engine.spec import RunSpec
+from sgi.engine.summary import metric_summary
 from sgi.kernel.errors import DataError, RunMismatch, SgiError, StoreError, TargetError, UsageError
 from sgi.store.database import open_database
 from sgi.store.queries import find_run, list_runs
@@ -139,12 +140,74 @@ def test_committed_batches_are_not_scored_again(data, sqlite_url, monkeypatch):
     assert scored == [188]
 
 
-def test_a_finished_run_is_told_without_reading_its_data(data, sqlite_url, tmp_path):
+def test_a_finished_run_is_told_without_reading_its_data_if_nobody_names_it(data, sqlite_url, tmp_path):
     first = performed(spec(data, out=tmp_path / "a.jsonl"), sqlite_url)
-    data.unlink()
     again = resumed(spec(data, out=tmp_path / "b.jsonl"), sqlite_url)
-    assert again == first
+    data.unlink()
+    assert again == resumed(spec(data), sqlite_url, reread=False) == first
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+
+
+def test_a_finished_run_is_not_told_for_a_file_that_changed(data, sqlite_url):
+    performed(spec(data), sqlite_url)
+    data.write_text(data.read_text().replace("r 1", "another"))
+    with pytest.raises(RunMismatch, match="its data changed"):
+        resumed(spec(data), sqlite_url)
+    with pytest.raises(RunMismatch, match="its data changed"):
+        resumed(spec(data, columns={"response": "question"}), sqlite_url)
+
+
+def test_the_interval_of_the_headline_is_that_of_the_stored_scores(data, sqlite_url):
+    report = performed(spec(data), sqlite_url)
+    with open_database(sqlite_url) as database:
+        run = scored_run(database, record_of(sqlite_url))
+    for made in report.summary.metrics:
+        assert metric_summary(run.metrics[made.metric], run.clusters).interval == made.interval
+
+
+def test_a_file_that_changes_while_it_is_scored_is_noticed_before_it_is_kept(data, sqlite_url):
+    class Changing(Breaking):
+        def __call__(self, event):
+            if isinstance(event, RunBegan):
+                data.write_text(data.read_text().replace("r 699", "another"))
+
+    with pytest.raises(DataError, match="changed while it was read"):
+        performed(spec(data), sqlite_url, listener=Changing(1))
+    assert record_of(sqlite_url).scored == 512
+    with open_database(sqlite_url) as database:
+        assert len(scored_run(database, record_of(sqlite_url)).ids) == 512
+
+
+def test_a_database_that_is_removed_meanwhile_is_one_clear_error(data, tmp_path):
+    path = tmp_path / "kept.db"
+
+    class Removing(Breaking):
+        def __call__(self, event):
+            if type(event).__name__ == "Advanced" and path.exists() and self.runs:
+                path.unlink()
+            elif isinstance(event, RunBegan):
+                self.runs.append(event.run)
+
+    with pytest.raises(StoreError, match="removed or replaced"):
+        performed(spec(data), str(path), listener=Removing(0))
+
+
+def test_naming_the_default_model_is_the_same_run(data, sqlite_url):
+    with pytest.raises(ArithmeticError):
+        performed(spec(data), sqlite_url, listener=Breaking(1))
+    assert resumed(spec(data, embedders="minilm"), sqlite_url).summary.rows == 700
+
+
+def test_a_retry_that_fails_again_loses_nothing(data, sqlite_url, app):
+    app.broken.add("q3")
+    asked = spec(data, target={"where": "rag_under_test:answer", "retries": 0}, max_failures=0.5)
+    performed(asked, sqlite_url)
+    app.broken.update(f"q{n}" for n in range(9))
+    before = record_of(sqlite_url)
+    with pytest.raises(TargetError):
+        resumed(asked.model_copy(update={"max_failures": 0.01}), sqlite_url, retry_failed=True)
+    after = record_of(sqlite_url)
+    assert (after.scored, after.finished, after.summary) == (700, True, before.summary)
 
 
 def test_a_run_does_not_go_on_with_other_data_metrics_or_models(data, sqlite_url):

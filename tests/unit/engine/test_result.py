@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 
 import sgi
 from sgi.engine.compare import compare
 from sgi.kernel.metric import Status
+from sgi.kernel.registry import metric
 
 ROWS = [
     {"id": "a", "question": "Where?", "response": "In Paris.", "reference": "In Paris."},
@@ -28,3 +31,13 @@ def test_a_result_as_columns():
 def test_a_result_can_be_compared():
     made = sgi.evaluate(ROWS, ["squad_em"]).scored()
     assert compare(made, made).metrics[0].difference.pairs == 2
+
+
+def test_columns_know_their_version_and_the_rows_that_could_not_be_read(tmp_path):
+    data = tmp_path / "rows.jsonl"
+    lines = [json.dumps(row) for row in ROWS]
+    data.write_text("\n".join([*lines, '{"id": "d", "response": 3}']), encoding="utf-8")
+    made = sgi.evaluate(data, ["squad_em"], on_error="skip").scored()
+    assert (made.rows, made.rejected, made.finished) == (3, 1, True)
+    assert made.metrics["squad_em"].version == metric("squad_em").spec.version > 0
+    assert sgi.evaluate(ROWS, ["squad_em"]).scored().rejected == 0

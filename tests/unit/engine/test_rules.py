@@ -158,3 +158,29 @@ def test_a_file_that_cannot_be_read(tmp_path):
     binary.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="is no TOML file"):
         read_rules(os.fspath(binary))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("m", Condition.AT_LEAST, math.nan), "The rule m >=: expected a finite number, found nan"),
+        (("m", Condition.AT_LEAST, math.inf), "expected a finite number, found inf"),
+        (("m", Condition.AT_MOST, "1"), "expected a finite number, found '1'"),
+        (("m", Condition.AT_MOST, True), "expected a finite number, found True"),
+        (("m", Condition.MAX_DROP, -0.1), "expected a finite number of at least 0"),
+        (("m", Condition.MAX_DROP, math.nan), "expected a finite number of at least 0, found nan"),
+        (("m", Condition.AT_LEAST, 0.5, math.nan), "The rule m >= 0.5: coverage: expected"),
+        (("m", Condition.AT_LEAST, 0.5, 95), "95 % is 0.95"),
+        (("m", "=>", 0.5), "'=>' is no condition of a rule. Known are: >=, >"),
+        (("", Condition.AT_LEAST, 0.5), "Name it"),
+        ((None, Condition.AT_LEAST, 0.5), "Name it"),
+    ],
+)
+def test_a_rule_made_by_hand_is_checked_too(given, message):
+    with pytest.raises(UsageError) as caught:
+        Rule(*given)
+    assert message in str(caught.value)
+
+
+def test_a_condition_may_be_its_sign():
+    assert Rule("m", "drop <=", 0.5).condition is Condition.MAX_DROP

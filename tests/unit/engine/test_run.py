@@ -93,7 +93,7 @@ def test_a_file_that_changes_meanwhile_is_noticed(tmp_path):
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS[:3]))
     planned = plan(open_dataset(path), ["theta_rq"])
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS[:2]))
-    with pytest.raises(DataError, match=r"3 rows were there at first, 2 were scored"):
+    with pytest.raises(DataError, match="changed while it was read"):
         scored(path, planned=planned, output=tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sgi.engine.embedding_model import EmbeddingModels, OwnModel
 from sgi.engine.service import DEFAULT_METRICS, RAGEvalService
 from sgi.engine.summary import Summary
 from sgi.kernel.errors import EmbedderError, RunMismatch, UnknownName, UsageError
@@ -159,7 +160,7 @@ def test_an_embedding_failure_costs_that_score_alone(result, words, caplog):
     failed = made.scores["semantic_similarity"]
     assert (failed.value, failed.status) == (None, Status.FAILED)
     assert words in failed.reason
-    assert made.embedders == ()
+    assert (made.embedders, made.left_out) == (("Client@own",), {"Client": failed.reason})
     others = [score for name, score in made.scores.items() if name != "semantic_similarity"]
     assert all(score.status is Status.OK for score in others)
     assert words in caplog.text
@@ -351,6 +352,60 @@ def test_one_run_has_one_embedding_model(service):
             continue
         with pytest.raises(RunMismatch, match="was made with small@1"):
             service.save_evaluation_to_db("nightly", "q2", made)
+
+
+class Away(HashEmbedder):
+    """A model that gives no vectors for some texts."""
+
+    def embed(self, texts):
+        if any("away" in text for text in texts):
+            raise Refused
+        return super().embed(texts)
+
+
+@pytest.mark.parametrize("answers", [("Lyon", "away", "Nice"), ("away", "Lyon"), ("away", "away again")])
+def test_a_model_that_fails_for_a_while_leaves_the_run_as_it_is(service, monkeypatch, answers):
+    named = EmbeddingModels.open
+    models = {"small": OwnModel(Away(name="small"))}
+    monkeypatch.setattr(EmbeddingModels, "open", lambda self, name: models.get(name) or named(self, name))
+    both = ["semantic_similarity", 'semantic_similarity(models=["hash", "small"])']
+    asked = RAGEvalService(embedder=HashEmbedder(), metrics=both)
+    for answer in answers:
+        made = evaluate(asked, answer=answer)
+        assert made.embedders == (HashEmbedder().fingerprint, models["small"].fingerprint)
+        assert made.left_out.keys() == ({"small"} if "away" in answer else set())
+        assert made.scores[both[1]].status is Status.OK
+        service.save_evaluation_to_db("nightly", answer, made)
+    summary = service.finish_run("nightly")
+    assert summary.left_out == {"small": sum("away" in answer for answer in answers)}
+    assert (summary.rows, PRIVATE in str(summary)) == (len(answers), False)
+
+
+def test_a_model_that_could_not_be_opened_at_first_is_taken_later(service, tmp_path):
+    (tmp_path / "model.onnx").write_bytes(b"")
+    made = [evaluate(RAGEvalService(embedder=model), answer="Lyon") for model in (tmp_path, HashEmbedder())]
+    for n, one in enumerate(made + made[:1]):
+        service.save_evaluation_to_db("nightly", str(n), one)
+    summary = service.finish_run("nightly")
+    assert sum(summary.left_out.values()) == 2
+    assert f"emb:{HashEmbedder().fingerprint}|" in summary.signature
+
+
+@pytest.mark.parametrize("first", [None, float("nan")])
+def test_no_value_at_first_leaves_room_for_a_computed_one(service, first):
+    service.save_evaluation_to_db("nightly", "q1", bleu=first)
+    service.save_evaluation_to_db(
+        "nightly", "q2", evaluate(RAGEvalService(embedder=HashEmbedder()), answer="Lyon")
+    )
+    service.save_evaluation_to_db("nightly", "q3", bleu=first)
+    with pytest.raises(RunMismatch, match="this one was given"):
+        service.save_evaluation_to_db("nightly", "q4", bleu=0.5)
+    summary = service.finish_run("nightly")
+    assert (summary.metrics[0].metric, summary.metrics[0].ok, summary.metrics[0].is_share) == (
+        "bleu",
+        1,
+        True,
+    )
 
 
 def test_a_finished_run_has_means_over_its_rows(service, database_url):

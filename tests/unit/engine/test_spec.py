@@ -86,6 +86,14 @@ def test_a_file_that_cannot_be_read(tmp_path):
             read_spec(tmp_path / name)
 
 
+@pytest.mark.parametrize("address", ["https://user:hush@host/v1", "http://hush@host/v1"])
+def test_no_password_of_a_model_is_kept(address):
+    with pytest.raises(UsageError) as caught:
+        spec(embedders=[f"openai:model@{address}"])
+    assert "hush" not in str(caught.value)
+    assert spec(embedders="openai:model@http://host:1/v1").embedders == ("openai:model@http://host:1/v1",)
+
+
 def test_only_what_can_change_a_number_is_in_the_identity():
     chosen = [metric("sgi")]
     same = [spec(), spec(name="x"), spec(out="o.csv"), spec(max_failures="50%"), spec(inputs=True)]

@@ -10,6 +10,7 @@ import pytest
 
 MODULE = """
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,12 @@ def test_a_planted_drop(sgi_score, assert_gate):
     assert_gate(after, against=before, max_drop=0.01)
 
 
+def test_a_run_that_is_not_finished(sgi_score, assert_gate):
+    part = replace(sgi_score(rows("right_answer"), "rouge_l").scored("part"), rows=13, finished=False)
+    assert_gate(part, "rouge_l >= 0.5", coverage=0.9, allow_unfinished=True)
+    assert_gate(part, "rouge_l >= 0.5", coverage=0.9)
+
+
 def test_a_rule_that_is_none(sgi_score, assert_gate):
     assert_gate(sgi_score(rows("right_answer"), "rouge_l"), "rouge_l => 0.5")
 
@@ -94,7 +101,7 @@ def test_the_entry_point_names_the_plugin():
 
 def test_a_result_that_meets_its_rules_passes(shown):
     assert "PASSED test_theirs.py::test_the_knowledge_itself_is_grounded" in shown
-    assert shown.rstrip().splitlines()[-1].strip("= ").startswith("5 failed, 1 passed")
+    assert shown.rstrip().splitlines()[-1].strip("= ").startswith("6 failed, 1 passed")
 
 
 def test_a_result_that_does_not_fails_with_its_table(shown):
@@ -109,6 +116,8 @@ def test_coverage_and_drops_are_gated_too(shown):
     assert "the nightly run: 1 of 1 rules not met" in shown
     assert "only 75.0% of 12 rows have a value; 95.0% are wanted" in shown
     assert "it may have lost" in shown
+    assert "12 of 13 rows are scored; go on with sgi run --resume part" in shown
+    assert "part: 1 of 1 rules not met" in shown
 
 
 def test_a_call_that_makes_no_sense_is_an_error_of_its_own(shown):

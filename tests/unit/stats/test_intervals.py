@@ -80,6 +80,13 @@ def test_both_methods_agree_at_the_border():
     assert bootstrap.high == pytest.approx(normal.high, abs=0.05 * width)
 
 
+@pytest.mark.parametrize("clusters", [4, 5])
+def test_values_that_are_equal_in_fewer_than_five_clusters_have_no_interval(clusters):
+    for values, shares in (([0.7] * 20, True), ([1.0] * 20, False)):
+        found = mean_interval(values, np.arange(20) % clusters, shares=shares)
+        assert (found is None) == (clusters < 5)
+
+
 @pytest.mark.parametrize(
     ("values", "clusters"), [([], None), ([0.5], None), ([0.1, 0.9], [3, 3]), ([1], None)]
 )
@@ -89,7 +96,7 @@ def test_fewer_than_two_clusters_have_no_interval(values, clusters):
 
 def test_a_constant_has_no_width_unless_it_is_zero_or_one():
     assert mean_interval([0.1] * 7) == Interval(0.1, 0.1, 0.95, "constant")
-    assert mean_interval([0.1] * 6, [0, 0, 1, 1, 2, 2]) == Interval(0.1, 0.1, 0.95, "constant")
+    assert mean_interval([0.1] * 6, [0, 0, 1, 2, 3, 4]) == Interval(0.1, 0.1, 0.95, "constant")
     for value in (0.0, 1.0):
         found = mean_interval([value] * 5)
         assert found.method == "wilson"

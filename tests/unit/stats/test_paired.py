@@ -48,6 +48,15 @@ def test_a_run_beside_itself_differs_in_nothing():
         assert found.interval == Interval(0.0, 0.0, 0.95, "constant")
 
 
+@pytest.mark.parametrize("gap", [0.0, 0.25])
+def test_differences_that_are_equal_in_fewer_than_five_clusters_have_no_interval(gap):
+    values = np.arange(20.0)
+    for clusters in (4, 5):
+        (found,) = paired_differences(values, values + gap, np.arange(20) % clusters)
+        assert found.difference == gap
+        assert found.interval == (None if clusters < 5 else Interval(gap, gap, 0.95, "constant"))
+
+
 def test_p_by_counting_every_flip():
     gaps = np.array([0.5, 0.1, -0.2, 0.4, 0.3, 0.6, -0.1])
     (found,) = paired_differences(np.zeros(7), gaps, draws=200_000)

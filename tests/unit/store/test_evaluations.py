@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from sgi.store.database import open_database
 from sgi.store.evaluation_records import read_evaluation, read_evaluations
 from sgi.store.evaluations import (
     NOT_SAVED,
+    UNOPENED,
     EvaluationRow,
     MetricScore,
     finish_growing,
@@ -130,11 +132,62 @@ def test_a_run_keeps_to_its_model_and_to_its_versions(database):
     before = counts(database)
     with pytest.raises(RunMismatch, match="made with small@1, this evaluation with large@1"):
         save(database, row("c", sgi=MetricScore(1.0, spec=SGI), embedders=("large@1",)))
-    with pytest.raises(RunMismatch, match="bleu of another version or origin"):
+    with pytest.raises(
+        RunMismatch, match=r"bleu .* computed \(version \d\), this one was given; .*another test_run"
+    ):
         save(database, row("c", bleu=MetricScore(0.5)))
     assert counts(database) == before
     save(database, row("c", bleu=MetricScore(None, Status.MISSING, "none given")))
     assert find_run(database, "nightly").rows == 3
+
+
+def test_a_model_that_could_not_be_opened_is_any_until_it_is_known(database):
+    for n, models in enumerate((("m@1", f"n{UNOPENED}"), ("m@1", "n@2"), (f"m{UNOPENED}", f"n{UNOPENED}"))):
+        save(database, row(str(n), embedders=models))
+    assert find_run(database, "nightly").spec["embedders"] == ["m@1", "n@2"]
+    for others in (("m@1",), ("m@2", "n@2"), (f"m{UNOPENED}", "n@3")):
+        with pytest.raises(RunMismatch, match=r"made with m@1 \+ n@2"):
+            save(database, row("x", embedders=others))
+
+
+NOTHING = MetricScore(None, Status.MISSING, "no value was given")
+
+
+def facts(database, run="nightly"):
+    column = scored_run(database, find_run(database, run)).metrics["bleu"]
+    return column.version, column.low, column.high
+
+
+def test_no_value_says_nothing_of_the_version(database):
+    save(database, row("a", bleu=NOTHING))
+    assert facts(database) == (BLEU.version, BLEU.low, BLEU.high)
+    save(database, row("b", bleu=MetricScore(0.5, spec=BLEU)))
+    assert facts(database) == (BLEU.version, BLEU.low, BLEU.high)
+    for run, score in (
+        ("given", MetricScore(40.0)),
+        ("newer", MetricScore(0.5, spec=replace(BLEU, version=9))),
+    ):
+        save(database, row("a", bleu=NOTHING), run=run)
+        save(database, row("b", bleu=score), run=run)
+        save(database, row("a", bleu=NOTHING), run=run)
+    assert facts(database, "given") == (0, None, None)
+    assert facts(database, "newer") == (9, BLEU.low, BLEU.high)
+
+
+def test_given_and_computed_values_do_not_mix(database):
+    save(database, row("a", bleu=MetricScore(0.5)))
+    computed = MetricScore(0.5, spec=BLEU)
+    with pytest.raises(RunMismatch, match=r"were given, this one was computed \(version 1\)"):
+        save(database, row("b", bleu=computed))
+    save(database, row("a", bleu=computed))  # the only value there was gives way
+    assert facts(database) == (BLEU.version, BLEU.low, BLEU.high)
+
+
+def test_a_number_of_an_unknown_metric_has_no_version_and_no_bounds(database):
+    for n, score in enumerate((NOTHING, MetricScore(7.0), NOTHING)):
+        save(database, row(str(n), groundedness=score))
+    column = scored_run(database, find_run(database, "nightly")).metrics["groundedness"]
+    assert (column.version, column.low, column.high, column.higher_is_better) == (0, None, None, True)
 
 
 @pytest.mark.parametrize("name", ["", "  ", "last", "last~2", "a\0b", "\ud800"])

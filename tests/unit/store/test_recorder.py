@@ -154,28 +154,32 @@ def test_the_end_and_the_stop(database):
     recorder.stop("the disk is full \0")
     assert find_run(database, "last").stopped == "the disk is full \0"
     recorder.go_on()
+    with pytest.raises(StoreError, match="Not every row"):
+        recorder.finish({"rows": 4})
+    commit(recorder)
     recorder.finish({"rows": 4})
     record = find_run(database, "last")
     assert (record.finished, record.stopped, record.summary) == (True, None, {"rows": 4})
 
 
-def test_failed_batches_are_reopened_with_their_scores_gone_and_good_answers_kept(database):
+def test_a_failed_batch_stays_until_its_new_scores_take_its_place(database):
     recorder = create_run(database, started(rows=8))
     good = {name: Scores.of(np.ones(4)) for name in SCORES}
+    more = tuple(Sample(id=f"m{n}") for n in range(4))
     commit(recorder)
-    commit(recorder, 4, tuple(Sample(id=f"m{n}") for n in range(4)), good)
-    recorder.save_answers({0: StoredAnswer("kept"), 3: StoredAnswer(None, reason="down")})
-    recorder.finish({})
+    commit(recorder, 4, more, good)
+    recorder.finish({"rows": 8})
     assert recorder.reopen_failed() == 1
+    assert recorder.done == {4}
     record = find_run(database, recorder.run)
-    assert recorder.done == open_recorder(database, record).done == {4}
-    assert not record.finished
-    assert scored_run(database, record).ids == ("m0", "m1", "m2", "m3")
-    with database.reading() as connection:
-        assert list(saved_answers(connection, recorder.run, 0, 8)) == [0]
-    commit(recorder)
-    assert find_run(database, recorder.run).scored == 8
-    assert recorder.reopen_failed() == 1
+    assert (record.finished, record.scored) == (True, 8)
+    commit(recorder, scores=good)
+    record = find_run(database, recorder.run)
+    assert (record.finished, record.scored, record.summary) == (False, 8, None)
+    assert scored_run(database, record).metrics["sgi"].values.tolist() == [1.0] * 8
+    assert [dict(body) for body in stored_batch(database, record, 0).scores["sgi"].details] == [{}] * 4
+    recorder.finish({"rows": 8})
+    assert recorder.reopen_failed() == 0
 
 
 def test_nothing_failed_nothing_reopened(database):
@@ -191,6 +195,8 @@ def test_answers_come_back_and_failures_give_way(database):
     hostile = StoredAnswer(HOSTILE, ("p", HOSTILE), None, 0.5)
     recorder.save_answers({1: StoredAnswer(None, reason="down"), 2: hostile})
     recorder.save_answers({1: StoredAnswer("", None, None, 0.1)})
+    with pytest.raises(StoreError, match="Another process"):
+        recorder.save_answers({1: StoredAnswer("second")})
     with database.reading() as connection:
         found = saved_answers(connection, recorder.run, 0, 10)
     assert found == {
@@ -231,7 +237,7 @@ def test_runs_are_found_by_id_name_beginning_and_place(database):
             find_run(database, odd)
 
 
-@pytest.mark.parametrize("name", ["", " ", "last", "last~1", "a\0"])
+@pytest.mark.parametrize("name", ["", " ", "last", "last~1", "a\0", "20261122-024920-544b71"])
 def test_names_that_mean_something_else_are_refused(database, name):
     with pytest.raises(UsageError, match="cannot be called"):
         create_run(database, started(name=name))

@@ -123,6 +123,12 @@ def test_the_view_has_a_row_for_each_sample_of_each_run(database):
     assert (others[-1]["test_run_id"], others[-1]["semantic_similarity"]) == ("second", 0.75)
 
 
+def test_where_the_target_failed_the_view_has_no_answer(database):
+    add_run(database, samples=SAMPLES)
+    put(database, schema.answers, ("r1", 0, None, None, "timeout", 9.0), ("r1", 1, "told", None, None, 0.1))
+    assert [row["answer"] for row in evals(database)] == [None, "told", None]
+
+
 def test_the_view_has_the_columns_that_applications_know(database):
     lexical = "bleu rouge_l rouge_l_precision rouge_l_recall squad_em squad_token_f1 content_f1"
     judged = "answer_relevance context_relevance groundedness llm_judged_overall"

@@ -12,6 +12,8 @@ from sgi.kernel.errors import SchemaAhead, StoreError
 from sgi.kernel.sample import Sample
 from sgi.store import schema
 from sgi.store.database import open_database
+from sgi.store.evaluation_records import read_evaluations
+from sgi.store.evaluations import EvaluationRow, MetricScore, save_evaluation
 from sgi.store.inserting import insert_rows
 from sgi.store.texts import stored, stored_json
 from sgi.store.transfer import Imported, export, import_
@@ -134,6 +136,37 @@ def test_samples_that_are_partly_there_are_completed(database, exported):
         connection.execute(sa.delete(schema.samples).where(schema.samples.c.position == 1))
     assert import_(database, exported) == Imported(1, 1, {})
     assert len(contents(database)["samples"]) == 4
+
+
+def grow(database, *ids):
+    for name in ids:
+        row = EvaluationRow(Sample(id=name, question="Who?"), None, {"bleu": MetricScore(0.5)})
+        save_evaluation(database, "nightly", row, versions={})
+
+
+def test_data_that_grew_there_and_here_is_left_alone(database, other, tmp_path):
+    grow(other, *"abcde")
+    export(other, tmp_path / "five.jsonl")
+    grow(other, *"fghij")
+    export(other, tmp_path / "ten.jsonl")
+    assert import_(database, tmp_path / "five.jsonl") == Imported(1, 0, {})
+    before = contents(database)
+    assert import_(database, tmp_path / "ten.jsonl") == Imported(0, 1, {})
+    assert contents(database) == before
+    grow(database, *"fxyz")
+    assert [found.sample.id for found in read_evaluations(database, "nightly")] == [*"abcdefxyz"]
+
+
+def test_data_whose_run_is_gone_comes_whole_with_the_run(database, other, tmp_path):
+    grow(other, *"ab")
+    export(other, tmp_path / "two.jsonl")
+    import_(database, tmp_path / "two.jsonl")
+    with database.writing() as connection:
+        connection.execute(sa.delete(schema.runs))
+    grow(other, *"cd")
+    export(other, tmp_path / "four.jsonl")
+    assert import_(database, tmp_path / "four.jsonl") == Imported(1, 0, {})
+    assert contents(database) == contents(other)
 
 
 def damaged(exported, change):

@@ -5,7 +5,7 @@ from urllib.parse import quote
 import pytest
 
 from sgi.kernel.errors import UsageError
-from sgi.target.environment import Environment, has_variable, names_a_secret
+from sgi.target.environment import Environment, has_variable, is_variable, names_a_count, names_a_secret
 
 
 def test_variables_are_expanded_wherever_they_stand_and_remembered(monkeypatch):
@@ -52,7 +52,30 @@ def test_names_that_look_secret():
         "apikey",
         "accessToken",
         "client_secret",
+        "sig",
+        "X-Sig",
+        "code",
+        "pwd",
+        "dbPwd",
+        "userPass",
+        "passphrase",
+        "OTP",
+        "jwt",
     )
     harmless = ("Accept", "X-Author", "tokenizer", "keyword", "X-Request-Id", "top_k")
+    harmless += ("country_code", "design", "signal", "compass", "passage", "spin", "pattern")
     assert all(map(names_a_secret, secret))
     assert not any(map(names_a_secret, harmless))
+
+
+def test_counts_are_told_from_secrets():
+    counts = ("max_tokens", "tokens", "maxTokens", "session-timeout", "token_limit", "num_keys")
+    assert all(map(names_a_count, counts))
+    assert not any(map(names_a_count, ("api_key", "token", "country", "sig", "session")))
+
+
+def test_a_variable_alone_or_after_a_scheme():
+    alone = ("${KEY}", "Bearer ${KEY}", "basic ${A_1}", "Token ${KEY}", "ApiKey ${KEY}")
+    beside = ("", "KEY", "x${KEY}", "${KEY}x", "Bearer x${KEY}", "${A}${B}", "Other ${KEY}", "${KEY}\n")
+    assert all(map(is_variable, alone))
+    assert not any(map(is_variable, beside))

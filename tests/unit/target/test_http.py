@@ -89,10 +89,21 @@ def test_where_answers_and_passages_stand(document, settings, reply):
         assert ask(server.url, **settings) == [reply]
 
 
-@pytest.mark.parametrize("text", ["\x00", "\ud800", "\x1b[2J\u202e", "a\r\nb", "ä漢" * 500_000, ""])
+@pytest.mark.parametrize("text", ["\x00", "\x1b[2J\u202e", "a\r\nb", "ä漢" * 500_000, ""])
 def test_texts_go_and_come_as_they_are(text):
     with TargetServer() as server:
         assert ask(server.url, text) == [Reply(text, ("a passage",))]
+
+
+@pytest.mark.parametrize(
+    ("document", "what"),
+    [({"answer": "\ud800"}, "the answer"), ({"answer": "a", "contexts": ["p", "\udfffq"]}, "context 1")],
+)
+def test_half_a_character_is_no_answer(document, what):
+    error = failure(Sent.of(document))
+    assert f"{what} holds a lone surrogate" in str(error)
+    assert "cut or decoded" in error.hint
+    assert not isinstance(error, TransientError)
 
 
 @pytest.mark.parametrize(

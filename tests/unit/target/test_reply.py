@@ -11,7 +11,7 @@ from sgi.kernel.errors import TargetError
 from sgi.kernel.ports import Reply
 from sgi.target.reply import reply_of
 
-HOSTILE = ["\x00", "\ud800", "\x1b[2J\u202e", "a" * 1_000_000, "", "  \n"]
+HOSTILE = ["\x00", "\x1b[2J\u202e", "a" * 1_000_000, "", "  \n"]
 Scored = namedtuple("Scored", "score answer contexts")  # noqa: PYI024 - as users write them
 
 
@@ -45,6 +45,21 @@ def test_what_stands_for_a_reply(result, reply):
 @pytest.mark.parametrize("text", HOSTILE)
 def test_texts_stay_as_they_are(text):
     assert reply_of("rag:answer", (text, [text])) == Reply(text, (text,))
+
+
+@pytest.mark.parametrize("broken", ["\ud800", "a\udfff", "\ude00\ud83d"])
+@pytest.mark.parametrize(
+    ("result", "what"),
+    [
+        (lambda text: text, "the answer"),
+        (lambda text: {"answer": text}, "the answer"),
+        (lambda text: ("a", text), "context 0"),
+        (lambda text: SimpleNamespace(response="a", contexts=["p", text]), "context 1"),
+    ],
+)
+def test_half_a_character_is_no_answer(result, what, broken):
+    with pytest.raises(TargetError, match=f"^rag:answer: {what} holds a lone surrogate.*cut or decoded"):
+        reply_of("rag:answer", result(broken))
 
 
 def test_texts_of_other_types_become_plain():

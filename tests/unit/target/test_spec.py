@@ -118,6 +118,15 @@ def test_settings_of_requests_are_no_settings_of_functions(setting):
         {"body": {"calls": [{"api_key": [PRIVATE]}]}},
         {"where": f"{URL}?v=1&api_key={PRIVATE}"},
         {"where": f"{URL}?access%5Ftoken={PRIVATE}"},
+        {"where": f"{URL}?sv=1&sig={PRIVATE}"},
+        {"where": f"{URL}?code={PRIVATE}"},
+        {"where": f"{URL}?pwd={PRIVATE}"},
+        {"where": f"{URL}?sig={PRIVATE}${{RAG_KEY}}"},
+        {"headers": {"Authorization": f"Bearer {PRIVATE}${{RAG_KEY}}"}},
+        {"headers": {"Authorization": f"Bearer ${{RAG_KEY}} {PRIVATE}"}},
+        {"headers": {"Authorization": f"{PRIVATE} ${{RAG_KEY}}"}},
+        {"body": {"api_key": [f"${{RAG_KEY}}{PRIVATE}"]}},
+        {"body": {"max_tokens": PRIVATE}},
         {"where": f"http://user:{PRIVATE}@host/answer"},
         {"where": f"http://host:{PRIVATE}/answer"},
         {"headers": {"X-Note": f"{PRIVATE}\n"}},
@@ -128,6 +137,26 @@ def test_a_secret_is_refused_and_not_repeated(settings):
     with pytest.raises(UsageError) as caught:
         TargetSpec(**{"where": URL, **settings})
     assert PRIVATE not in str(caught.value) + repr(caught.value) + repr(caught.value.__cause__)
+
+
+@pytest.mark.parametrize("value", [12345, 0, 1.5, [12345]])
+def test_a_number_can_be_a_secret(value):
+    with pytest.raises(UsageError, match="'api_key' looks like a secret") as caught:
+        TargetSpec(where=URL, body={"deep": {"api_key": value}})
+    assert "12345" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"body": {"max_tokens": 100, "sessionTimeout": 1.5, "use_cookies": True, "token": None, "key": ""}},
+        {"where": f"{URL}?max_tokens=100&country_code=de"},
+        {"headers": {"Authorization": "Bearer ${RAG_KEY}", "X-Key": "${RAG_KEY}"}},
+        {"where": f"{URL}?sig=${{RAG_SIG}}&code=${{RAG_CODE}}"},
+    ],
+)
+def test_what_is_no_secret_or_names_one_is_taken(settings):
+    assert TargetSpec(**{"where": URL, **settings}).is_url
 
 
 def test_the_way_out_is_a_name_of_a_variable():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ def configuration(connection: sa.Connection) -> Config:
     """What Alembic needs to work on this connection, inside the transaction it has."""
     from alembic.config import Config
 
-    config = Config()
+    config = Config(stdout=sys.stderr)  # what Alembic has to say is talk, not data
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = connection
     return config

@@ -180,7 +180,7 @@ def _view(dialect: str) -> str:
             s.id AS qa_pair_id,
             s.question,
             s.reference,
-            coalesce(a.response, s.response) AS answer,
+            CASE WHEN a.run IS NULL THEN s.response ELSE a.response END AS answer,
             {", ".join([*values, *reasons])}
         FROM runs AS r
         JOIN batches AS b ON b.run = r.id
