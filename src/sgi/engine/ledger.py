@@ -70,7 +70,7 @@ class Ledger:
         """Enter one batch."""
         for name, scores in made.scores.items():
             self.columns.setdefault(name, _Column()).add(scores)
-            failed = int((scores.status == Status.FAILED).sum())
+            failed = int((scores.status == Status.FAILED.value).sum())
             self._failed[name] = self._failed.get(name, 0) + failed
         for model in made.failures:
             self.left_out[model] = self.left_out.get(model, 0) + len(batch)

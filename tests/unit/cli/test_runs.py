@@ -73,7 +73,7 @@ def test_a_run_that_stopped_says_why_and_how_far_it_came(sgi, tmp_path):
     assert sgi("run", "many.jsonl", "-m", "squad_em", "--target", "flaky_for_runs:answer", "-q").code == 2
     made = sgi("runs")
     assert "256 of 300" in made.out
-    assert "stopped: 15% of the first 300 rows failed" in made.out
+    assert "stopped: 14.7% of the first 300 rows failed" in made.out
     assert "squad_em" in made.out
     (told,) = sgi("runs", "--json").json
     assert (told["state"], told["scored"], told["metrics"]) == ("stopped", 256, {"squad_em": None})

@@ -106,7 +106,7 @@ def test_a_result_that_meets_its_rules_passes(shown):
 
 def test_a_result_that_does_not_fails_with_its_table(shown):
     assert "FAILED test_theirs.py::test_the_question_itself_is_not" in shown
-    (line,) = [line for line in shown.splitlines() if line.startswith("NOT MET sgi > 1.0")]
+    (line,) = {line for line in shown.splitlines() if line.startswith("NOT MET sgi > 1.0")}
     assert "100.0%" in line
     assert "the low end of its interval" in line
     assert "result: 1 of 1 rules not met" in shown

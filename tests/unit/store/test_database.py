@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -12,33 +11,12 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from sgi.kernel.errors import MissingExtra, SchemaAhead, SchemaBehind, StoreError, UsageError
+from sgi.kernel.errors import MissingExtra, StoreError, UsageError
 from sgi.store import database as module
 from sgi.store import schema
 from sgi.store.database import APPLICATION_ID, HEAD, open_database, status, upgrade
+from support.database_steps import add, names, write
 from support.runs import HOSTILE, add_run
-
-
-def names(database):
-    with database.reading() as connection:
-        return connection.execute(sa.select(schema.datasets.c.name)).scalars().all()
-
-
-def add(connection, name):
-    values = {"hash": name, "name": name, "rows": 0, "created_at": "now"}
-    connection.execute(sa.insert(schema.datasets).values(values))
-
-
-def write(database, *steps):
-    """Do these steps in one block."""
-    with database.writing() as connection:
-        for step in steps:
-            step(connection)
-
-
-def set_revision(where, revision):
-    with open_database(where) as database, database.writing() as connection:
-        connection.execute(sa.text("UPDATE sgi_version SET version_num = :new"), {"new": revision})
 
 
 def test_what_is_written_is_read_again(database_url):
@@ -241,183 +219,3 @@ def test_reading_makes_nothing(tmp_path, postgres_url):
     with pytest.raises(StoreError, match="is empty"):
         open_database(postgres_url, create=False)
     assert status(postgres_url).rows == {}
-
-
-def test_a_folder_that_is_missing(tmp_path):
-    with pytest.raises(StoreError, match=r"there is no folder .*deep.*Make it first"):
-        open_database(tmp_path / "deep" / "sgi.db")
-
-
-@pytest.mark.parametrize("name", [".", "a\0b", "x" * 300])
-def test_a_place_that_can_hold_no_file(tmp_path, name):
-    with pytest.raises(StoreError, match=r"cannot be opened"):
-        open_database(f"{tmp_path}/{name}")
-
-
-@pytest.mark.parametrize("content", [b"no database at all" * 100, b"SQLite format 3\0" + b"\xff" * 5000])
-def test_a_file_that_is_no_database(tmp_path, content):
-    path = tmp_path / "sgi.db"
-    path.write_bytes(content)
-    with pytest.raises(StoreError, match=r"sgi\.db cannot be used: file is not a database\. Name another"):
-        open_database(path)
-    assert path.read_bytes() == content
-
-
-def test_a_damaged_file(tmp_path):
-    path = tmp_path / "sgi.db"
-    with open_database(path) as database:
-        add_run(database)
-    content = bytearray(path.read_bytes())
-    content[4096:] = b"\xff" * len(content[4096:])
-    path.write_bytes(content)
-    with pytest.raises(StoreError, match=r"sgi\.db cannot be used: .*malformed\. The file is damaged"):
-        open_database(path)
-
-
-def no_more_pages(connection):
-    pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
-    connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
-
-
-def test_a_full_disk_is_one_clear_error_and_loses_nothing_committed(tmp_path):
-    with open_database(tmp_path / "sgi.db") as database:
-        add_run(database)
-        with pytest.raises(StoreError, match=r"database or disk is full\. Make room") as caught:
-            write(database, no_more_pages, lambda connection: add(connection, "x" * 100_000))
-        assert "xxx" not in str(caught.value)
-        assert names(database) == ["data of r1"]
-
-
-def test_a_writer_that_waits_in_vain(tmp_path):
-    with open_database(tmp_path / "sgi.db") as database, open_database(tmp_path / "sgi.db") as other:
-        with other.reading() as connection:
-            connection.exec_driver_sql("PRAGMA busy_timeout = 10")
-        with database.writing(), pytest.raises(StoreError, match=r"locked\. Another process is writing"):
-            write(other)
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_one_may_not_write(tmp_path):
-    tmp_path.chmod(0o500)
-    try:
-        with pytest.raises(StoreError, match=r"Permission denied.*read and write"):
-            open_database(tmp_path / "sgi.db")
-    finally:
-        tmp_path.chmod(0o700)
-
-
-def test_someone_elses_file_is_left_alone(tmp_path):
-    path = tmp_path / "theirs.db"
-    with sqlite3.connect(path) as theirs:
-        theirs.execute("CREATE TABLE evals (id)")
-    theirs.close()
-    before = path.read_bytes()
-    for look in (open_database, status, upgrade):
-        with pytest.raises(StoreError, match=r"another program.*sgi db import-evals"):
-            look(path)
-    with sqlite3.connect(path) as theirs:
-        theirs.execute("ALTER TABLE evals RENAME TO precious")
-    theirs.close()
-    with pytest.raises(StoreError, match="another program"):
-        open_database(path)
-    assert [file.name for file in tmp_path.iterdir()] == ["theirs.db"]
-    assert len(before) == len(path.read_bytes())
-
-
-def test_someone_elses_tables_on_postgresql_are_left_alone(postgres, postgres_url):
-    with postgres.database() as url:
-        engine = sa.create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
-        with engine.begin() as connection:
-            connection.exec_driver_sql(
-                "CREATE TABLE runs (x int); CREATE TABLE others (x int); CREATE SCHEMA sgi"
-            )
-        with pytest.raises(StoreError, match=r"tables of another program: runs\..*search_path"):
-            open_database(url)
-        beside = f"{url}&options=-csearch_path%3Dsgi"
-        with open_database(beside) as database:
-            add_run(database)
-        assert status(beside).rows["runs"] == 1
-        with engine.begin() as connection:
-            assert connection.exec_driver_sql("SELECT count(*) FROM runs").scalar() == 0
-        engine.dispose()
-
-
-def test_postgresql_beside_tables_of_an_application(postgres_url):
-    engine = sa.create_engine(postgres_url.replace("postgresql://", "postgresql+psycopg://"))
-    with engine.begin() as connection:
-        connection.exec_driver_sql(
-            "CREATE TABLE alembic_version (version_num text); CREATE TABLE users (x int)"
-        )
-    engine.dispose()
-    open_database(postgres_url).close()
-    assert status(postgres_url).revision == HEAD
-
-
-def test_older_and_newer_schemas_are_refused(database_url, monkeypatch):
-    set_revision(database_url, "9999")
-    for look in (open_database, upgrade):
-        with pytest.raises(SchemaAhead, match=r"newer version .*9999.*pip install -U"):
-            look(database_url)
-    found = status(database_url)
-    assert (found.revision, found.head) == ("9999", HEAD)
-    monkeypatch.setattr(module, "REVISIONS", ("9999", HEAD))
-    with pytest.raises(SchemaBehind, match="sgi db upgrade"):
-        open_database(database_url)
-
-
-def test_upgrading_what_is_up_to_date_changes_nothing(database_url):
-    with open_database(database_url) as database:
-        add_run(database)
-    assert upgrade(database_url) == (HEAD, HEAD)
-    found = status(database_url)
-    assert (found.revision, found.head, found.rows["scores"]) == (HEAD, HEAD, 1)
-
-
-def test_a_server_that_is_not_there():
-    with pytest.raises(
-        StoreError, match=r"postgresql://user@127\.0\.0\.1:1/x cannot be used: .*server runs"
-    ) as caught:
-        open_database("postgres://user:secret@127.0.0.1:1/x?password=secret2")
-    assert "secret" not in str(caught.value)
-
-
-def test_a_wrong_password_is_not_told(postgres, postgres_url):
-    postgres.execute("CREATE ROLE guarded LOGIN PASSWORD 'right'")
-    rules = postgres.folder / "pg_hba.conf"
-    rules.write_text(f"local all guarded scram-sha-256\n{rules.read_text()}")
-    postgres.execute("SELECT pg_reload_conf()")
-    try:
-        url = postgres_url.replace("postgres@", "guarded:wr0ng@")
-        with pytest.raises(StoreError, match=r"authentication failed.*Check the user") as caught:
-            open_database(url)
-        assert "wr0ng" not in str(caught.value)
-        postgres.execute("ALTER SCHEMA public OWNER TO guarded", sa.make_url(postgres_url).database)
-        with open_database(url.replace("wr0ng", "right")) as database:
-            assert "right" not in database.shown
-    finally:
-        postgres.execute("DROP OWNED BY guarded", sa.make_url(postgres_url).database)
-        postgres.execute("ALTER ROLE guarded NOLOGIN")
-
-
-def test_a_database_that_does_not_exist(postgres):
-    with pytest.raises(StoreError, match=r"database .*nope.* does not exist\. Make it first"):
-        open_database(postgres.url("nope"))
-
-
-def test_a_lost_connection_is_one_clear_error_and_the_next_block_works(postgres, postgres_url):
-    def end_this(connection):
-        add(connection, "lost")
-        me = connection.exec_driver_sql("SELECT pg_backend_pid()").scalar()
-        postgres.execute(f"SELECT pg_terminate_backend({me}, 10000)")
-
-    with open_database(postgres_url) as database:
-        add_run(database)
-        with pytest.raises(StoreError, match=r"cannot be used: .*connection.*before is kept"):
-            write(database, end_this, lambda connection: add(connection, "lost too"))
-        assert names(database) == ["data of r1"]
-
-
-def test_closing_twice_does_no_harm(database_url):
-    database = open_database(database_url)
-    database.close()
-    database.close()

@@ -1,0 +1,30 @@
+"""Small steps in a database that several tests take."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from sgi.store import schema
+from sgi.store.database import open_database
+
+
+def names(database):
+    with database.reading() as connection:
+        return connection.execute(sa.select(schema.datasets.c.name)).scalars().all()
+
+
+def add(connection, name):
+    values = {"hash": name, "name": name, "rows": 0, "created_at": "now"}
+    connection.execute(sa.insert(schema.datasets).values(values))
+
+
+def write(database, *steps):
+    """Do these steps in one block."""
+    with database.writing() as connection:
+        for step in steps:
+            step(connection)
+
+
+def set_revision(where, revision):
+    with open_database(where) as database, database.writing() as connection:
+        connection.execute(sa.text("UPDATE sgi_version SET version_num = :new"), {"new": revision})

@@ -1,0 +1,58 @@
+"""Embedding clients as applications have them, and short ways to call the service."""
+
+from __future__ import annotations
+
+import asyncio
+
+PARIS = ("Paris is the capital of France.", "The capital of France is Paris.")
+PRIVATE = "sk-0123456789"
+IDS = ("id", "test_run_id", "qa_pair_id")
+
+
+class Client:
+    """An application's embedding client, with what it returns or raises on demand."""
+
+    def __init__(self, result=None):
+        self.result = [[3.0, 4.0], [4.0, 3.0]] if result is None else result
+        self.asked = []
+
+    def embed_texts(self, texts):
+        self.asked.append(texts)
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result
+
+
+class AsyncClient(Client):
+    async def embed_texts(self, texts):
+        await asyncio.sleep(0)
+        return Client.embed_texts(self, texts)
+
+
+class Refused(Exception):  # noqa: N818 - named as clients name theirs
+    status_code = 401
+
+    def __str__(self):
+        return f"Incorrect API key provided: {PRIVATE}"
+
+
+def evaluate(service, question="Capital of France?", reference=PARIS[0], **options):
+    async def work():
+        async with service:
+            return await service.generate_and_evaluate(question, reference, **options)
+
+    return asyncio.run(work())
+
+
+def similarity(service, *texts, **options):
+    async def work():
+        async with service:
+            return await service.calculate_semantic_similarity(*texts, **options)
+
+    return asyncio.run(work())
+
+
+def kept(service, *arguments, **values):
+    """What a database holds after one save."""
+    service.save_evaluation_to_db("nightly", "q1", *arguments, **values)
+    return service.get_full_by_run_and_qa("nightly", "q1")
