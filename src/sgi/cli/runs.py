@@ -12,8 +12,6 @@ from sgi.cli.options import DatabaseOption, JsonOption, PercentOption
 if TYPE_CHECKING:
     from sgi.store.queries import RunRecord
 
-_DEFAULT_DATABASE = Path("sgi.db")
-
 
 def runs(
     limit: Annotated[int, typer.Option(min=1, help="How many to list, the newest first.")] = 20,
@@ -52,10 +50,10 @@ def runs(
 
 
 def _kept(db: str | None) -> list[RunRecord]:
-    from sgi.store.database import open_database
+    from sgi.store.database import DEFAULT, open_database
     from sgi.store.queries import list_runs
 
-    if db is None and not _DEFAULT_DATABASE.exists():
+    if db is None and not Path(DEFAULT).exists():
         return []
     with open_database(db, create=False) as database:
         return list_runs(database)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -130,10 +129,7 @@ def _measured(database: Database, record: RunRecord) -> tuple[MetricSummary, ...
 
 def _partial(record: RunRecord, metrics: tuple[MetricSummary, ...]) -> dict[str, Any]:
     """What is known without a headline; coverage is over all rows of the data."""
-    entries = [
-        asdict(made) | {"rows": record.rows, "ok": made.ok, "coverage": made.ok / record.rows}
-        for made in metrics
-    ]
+    entries = [made.to_dict() | {"rows": record.rows, "coverage": made.ok / record.rows} for made in metrics]
     return {"rows": record.scored, "metrics": entries, "signature": record.signature}
 
 

@@ -44,10 +44,7 @@ class Group:
 
     def to_dict(self) -> dict[str, Any]:
         """The group as JSON values."""
-        group = asdict(self)
-        for entry, made in zip(group["metrics"], self.metrics, strict=True):
-            entry |= {"rows": made.rows, "ok": made.ok, "coverage": made.coverage}
-        return group
+        return asdict(self) | {"metrics": [made.to_dict() for made in self.metrics]}
 
 
 def with_range(column: MetricColumn) -> MetricColumn:

@@ -34,12 +34,13 @@ class Recording:
     Args:
         database: where it is kept.
         record: the run, as it is there now.
+        recorder: its writer.
     """
 
-    def __init__(self, database: Database, record: RunRecord) -> None:
+    def __init__(self, database: Database, record: RunRecord, recorder: RunRecorder) -> None:
         self._database = database
         self._record = record
-        self._recorder: RunRecorder = open_recorder(database, record)
+        self._recorder = recorder
         self.run = record.id
 
     @property
@@ -101,7 +102,7 @@ def begin(database: Database, spec: RunSpec, plan: Plan, tools: Tools) -> Record
         rejected=plan.rejected,
     )
     made = create_run(database, start)
-    return Recording(database, find_run(database, made.run))
+    return Recording(database, find_run(database, made.run), made)
 
 
 def take_up(
@@ -127,7 +128,7 @@ def take_up(
         RunMismatch: the data, the spec, a model or the version of the package is not the same any more.
     """
     check_same(record, spec, plan, tools)
-    recording = Recording(database, record)
+    recording = Recording(database, record, open_recorder(database, record))
     if retry_failed:
         recording.reopen_failed()
     recording.go_on()

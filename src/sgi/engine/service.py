@@ -20,11 +20,13 @@ from sgi.engine.evaluation import (
     short_record,
     text_or_none,
 )
+from sgi.engine.tools import DEFAULT_EMBEDDER
 from sgi.kernel.errors import EmbedderError, NonFiniteVector
 from sgi.kernel.metric import Status
 from sgi.kernel.ports import embedder_name, encode
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
+from sgi.store.evals_record import LEXICAL, SIMILARITY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,21 +43,8 @@ if TYPE_CHECKING:
     from sgi.store.evaluations import MetricScore
     from sgi.store.recorder import StoredAnswer
 
-DEFAULT_METRICS = (
-    "bleu",
-    "rouge_l",
-    "rouge_l_precision",
-    "rouge_l_recall",
-    "squad_em",
-    "squad_token_f1",
-    "content_f1",
-    "lexical_aggregate",
-    "semantic_similarity",
-)
+DEFAULT_METRICS = (*LEXICAL, SIMILARITY)
 """What is computed unless the service is told otherwise: all that compares an answer with its reference."""
-
-_SIMILARITY = "semantic_similarity"
-_DEFAULT_MODEL = "minilm"
 
 logger = logging.getLogger("sgi.service")
 
@@ -108,7 +97,7 @@ class RAGEvalService:
         self._target = SharedTarget(target)
         self._where = database
         self._metrics = tuple(metric(wanted) for wanted in metrics)
-        self._embedder: EmbeddingModel = _DEFAULT_MODEL if embedder is None else embedder
+        self._embedder: EmbeddingModel = DEFAULT_EMBEDDER if embedder is None else embedder
         self._models = EmbeddingModels(cache)
         self._lock = Lock()
         self._database: Database | None = None
@@ -386,7 +375,7 @@ def _log(told: StoredAnswer, scores: Mapping[str, MetricScore], failures: Mappin
     for reason in failures.values():
         logger.error("No vectors: %s", reason)
     for name, score in scores.items():
-        if name.partition("(")[0] == _SIMILARITY:
+        if name.partition("(")[0] == SIMILARITY:
             _warn(score.details)
             if score.status is Status.FAILED and told.reason is None and not failures:
                 logger.error("Failed to calculate %s: %s", name, score.reason)

@@ -59,6 +59,10 @@ class MetricSummary:
         """The share of rows with a value, in [0, 1]; 0 for no rows."""
         return self.ok / self.rows if self.rows else 0.0
 
+    def to_dict(self) -> dict[str, Any]:
+        """The summary as JSON values, with rows, ok and coverage."""
+        return asdict(self) | {"rows": self.rows, "ok": self.ok, "coverage": self.coverage}
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -91,10 +95,7 @@ class Summary:
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as JSON values."""
-        summary = asdict(self)
-        for entry, made in zip(summary["metrics"], self.metrics, strict=True):
-            entry |= {"rows": made.rows, "ok": made.ok, "coverage": made.coverage}
-        return summary
+        return asdict(self) | {"metrics": [made.to_dict() for made in self.metrics]}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

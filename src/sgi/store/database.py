@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x53474944
 """The letters SGID, in a SQLite file's header: tells our files from anyone else's."""
 
-_DEFAULT = "sgi.db"
+DEFAULT = "sgi.db"
+"""Where runs are kept if nothing else is said: in the working folder."""
+
 _WRITE: dict[str, Any] = {
     "sqlite_begin": "BEGIN IMMEDIATE"
 }  # waits for its turn, where a late upgrade would fail
@@ -262,7 +264,7 @@ def status(where: str | Path | None = None) -> DatabaseStatus:
 
 def _located(where: str | Path | None, *, create: bool) -> sa.URL:
     """The URL of a database that can be opened, as far as that is known without opening it."""
-    place = where if where is not None else os.environ.get("SGI_DATABASE_URL") or _DEFAULT
+    place = where if where is not None else os.environ.get("SGI_DATABASE_URL") or DEFAULT
     if isinstance(place, Path) or "://" not in place:
         return _file(Path(os.path.expanduser(place)), create=create)  # noqa: PTH111 - pathlib's fails without a home
     try:

@@ -3,7 +3,7 @@
 Source: document 003.
 """
 
-METRICS = (
+LEXICAL = (
     "bleu",
     "rouge_l",
     "rouge_l_precision",
@@ -12,16 +12,17 @@ METRICS = (
     "squad_token_f1",
     "content_f1",
     "lexical_aggregate",
-    "answer_relevance",
-    "context_relevance",
-    "groundedness",
-    "llm_judged_overall",
-    "semantic_similarity",
 )
-"""The columns that are metrics."""
+"""Metrics of words."""
+
+SIMILARITY = "semantic_similarity"
+"""The metric of meanings."""
 
 REASONED = ("answer_relevance", "context_relevance", "groundedness")
-"""Those of them that have a reasoning beside them."""
+"""What a judge rates, with a reasoning beside the number."""
+
+METRICS = (*LEXICAL, *REASONED, "llm_judged_overall", SIMILARITY)
+"""The columns that are metrics."""
 
 REASONING = "_reasoning"
 """The end of the name of a column that holds one."""

@@ -72,13 +72,12 @@ def read_evaluation(database: Database, run: str, sample_id: str) -> StoredEvalu
 def _rows(run: RunFound) -> sa.Select[Any]:
     """The committed rows, in order, with what the target answered."""
     samples, batches, answers = schema.samples, schema.batches, schema.answers
-    inside = (samples.c.position >= batches.c.start) & (samples.c.position < batches.c.start + batches.c.rows)
     answered = (answers.c.run == batches.c.run) & (answers.c.position == samples.c.position)
     names = {"asked": "run", "answer": "response", "passages": "contexts", "reason": "reason"}
     told = (answers.c[column].label(name) for name, column in names.items())
     return (
         sa.select(samples, *told)
-        .select_from(batches.join(samples, inside).outerjoin(answers, answered))
+        .select_from(batches.join(samples, schema.in_batch(samples.c.position)).outerjoin(answers, answered))
         .where(batches.c.run == run.id, samples.c.dataset == run.dataset)
         .order_by(samples.c.position)
     )

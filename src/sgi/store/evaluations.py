@@ -19,7 +19,7 @@ from sgi.kernel.registry import metric
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.store import schema
 from sgi.store.inserting import insert_rows
-from sgi.store.recorder import add_metric, bound, new_run_id, now, refuse_name
+from sgi.store.recorder import add_metric, answer_row, bound, new_run_id, now, refuse_name
 from sgi.store.samples import sample_row
 from sgi.store.texts import stored, stored_json
 
@@ -337,7 +337,7 @@ def _write(
     values = tuple(sample_row(run.dataset, position, row.sample).values())
     insert_rows(connection, schema.samples, [values])
     if row.answer is not None:
-        insert_rows(connection, schema.answers, [_answer_values(run, position, row.answer)])
+        insert_rows(connection, schema.answers, [answer_row(run.id, position, row.answer)])
     scores, details, evidence = [], [], []
     for name, number in metrics.items():
         score = row.scores.get(name) or MetricScore(None, Status.MISSING, NOT_SAVED)
@@ -350,13 +350,6 @@ def _write(
     insert_rows(connection, schema.scores, scores)
     insert_rows(connection, schema.details, details)
     insert_rows(connection, schema.evidence, evidence)
-
-
-def _answer_values(run: RunFound, position: int, answer: StoredAnswer) -> tuple[Any, ...]:
-    response = None if answer.response is None else stored(answer.response)
-    contexts = None if answer.contexts is None else stored_json(list(answer.contexts))
-    reason = None if answer.reason is None else stored(answer.reason)
-    return run.id, position, response, contexts, reason, answer.seconds
 
 
 def _touch(connection: Connection, run: RunFound, embedders: list[str], *, n: int) -> None:

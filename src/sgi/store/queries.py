@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import UnknownName, UsageError
 from sgi.store import schema
-from sgi.store.recorder import RunRecorder
+from sgi.store.recorder import RunRecorder, has_all_samples
 from sgi.store.texts import restored
 
 if TYPE_CHECKING:
@@ -105,7 +105,12 @@ def open_recorder(database: Database, record: RunRecord) -> RunRecorder:
     with database.reading() as connection:
         starts = connection.execute(sa.select(batches.c.start).where(batches.c.run == record.id)).scalars()
         return RunRecorder(
-            database, record.id, record.dataset, metric_ids(connection, record.id), set(starts)
+            database,
+            record.id,
+            record.dataset,
+            metric_ids(connection, record.id),
+            set(starts),
+            samples_are_there=has_all_samples(connection, record.dataset, record.rows),
         )
 
 

@@ -94,6 +94,7 @@ class RunRecorder:
         dataset: the hash of its samples.
         metric_ids: the number of each metric, by canonical string.
         done: the first positions of the batches that are committed.
+        samples_are_there: whether the samples of the data are all kept already, so that none is written.
     """
 
     database: Database
@@ -101,7 +102,7 @@ class RunRecorder:
     dataset: str
     metric_ids: Mapping[str, int]
     done: set[int] = field(default_factory=set)
-    _samples_are_there: bool = False
+    samples_are_there: bool = False
     _reopened: set[int] = field(default_factory=set)
 
     def commit(
@@ -126,7 +127,7 @@ class RunRecorder:
                 insert_rows(connection, schema.batches, [head])
             except IntegrityError as error:
                 raise self._rival() from error
-            if not self._samples_are_there:
+            if not self.samples_are_there:
                 rows = (tuple(sample_row(self.dataset, start + n, s).values()) for n, s in enumerate(samples))
                 insert_rows(connection, schema.samples, rows, unless_there=True)
             for name, made in scores.items():
@@ -140,17 +141,7 @@ class RunRecorder:
 
     def save_answers(self, answers: Mapping[int, StoredAnswer]) -> None:
         """Keep answers of the target by position; an earlier failure gives way."""
-        rows = [
-            (
-                self.run,
-                position,
-                None if answer.response is None else stored(answer.response),
-                None if answer.contexts is None else stored_json(list(answer.contexts)),
-                None if answer.reason is None else stored(answer.reason),
-                answer.seconds,
-            )
-            for position, answer in answers.items()
-        ]
+        rows = [answer_row(self.run, position, answer) for position, answer in answers.items()]
         with self.database.writing() as connection:
             table = schema.answers
             failed = (
@@ -168,11 +159,7 @@ class RunRecorder:
         Nothing is forgotten: what is there stays until the new scores take its place.
         """
         scores, batches = schema.scores, schema.batches
-        inside = (
-            (scores.c.position >= batches.c.start)
-            & (scores.c.position < batches.c.start + batches.c.rows)
-            & scores.c.metric.in_(list(self.metric_ids.values()))
-        )
+        inside = schema.in_batch(scores.c.position) & scores.c.metric.in_(list(self.metric_ids.values()))
         failed = sa.exists().where(inside, scores.c.status == Status.FAILED.value)
         with self.database.reading() as connection:
             starts = connection.execute(sa.select(batches.c.start).where(batches.c.run == self.run, failed))
@@ -242,8 +229,8 @@ def create_run(database: Database, start: RunStart) -> RunRecorder:
             metric.canonical: add_metric(connection, run, position, metric.canonical, metric.spec)
             for position, metric in enumerate(start.metrics)
         }
-        there = _has_all_samples(connection, start.dataset, start.rows)
-    return RunRecorder(database, run, start.dataset, ids, _samples_are_there=there)
+        there = has_all_samples(connection, start.dataset, start.rows)
+    return RunRecorder(database, run, start.dataset, ids, samples_are_there=there)
 
 
 def new_run_id() -> str:
@@ -254,6 +241,14 @@ def new_run_id() -> str:
 def now() -> str:
     """The time, as the tables hold it."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def answer_row(run: str, position: int, answer: StoredAnswer) -> tuple[Any, ...]:
+    """The row of the table ``answers``, as a driver takes it, its columns in the table's order."""
+    response = None if answer.response is None else stored(answer.response)
+    contexts = None if answer.contexts is None else stored_json(list(answer.contexts))
+    reason = None if answer.reason is None else stored(answer.reason)
+    return run, position, response, contexts, reason, answer.seconds
 
 
 def insert_scores(connection: Connection, metric: int, start: int, made: Scores) -> None:
@@ -315,6 +310,7 @@ def _is_whole(connection: Connection, run: str) -> bool:
     return bool(connection.execute(there).scalar_one() == connection.execute(wanted).scalar_one())
 
 
-def _has_all_samples(connection: Connection, dataset: str, rows: int) -> bool:
+def has_all_samples(connection: Connection, dataset: str, rows: int) -> bool:
+    """Whether the samples of the data are all kept already, by a run before."""
     count = sa.select(sa.func.count()).select_from(schema.samples).where(schema.samples.c.dataset == dataset)
     return bool(connection.execute(count).scalar_one() == rows)

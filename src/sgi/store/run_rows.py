@@ -219,10 +219,9 @@ def _committed(record: RunRecord, *columns: sa.Column[Any]) -> sa.Select[Any]:
     samples, batches = schema.samples, schema.batches
     query = sa.select(*columns).where(samples.c.dataset == record.dataset)
     if record.scored < record.rows:
-        inside = (samples.c.position >= batches.c.start) & (
-            samples.c.position < batches.c.start + batches.c.rows
+        query = query.where(
+            sa.exists().where(batches.c.run == record.id, schema.in_batch(samples.c.position))
         )
-        query = query.where(sa.exists().where(batches.c.run == record.id, inside))
     return query.order_by(samples.c.position)
 
 

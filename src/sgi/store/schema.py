@@ -87,6 +87,12 @@ batches = sa.Table(
     sa.Column("failures", _JSON, nullable=False),  # models that gave no vectors at all -> why
 )
 
+
+def in_batch(position: sa.Column[int]) -> sa.ColumnElement[bool]:
+    """Whether a position lies in a batch."""
+    return (position >= batches.c.start) & (position < batches.c.start + batches.c.rows)
+
+
 answers = sa.Table(
     "answers",
     metadata,

@@ -101,6 +101,15 @@ def test_a_run_is_kept_with_its_spec_scores_and_headline(data, database_url):
         assert scored_run(database, record).ids == tuple(f"r{n}" for n in range(700))
 
 
+def test_a_second_run_over_the_same_data_writes_no_samples(data, sqlite_url, monkeypatch):
+    performed(spec(data), sqlite_url)
+    monkeypatch.delattr("sgi.store.recorder.sample_row")
+    performed(spec(data), sqlite_url)
+    with pytest.raises(ArithmeticError):
+        performed(spec(data), sqlite_url, listener=Breaking(1))
+    assert resumed(spec(data), sqlite_url).summary.rows == 700
+
+
 def test_nothing_is_kept_unless_wanted(data, tmp_path):
     assert performed(spec(data), None, store=False).run is None
     assert not (tmp_path / "sgi.db").exists()
