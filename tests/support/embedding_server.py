@@ -12,11 +12,11 @@ import re
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Lock, Thread
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from support.loopback import Handler, LoopbackServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -61,7 +61,7 @@ class Fault:
     """Break off in the middle of the body."""
 
 
-class EmbeddingServer:
+class EmbeddingServer(LoopbackServer):
     """Serves while it is open: ``with EmbeddingServer() as server: … server.url … server.requests``.
 
     Args:
@@ -70,32 +70,14 @@ class EmbeddingServer:
     """
 
     def __init__(self, faults: Iterable[Fault] = (), *, key: str | None = None) -> None:
+        super().__init__(_Handler)
         self.key = key
         self.requests: list[Request] = []
-        self.closing = Event()
         self._faults = deque(faults)
-        self._lock = Lock()
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._server.owner = self
-        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
     def take(self, request: Request) -> Fault:
         """Note a request; the fault it meets."""
-        with self._lock:
+        with self.lock:
             self.requests.append(request)
             return self._faults.popleft() if self._faults else Fault()
 
@@ -137,22 +119,10 @@ def _encoded(row: NDArray[np.float32], body: dict[str, Any]) -> str | list[float
     return row.tolist()
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    owner: EmbeddingServer
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: _Server
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing on stderr."""
-
-    def do_POST(self) -> None:
-        sent = self.rfile.read(int(self.headers["Content-Length"]))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        request = Request(self.path, headers, json.loads(sent))
+class _Handler(Handler):
+    def answer(self) -> None:
+        headers, sent = self.received()
+        request = Request(self.path, headers, sent)
         fault = self.server.owner.take(request)
         status, payload = self.server.owner.answer(request)
         if fault.change is not None:
@@ -160,25 +130,5 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.dumps(payload).encode() if fault.body is None else fault.body
         self.server.owner.closing.wait(fault.delay)
         with suppress(ConnectionError):  # a client that has given up
-            self._send(fault.status if fault.status != 200 else status, body, fault)
-
-    def _send(self, status: int, body: bytes, fault: Fault) -> None:
-        self.send_response(status)
-        for name, value in {"Content-Type": "application/json", **fault.headers}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if fault.drop:
-            self.wfile.write(body[: len(body) // 2])
-            self.close_connection = True
-        elif fault.trickle:
-            self._trickle(body, fault.trickle)
-        else:
-            self.wfile.write(body)
-
-    def _trickle(self, body: bytes, pause: float) -> None:
-        for byte in body:
-            if self.server.owner.closing.wait(pause):
-                return
-            self.wfile.write(bytes([byte]))
-            self.wfile.flush()
+            told = fault.status if fault.status != 200 else status
+            self.send(told, body, fault.headers, drop=fault.drop, trickle=fault.trickle)

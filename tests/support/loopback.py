@@ -1,0 +1,95 @@
+"""An HTTP server on the loopback for one kind of handler, and the ways in which an answer can go wrong."""
+
+from __future__ import annotations
+
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Event, Lock, Thread
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class LoopbackServer:
+    """Serves while it is open; handlers find it as ``self.server.owner``.
+
+    Args:
+        handler: what answers.
+        path: the end of ``url``.
+    """
+
+    def __init__(self, handler: type[Handler], path: str = "") -> None:
+        self.closing = Event()
+        self.lock = Lock()
+        self._path = path
+        self._server = _Server(("127.0.0.1", 0), handler)
+        self._server.owner = self
+        self._thread = Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}{self._path}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+    owner: Any
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Reads JSON, and sends a body whole, cut short or byte by byte."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def do_POST(self) -> None:
+        self.answer()
+
+    def answer(self) -> None:
+        """Answer one request."""
+        raise NotImplementedError
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing on stderr."""
+
+    def received(self) -> tuple[dict[str, str], Any]:
+        """The request's headers, their names in lower case, and its body."""
+        raw = self.rfile.read(int(self.headers["Content-Length"]))
+        return {name.lower(): value for name, value in self.headers.items()}, json.loads(raw)
+
+    def send(
+        self, status: int, body: bytes, headers: Mapping[str, str], *, drop: bool, trickle: float
+    ) -> None:
+        """Send JSON: the first half of it if it is dropped, with a pause after each byte if it trickles."""
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", **headers}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if drop:
+            self.wfile.write(body[: len(body) // 2])
+            self.close_connection = True
+        elif trickle:
+            self._trickle(body, trickle)
+        else:
+            self.wfile.write(body)
+
+    def _trickle(self, body: bytes, pause: float) -> None:
+        for byte in body:
+            if self.server.owner.closing.wait(pause):
+                return
+            self.wfile.write(bytes([byte]))
+            self.wfile.flush()
