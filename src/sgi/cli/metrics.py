@@ -12,7 +12,7 @@ import typer
 from sgi.cli.options import JsonOption
 
 if TYPE_CHECKING:
-    from sgi.kernel.metric import Metric
+    from sgi.kernel.metric import AnyMetric
 
 
 def metrics(
@@ -49,7 +49,7 @@ def metrics(
         typer.echo(plain(f"{kind.spec.name:<{width}}  {_first_line(kind)}"))
 
 
-def _facts(kind: type[Metric]) -> dict[str, Any]:
+def _facts(kind: type[AnyMetric]) -> dict[str, Any]:
     spec = kind.spec
     return {
         "name": spec.name,
@@ -64,7 +64,7 @@ def _facts(kind: type[Metric]) -> dict[str, Any]:
     }
 
 
-def _print_page(kind: type[Metric]) -> None:
+def _print_page(kind: type[AnyMetric]) -> None:
     from sgi.cli.console import plain
 
     facts = _facts(kind)
@@ -84,7 +84,7 @@ def _print_page(kind: type[Metric]) -> None:
     typer.echo(plain("\n".join(lines)))
 
 
-def _first_line(kind: type[Metric]) -> str:
+def _first_line(kind: type[AnyMetric]) -> str:
     return (inspect.getdoc(kind) or "").partition("\n")[0]
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.tools import Tools
     from sgi.io.rows import Rejected
-    from sgi.kernel.metric import Metric
+    from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
 
 
@@ -92,7 +92,7 @@ def score(
 
 
 def _pour(
-    rows: Iterable[Sample], metrics: tuple[Metric, ...], tools: Tools, *, batch_size: int, inputs: bool
+    rows: Iterable[Sample], metrics: tuple[AnyMetric, ...], tools: Tools, *, batch_size: int, inputs: bool
 ) -> bool:
     """Score and print batch by batch; whether any row failed."""
     import anyio

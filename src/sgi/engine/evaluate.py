@@ -18,7 +18,7 @@ from sgi.engine.run import MAX_FAILURES, score_stream
 from sgi.engine.tools import open_tools
 from sgi.io.dataset import open_dataset
 from sgi.kernel.errors import UsageError
-from sgi.kernel.metric import Metric, Scores
+from sgi.kernel.metric import AnyMetric, Scores
 from sgi.kernel.signature import run_signature
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Options(TypedDict, total=False):
 
 async def aevaluate(
     data: DataLike,
-    metrics: str | Metric | Sequence[str | Metric] | None = None,
+    metrics: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
     embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
     **options: Unpack[Options],
 ) -> Result:
@@ -60,7 +60,7 @@ async def aevaluate(
 
 def evaluate(
     data: DataLike,
-    metrics: str | Metric | Sequence[str | Metric] | None = None,
+    metrics: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
     embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
     *,
     columns: Mapping[str, str] | None = None,
@@ -103,7 +103,7 @@ def evaluate(
     rejected: list[Rejected] = []
     skipping = on_error == "skip"
     dataset = open_dataset(data, columns=columns)
-    named = [metrics] if isinstance(metrics, (str, Metric)) else metrics
+    named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
     planned = plan(dataset, named, on_reject=rejected.append if skipping else None)
     with open_tools(planned.metrics, embedder, cache=cache) as tools:
         taken = _Taken()

@@ -17,7 +17,7 @@ from sgi.store.evals_record import METRICS, REASONED, REASONING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sgi.kernel.metric import Metric, Scores
+    from sgi.kernel.metric import AnyMetric, Scores
     from sgi.store.evaluation_records import StoredEvaluation
     from sgi.store.evaluations import EvaluationRow, MetricScore
 
@@ -64,7 +64,7 @@ class Evaluation:
         return _flat(self.scores, self.answer) | {"reasons": _reasons(self.scores, self.reason)}
 
 
-def scores_of_row(metrics: Iterable[Metric], made: Mapping[str, Scores]) -> dict[str, MetricScore]:
+def scores_of_row(metrics: Iterable[AnyMetric], made: Mapping[str, Scores]) -> dict[str, MetricScore]:
     """The scores of a batch's only row, by canonical string."""
     from sgi.store.evaluations import MetricScore
 

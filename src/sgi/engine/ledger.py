@@ -16,7 +16,7 @@ from sgi.text.overlap import token_precision
 
 if TYPE_CHECKING:
     from sgi.engine.batch import BatchScores
-    from sgi.kernel.metric import Metric, Scores
+    from sgi.kernel.metric import AnyMetric, Scores
     from sgi.kernel.sample import Batch, Sample
 
 _UNKNOWN = -1
@@ -96,7 +96,7 @@ class Ledger:
         own = sample.question if sample.question.strip() else f"\0{len(self.clusters)}"
         return self._questions.setdefault(digest(own.encode(), size=8), len(self._questions))
 
-    def column(self, metric: Metric) -> MetricColumn:
+    def column(self, metric: AnyMetric) -> MetricColumn:
         """What a metric gave so far."""
         held, spec = self.columns[metric.canonical], metric.spec
         values, codes = np.array(held.values, dtype=np.float64), np.array(held.codes, dtype=np.int8)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Listener
     from sgi.io.dataset import Dataset
     from sgi.io.rows import Rejected
-    from sgi.kernel.metric import Metric
+    from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Batch, Fields
 
 PREFERRED = ("sgi", "semantic_similarity", "lexical_aggregate")
@@ -49,7 +49,7 @@ class Plan:
     rows: int
     rejected: int
     present: Mapping[Field, int]
-    metrics: tuple[Metric, ...]
+    metrics: tuple[AnyMetric, ...]
     texts: int | None = None
     characters: int = 0
     identity: str = ""
@@ -68,7 +68,7 @@ class _Scan:
 
 def plan(
     dataset: Dataset,
-    metrics: Sequence[str | Metric] | None = None,
+    metrics: Sequence[str | AnyMetric] | None = None,
     *,
     on_reject: Callable[[Rejected], None] | None = None,
     supplied: Fields = frozenset(),
@@ -114,7 +114,7 @@ def plan(
     )
 
 
-def resolve(metrics: Iterable[str | Metric]) -> tuple[Metric, ...]:
+def resolve(metrics: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
     """Metrics from their names; an error for none at all or for the same one twice."""
     chosen = tuple(named_metric(name) for name in metrics)
     names = [found.canonical for found in chosen]
@@ -157,7 +157,7 @@ def batch_digest(batch: Batch) -> bytes:
     return state.digest()
 
 
-def _preferred(scan: _Scan, dataset: Dataset) -> tuple[Metric, ...]:
+def _preferred(scan: _Scan, dataset: Dataset) -> tuple[AnyMetric, ...]:
     found = [name for name in PREFERRED if _has_fields(scan, metric_class(name))]
     if not found:
         raise UsageError(
@@ -168,7 +168,7 @@ def _preferred(scan: _Scan, dataset: Dataset) -> tuple[Metric, ...]:
     return resolve(found)
 
 
-def _check(metrics: Iterable[Metric], scan: _Scan, dataset: Dataset) -> None:
+def _check(metrics: Iterable[AnyMetric], scan: _Scan, dataset: Dataset) -> None:
     """Every metric has its fields in at least one row."""
     lacking = {
         metric.canonical: [str(name) for name in sorted(metric.spec.needs) if not scan.present[name]]
@@ -185,7 +185,7 @@ def _check(metrics: Iterable[Metric], scan: _Scan, dataset: Dataset) -> None:
     )
 
 
-def _has_fields(scan: _Scan, kind: type[Metric]) -> bool:
+def _has_fields(scan: _Scan, kind: type[AnyMetric]) -> bool:
     return all(scan.present[name] for name in kind.spec.needs)
 
 
@@ -194,7 +194,7 @@ def _fields(scan: _Scan) -> str:
 
 
 def _count_texts(
-    dataset: Dataset, metrics: Sequence[Metric], on_reject: Callable[[Rejected], None] | None
+    dataset: Dataset, metrics: Sequence[AnyMetric], on_reject: Callable[[Rejected], None] | None
 ) -> tuple[int, int]:
     """Distinct texts over all metrics, and their characters."""
     ignore = None if on_reject is None else (lambda _: None)
@@ -208,7 +208,7 @@ def _count_texts(
     return len(seen), characters
 
 
-def _wanted(batch: Batch, metrics: Sequence[Metric]) -> Iterable[str]:
+def _wanted(batch: Batch, metrics: Sequence[AnyMetric]) -> Iterable[str]:
     for metric in metrics:
         complete = batch.take(batch.present(metric.spec.needs).nonzero()[0])
         yield from metric.texts(complete)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.ledger import Ledger
     from sgi.io.rows import Rejected
-    from sgi.kernel.metric import Metric, Scores
+    from sgi.kernel.metric import AnyMetric, Scores
     from sgi.kernel.sample import Sample
 
 
@@ -44,7 +44,7 @@ class Result(Mapping[str, "Scores"]):
     """
 
     samples: tuple[Sample, ...]
-    metrics: tuple[Metric, ...]
+    metrics: tuple[AnyMetric, ...]
     signature: str
     rejected: tuple[Rejected, ...]
     _scores: Mapping[str, Scores] = field(repr=False)

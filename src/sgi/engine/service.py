@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sgi.engine.shared_target import TargetLike
     from sgi.engine.summary import Summary
     from sgi.engine.tools import Tools
-    from sgi.kernel.metric import Metric
+    from sgi.kernel.metric import AnyMetric
     from sgi.kernel.ports import Embedded, Embedder
     from sgi.store.database import Database
     from sgi.store.evaluations import MetricScore
@@ -87,7 +87,7 @@ class RAGEvalService:
         target: TargetLike | None = None,
         *,
         database: str | Path | None = None,
-        metrics: Sequence[str | Metric] = DEFAULT_METRICS,
+        metrics: Sequence[str | AnyMetric] = DEFAULT_METRICS,
         embedder: EmbeddingModel | None = None,
         cache: bool | str | Path = True,
     ) -> None:

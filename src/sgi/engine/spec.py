@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.kernel.metric import Metric
+    from sgi.kernel.metric import AnyMetric
 
 _PATHS = ("data", "out", "rejects")
 _ASKED = ("where", "question_field", "body", "headers", "answer_field", "contexts_field")
@@ -117,7 +117,7 @@ class RunSpec(BaseModel):
             raise UnknownName(f"key in {source}", key, near, hint=f"It knows: {', '.join(cls.model_fields)}.")
         raise UsageError(f"{source}: {key}: {first['msg'][:1].lower()}{first['msg'][1:]}.")
 
-    def resolved(self, metrics: Sequence[Metric]) -> Self:
+    def resolved(self, metrics: Sequence[AnyMetric]) -> Self:
         """The same with all metrics named and paths that hold from any folder."""
         paths = {name: getattr(self, name) for name in _PATHS}
         absolute = {name: path.resolve() for name, path in paths.items() if path is not None}
@@ -127,7 +127,7 @@ class RunSpec(BaseModel):
         """The spec as JSON; it holds no secrets."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
-    def identity(self, metrics: Sequence[Metric]) -> str:
+    def identity(self, metrics: Sequence[AnyMetric]) -> str:
         """A hash of all that can change a number, beside the data and the models' fingerprints."""
         asked = {} if self.target is None else self.target.model_dump(mode="json", include=set(_ASKED))
         facts = {

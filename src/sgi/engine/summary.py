@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.engine.ledger import Ledger
-    from sgi.kernel.metric import Metric
+    from sgi.kernel.metric import AnyMetric
     from sgi.kernel.scored import MetricColumn
 
 
@@ -140,7 +140,7 @@ def _baseline_line(baseline: Baseline) -> str:
     return f"{name:<74}  {baseline.ranking.auroc:.3f}"
 
 
-def summarise(ledger: Ledger, metrics: Sequence[Metric], signature: str) -> Summary:
+def summarise(ledger: Ledger, metrics: Sequence[AnyMetric], signature: str) -> Summary:
     """The summary of what the ledger holds."""
     labels = np.array(ledger.labels, dtype=np.int8)
     clusters = np.array(ledger.clusters, dtype=np.int64)

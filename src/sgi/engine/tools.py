@@ -15,7 +15,7 @@ from sgi.kernel.ports import Embedder, embedder_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sgi.kernel.metric import Metric
+    from sgi.kernel.metric import AnyMetric
     from sgi.kernel.ports import Cache, Target
 
 DEFAULT_EMBEDDER = "minilm"
@@ -48,7 +48,7 @@ class Tools:
 
 @contextmanager
 def open_tools(
-    metrics: Sequence[Metric],
+    metrics: Sequence[AnyMetric],
     embedders: EmbedderLike | Sequence[EmbedderLike] | None = None,
     *,
     cache: bool | str | Path = True,
@@ -128,7 +128,7 @@ def _listed(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[Emb
     return [embedders]
 
 
-def _further(metrics: Sequence[Metric], configured: tuple[str, ...]) -> list[str]:
+def _further(metrics: Sequence[AnyMetric], configured: tuple[str, ...]) -> list[str]:
     """Models that a metric names in its parameters beyond those configured."""
     wanted = dict.fromkeys(
         name for metric in metrics if metric.embeds for name in metric.wanted_models(configured)

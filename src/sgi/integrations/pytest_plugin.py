@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sgi.engine.rules import Rule
     from sgi.engine.tools import EmbedderLike
     from sgi.io.dataset import DataLike
-    from sgi.kernel.metric import Metric
+    from sgi.kernel.metric import AnyMetric
     from sgi.kernel.scored import ScoredRun
 
 
@@ -30,7 +30,7 @@ class Score(Protocol):
     def __call__(
         self,
         rows: DataLike,
-        metrics: str | Metric | Sequence[str | Metric] | None = None,
+        metrics: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
         embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
         **options: Unpack[Options],
     ) -> Result:
@@ -59,7 +59,7 @@ def sgi_score() -> Score:
 
     def score(
         rows: DataLike,
-        metrics: str | Metric | Sequence[str | Metric] | None = None,
+        metrics: str | AnyMetric | Sequence[str | AnyMetric] | None = None,
         embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
         **options: Unpack[Options],
     ) -> Result:

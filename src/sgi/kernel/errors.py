@@ -121,6 +121,44 @@ class TargetError(SgiError):
     """The RAG system under test gave no answer; its row becomes ``failed``, never a number."""
 
 
+class JudgeError(SgiError):
+    """A judge gave no usable reply; the row becomes ``failed``, never a number."""
+
+
+class JudgeUnavailable(JudgeError):  # noqa: N818 - the name says what happened
+    """The judge could not be reached or was too busy; asking again later may help.
+
+    ``retry_after`` is how many seconds its service asks to wait; ``throttled`` says it was asked too fast.
+    """
+
+    def __init__(
+        self, message: str, *, retry_after: float | None = None, throttled: bool = False, hint: str = ""
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
+        self.throttled = throttled
+
+
+class JudgeRejected(JudgeError):  # noqa: N818 - the name says what happened
+    """The judge's service takes no request of ours: key, model or quota; asking again cannot help."""
+
+
+class JudgeRefused(JudgeError):  # noqa: N818 - the name says what happened
+    """The judge declined this request, or a content filter did; asking again cannot help."""
+
+
+class JudgeMalformed(JudgeError):  # noqa: N818 - the name says what happened
+    """The judge's reply cannot be read as what was asked for; ``text`` is the reply."""
+
+    def __init__(self, message: str, *, text: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.text = text
+
+
+class BudgetSpent(SgiError):  # noqa: N818 - the name says what happened
+    """The run has spent what it may; it stops, and can go on with a greater limit."""
+
+
 class StoreError(SgiError):
     """A cache or a database cannot be opened, read or written."""
 

@@ -44,6 +44,8 @@ class MetricSpec:
         higher_is_better: the direction.
         unit: empty for a pure number.
         citation: the paper or document the definition comes from.
+        category: the key of ``details`` that names a row's class or grade, where the metric has one; runs and
+            groups count it.
     """
 
     name: str
@@ -54,6 +56,7 @@ class MetricSpec:
     higher_is_better: bool = True
     unit: str = ""
     citation: str = ""
+    category: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,11 +145,11 @@ class Scores:
         return len(self.values)
 
 
-class Metric(ABC):
-    """A frozen dataclass whose fields are its parameters; pure: no I/O, no state.
+class AnyMetric(ABC):
+    """What every metric has: its facts, its identity, the models it wants.
 
-    A subclass names its facts in ``spec``, says in ``texts`` what it wants embedded, and computes in
-    ``score``. The rows it is given have all the fields it needs; the engine sees to the others.
+    A subclass is a frozen dataclass whose fields are its parameters. It is a `Metric`, or a `JudgedMetric` of
+    ``sgi.kernel.judging``, which also asks a judge.
     """
 
     spec: ClassVar[MetricSpec]
@@ -165,13 +168,26 @@ class Metric(ABC):
         return f"{self.spec.name}({', '.join(changed)})" if changed else self.spec.name
 
     @property
+    @abstractmethod
     def embeds(self) -> bool:
         """Whether the metric needs vectors."""
-        return type(self).texts is not Metric.texts
 
     def wanted_models(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
         """The embedding models the metric wants, of those configured for the run or by other names."""
         return configured[:1]
+
+
+class Metric(AnyMetric):
+    """A frozen dataclass whose fields are its parameters; pure: no I/O, no state.
+
+    A subclass names its facts in ``spec``, says in ``texts`` what it wants embedded, and computes in
+    ``score``. The rows it is given have all the fields it needs; the engine sees to the others.
+    """
+
+    @property
+    def embeds(self) -> bool:
+        """Whether the metric needs vectors."""
+        return type(self).texts is not Metric.texts
 
     def texts(self, batch: Batch, /) -> Iterable[str]:
         """The texts whose vectors ``score`` will look up; repeats do no harm."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -10,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from sgi.kernel.judging import Inquiry, ReplyModel
+
+T = TypeVar("T", bound="ReplyModel")
 
 
 class Embedded(NamedTuple):
@@ -74,6 +79,74 @@ class Target(Protocol):
 
     async def answer(self, question: str, /) -> Reply:
         """The answer to one question; raises TargetError, with the reason, where there is none."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What was asked of a judge, and what it took.
+
+    Attributes:
+        calls: requests that were answered, repairs among them.
+        cached: requests that needed no call, since their answer was known.
+        retries: calls made once more, after a fault that passes.
+        input_tokens: of the calls.
+        output_tokens: of the calls.
+        cost: of the calls, in US dollars; None where the price is not known.
+
+    >>> Usage(calls=1, input_tokens=300, cost=0.01) + Usage(calls=2, cached=1, cost=0.02)
+    Usage(calls=3, cached=1, retries=0, input_tokens=300, output_tokens=0, cost=0.03)
+    """
+
+    calls: int = 0
+    cached: int = 0
+    retries: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        unknown = self.cost is None or other.cost is None
+        return Usage(
+            self.calls + other.calls,
+            self.cached + other.cached,
+            self.retries + other.retries,
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            None if unknown else (self.cost or 0.0) + (other.cost or 0.0),
+        )
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """Reads texts and says what it makes of them; bounds its own concurrency.
+
+    The fingerprint names everything that can change a reply, beside the prompts; it holds no secret.
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """Everything that can change a reply: ``openai:NAME,temperature=0,…``."""
+
+    @property
+    def budget(self) -> int:
+        """How many tokens of passages one inquiry may hold; what is longer is asked about in parts."""
+
+    async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
+        """The reply, as the schema wants it, a verdict for every item; else a JudgeError says why not."""
+
+
+@runtime_checkable
+class CountingJudge(Judge, Protocol):
+    """A judge that keeps count of what it was asked."""
+
+    @property
+    def usage(self) -> Usage:
+        """All so far."""
+
+
+def usage_of(judge: Judge | None) -> Usage:
+    """What was asked of a judge so far; one that does not count was asked nothing we know of."""
+    return judge.usage if isinstance(judge, CountingJudge) else Usage()
 
 
 def encode(embedder: Embedder, texts: Sequence[str]) -> Embedded:

@@ -11,7 +11,7 @@ from importlib.metadata import entry_points
 from typing import Any, cast
 
 from sgi.kernel.errors import UnknownName, UsageError
-from sgi.kernel.metric import Metric
+from sgi.kernel.metric import AnyMetric
 
 GROUP = "sgi.metrics"
 """The entry-point group in which a plugin names its metrics."""
@@ -44,7 +44,7 @@ def metric_names() -> dict[str, str]:
     return BUILT_IN | {name: plugins[name] for name in sorted(plugins) if name not in BUILT_IN}
 
 
-def metric_class(name: str) -> type[Metric]:
+def metric_class(name: str) -> type[AnyMetric]:
     """The class of the metric called ``name``.
 
     Raises:
@@ -60,16 +60,16 @@ def metric_class(name: str) -> type[Metric]:
         found = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise UsageError(f"The metric {name!r} cannot be loaded from {known[name]!r}: {error}.") from error
-    if not (isinstance(found, type) and is_dataclass(found) and issubclass(found, Metric)):
+    if not (isinstance(found, type) and is_dataclass(found) and issubclass(found, AnyMetric)):
         raise UsageError(f"{known[name]!r}, offered as metric {name!r}, is no Metric dataclass.")
     if found.spec.name != name:
         raise UsageError(f"{known[name]!r}, offered as metric {name!r}, calls itself {found.spec.name!r}.")
     return found
 
 
-def metric_classes() -> tuple[dict[str, type[Metric]], dict[str, UsageError]]:
+def metric_classes() -> tuple[dict[str, type[AnyMetric]], dict[str, UsageError]]:
     """The classes of all metrics, by name, and why those of broken plugins cannot be loaded."""
-    classes: dict[str, type[Metric]] = {}
+    classes: dict[str, type[AnyMetric]] = {}
     broken: dict[str, UsageError] = {}
     for name in metric_names():
         try:
@@ -79,7 +79,7 @@ def metric_classes() -> tuple[dict[str, type[Metric]], dict[str, UsageError]]:
     return classes, broken
 
 
-def metric(text: str | Metric) -> Metric:
+def metric(text: str | AnyMetric) -> AnyMetric:
     """The metric that a canonical string names; a metric stays as it is.
 
     >>> metric("rouge_l(beta=1.2)").canonical
@@ -89,7 +89,7 @@ def metric(text: str | Metric) -> Metric:
         UnknownName: no such metric, or no such parameter.
         UsageError: the string does not parse, or a value is out of range.
     """
-    if isinstance(text, Metric):
+    if isinstance(text, AnyMetric):
         return text
     given: object = text
     if not isinstance(given, str):

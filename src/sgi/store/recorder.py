@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
     from sqlalchemy import Connection
 
-    from sgi.kernel.metric import Metric, MetricSpec, Scores
+    from sgi.kernel.metric import AnyMetric, MetricSpec, Scores
     from sgi.kernel.sample import Sample
     from sgi.store.database import Database
 
@@ -62,7 +62,7 @@ class RunStart:
     spec_hash: str
     signature: str
     versions: Mapping[str, str]
-    metrics: Sequence[Metric]
+    metrics: Sequence[AnyMetric]
     name: str | None = None
     rejected: int = 0
 
