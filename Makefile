@@ -7,7 +7,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 export HF_HUB_OFFLINE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check oracles bench bench-peers lock wheel-demo clean
+.PHONY: help demo test lint check oracles bench bench-peers example-judge lock wheel-demo clean
 
 help:            ## Say what there is to do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -58,12 +58,16 @@ bench: $(VENV)/.development           ## Measure, as ratios
 	$(BIN)/python benchmarks/store.py
 	$(BIN)/python benchmarks/comparison.py
 	$(BIN)/python benchmarks/service.py
+	$(BIN)/python benchmarks/judge.py
 
 bench-peers: $(VENV)-oracles/.done    ## Measure against sentence-transformers
 	$(VENV)-oracles/bin/python benchmarks/embedding.py
 
 wheel-demo:                           ## Build a wheel, install it in an empty environment, run it without network
 	bash tests/e2e/wheel_demo.sh
+
+example-judge: $(VENV)/.development   ## Judge 20 real answers with a language model on this machine
+	$(BIN)/python examples/judge/example.py
 
 lock:                                 ## Pin the development set anew, with hashes
 	uv pip compile --quiet pyproject.toml requirements/dev.in --extra http --extra hub --extra judge --extra openai \

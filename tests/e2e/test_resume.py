@@ -103,7 +103,7 @@ def test_a_run_killed_three_times_has_every_row_once_and_embeds_no_text_twice(
     assert tuple(written) == run.ids
     with closing(sqlite3.connect(cache)) as connection:
         total, distinct = connection.execute("SELECT count(*), count(DISTINCT key) FROM written").fetchone()
-        kept = connection.execute("SELECT count(*) FROM vectors").fetchone()[0]
+        kept = connection.execute("SELECT count(*) FROM entries").fetchone()[0]
     assert total == distinct == kept > 5994
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sgi.engine.progress import Advanced, Finished, Started
+from sgi.engine.progress import Advanced, Finished, Judged, Started
 from sgi.kernel.metric import Status
 
 if TYPE_CHECKING:
@@ -107,6 +107,9 @@ def _bar() -> Iterator[Listener]:
                     task = bar.tasks[-1]
                     rate = f"{task.speed:,.0f} rows/s" if task.speed else ""
                     bar.update(tasks[-1], advance=rows, rate=rate)
+                case Judged(done, total):
+                    stage = bar.tasks[-1].description.partition(",")[0]
+                    bar.update(tasks[-1], description=f"{stage}, judge {done:,} of {total:,}")
                 case Finished():
                     bar.remove_task(tasks.pop())
 
@@ -119,6 +122,7 @@ class _Lines:
     def __init__(self) -> None:
         self._stage, self._done, self._told = "", 0, 0
         self._total: int | None = None
+        self._judged: Judged | None = None
         self._began = self._spoke = time.monotonic()
 
     def __call__(self, event: Event) -> None:
@@ -129,19 +133,27 @@ class _Lines:
                 self._began = self._spoke = now
             case Advanced(rows):
                 self._done += rows
-                if now - self._spoke >= _LINE_SECONDS:
-                    self._spoke = now
-                    self._say(now)
+                self._say_now_and_then(now)
+            case Judged():
+                self._judged = event
+                self._say_now_and_then(now)
             case Finished():
                 if 0 < self._told < self._done:
                     self._say(now)
+
+    def _say_now_and_then(self, now: float) -> None:
+        if now - self._spoke >= _LINE_SECONDS:
+            self._spoke = now
+            self._say(now)
 
     def _say(self, now: float) -> None:
         self._told = self._done
         rate = self._done / max(now - self._began, 1e-9)
         share = f" of {self._total:,}" if self._total else ""
         left = f", {(self._total - self._done) / rate:,.0f} s left" if self._total and rate else ""
-        talk(f"{self._stage}: {self._done:,}{share} rows, {rate:,.0f} rows/s{left}")
+        told = self._judged
+        judge = f"; judge: {told.done:,} of {told.total:,}" if told else ""
+        talk(f"{self._stage}: {self._done:,}{share} rows, {rate:,.0f} rows/s{left}{judge}")
 
 
 @contextmanager
@@ -181,7 +193,16 @@ def print_lines(lines: Iterable[str]) -> None:
 def print_summary(summary: Summary, *, percent: bool = True) -> None:
     """The headline and what made its numbers, on stdout."""
     print_tables([means_table(summary.metrics, percent=percent), *ranking_tables(summary)])
-    print_lines([summary.signature])
+    print_lines([*class_lines(summary.metrics), summary.signature])
+
+
+def class_lines(metrics: Iterable[MetricSummary]) -> list[str]:
+    """How many rows are of each class or grade, a line for each metric that has them."""
+    return [
+        f"{made.metric}: " + ", ".join(f"{name} {rows:,}" for name, rows in made.classes.items())
+        for made in metrics
+        if made.classes
+    ]
 
 
 def means_table(metrics: Iterable[MetricSummary], *, percent: bool, rows: int | None = None) -> Table:
@@ -263,6 +284,11 @@ def span(interval: Interval | None, *, percent: bool) -> str:
 
 
 def _numbers(made: MetricSummary, *, percent: bool) -> list[str]:
+    """Mean and interval; of what is counted, the number of rows and its interval."""
+    if made.total is not None:
+        found = made.interval
+        between = "–" if found is None else f"[{found.low * made.ok:,.1f}, {found.high * made.ok:,.1f}]"
+        return [f"{made.total:,.0f}", between]
     asked = percent and made.is_share
     return [scaled(made.mean, percent=asked), span(made.interval, percent=asked)]
 

@@ -12,6 +12,7 @@ from sgi.cli.options import JsonOption, QuietOption
 
 
 def demo(
+    context: typer.Context,
     out: Annotated[Path, typer.Option("-o", "--out", help="Where the scores go.")] = Path("sgi-demo.jsonl"),
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -36,6 +37,7 @@ def demo(
                 "and a hallucinated one (label 0)."
             )
         run(
+            context,
             sample,
             metric=["sgi,semantic_similarity,lexical_aggregate"],
             out=out,

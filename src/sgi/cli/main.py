@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from sgi.cli.agree import agree
 from sgi.cli.cache import cache
 from sgi.cli.compare import compare
 from sgi.cli.compute import compute
@@ -20,8 +21,10 @@ from sgi.cli.demo import demo
 from sgi.cli.doctor import doctor
 from sgi.cli.export import export
 from sgi.cli.gate import gate
+from sgi.cli.judge import judge
 from sgi.cli.metrics import metrics
 from sgi.cli.models import models
+from sgi.cli.rescore import rescore
 from sgi.cli.run import run
 from sgi.cli.runs import runs
 from sgi.cli.score import score
@@ -36,11 +39,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, run, runs, show, compare, gate, export, score, compute, metrics, doctor):
+for verb in (demo, run, runs, show, compare, agree, rescore, gate, export, score, compute, metrics, doctor):
     app.command()(verb)
 app.add_typer(db)
 app.add_typer(models)
 app.add_typer(cache)
+app.add_typer(judge)
 
 
 def _print_version(wanted: bool) -> None:

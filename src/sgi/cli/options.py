@@ -79,6 +79,36 @@ RunArgument = Annotated[
         show_default=False,
     ),
 ]
+JudgeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--judge",
+        help="The LLM that judged metrics ask: openai:NAME, azure:NAME, anthropic:NAME, google:NAME, "
+        "ollama:NAME, or openai:NAME@http://host:port/v1 for any compatible server.",
+    ),
+]
+JudgeSetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--judge-set",
+        help="setting=value of the judge: temperature, seed, max_tokens, budget, retries, input_price, "
+        "output_price; repeatable.",
+    ),
+]
+JudgeConcurrencyOption = Annotated[
+    int | None, typer.Option("--judge-concurrency", min=1, help="Calls in flight at most; 16 by default.")
+]
+RpmOption = Annotated[int | None, typer.Option("--rpm", min=1, help="Calls of the judge a minute at most.")]
+TpmOption = Annotated[int | None, typer.Option("--tpm", min=1, help="Tokens of the judge a minute at most.")]
+JudgeTimeoutOption = Annotated[
+    float | None, typer.Option("--judge-timeout", help="Seconds for a call, retries and waits included.")
+]
+MaxCostOption = Annotated[
+    float | None,
+    typer.Option(
+        "--max-cost", min=0, help="US dollars the judge may cost; the run stops before it costs more."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 InputsOption = Annotated[bool, typer.Option("--inputs", help="Write the texts beside the scores.")]
 OutOption = Annotated[
@@ -157,6 +187,38 @@ def _literal(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def judge_settings(
+    model: str | None,
+    settings: list[str] | None = None,
+    *,
+    concurrency: int | None = None,
+    rpm: int | None = None,
+    tpm: int | None = None,
+    timeout: float | None = None,
+    max_cost: float | None = None,
+) -> dict[str, Any] | None:
+    """A judge and its settings as the values of its spec; None where nothing is said.
+
+    >>> judge_settings("openai:gpt-4o-mini", ["seed=7"], rpm=500)
+    {'model': 'openai:gpt-4o-mini', 'rpm': 500, 'seed': '7'}
+    """
+    said = {
+        "model": model,
+        "concurrency": concurrency,
+        "rpm": rpm,
+        "tpm": tpm,
+        "timeout": timeout,
+        "max_cost": max_cost,
+    }
+    values: dict[str, Any] = {name: value for name, value in said.items() if value is not None}
+    for text in settings or ():
+        key, equals, value = text.partition("=")
+        if not (key.strip() and equals):
+            raise UsageError(f"Cannot read --judge-set {text!r}.", hint="Write --judge-set seed=7.")
+        values[key.strip()] = value or None
+    return values or None
 
 
 def skipping(on_error: str) -> bool:

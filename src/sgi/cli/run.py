@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shlex
 import sys
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
@@ -18,23 +16,31 @@ from sgi.cli.options import (
     EmbedderOption,
     InputsOption,
     JsonOption,
+    JudgeConcurrencyOption,
+    JudgeOption,
+    JudgeSetOption,
+    JudgeTimeoutOption,
     MapOption,
+    MaxCostOption,
     MetricOption,
     NoCacheOption,
     OutOption,
     PercentOption,
     QuietOption,
     RejectsOption,
+    RpmOption,
+    TpmOption,
     cache_choice,
     column_map,
+    judge_settings,
     metric_list,
     target_settings,
 )
+from sgi.cli.run_talk import database_words, report_notes, tell_plan, tell_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.engine.plan import Plan
     from sgi.engine.progress import Event, Listener
     from sgi.engine.run import RunReport
     from sgi.engine.spec import RunSpec
@@ -89,10 +95,18 @@ TargetSet = Annotated[
 
 
 def run(
+    context: typer.Context,
     data: Data = None,
     metric: MetricOption = None,
     out: OutOption = None,
     embedder: EmbedderOption = None,
+    judge: JudgeOption = None,
+    judge_set: JudgeSetOption = None,
+    judge_concurrency: JudgeConcurrencyOption = None,
+    rpm: RpmOption = None,
+    tpm: TpmOption = None,
+    judge_timeout: JudgeTimeoutOption = None,
+    max_cost: MaxCostOption = None,
     target: Target = None,
     target_set: TargetSet = None,
     name: Name = None,
@@ -124,6 +138,8 @@ def run(
 
       sgi run answers.jsonl -m sgi,semantic_similarity -o scores.jsonl --name nightly
 
+      sgi run answers.jsonl -m faithfulness,ragas_score --judge openai:gpt-4o-mini --max-cost 2
+
       sgi run questions.jsonl --target app:answer --target-set concurrency=16
 
       sgi run nightly.toml
@@ -137,6 +153,15 @@ def run(
         "metrics": metric_list(metric) if metric else None,
         "embedders": embedder or None,
         "target": target_settings(target, target_set),
+        "judge": judge_settings(
+            judge,
+            judge_set,
+            concurrency=judge_concurrency,
+            rpm=rpm,
+            tpm=tpm,
+            timeout=judge_timeout,
+            max_cost=max_cost,
+        ),
         "name": name,
         "backend": backend,
         "columns": column_map(columns) or None,
@@ -147,14 +172,21 @@ def run(
         "inputs": inputs or None,
     }
     given = {key: value for key, value in asked.items() if value is not None}
-    around = {"database": db, "store": not no_store, "cache": cache_choice(cache, no_cache=no_cache)}
+    around = {
+        "database": db,
+        "store": not no_store,
+        "cache": cache_choice(cache, no_cache=no_cache),
+        "cassette": context.obj,
+    }
     record = None if resume is None else _found(around, resume, name)
     if dry_run:
-        _tell_plan(_spec(given, record), quiet=quiet, as_json=as_json)
+        spec = _spec(given, record)
+        _check_files(spec)
+        tell_plan(spec, quiet=quiet, as_json=as_json)
         return
     spec, report = _performed(given, around, record, retry_failed=retry_failed, quiet=quiet)
-    notes = [] if quiet else _notes(spec, report, _words(db))
-    _tell(spec, report, notes, percent=percent, as_json=as_json)
+    notes = [] if quiet else report_notes(spec, report, database_words(db))
+    tell_report(spec, report, notes, percent=percent, as_json=as_json)
     if report.failures or report.rejected or report.summary.left_out:
         raise typer.Exit(3)
 
@@ -179,7 +211,7 @@ def _performed(
     reread = not _READ.isdisjoint(given)
     spec = _spec(given, record)
     _check_files(spec)
-    words = _words(around["database"])
+    words = database_words(around["database"])
     with progress(quiet=quiet) as listener, _noting(listener, words) as noting, redirect_stdout(sys.stderr):
         place = Surroundings(**around, listener=noting)
         if record is None:
@@ -250,10 +282,19 @@ def _spec(given: dict[str, Any], record: RunRecord | None = None) -> RunSpec:
         values["target"] = {**(values.get("target") or {}), **given.pop("target")}
         if "where" not in values["target"]:
             raise UsageError("--target-set goes with --target.", hint="Write --target app:answer.")
+    if "judge" in given:
+        values["judge"] = {**_judge_values(values.get("judge")), **given.pop("judge")}
+        if "model" not in values["judge"]:
+            raise UsageError("No judge is named.", hint="Write --judge openai:NAME.")
     spec = RunSpec.of(values | given, source=source)
     if spec.on_error == "skip" and spec.rejects is None:
         spec = spec.model_copy(update={"rejects": _beside(spec.out or spec.data)})
     return spec
+
+
+def _judge_values(judge: Any) -> dict[str, Any]:
+    """A judge's settings as a TOML file or a kept run has them: a table, or the name alone."""
+    return {"model": judge} if isinstance(judge, str) else dict(judge or {})
 
 
 def _beside(path: Path) -> Path:
@@ -276,83 +317,3 @@ def _check_files(spec: RunSpec) -> None:
             raise UsageError(f"{path} is both {other} and {name}.", hint="Name another file.")
         if path is not spec.data:
             check_target(path)
-
-
-def _tell_plan(spec: RunSpec, *, quiet: bool, as_json: bool) -> None:
-    from sgi.cli.console import plain, print_json, progress
-    from sgi.engine.job import plan_of
-
-    _check_files(spec)
-    with progress(quiet=quiet) as listener:
-        planned = plan_of(spec, count_texts=True, listener=listener)
-    facts = _facts(spec, planned)
-    if as_json:
-        print_json(facts)
-        return
-    for name, value in facts.items():
-        shown = ", ".join(map(str, value)) if isinstance(value, list) else value
-        if isinstance(value, dict):
-            shown = ", ".join(f"{key} {count:,}" for key, count in value.items())
-        typer.echo(plain(f"{name.replace('_', ' ')}: {shown}"))
-
-
-def _facts(spec: RunSpec, planned: Plan) -> dict[str, Any]:
-    facts: dict[str, Any] = {
-        "data": planned.dataset,
-        "rows": planned.rows,
-        "rejected": planned.rejected,
-        "fields": {str(name): count for name, count in planned.present.items()},
-        "metrics": [metric.canonical for metric in planned.metrics],
-    }
-    if spec.target is not None:
-        return facts | {"target": spec.target.fingerprint, "target_calls": planned.rows}
-    return facts | {"distinct_texts": planned.texts, "characters": planned.characters}
-
-
-def _tell(spec: RunSpec, report: RunReport, notes: list[str], *, percent: bool, as_json: bool) -> None:
-    from sgi.cli.console import print_json, print_summary, talk
-
-    if as_json:
-        kept = {"output": str(spec.out) if spec.out else None, "rejected": report.rejected}
-        aside = str(spec.rejects) if report.rejected and spec.rejects else None
-        print_json(report.summary.to_dict() | {"run": report.run} | kept | {"rejects": aside})
-    else:
-        print_summary(report.summary, percent=percent)
-    for line in notes:
-        talk(line)
-
-
-def _words(database: str | None) -> str:
-    """What a command needs to find the same database; none where it finds it by itself, or has a user."""
-    if database is None or database == os.environ.get("SGI_DATABASE_URL") or "@" in database:
-        return ""
-    return f" --db {shlex.quote(database)}"
-
-
-def _notes(spec: RunSpec, report: RunReport, words: str) -> list[str]:
-    summary = report.summary
-    notes = [
-        f"In {rows:,} of {summary.rows:,} rows the {name} went beyond what the embedder reads; the ends were "
-        "not seen."
-        for name, rows in summary.truncated.items()
-    ]
-    notes += [
-        f"{rows:,} rows were scored without {model}, which gave no vectors; their details say why."
-        for model, rows in summary.left_out.items()
-    ]
-    if summary.copies:
-        notes.append(
-            f"In {summary.copies:,} of {summary.labelled:,} labelled rows the response is the reference"
-            " itself: scores that compare the two rank those rows by construction."
-        )
-    if report.rejected:
-        notes.append(
-            f"{report.rejected:,} rows could not be read; they are in {spec.rejects}, with the reasons."
-        )
-    if report.failures:
-        notes.append(f"{report.failures:.1%} of the rows failed; their reasons stand beside their scores.")
-    if spec.out is not None:
-        notes.append(f"The scores of each row are in {spec.out}.")
-    if report.run is not None:
-        notes.append(f"The run is kept: sgi show {report.run}{words}")
-    return notes

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,11 +15,14 @@ from sgi.cli.options import (
     CacheOption,
     EmbedderOption,
     InputsOption,
+    JudgeOption,
+    JudgeSetOption,
     MapOption,
     NoCacheOption,
     OnErrorOption,
     cache_choice,
     column_map,
+    judge_settings,
     metric_list,
     skipping,
 )
@@ -38,6 +42,8 @@ def score(
     ],
     data: Annotated[Path, typer.Argument(help="A file, or - for standard input.")] = Path("-"),
     embedder: EmbedderOption = None,
+    judge: JudgeOption = None,
+    judge_set: JudgeSetOption = None,
     backend: BackendOption = "auto",
     columns: MapOption = None,
     on_error: OnErrorOption = "stop",
@@ -55,7 +61,11 @@ def score(
       cat answers.jsonl | sgi score -m sgi
 
       sgi score answers.jsonl -m rouge_l,squad_em | jq .scores.rouge_l.value
+
+      sgi score answers.jsonl -m faithfulness --judge ollama:qwen3 --judge-set concurrency=4
     """
+    import anyio
+
     from sgi.cli.console import talk
     from sgi.engine.plan import resolve
     from sgi.engine.tools import open_tools
@@ -81,9 +91,11 @@ def score(
     else:
         rows = open_dataset(data, columns=column_map(columns)).samples(on_reject=on_reject)
     kept = cache_choice(cache, no_cache=no_cache)
+    asked = judge_settings(judge, judge_set)
     with open_tools(chosen, embedder, cache=kept, backend=backend) as tools:
+        pour = partial(_pour, rows, chosen, tools, asked, cache=kept, batch_size=batch_size, inputs=inputs)
         try:
-            failed = _pour(rows, chosen, tools, batch_size=batch_size, inputs=inputs)
+            failed = anyio.run(pour)
         except BrokenPipeError:
             _stop_writing()
             raise typer.Exit from None
@@ -91,24 +103,31 @@ def score(
         raise typer.Exit(3)
 
 
-def _pour(
-    rows: Iterable[Sample], metrics: tuple[AnyMetric, ...], tools: Tools, *, batch_size: int, inputs: bool
+async def _pour(
+    rows: Iterable[Sample],
+    metrics: tuple[AnyMetric, ...],
+    tools: Tools,
+    judge: dict[str, Any] | None,
+    *,
+    cache: bool | Path,
+    batch_size: int,
+    inputs: bool,
 ) -> bool:
     """Score and print batch by batch; whether any row failed."""
-    import anyio
-
     from sgi.engine.batch import batches, evaluate_batch
+    from sgi.engine.judge import with_judge
     from sgi.engine.rows import nested_row
     from sgi.io.write import json_line
     from sgi.kernel.metric import Status
 
     failed = False
-    for batch in batches(rows, batch_size):
-        made = anyio.run(evaluate_batch, batch, metrics, tools)
-        failed |= any((scores.status == Status.FAILED).any() for scores in made.scores.values())
-        for row in nested_row(batch, made.scores, inputs=inputs):
-            sys.stdout.buffer.write(json_line(row))
-        sys.stdout.buffer.flush()
+    async with with_judge(tools, metrics, judge, cache=cache) as judging:
+        for batch in batches(rows, batch_size):
+            made = await evaluate_batch(batch, metrics, judging)
+            failed |= any((scores.status == Status.FAILED).any() for scores in made.scores.values())
+            for row in nested_row(batch, made.scores, inputs=inputs):
+                sys.stdout.buffer.write(json_line(row))
+            sys.stdout.buffer.flush()
     return failed
 
 

@@ -1,9 +1,11 @@
-"""``sgi show``: one run, whole or by groups of its rows."""
+"""``sgi show``: one run, whole, by groups of its rows, or one of its rows."""
 
 from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,12 +17,15 @@ if TYPE_CHECKING:
 
     from sgi.engine.groups import Group
     from sgi.engine.summary import MetricSummary
+    from sgi.kernel.ports import Usage
     from sgi.store.database import Database
     from sgi.store.queries import RunRecord
     from sgi.store.run_rows import Reason
 
 _CLASSES = ("grade", "label", "band")
-"""Where a metric's details name the class of a row."""
+"""Where the details name the class of a row, for metrics that do not say so themselves."""
+
+_LONGEST = 400
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _STEERING = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
@@ -35,19 +40,26 @@ def show(
     spec: Annotated[
         bool, typer.Option("--spec", help="Print only how it was asked for, as TOML that `sgi run` reads.")
     ] = False,
+    sample: Annotated[
+        str | None,
+        typer.Option(help="The id of a row: its texts, and what each of its scores was made of."),
+    ] = None,
     db: DatabaseOption = None,
     percent: PercentOption = True,
     as_json: JsonOption = False,
 ) -> None:
     """Show a run: its numbers, what made them, how it was asked for, and how to go on with it.
 
-    Of a run that is not finished, or never summed up, the means are those of the rows that are scored.
+    Of a run that is not finished, or never summed up, the means are those of the rows that are scored. Of a
+    row, all that a judge said is printed.
 
     Examples:
 
       sgi show last
 
       sgi show nightly --by question_type
+
+      sgi show last --sample q17
 
       sgi show last --spec > again.toml
     """
@@ -56,14 +68,18 @@ def show(
     from sgi.store.database import open_database
     from sgi.store.queries import find_run
 
-    if spec and by is not None:
-        raise UsageError("--spec and --by contradict each other.", hint="Give one of them.")
+    asked = {"--spec": spec, "--by": by is not None, "--sample": sample is not None}
+    given = [name for name, there in asked.items() if there]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} contradict each other.", hint="Give one of them.")
     with open_database(db, create=False) as database, readers_may_leave():
         record = find_run(database, run)
         if spec and as_json:
             print_json(record.spec)
         elif spec:
             print_lines(toml_lines({key: value for key, value in record.spec.items() if key != "name"}))
+        elif sample is not None:
+            _show_sample(database, record, sample, as_json=as_json)
         elif by is not None:
             _show_groups(record, by, _groups(database, record, by), percent=percent, as_json=as_json)
         else:
@@ -71,24 +87,39 @@ def show(
 
 
 def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: bool) -> None:
-    from sgi.cli.console import means_table, print_json, print_lines, print_summary, print_tables
+    from sgi.cli.console import class_lines, means_table, print_json, print_lines, print_summary, print_tables
     from sgi.engine.summary import Summary
+    from sgi.store.queries import run_usage
     from sgi.store.run_rows import reasons
 
     told = None if record.summary is None else Summary.from_dict(record.summary)
     metrics = _measured(database, record) if told is None else told.metrics
-    found = reasons(database, record)
+    found, usage = reasons(database, record), run_usage(database, record.id)
     if as_json:
         told_or_made = {"summary": record.summary or _partial(record, metrics)}
-        print_json(_facts(record) | told_or_made | {"reasons": [reason._asdict() for reason in found]})
+        spent = {"usage": {judge: asdict(used) for judge, used in usage.items()}}
+        whys = {"reasons": [reason._asdict() for reason in found]}
+        print_json(_facts(record) | told_or_made | whys | spent)
         return
     print_lines([*_head(record), ""])
     if told is not None:
         print_summary(told, percent=percent)
     else:
         print_tables([means_table(metrics, percent=percent, rows=record.rows)])
-        print_lines([record.signature])
-    print_lines(["", *_gaps(found), *_origin(record)])
+        print_lines([*class_lines(metrics), record.signature])
+    print_lines(["", *_gaps(found), *_judges(usage), *_origin(record)])
+
+
+def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json: bool) -> None:
+    from sgi.cli.console import print_json, print_lines
+    from sgi.cli.evidence import sample_facts, sample_lines
+    from sgi.store.evaluation_records import sample_story
+
+    found = sample_story(database, record, sample)
+    if as_json:
+        print_json(sample_facts(found))
+    else:
+        print_lines(sample_lines(found))
 
 
 def _gaps(found: list[Reason]) -> Iterator[str]:
@@ -98,6 +129,18 @@ def _gaps(found: list[Reason]) -> Iterator[str]:
     for reason in found:
         yield f"{reason.rows:,} {reason.status}  {reason.metric}: {one_line(reason.reason)}"
     if found:
+        yield ""
+
+
+def _judges(usage: Mapping[str, Usage]) -> Iterator[str]:
+    """What was asked of each judge, and what it took."""
+    from sgi.cli.console import one_line
+    from sgi.cli.run_talk import usage_line
+
+    for judge, used in usage.items():
+        yield one_line(judge, longest=_LONGEST)
+        yield usage_line(used)
+    if usage:
         yield ""
 
 
@@ -116,15 +159,16 @@ def _show_groups(
 
 
 def _measured(database: Database, record: RunRecord) -> tuple[MetricSummary, ...]:
-    """The means of the rows that are scored."""
+    """The means and classes of the rows that are scored."""
     from sgi.engine.groups import grouped
-    from sgi.store.run_rows import scored_run
+    from sgi.store.run_rows import classed_run
 
     if not record.scored:
         return ()
-    run = scored_run(database, record)
-    (whole,) = grouped(run, [None] * len(run.ids))
-    return whole.metrics
+    run, classes = classed_run(database, record, _class_keys(record))
+    named = {metric: list(map(_named, found)) for metric, found in classes.items()}
+    (whole,) = grouped(run, [None] * len(run.ids), classes=named)
+    return tuple(replace(made, classes=whole.classes.get(made.metric, {})) for made in whole.metrics)
 
 
 def _partial(record: RunRecord, metrics: tuple[MetricSummary, ...]) -> dict[str, Any]:
@@ -137,9 +181,21 @@ def _groups(database: Database, record: RunRecord, by: str) -> tuple[Group, ...]
     from sgi.engine.groups import grouped
     from sgi.store.run_rows import grouped_run
 
-    run, values, classes = grouped_run(database, record, by, _CLASSES)
+    run, values, classes = grouped_run(database, record, by, _class_keys(record))
     named = {metric: list(map(_named, found)) for metric, found in classes.items()}
     return grouped(run, list(map(_named, values)), classes=named)
+
+
+def _class_keys(record: RunRecord) -> tuple[str, ...]:
+    """Where the details of the run's metrics name the class of a row."""
+    from sgi.kernel.errors import UsageError
+    from sgi.kernel.registry import metric
+
+    known = []
+    for name in record.metrics:
+        with suppress(UsageError):  # it is not installed any more
+            known.append(metric(name).spec.category)
+    return tuple(dict.fromkeys([*filter(None, known), *_CLASSES]))
 
 
 def _named(value: Any) -> str | None:
@@ -180,8 +236,8 @@ def _origin(record: RunRecord) -> Iterator[str]:
     yield from toml_lines(record.spec)
     yield ""
     yield ", ".join(f"{name} {version}" for name, version in record.versions.items())
-    made_here = "imported_from" not in record.spec and "service" not in record.spec
-    if not record.finished and made_here:
+    elsewhere = {"imported_from", "service", "rescored_from"}
+    if not record.finished and elsewhere.isdisjoint(record.spec):
         yield f"Go on with: sgi run --resume {record.id}"
 
 

@@ -59,7 +59,7 @@ async def ahead(
                 await slot.ready.wait()
                 await take(slot.made[0])
     except BaseExceptionGroup as errors:
-        raise _first(errors) from None
+        raise first_error(errors) from None
 
 
 async def _prepare_all(
@@ -74,7 +74,7 @@ async def _prepare_all(
             await send.send(slot)
 
 
-def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+def first_error(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     """The first error that is no group; its own traceback and notes are kept."""
     found = errors.exceptions[0]
-    return _first(found) if isinstance(found, BaseExceptionGroup) else found
+    return first_error(found) if isinstance(found, BaseExceptionGroup) else found

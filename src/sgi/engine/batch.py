@@ -8,14 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from itertools import compress, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
 import numpy as np
 
+from sgi.engine.asking import Asked, Evidence, ask_batch
 from sgi.kernel.errors import EmbedderError, NonFiniteVector
-from sgi.kernel.metric import Scores, Status
+from sgi.kernel.judging import JudgedMetric
+from sgi.kernel.metric import Metric, Scores, Status
 from sgi.kernel.ports import encode
 from sgi.kernel.sample import Batch, Field
 from sgi.kernel.vectors import VectorTable
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.engine.tools import Tools
-    from sgi.kernel.metric import Metric
+    from sgi.kernel.metric import AnyMetric
     from sgi.kernel.ports import Embedder
     from sgi.kernel.sample import Sample
 
@@ -47,22 +49,56 @@ class BatchScores:
         scores: by the metric's canonical string.
         truncated: rows by the field in which a text was longer than a model reads.
         failures: models that gave no vectors at all, with the reason.
+        evidence: what a judge made of each row, by the metric's canonical string.
     """
 
     scores: Mapping[str, Scores]
     truncated: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class _Subject:
+    """A metric with rows that have all it needs, and the evidence for them where it asks a judge."""
+
+    metric: AnyMetric
+    batch: Batch
+    evidence: tuple[Any, ...] = ()
+
+    def texts(self) -> Iterable[str]:
+        if isinstance(self.metric, JudgedMetric):
+            return self.metric.texts(self.batch, self.evidence)
+        assert isinstance(self.metric, Metric)  # noqa: S101 - there is no third kind
+        return self.metric.texts(self.batch)
+
+    def score(self, vectors: VectorTable) -> Scores:
+        if isinstance(self.metric, JudgedMetric):
+            return self.metric.score(self.batch, self.evidence, vectors)
+        assert isinstance(self.metric, Metric)  # noqa: S101 - there is no third kind
+        return self.metric.score(self.batch, vectors)
+
+    def take(self, rows: Sequence[int]) -> _Subject:
+        evidence = tuple(self.evidence[row] for row in rows) if self.evidence else ()
+        return _Subject(self.metric, self.batch.take(rows), evidence)
 
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """A metric with the rows that have all it needs."""
+    """What a metric scores of a batch.
 
-    metric: Metric
+    ``rows`` are those of the subject; ``failed`` are rows that cannot be scored, with the reason.
+    """
+
+    subject: _Subject
     rows: NDArray[np.int64]
-    batch: Batch
+    failed: Mapping[int, str]
     models: tuple[str, ...]
     texts: tuple[str, ...]
+
+    @property
+    def metric(self) -> AnyMetric:
+        return self.subject.metric
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,34 +119,48 @@ def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch
 
 
 async def evaluate_batch(
-    batch: Batch, metrics: Sequence[Metric], tools: Tools, failed: Mapping[int, str] = _NO_ROWS
+    batch: Batch,
+    metrics: Sequence[AnyMetric],
+    tools: Tools,
+    failed: Mapping[int, str] = _NO_ROWS,
+    asked: Asked | None = None,
 ) -> BatchScores:
     """Score one batch with every metric; each distinct text is embedded once for each model that is wanted.
 
     ``failed`` names rows that cannot be scored, with the reason: what they needed could not be had. A row
-    without a needed field is ``missing``. A row whose vectors an embedder could not give is ``failed``.
-    Anything else that goes wrong in a metric is a bug, and is raised with the metric's name and sample ids.
+    without a needed field is ``missing``. A row whose vectors an embedder could not give, or about which the
+    judge gave no usable reply, is ``failed``. Anything else that goes wrong in a metric is a bug, and is
+    raised with the metric's name and sample ids. ``asked`` is what the judge said before; without it, it is
+    asked now.
     """
-    tasks = [_task(batch, metric, tools.names, failed) for metric in metrics]
+    if asked is None:
+        asked = await ask_batch(batch, metrics, tools.judge, failed)
+    tasks = [_task(batch, metric, tools.names, failed, asked) for metric in metrics]
     vectors = {
         model: await _embed(model, tools.embedders[model], texts)
         for model, texts in _texts_by_model(tasks).items()
     }
-    scores = {task.metric.canonical: _account(task, batch, vectors, failed) for task in tasks}
+    scores = {task.metric.canonical: _account(task, batch, vectors) for task in tasks}
     return BatchScores(
         scores,
         _truncated_rows(batch, frozenset().union(*(made.truncated for made in vectors.values()))),
         {model: made.failure for model, made in vectors.items() if made.failure},
+        asked.evidence,
     )
 
 
-def _task(batch: Batch, metric: Metric, configured: tuple[str, ...], failed: Mapping[int, str]) -> _Task:
+def _task(
+    batch: Batch, metric: AnyMetric, configured: tuple[str, ...], failed: Mapping[int, str], asked: Asked
+) -> _Task:
+    lost = {**asked.failures.get(metric.canonical, _NO_ROWS), **failed}
     usable = batch.present(metric.spec.needs)
-    usable[list(failed)] = False
+    usable[list(lost)] = False
     rows = np.flatnonzero(usable)
     complete = batch if len(rows) == len(batch) else batch.take(rows)
+    evidence = asked.evidence.get(metric.canonical, ())
+    subject = _Subject(metric, complete, tuple(evidence[row] for row in rows) if evidence else ())
     models = metric.wanted_models(configured) if metric.embeds else ()
-    return _Task(metric, rows, complete, models, tuple(dict.fromkeys(metric.texts(complete))))
+    return _Task(subject, rows, lost, models, tuple(dict.fromkeys(subject.texts())))
 
 
 def _texts_by_model(tasks: Sequence[_Task]) -> dict[str, list[str]]:
@@ -161,22 +211,22 @@ def _texts(sample: Sample, name: Field) -> tuple[str, ...]:
             return (getattr(sample, name.value),)
 
 
-def _account(task: _Task, batch: Batch, vectors: Mapping[str, _Vectors], failed: Mapping[int, str]) -> Scores:
+def _account(task: _Task, batch: Batch, vectors: Mapping[str, _Vectors]) -> Scores:
     """The scores of all rows of the batch: computed, missing and failed."""
     computed = _computed(task, vectors)
     if len(computed) == 1 and len(task.rows) == len(batch):
         return computed[0][1]
-    lost = np.array(sorted(failed), dtype=np.int64)
+    lost = np.array(sorted(task.failed), dtype=np.int64)
     absent = np.setdiff1d(np.arange(len(batch)), np.union1d(task.rows, lost))
     parts = [
-        (lost, Scores.without_value(Status.FAILED, [failed[row] for row in lost.tolist()])),
+        (lost, Scores.without_value(Status.FAILED, [task.failed[row] for row in lost.tolist()])),
         (absent, Scores.without_value(Status.MISSING, [_lacks(batch, task.metric, row) for row in absent])),
         *computed,
     ]
     return Scores.assemble(len(batch), parts)
 
 
-def _lacks(batch: Batch, metric: Metric, row: int) -> str:
+def _lacks(batch: Batch, metric: AnyMetric, row: int) -> str:
     sample = batch.samples[row]
     lacking = sorted(field.value for field in metric.spec.needs if not sample.has(field))
     return "the sample has no " + " and no ".join(lacking)
@@ -197,7 +247,7 @@ def _computed(task: _Task, vectors: Mapping[str, _Vectors]) -> list[tuple[NDArra
     good = [row for row in range(len(task.rows)) if row not in failed]
     parts = [
         (task.rows[list(failed)], Scores.without_value(Status.FAILED, list(failed.values()))),
-        (task.rows[good], _score(task.metric, task.batch.take(good) if failed else task.batch, made)),
+        (task.rows[good], _score(task.subject.take(good) if failed else task.subject, made)),
     ]
     return [part for part in parts if len(part[0])]
 
@@ -208,14 +258,15 @@ def _rows_touching(task: _Task, unusable: Mapping[str, str]) -> dict[int, str]:
         return {}
     reasons = {}
     for row in range(len(task.rows)):
-        for text in task.metric.texts(task.batch.take([row])):
+        for text in task.subject.take([row]).texts():
             if text in unusable:
                 reasons[row] = f"{unusable[text]} gave no usable vector for one of its texts"
                 break
     return reasons
 
 
-def _score(metric: Metric, batch: Batch, made: Mapping[str, _Vectors]) -> Scores:
+def _score(subject: _Subject, made: Mapping[str, _Vectors]) -> Scores:
+    batch = subject.batch
     tables = {model: found.table for model, found in made.items() if not found.failure}
     primary = next(iter(tables.values()), VectorTable())
     table = replace(
@@ -224,11 +275,11 @@ def _score(metric: Metric, batch: Batch, made: Mapping[str, _Vectors]) -> Scores
         failures={model: found.failure for model, found in made.items() if found.failure},
     )
     try:
-        scores = metric.score(batch, table)
+        scores = subject.score(table)
         if len(scores) != len(batch):
             raise ValueError(f"{len(scores)} scores for {len(batch)} rows")  # noqa: TRY301 - noted just below
     except Exception as error:
         shown = ", ".join(batch.ids[:_NAMED_SAMPLES]) + ("…" if len(batch) > _NAMED_SAMPLES else "")
-        error.add_note(f"in metric {metric.canonical}, samples {shown}")
+        error.add_note(f"in metric {subject.metric.canonical}, samples {shown}")
         raise
     return scores

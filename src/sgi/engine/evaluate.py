@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
@@ -11,6 +12,7 @@ import anyio
 import anyio.to_thread
 import numpy as np
 
+from sgi.engine.judge import with_judge
 from sgi.engine.plan import plan
 from sgi.engine.progress import Finished, Started, silent
 from sgi.engine.result import Result
@@ -19,13 +21,13 @@ from sgi.engine.tools import open_tools
 from sgi.io.dataset import open_dataset
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import AnyMetric, Scores
-from sgi.kernel.signature import run_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Mapping, Sequence
     from pathlib import Path
 
     from sgi.engine.batch import BatchScores
+    from sgi.engine.judge import JudgeLike
     from sgi.engine.ledger import Ledger
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
@@ -40,6 +42,7 @@ class Options(TypedDict, total=False):
 
     columns: Mapping[str, str] | None
     on_error: Literal["raise", "skip"]
+    judge: JudgeLike | None
     max_failures: float
     cache: bool | str | Path
     listener: Listener
@@ -65,6 +68,7 @@ def evaluate(
     *,
     columns: Mapping[str, str] | None = None,
     on_error: Literal["raise", "skip"] = "raise",
+    judge: JudgeLike | None = None,
     max_failures: float = MAX_FAILURES,
     cache: bool | str | Path = True,
     listener: Listener = silent,
@@ -79,9 +83,12 @@ def evaluate(
             model. It is only loaded if a metric needs vectors.
         columns: field → column, where the data's names are not recognised.
         on_error: ``"raise"`` stops at the first row that cannot be read; ``"skip"`` puts it in ``.rejected``.
+        judge: what judged metrics ask: a name such as ``"openai:NAME"`` or ``"openai:NAME@URL"``, a mapping
+            of its settings, or a judge of your own.
         max_failures: the share of failed rows above which the evaluation stops, in [0, 1].
-        cache: where vectors of models known by name are kept: a file, the user's cache (True), or nowhere
-            beyond this call (False). Those of an embedder of your own stay in memory for this call.
+        cache: where vectors of models known by name, and replies of judges known by name, are kept: a file,
+            the user's cache (True), or nowhere beyond this call (False). Vectors of an embedder of your own
+            stay in memory for this call.
         listener: hears of the progress.
 
     Returns:
@@ -90,7 +97,7 @@ def evaluate(
     Raises:
         DataError: the data cannot be read; says file, line, id and field.
         UsageError: a metric or embedder is unknown, or no row has the fields a metric needs.
-        EmbedderError: more than ``max_failures`` of the rows failed.
+        EmbedderError, JudgeError: more than ``max_failures`` of the rows failed.
 
     >>> rows = [{"response": "The capital is Paris.", "reference": "Paris is the capital."}]
     >>> evaluate(rows, ["content_f1"])["content_f1"].values.tolist()
@@ -105,15 +112,22 @@ def evaluate(
     dataset = open_dataset(data, columns=columns)
     named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
     planned = plan(dataset, named, on_reject=rejected.append if skipping else None)
+    taken = _Taken()
     with open_tools(planned.metrics, embedder, cache=cache) as tools:
-        taken = _Taken()
-        work = partial(
-            _score, dataset, planned, tools, taken, skipping=skipping, limit=max_failures, listener=listener
+        work = _Work(
+            dataset,
+            planned,
+            tools,
+            judge,
+            cache,
+            taken,
+            skipping=skipping,
+            limit=max_failures,
+            listener=listener,
         )
-        ledger = _outside_any_loop(work)
-        signature = run_signature(tools.fingerprints, n=len(taken.samples))
+        ledger = _outside_any_loop(work.score)
     scores = {metric.canonical: _joined(taken.parts, metric.canonical) for metric in planned.metrics}
-    return Result(tuple(taken.samples), planned.metrics, signature, tuple(rejected), scores, ledger)
+    return Result(tuple(taken.samples), planned.metrics, work.signature, tuple(rejected), scores, ledger)
 
 
 class _Taken:
@@ -128,31 +142,40 @@ class _Taken:
         self.parts.append(made.scores)
 
 
-async def _score(
-    dataset: Dataset,
-    planned: Plan,
-    tools: Tools,
-    taken: _Taken,
-    *,
-    skipping: bool,
-    limit: float,
-    listener: Listener,
-) -> Ledger:
-    listener(Started("scoring", planned.rows))
-    ledger = await score_stream(
-        dataset,
-        planned,
-        tools,
-        take=taken.take,
-        on_reject=(lambda _: None) if skipping else None,
-        max_failures=limit,
-        listener=listener,
-    )
-    listener(Finished("scoring"))
-    return ledger
+@dataclass(eq=False)
+class _Work:
+    """The scoring of a dataset, inside the event loop in which a judge lives."""
+
+    dataset: Dataset
+    planned: Plan
+    tools: Tools
+    judge: JudgeLike | None
+    cache: bool | str | Path
+    taken: _Taken
+    skipping: bool
+    limit: float
+    listener: Listener
+    signature: str = ""
+
+    async def score(self) -> Ledger:
+        metrics = self.planned.metrics
+        async with with_judge(self.tools, metrics, self.judge, cache=self.cache) as tools:
+            self.listener(Started("scoring", self.planned.rows))
+            ledger = await score_stream(
+                self.dataset,
+                self.planned,
+                tools,
+                take=self.taken.take,
+                on_reject=(lambda _: None) if self.skipping else None,
+                max_failures=self.limit,
+                listener=self.listener,
+            )
+            self.listener(Finished("scoring"))
+            self.signature = tools.signature(metrics, n=len(self.taken.samples))
+        return ledger
 
 
-def _outside_any_loop(work: partial[Coroutine[Any, Any, Ledger]]) -> Ledger:
+def _outside_any_loop(work: Callable[[], Coroutine[Any, Any, Ledger]]) -> Ledger:
     """Run the coroutine to its end; where this thread has a running loop, in a thread without one."""
     if not _in_a_loop():
         return anyio.run(work)

@@ -6,6 +6,10 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import anyio
+
+from sgi.engine.asking import judged, no_judge
+from sgi.engine.judge import estimate, with_judge
 from sgi.engine.plan import plan, resolve
 from sgi.engine.progress import RunBegan, silent
 from sgi.engine.recording import begin, check_same, take_up
@@ -25,11 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from sgi.engine.judge import Cassette
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
     from sgi.engine.recording import Recording
     from sgi.engine.spec import RunSpec
     from sgi.engine.tools import Tools
+    from sgi.kernel.ports import Usage
     from sgi.store.database import Database
     from sgi.store.queries import RunRecord
 
@@ -43,12 +49,14 @@ class Surroundings:
         store: whether this one is kept.
         cache: where vectors are kept: a file, the user's own cache (True), or nowhere (False).
         listener: hears of the progress.
+        cassette: a file of the judge's calls, to write or to answer from.
     """
 
     database: str | Path | None = None
     store: bool = True
     cache: bool | Path = True
     listener: Listener = silent
+    cassette: Cassette | None = None
 
 
 def plan_of(spec: RunSpec, *, count_texts: bool = False, listener: Listener = silent) -> Plan:
@@ -56,7 +64,8 @@ def plan_of(spec: RunSpec, *, count_texts: bool = False, listener: Listener = si
 
     Raises:
         DataError: the data cannot be read.
-        UsageError: a metric cannot be had, or a target is to be asked and no row has a question.
+        UsageError: a metric cannot be had, or asks a judge and none is named; or a target is to be asked and
+            no row has a question.
     """
     dataset = open_dataset(spec.data, columns=spec.columns)
     asked = spec.target is not None
@@ -70,7 +79,19 @@ def plan_of(spec: RunSpec, *, count_texts: bool = False, listener: Listener = si
     )
     if asked and not planned.present.get(Field.QUESTION):
         raise UsageError(f"No row of {dataset.name} has a question to ask the target.")
+    asking = judged(planned.metrics)
+    if asking and spec.judge is None:
+        raise no_judge(asking)
     return planned
+
+
+def judging_of(spec: RunSpec, planned: Plan) -> Usage | None:
+    """What the judge would be asked and what that would cost; None where none is, or nobody can know."""
+    if spec.judge is None or spec.target is not None or not judged(planned.metrics):
+        return None
+    dataset = open_dataset(spec.data, columns=spec.columns)
+    rows = dataset.samples(on_reject=(lambda _: None) if spec.on_error == "skip" else None)
+    return anyio.run(estimate, rows, planned.metrics, spec.judge)
 
 
 async def perform(spec: RunSpec, around: Surroundings) -> RunReport:
@@ -117,7 +138,7 @@ async def resume(
         if finished and not reread and spec.identity(resolve(spec.metrics or ())) == record.spec_hash:
             return _finished(spec, record, database)
         planned = plan_of(spec, listener=around.listener)
-        tools = await _open(stack, spec, planned, around)
+        tools = await _open(stack, spec, planned, around, again=retry_failed)
         if finished:
             check_same(record, spec, planned, tools)
             return _finished(spec, record, database)
@@ -131,10 +152,22 @@ def refuse_strangers(record: RunRecord) -> None:
         raise RunMismatch(f"The run {record.label} was not made by `sgi run`, and cannot go on.")
 
 
-async def _open(stack: AsyncExitStack, spec: RunSpec, planned: Plan, around: Surroundings) -> Tools:
-    """The embedders the metrics want, and the target."""
+async def _open(
+    stack: AsyncExitStack, spec: RunSpec, planned: Plan, around: Surroundings, *, again: bool = False
+) -> Tools:
+    """The embedders the metrics want, the judge they ask, and the target."""
     tools = stack.enter_context(
         open_tools(planned.metrics, spec.embedders, cache=around.cache, backend=spec.backend)
+    )
+    tools = await stack.enter_async_context(
+        with_judge(
+            tools,
+            planned.metrics,
+            spec.judge,
+            cache=around.cache,
+            again=again,
+            cassette=around.cassette,
+        )
     )
     if spec.target is None:
         return tools

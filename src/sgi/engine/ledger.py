@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,8 @@ from sgi.kernel.signature import digest
 from sgi.text.overlap import token_precision
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sgi.engine.batch import BatchScores
     from sgi.kernel.metric import AnyMetric, Scores
     from sgi.kernel.sample import Batch, Sample
@@ -26,8 +29,10 @@ _UNKNOWN = -1
 class _Column:
     """One metric's values and status codes."""
 
+    category: str = ""
     values: array[float] = field(default_factory=lambda: array("d"))
     codes: array[int] = field(default_factory=lambda: array("b"))
+    classes: Counter[str] = field(default_factory=Counter)
 
     def add(self, scores: Scores) -> None:
         self.values.frombytes(scores.values.tobytes())
@@ -35,6 +40,8 @@ class _Column:
         for code, status in enumerate(STATUSES):
             codes[scores.status == status] = code
         self.codes.frombytes(codes.tobytes())
+        if self.category:
+            self.classes.update(str(body[self.category]) for body in scores.details if self.category in body)
 
 
 @dataclass(eq=False)
@@ -42,6 +49,7 @@ class Ledger:
     """Columns that grow batch by batch, one entry a row.
 
     Attributes:
+        categories: the key of a metric's details that names a row's class, by canonical string; may be empty.
         columns: values and statuses by the metric's canonical string.
         labels: 1, 0, or −1 where unknown.
         clusters: rows with the same question share a number.
@@ -52,6 +60,7 @@ class Ledger:
         left_out: rows scored without a model that gave no vectors, by the model's name.
     """
 
+    categories: Mapping[str, str] = field(default_factory=dict)
     columns: dict[str, _Column] = field(default_factory=dict)
     labels: array[int] = field(default_factory=lambda: array("b"))
     clusters: array[int] = field(default_factory=lambda: array("q"))
@@ -69,7 +78,7 @@ class Ledger:
     def add(self, batch: Batch, made: BatchScores) -> None:
         """Enter one batch."""
         for name, scores in made.scores.items():
-            self.columns.setdefault(name, _Column()).add(scores)
+            self._column(name).add(scores)
             failed = int((scores.status == Status.FAILED.value).sum())
             self._failed[name] = self._failed.get(name, 0) + failed
         for model in made.failures:
@@ -78,6 +87,11 @@ class Ledger:
             self.truncated[name] = self.truncated.get(name, 0) + rows
         for sample in batch.samples:
             self._enter(sample)
+
+    def _column(self, name: str) -> _Column:
+        if name not in self.columns:
+            self.columns[name] = _Column(self.categories.get(name, ""))
+        return self.columns[name]
 
     def _enter(self, sample: Sample) -> None:
         labelled = sample.label is not None
@@ -101,6 +115,10 @@ class Ledger:
         held, spec = self.columns[metric.canonical], metric.spec
         values, codes = np.array(held.values, dtype=np.float64), np.array(held.codes, dtype=np.int8)
         return MetricColumn(metric.canonical, values, codes, spec.low, spec.high, spec.higher_is_better)
+
+    def classes(self, metric: AnyMetric) -> dict[str, int]:
+        """How many rows are of each class, by name, for a metric that has classes."""
+        return dict(sorted(self.columns[metric.canonical].classes.items()))
 
     def failure_share(self) -> float:
         """The greatest share of failed rows of any metric."""

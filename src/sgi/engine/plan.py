@@ -11,6 +11,7 @@ from sgi.engine.batch import batches
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.io.write import json_line
 from sgi.kernel.errors import DataError, UsageError
+from sgi.kernel.metric import Metric
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.registry import metric_class, metric_classes
 from sgi.kernel.sample import Field
@@ -209,6 +210,9 @@ def _count_texts(
 
 
 def _wanted(batch: Batch, metrics: Sequence[AnyMetric]) -> Iterable[str]:
+    """What is embedded, as far as it is known before a judge is asked."""
     for metric in metrics:
+        if not isinstance(metric, Metric):
+            continue
         complete = batch.take(batch.present(metric.spec.needs).nonzero()[0])
         yield from metric.texts(complete)

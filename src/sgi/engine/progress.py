@@ -29,13 +29,21 @@ class Advanced:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """The judge has done with so many rows, each metric counted for itself, of at most ``total``."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
 class Finished:
     """The stage is over."""
 
     stage: str
 
 
-Event = RunBegan | Started | Advanced | Finished
+Event = RunBegan | Started | Advanced | Judged | Finished
 Listener = Callable[[Event], None]
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from sgi.engine.batch import BatchScores
 from sgi.kernel.errors import RunMismatch
-from sgi.kernel.signature import package_version, run_signature
+from sgi.kernel.ports import usage_of
+from sgi.kernel.signature import package_version
 from sgi.store.queries import find_run, open_recorder
 from sgi.store.recorder import RunStart, create_run
 from sgi.store.run_rows import saved_answers, stored_batch
@@ -16,10 +17,13 @@ from sgi.store.run_rows import saved_answers, stored_batch
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from pydantic import BaseModel, JsonValue
+
     from sgi.engine.plan import Plan
     from sgi.engine.spec import RunSpec
     from sgi.engine.summary import Summary
     from sgi.engine.tools import Tools
+    from sgi.kernel.ports import Judge, Usage
     from sgi.kernel.sample import Batch, Sample
     from sgi.store.database import Database
     from sgi.store.queries import RunRecord
@@ -35,12 +39,17 @@ class Recording:
         database: where it is kept.
         record: the run, as it is there now.
         recorder: its writer.
+        judge: what is asked, whose usage is kept with the batches; None where nothing is.
     """
 
-    def __init__(self, database: Database, record: RunRecord, recorder: RunRecorder) -> None:
+    def __init__(
+        self, database: Database, record: RunRecord, recorder: RunRecorder, judge: Judge | None = None
+    ) -> None:
         self._database = database
         self._record = record
         self._recorder = recorder
+        self._judge = judge
+        self._told = usage_of(judge)
         self.run = record.id
 
     @property
@@ -54,8 +63,16 @@ class Recording:
         return found.batch, BatchScores(found.scores, found.truncated, found.failures)
 
     def commit(self, start: int, samples: tuple[Sample, ...], made: BatchScores) -> None:
-        """Keep a batch, whole or not at all."""
-        self._recorder.commit(start, samples, made.scores, truncated=made.truncated, failures=made.failures)
+        """Keep a batch, whole or not at all, and what the judge was asked since the last one."""
+        self._recorder.commit(
+            start,
+            samples,
+            made.scores,
+            truncated=made.truncated,
+            failures=made.failures,
+            evidence={name: [_plain(found) for found in rows] for name, rows in made.evidence.items()},
+            usage=self._new_usage(),
+        )
 
     def answers(self, start: int, rows: int) -> Mapping[int, StoredAnswer]:
         """What the target answered before, by position."""
@@ -80,7 +97,14 @@ class Recording:
 
     def stop(self, reason: str) -> None:
         """The run ends before its time, and can go on later."""
+        self._recorder.add_usage(self._new_usage())
         self._recorder.stop(reason)
+
+    def _new_usage(self) -> dict[str, Usage]:
+        """What the judge was asked since the last time, by its fingerprint."""
+        now = usage_of(self._judge)
+        new, self._told = now.since(self._told), now
+        return {self._judge.fingerprint: new} if self._judge is not None else {}
 
 
 def begin(database: Database, spec: RunSpec, plan: Plan, tools: Tools) -> Recording:
@@ -95,14 +119,14 @@ def begin(database: Database, spec: RunSpec, plan: Plan, tools: Tools) -> Record
         rows=plan.rows,
         spec=spec.resolved(plan.metrics).stored(),
         spec_hash=spec.identity(plan.metrics),
-        signature=run_signature(tools.fingerprints, n=plan.rows),
+        signature=tools.signature(plan.metrics, n=plan.rows),
         versions=versions(),
         metrics=plan.metrics,
         name=spec.name,
         rejected=plan.rejected,
     )
     made = create_run(database, start)
-    return Recording(database, find_run(database, made.run), made)
+    return Recording(database, find_run(database, made.run), made, tools.judge)
 
 
 def take_up(
@@ -128,7 +152,7 @@ def take_up(
         RunMismatch: the data, the spec, a model or the version of the package is not the same any more.
     """
     check_same(record, spec, plan, tools)
-    recording = Recording(database, record, open_recorder(database, record))
+    recording = Recording(database, record, open_recorder(database, record), tools.judge)
     if retry_failed:
         recording.reopen_failed()
     recording.go_on()
@@ -137,7 +161,7 @@ def take_up(
 
 def check_same(record: RunRecord, spec: RunSpec, plan: Plan, tools: Tools) -> None:
     """Raise a RunMismatch that says what is no longer as it was when the run began, if anything is."""
-    signature = run_signature(tools.fingerprints, n=record.rows)
+    signature = tools.signature(plan.metrics, n=record.rows)
     then_and_now = {
         "its data": (record.dataset, plan.identity),
         "what was asked for": (record.spec_hash, spec.identity(plan.metrics)),
@@ -150,6 +174,10 @@ def check_same(record: RunRecord, spec: RunSpec, plan: Plan, tools: Tools) -> No
             f"The run {record.label} cannot go on: {' and '.join(changed)} changed{shown}.",
             hint="Start a new run, without --resume.",
         )
+
+
+def _plain(evidence: BaseModel | None) -> dict[str, JsonValue] | None:
+    return None if evidence is None else evidence.model_dump(mode="json")
 
 
 def versions() -> dict[str, str]:

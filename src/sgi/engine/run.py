@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 from sgi.engine.ahead import ahead
 from sgi.engine.answer import AnsweredBatch, answer_batch
+from sgi.engine.asking import Asked, ask_batch, judged
 from sgi.engine.batch import BATCH_SIZE, BatchScores, batches, evaluate_batch
 from sgi.engine.ledger import Ledger
 from sgi.engine.plan import batch_digest
-from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.engine.progress import Advanced, Finished, Judged, Started, silent
 from sgi.engine.rows import output_rows
 from sgi.engine.summary import Summary, summarise
 from sgi.io.write import RowWriter, open_writer
-from sgi.kernel.errors import DataError, EmbedderError, TargetError
+from sgi.kernel.errors import DataError, EmbedderError, JudgeError, SgiError, TargetError
 from sgi.kernel.metric import Status
-from sgi.kernel.signature import run_signature
+from sgi.kernel.ports import Usage, usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from sgi.engine.tools import Tools
     from sgi.io.dataset import Dataset
     from sgi.io.rows import Rejected
+    from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Batch
 
 MAX_FAILURES = 0.05
@@ -50,12 +52,14 @@ class RunReport:
         failures: the greatest share of failed rows of any metric.
         rejected: rows that could not be read.
         run: its id in the store; None where it was not kept.
+        usage: what was asked of the judge this time.
     """
 
     summary: Summary
     failures: float
     rejected: int
     run: str | None = None
+    usage: Usage = field(default_factory=Usage)
 
 
 async def score_stream(
@@ -71,25 +75,28 @@ async def score_stream(
 ) -> Ledger:
     """Score a dataset batch by batch, hand every batch over in order, and keep the numbers for the summary.
 
-    While a batch is scored, the target is already asked for those after it. A batch that a recording already
-    holds is taken from there: nothing of it is asked, embedded or scored again.
+    While a batch is scored, target and judge are already asked about those after it. A batch that a recording
+    already holds is taken from there: nothing of it is asked, embedded or scored again.
 
     Raises:
         EmbedderError: more than ``max_failures`` of the rows failed.
+        JudgeError: likewise, for want of a usable reply.
         TargetError: likewise, for want of an answer.
+        BudgetSpent: the judge has cost what it may.
         DataError: a row cannot be read, and ``on_reject`` is None; or the data is not what was planned.
     """
-    ledger = Ledger()
+    ledger = Ledger({metric.canonical: metric.spec.category for metric in plan.metrics})
 
-    async def score(answered: AnsweredBatch) -> None:
+    async def score(prepared: _Prepared) -> None:
+        answered = prepared.answered
         kept = recording is not None and answered.start in recording.done
         if recording is not None and kept:
             batch, made = recording.batch(answered.start)
         else:
             batch = answered.batch
-            made = await evaluate_batch(batch, plan.metrics, tools, answered.failed)
+            made = await evaluate_batch(batch, plan.metrics, tools, answered.failed, prepared.asked)
         ledger.add(batch, made)
-        _stop_when_failing(ledger, answered, made, max_failures)
+        _stop_when_failing(ledger, prepared, made, max_failures)
         if recording is not None and not kept:
             recording.commit(answered.start, answered.samples, made)
         take(batch, made)
@@ -97,8 +104,32 @@ async def score_stream(
 
     stream = batches(dataset.samples(on_reject=on_reject), BATCH_SIZE)
     numbered = _numbered(_unchanged(stream, plan, dataset.name))
-    await ahead(numbered, partial(_answered, tools=tools, recording=recording), score, depth=_IN_FLIGHT)
+    replies = _Replies(plan, listener)
+    prepare = partial(_prepared, metrics=plan.metrics, tools=tools, recording=recording, on_reply=replies)
+    await ahead(numbered, prepare, score, depth=_IN_FLIGHT)
     return ledger
+
+
+@dataclass(frozen=True, eq=False)
+class _Prepared:
+    """A batch with the target's answers and what the judge made of them; nothing asked where it is kept."""
+
+    answered: AnsweredBatch
+    asked: Asked
+
+
+class _Replies:
+    """Counts what the judge has done with, and tells it."""
+
+    def __init__(self, plan: Plan, listener: Listener) -> None:
+        self._done, self._listener = 0, listener
+        self._total = sum(
+            min(plan.present[name] for name in metric.spec.needs) for metric in judged(plan.metrics)
+        )
+
+    def __call__(self) -> None:
+        self._done += 1
+        self._listener(Judged(self._done, self._total))
 
 
 def _unchanged(stream: Iterator[Batch], plan: Plan, name: str) -> Iterator[Batch]:
@@ -125,19 +156,28 @@ def _numbered(stream: Iterator[Batch]) -> Iterator[Numbered]:
         start += len(batch)
 
 
-async def _answered(numbered: Numbered, *, tools: Tools, recording: Recording | None) -> AnsweredBatch:
-    """The batch with the target's answers, if there is a target and the batch is still to be done."""
+async def _prepared(
+    numbered: Numbered,
+    *,
+    metrics: Sequence[AnyMetric],
+    tools: Tools,
+    recording: Recording | None,
+    on_reply: Callable[[], None],
+) -> _Prepared:
+    """The batch with all that is asked about it, if it is still to be done."""
     start, batch = numbered
-    if tools.target is None or (recording is not None and start in recording.done):
-        return AnsweredBatch(start, batch.samples, batch)
-    known = recording.answers(start, len(batch)) if recording is not None else {}
-    keep = recording.keep if recording is not None else (lambda _: None)
-    return await answer_batch(start, batch, tools.target, known=known, keep=keep)
+    if recording is not None and start in recording.done:
+        return _Prepared(AnsweredBatch(start, batch.samples, batch), Asked())
+    answered = AnsweredBatch(start, batch.samples, batch)
+    if tools.target is not None:
+        known = recording.answers(start, len(batch)) if recording is not None else {}
+        keep = recording.keep if recording is not None else (lambda _: None)
+        answered = await answer_batch(start, batch, tools.target, known=known, keep=keep)
+    asked = await ask_batch(answered.batch, metrics, tools.judge, answered.failed, on_reply)
+    return _Prepared(answered, asked)
 
 
-def _stop_when_failing(
-    ledger: Ledger, answered: AnsweredBatch, made: BatchScores, max_failures: float
-) -> None:
+def _stop_when_failing(ledger: Ledger, prepared: _Prepared, made: BatchScores, max_failures: float) -> None:
     share = ledger.failure_share()
     if share <= max_failures:
         return
@@ -147,12 +187,18 @@ def _stop_when_failing(
         for reason, status in zip(scores.reasons, scores.status, strict=True)
         if status == Status.FAILED
     ]
-    kind = TargetError if answered.failed else EmbedderError
-    raise kind(
+    raise _failing_part(prepared)(
         f"{100 * share:.3g}% of the first {len(ledger)} rows failed, more than {100 * max_failures:.3g}%. "
         f"The last reason: {reasons[-1] if reasons else 'unknown'}",
         hint="Mend the cause and run again, or raise --max-failures.",
     )
+
+
+def _failing_part(prepared: _Prepared) -> type[SgiError]:
+    """The error of what failed first, in the order of the work."""
+    if prepared.answered.failed:
+        return TargetError
+    return JudgeError if any(prepared.asked.failures.values()) else EmbedderError
 
 
 async def run(
@@ -193,10 +239,12 @@ async def run(
             listener=listener,
         )
     listener(Finished("scoring"))
-    summary = summarise(ledger, plan.metrics, run_signature(tools.fingerprints, n=len(ledger)))
+    summary = summarise(ledger, plan.metrics, tools.signature(plan.metrics, n=len(ledger)))
+    usage = usage_of(tools.judge)
     if recording is not None:
         recording.finish(summary)
-    return RunReport(summary, ledger.failure_share(), plan.rejected, recording.run if recording else None)
+    run_id = recording.run if recording else None
+    return RunReport(summary, ledger.failure_share(), plan.rejected, run_id, usage)
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from sgi.engine.run import MAX_FAILURES
 from sgi.engine.tools import DEFAULT_EMBEDDER
+from sgi.judge.spec import JudgeSpec
 from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.signature import canonical_json, digest
 from sgi.target.spec import TargetSpec
@@ -47,6 +48,11 @@ def _listed(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
+def _named(value: Any) -> Any:
+    """A judge by its name alone is one without further settings."""
+    return {"model": value} if isinstance(value, str) else value
+
+
 def _without_secret(names: tuple[str, ...]) -> tuple[str, ...]:
     """A run keeps the names of its models, so none may hold a password."""
     for name in names:
@@ -71,6 +77,7 @@ class RunSpec(BaseModel):
         on_error: ``stop`` at the first row that cannot be read, or ``skip`` such rows.
         max_failures: the share of failed rows above which the run stops, in [0, 1].
         target: the RAG system that is asked for the responses; None where the data has them.
+        judge: what judged metrics ask; None where there are none.
         name: what to call the run.
         out: where the scores go beside the store.
         inputs: whether the texts are written beside them.
@@ -87,6 +94,7 @@ class RunSpec(BaseModel):
     on_error: Literal["stop", "skip"] = "stop"
     max_failures: Annotated[float, BeforeValidator(share)] = MAX_FAILURES
     target: TargetSpec | None = None
+    judge: Annotated[JudgeSpec | None, BeforeValidator(_named)] = None
     name: str | None = None
     out: Path | None = None
     inputs: bool = False
@@ -130,12 +138,14 @@ class RunSpec(BaseModel):
     def identity(self, metrics: Sequence[AnyMetric]) -> str:
         """A hash of all that can change a number, beside the data and the models' fingerprints."""
         asked = {} if self.target is None else self.target.model_dump(mode="json", include=set(_ASKED))
-        facts = {
+        facts: dict[str, Any] = {
             "metrics": [[metric.canonical, metric.spec.version] for metric in metrics],
             "embedders": list(self.embedders) or [DEFAULT_EMBEDDER],
             "backend": self.backend,
             "target": asked,
         }
+        if self.judge is not None:
+            facts["judge"] = self.judge.identity()
         return digest(canonical_json(facts)).hex()
 
 

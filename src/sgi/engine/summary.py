@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from sgi.kernel.metric import Status
+from sgi.kernel.metric import COUNT, Status
 from sgi.stats.confounds import Baseline, trivial_baselines
 from sgi.stats.intervals import Interval, mean_interval
 from sgi.stats.ranking import Ranking, ranking
@@ -34,6 +34,8 @@ class MetricSummary:
         counts: rows by status.
         ranking: how well it ranks label 1 over label 0, where both occur, over the ok rows.
         is_share: whether the metric lies in [0, 1], so that it can be read as percent.
+        classes: rows by class or grade, where the metric has them.
+        total: the sum over the ok rows, where the metric counts.
     """
 
     metric: str
@@ -43,6 +45,8 @@ class MetricSummary:
     counts: Mapping[Status, int]
     ranking: Ranking | None
     is_share: bool = False
+    classes: Mapping[str, int] = field(default_factory=dict)
+    total: float | None = None
 
     @property
     def rows(self) -> int:
@@ -150,7 +154,7 @@ def summarise(ledger: Ledger, metrics: Sequence[AnyMetric], signature: str) -> S
         questions=len(np.unique(clusters)),
         labelled=int(known.sum()),
         positives=int((labels == 1).sum()),
-        metrics=tuple(metric_summary(ledger.column(metric), clusters, labels) for metric in metrics),
+        metrics=tuple(_with_counts(ledger, metric, clusters, labels) for metric in metrics),
         baselines=trivial_baselines(
             labels[known] == 1,
             lengths=np.array(ledger.lengths, dtype=np.float64)[known],
@@ -162,6 +166,16 @@ def summarise(ledger: Ledger, metrics: Sequence[AnyMetric], signature: str) -> S
         left_out=dict(ledger.left_out),
         signature=signature,
     )
+
+
+def _with_counts(
+    ledger: Ledger, metric: AnyMetric, clusters: NDArray[np.int64], labels: NDArray[np.int8]
+) -> MetricSummary:
+    """The summary of one metric, with its classes and, where it counts, its total."""
+    column = ledger.column(metric)
+    total = float(column.values[column.ok].sum()) if metric.spec.unit == COUNT else None
+    made = metric_summary(column, clusters, labels)
+    return replace(made, classes=ledger.classes(metric), total=total)
 
 
 def metric_summary(

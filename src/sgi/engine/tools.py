@@ -10,13 +10,15 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from sgi.kernel.errors import UsageError
+from sgi.kernel.judging import prompts_digest
 from sgi.kernel.ports import Embedder, embedder_name
+from sgi.kernel.signature import run_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.ports import Cache, Target
+    from sgi.kernel.ports import Cache, Judge, Target
 
 DEFAULT_EMBEDDER = "minilm"
 
@@ -30,10 +32,12 @@ class Tools:
     Attributes:
         embedders: by name, the primary one first; metrics that want one model get the primary.
         target: the RAG system under test, which is asked for the responses; None where the data has them.
+        judge: what judged metrics ask; None where there are none.
     """
 
     embedders: Mapping[str, Embedder] = field(default_factory=dict)
     target: Target | None = None
+    judge: Judge | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,6 +48,12 @@ class Tools:
     def fingerprints(self) -> tuple[str, ...]:
         """Everything that can change a vector, one string an embedder."""
         return tuple(embedder.fingerprint for embedder in self.embedders.values())
+
+    def signature(self, metrics: Sequence[AnyMetric], *, n: int) -> str:
+        """The line under every table: what makes the numbers of these metrics over ``n`` rows."""
+        asked = prompts_digest(metrics)
+        judge = f"{self.judge.fingerprint}@{asked}" if self.judge is not None and asked else "-"
+        return run_signature(self.fingerprints, n=n, judge=judge)
 
 
 @contextmanager

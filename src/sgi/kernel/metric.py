@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Batch, Fields
     from sgi.kernel.vectors import VectorTable
 
+COUNT = "count"
+"""The unit of a metric that is 1 or 0 for a row, and whose headline is how many rows have 1."""
+
 _NOTHING: Mapping[str, Any] = {}
 
 
@@ -42,7 +45,7 @@ class MetricSpec:
         low: the least possible value.
         high: the greatest possible value.
         higher_is_better: the direction.
-        unit: empty for a pure number.
+        unit: empty for a pure number; ``%`` for 0–100; ``COUNT`` for what is counted.
         citation: the paper or document the definition comes from.
         category: the key of ``details`` that names a row's class or grade, where the metric has one; runs and
             groups count it.

@@ -115,6 +115,22 @@ class Usage:
             None if unknown else (self.cost or 0.0) + (other.cost or 0.0),
         )
 
+    def since(self, earlier: Usage) -> Usage:
+        """What was added after an earlier count.
+
+        >>> Usage(calls=3, cost=0.03).since(Usage(calls=1, cost=0.01)).calls
+        2
+        """
+        unknown = self.cost is None or earlier.cost is None
+        return Usage(
+            self.calls - earlier.calls,
+            self.cached - earlier.cached,
+            self.retries - earlier.retries,
+            self.input_tokens - earlier.input_tokens,
+            self.output_tokens - earlier.output_tokens,
+            None if unknown else (self.cost or 0.0) - (earlier.cost or 0.0),
+        )
+
 
 @runtime_checkable
 class Judge(Protocol):

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 T = TypeVar("T")
-_TABLE = "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
+_TABLE = "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
 _APPLICATION_ID = 0x53474943  # "SGIC", in the file's header: tells our files from anyone else's
 _KEYS_A_QUERY = 500  # SQLite built for small machines allows 999 parameters
 _WAY_OUT = "Delete the file, or name another place in SGI_CACHE_DIR: what a cache holds can be made anew."
@@ -31,16 +31,16 @@ class CacheStats(NamedTuple):
     bytes: int
 
 
-def default_cache_path() -> Path:
-    """Where vectors are kept: in ``SGI_CACHE_DIR``, else in the user's cache folder.
+def default_cache_path(name: str = "vectors.db") -> Path:
+    """Where what can be had again is kept: in ``SGI_CACHE_DIR``, else in the user's cache folder.
 
-    >>> default_cache_path().name
-    'vectors.db'
+    >>> default_cache_path("replies.db").name
+    'replies.db'
     """
     from platformdirs import user_cache_path
 
     folder = os.environ.get("SGI_CACHE_DIR")
-    return (Path(folder).expanduser() if folder else user_cache_path("sgi", appauthor=False)) / "vectors.db"
+    return (Path(folder).expanduser() if folder else user_cache_path("sgi", appauthor=False)) / name
 
 
 class MemoryCache:
@@ -99,13 +99,13 @@ class SqliteCache:
 
     def stats(self) -> CacheStats:
         """How many values there are, and how many bytes the files take."""
-        (entries,) = self._guard(lambda: self._connection.execute("SELECT count(*) FROM vectors").fetchone())
+        (entries,) = self._guard(lambda: self._connection.execute("SELECT count(*) FROM entries").fetchone())
         files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
         return CacheStats(self.path, entries, sum(file.stat().st_size for file in files if file.exists()))
 
     def clear(self) -> None:
         """Forget everything and give the space back."""
-        self._guard(lambda: self._connection.executescript("DELETE FROM vectors; VACUUM;"))
+        self._guard(lambda: self._connection.executescript("DELETE FROM entries; VACUUM;"))
         self._guard(lambda: self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
 
     def close(self) -> None:
@@ -150,13 +150,13 @@ class SqliteCache:
     def _select(self, keys: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
         for some in _chunks(keys):
             marks = ",".join("?" * len(some))
-            query = f"SELECT key, value FROM vectors WHERE key IN ({marks})"  # noqa: S608 - only question marks
+            query = f"SELECT key, value FROM entries WHERE key IN ({marks})"  # noqa: S608 - only question marks
             yield from self._connection.execute(query, some)
 
     def _insert(self, items: Mapping[bytes, bytes]) -> None:
         self._connection.execute("BEGIN IMMEDIATE")  # waits for its turn, where a late upgrade would fail
         try:
-            self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", items.items())
+            self._connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?)", items.items())
             self._connection.execute("COMMIT")
         except BaseException:
             if self._connection.in_transaction:
@@ -173,6 +173,6 @@ def _chunks(keys: Iterable[bytes]) -> Iterator[list[bytes]]:
 def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
     """A database that someone else made is not ours to write into."""
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE name != 'vectors'").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE name != 'entries'").fetchone()
     if owner not in (0, _APPLICATION_ID) or (owner == 0 and tables):
         raise StoreError(f"{path} is a database of another program.", hint="Name another file for the cache.")

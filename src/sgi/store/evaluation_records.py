@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.metric import Status
 from sgi.store import schema
 from sgi.store.evaluations import MetricScore, run_called
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
     from sgi.store.database import Database
     from sgi.store.evaluations import RunFound
+    from sgi.store.queries import RunRecord
+
+_LOOKED_AT = 20_000
+"""Of the ids that are about as long as one that was not found, how many are compared with it."""
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -69,6 +76,33 @@ def read_evaluation(database: Database, run: str, sample_id: str) -> StoredEvalu
         return _evaluation(found, dict(row), scores)
 
 
+def sample_story(database: Database, record: RunRecord, sample_id: str) -> StoredEvaluation:
+    """All that is kept of one sample of a run.
+
+    Raises:
+        UnknownName: the run's data has no such sample; says which ids come near.
+        UsageError: it is not scored yet.
+    """
+    found = read_evaluation(database, record.id, sample_id)
+    if found is not None:
+        return found
+    samples = schema.samples
+    ours = samples.c.dataset == record.dataset
+    alike = sa.func.length(samples.c.id).between(len(sample_id) - 2, len(sample_id) + 2)
+    with database.reading() as connection:
+        there = sa.select(samples.c.id).where(ours, samples.c.id == stored(sample_id))
+        if connection.execute(there).first() is not None:
+            message = f"The sample {sample_id!r} of the run {record.label} is not scored yet."
+            raise UsageError(message, hint=f"Go on with sgi run --resume {record.id}.")
+        some = sa.select(samples.c.id).where(ours, alike).order_by(samples.c.position).limit(_LOOKED_AT)
+        known = [restored(name) for name in connection.execute(some).scalars()]
+        some = sa.select(samples.c.id).where(ours).order_by(samples.c.position).limit(_SHOWN)
+        first = [restored(name) for name in connection.execute(some).scalars()]
+    near = tuple(difflib.get_close_matches(sample_id, known, n=3))
+    hint = f"Its first ids: {', '.join(map(repr, first))}."
+    raise UnknownName(f"sample of {record.dataset_name}", sample_id, near, hint="" if near else hint)
+
+
 def _rows(run: RunFound) -> sa.Select[Any]:
     """The committed rows, in order, with what the target answered."""
     samples, batches, answers = schema.samples, schema.batches, schema.answers
@@ -107,7 +141,7 @@ def _score(row: RowMapping) -> MetricScore:
         Status(row["status"]),
         restored(row["reason"] or ""),
         details=row["details"] or {},
-        reasoning=(row["evidence"] or {}).get("reasoning"),
+        evidence=row["evidence"] or {},
     )
 
 

@@ -82,8 +82,9 @@ class MetricScore:
         status: why there is a value, or none.
         reason: why there is none.
         details: what the value was made of.
-        reasoning: what a judge said.
+        reasoning: a judge's own words; part of the evidence, from where they are read if they are not given.
         spec: the facts of the metric; None where nothing was computed here: nobody knows what made a number.
+        evidence: all that a judge made of the row, the reasoning included.
     """
 
     value: float | None
@@ -92,6 +93,13 @@ class MetricScore:
     details: Mapping[str, JsonValue] = field(default_factory=dict)
     reasoning: str | None = None
     spec: MetricSpec | None = None
+    evidence: Mapping[str, JsonValue] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        words = self.evidence.get("reasoning") if self.reasoning is None else self.reasoning
+        if isinstance(words, str):
+            object.__setattr__(self, "reasoning", words)
+            object.__setattr__(self, "evidence", {**self.evidence, "reasoning": words})
 
 
 @dataclass(frozen=True)
@@ -345,8 +353,8 @@ def _write(
         scores.append((number, position, score.value, score.status.value, reason))
         if score.details:
             details.append((number, position, stored_json(dict(score.details))))
-        if score.reasoning is not None:
-            evidence.append((number, position, stored_json({"reasoning": score.reasoning})))
+        if score.evidence:
+            evidence.append((number, position, stored_json(dict(score.evidence))))
     insert_rows(connection, schema.scores, scores)
     insert_rows(connection, schema.details, details)
     insert_rows(connection, schema.evidence, evidence)

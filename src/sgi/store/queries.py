@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.ports import Usage
 from sgi.store import schema
 from sgi.store.recorder import RunRecorder, has_all_samples
 from sgi.store.texts import restored
@@ -97,6 +98,24 @@ def find_run(database: Database, wanted: str) -> RunRecord:
             raise UsageError(f"There is no run in {database.shown} yet.", hint="Make one with `sgi run`.")
         run = _resolve(wanted, ids)
         return _records(connection, _runs().where(schema.runs.c.id == run))[0]
+
+
+def run_usage(database: Database, run: str) -> dict[str, Usage]:
+    """What judges took for the run with this id, by their fingerprints."""
+    table = schema.usage
+    with database.reading() as connection:
+        rows = connection.execute(sa.select(table).where(table.c.run == run).order_by(table.c.judge)).all()
+    return {
+        restored(row.judge): Usage(
+            calls=row.calls,
+            cached=row.cached,
+            retries=row.retries,
+            input_tokens=row.input_tokens,
+            output_tokens=row.output_tokens,
+            cost=row.cost,
+        )
+        for row in rows
+    }
 
 
 def open_recorder(database: Database, record: RunRecord) -> RunRecorder:

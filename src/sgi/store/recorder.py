@@ -1,7 +1,7 @@
 """Every statement that writes a run: it begins, batches are committed one by one, it ends.
 
-A batch is one transaction: its samples, scores and details are there together or not at all. A batch that
-is there is never written again.
+A batch is one transaction: its samples, scores, details and evidence, and what a judge took for them, are
+there together or not at all. A batch that is there is never written again.
 """
 
 from __future__ import annotations
@@ -9,11 +9,15 @@ from __future__ import annotations
 import math
 import re
 import secrets
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import sqlite as lite
 from sqlalchemy.exc import IntegrityError
 
 from sgi.kernel.errors import StoreError, UsageError
@@ -24,18 +28,24 @@ from sgi.store.samples import sample_row
 from sgi.store.texts import stored, stored_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from pydantic import JsonValue
     from sqlalchemy import Connection
 
     from sgi.kernel.metric import AnyMetric, MetricSpec, Scores
+    from sgi.kernel.ports import Usage
     from sgi.kernel.sample import Sample
     from sgi.store.database import Database
 
 
 _MEANS_ANOTHER = re.compile(r"last(~|$)|\d{8}-\d{6}")
 """Names that stand for other runs: the last one, and what looks like an id."""
+
+Evidence = Mapping[str, "Sequence[Mapping[str, JsonValue] | None]"]
+"""What a judge said, as JSON, by the metric's canonical string: one entry a row, None where there is none."""
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -113,8 +123,19 @@ class RunRecorder:
         *,
         truncated: Mapping[str, int],
         failures: Mapping[str, str],
+        evidence: Evidence = _NOTHING,
+        usage: Mapping[str, Usage] = _NOTHING,
     ) -> None:
         """Keep a batch whose first sample has the position ``start``.
+
+        Args:
+            start: its place.
+            samples: its rows.
+            scores: by the metric's canonical string.
+            truncated: rows by the field that was longer than a model reads.
+            failures: models that gave no vectors, with the reason.
+            evidence: what the judged scores were made of.
+            usage: by the judge's fingerprint; it is added to what the run has.
 
         Raises:
             StoreError: the database cannot be written, or another process wrote this batch meanwhile.
@@ -132,8 +153,18 @@ class RunRecorder:
                 insert_rows(connection, schema.samples, rows, unless_there=True)
             for name, made in scores.items():
                 insert_scores(connection, self.metric_ids[name], start, made)
+            for name, said in evidence.items():
+                if len(said) != len(samples):
+                    raise ValueError(f"{len(said)} entries of evidence for {len(samples)} rows of {name}")
+                _insert_evidence(connection, self.metric_ids[name], start, said)
+            _add_usage(connection, self.run, usage)
         self.done.add(start)
         self._reopened.discard(start)
+
+    def add_usage(self, usage: Mapping[str, Usage]) -> None:
+        """Add what a judge took for rows that are not kept, by its fingerprint, to what the run has."""
+        with self.database.writing() as connection:
+            _add_usage(connection, self.run, usage)
 
     def _rival(self) -> StoreError:
         hint = "Let one of them end; the run is whole."
@@ -199,6 +230,11 @@ class RunRecorder:
         with self.database.writing() as connection:
             _update(connection, self.run, stopped=None)
 
+    def discard(self) -> None:
+        """Forget the run; its data stays, for other runs."""
+        with self.database.writing() as connection:
+            connection.execute(sa.delete(schema.runs).where(schema.runs.c.id == self.run))
+
 
 def create_run(database: Database, start: RunStart) -> RunRecorder:
     """A new run, without rows yet.
@@ -261,6 +297,25 @@ def insert_scores(connection: Connection, metric: int, start: int, made: Scores)
     insert_rows(connection, schema.scores, rows)
     bodies = ((metric, start + n, stored_json(dict(body))) for n, body in enumerate(made.details) if body)
     insert_rows(connection, schema.details, bodies)
+
+
+def _insert_evidence(
+    connection: Connection, metric: int, start: int, said: Sequence[Mapping[str, JsonValue] | None]
+) -> None:
+    """What a judge said of consecutive rows."""
+    bodies = ((metric, start + n, stored_json(dict(body))) for n, body in enumerate(said) if body is not None)
+    insert_rows(connection, schema.evidence, bodies)
+
+
+def _add_usage(connection: Connection, run: str, usage: Mapping[str, Usage]) -> None:
+    """Add to the run's counts; a sum with a cost that is not known is not known either, as SQL has it too."""
+    table = schema.usage
+    insert = lite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    for judge, used in usage.items():
+        made = insert(table).values(run=run, judge=stored(judge), **asdict(used))
+        sums = {name: table.c[name] + made.excluded[name] for name in asdict(used)}
+        added = made.on_conflict_do_update(index_elements=[table.c.run, table.c.judge], set_=sums)
+        connection.execute(added)
 
 
 def _update(connection: Connection, run: str, **values: Any) -> None:

@@ -85,9 +85,21 @@ def grouped_run(
     with database.reading() as connection:
         run = _scored_run(connection, record)
         values = _column_values(connection, record, by)
-        ids = metric_ids(connection, record.id)
-        classes = {name: _class_values(connection, record, ids[name], class_keys) for name in run.metrics}
-    return run, values, {name: found for name, found in classes.items() if found}
+        return run, values, _classes(connection, record, class_keys)
+
+
+def classed_run(
+    database: Database, record: RunRecord, class_keys: Sequence[str]
+) -> tuple[ScoredRun, dict[str, list[Any]]]:
+    """The scores as columns, and the class each metric gave a row; of the same moment.
+
+    Args:
+        database: where the run is.
+        record: the run.
+        class_keys: entries of the details that hold a class; the first that a metric has is taken.
+    """
+    with database.reading() as connection:
+        return _scored_run(connection, record), _classes(connection, record, class_keys)
 
 
 def _scored_run(connection: Connection, record: RunRecord) -> ScoredRun:
@@ -126,6 +138,13 @@ def _unknown_column(record: RunRecord, by: str, columns: list[str]) -> UnknownNa
     hint = f"It has: {', '.join(columns[:_SHOWN])}{more}." if columns else "It has none."
     near = tuple(difflib.get_close_matches(by, columns, n=2))
     return UnknownName(f"column of {record.dataset_name}", by, near, hint=hint)
+
+
+def _classes(connection: Connection, record: RunRecord, keys: Sequence[str]) -> dict[str, list[Any]]:
+    """The class of every committed row, for each metric that gives one."""
+    ids = metric_ids(connection, record.id)
+    classes = {name: _class_values(connection, record, number, keys) for name, number in ids.items()}
+    return {name: found for name, found in classes.items() if found}
 
 
 def _class_values(connection: Connection, record: RunRecord, metric: int, keys: Sequence[str]) -> list[Any]:

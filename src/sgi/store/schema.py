@@ -136,5 +136,18 @@ evidence = sa.Table(
     metadata,
     sa.Column("metric", sa.ForeignKey("run_metrics.id", ondelete="CASCADE"), primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("body", _JSON, nullable=False),  # what a judge said: {"reasoning": ...}
+    sa.Column("body", _JSON, nullable=False),  # what a judge said, as the metric's evidence is written
+)
+
+usage = sa.Table(
+    "usage",
+    metadata,
+    sa.Column("run", sa.ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("judge", sa.Text, primary_key=True),  # its fingerprint
+    sa.Column("calls", sa.BigInteger, nullable=False),
+    sa.Column("cached", sa.BigInteger, nullable=False),
+    sa.Column("retries", sa.BigInteger, nullable=False),
+    sa.Column("input_tokens", sa.BigInteger, nullable=False),
+    sa.Column("output_tokens", sa.BigInteger, nullable=False),
+    sa.Column("cost", sa.Float(53)),  # US dollars; NULL: the price is not known
 )

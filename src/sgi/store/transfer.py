@@ -1,6 +1,6 @@
 r"""A whole database as JSON lines, and back: between SQLite and PostgreSQL, or into an archive.
 
-The first line says what the file is: ``{"sgi_database": 1, "schema": "0001"}``. Each further line is a row,
+The first line says what the file is: ``{"sgi_database": 1, "schema": "0002"}``. Each further line is a row,
 as a list of its table's name and its values in the order of the columns. The last line, ``{"rows": N}``,
 tells a whole file from one that was cut.
 """
@@ -45,6 +45,7 @@ _TABLES = (  # each after those it refers to
     schema.scores,
     schema.details,
     schema.evidence,
+    schema.usage,
 )
 _Reader = tuple[str, set[type], "Callable[[Any], Any]"]
 """A column's name, the kinds of value it can hold, and how a driver takes them."""

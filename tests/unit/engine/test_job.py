@@ -245,7 +245,7 @@ def test_a_finished_run_is_not_told_for_another_one(data, sqlite_url, tmp_path):
 def test_another_model_under_the_same_name_is_noticed(data, sqlite_url, monkeypatch):
     with pytest.raises(ArithmeticError):
         performed(spec(data), sqlite_url, listener=Breaking(1))
-    monkeypatch.setattr("sgi.engine.recording.run_signature", lambda *_, **__: "sgi:1|emb:other")
+    monkeypatch.setattr("sgi.engine.tools.run_signature", lambda *_, **__: "sgi:1|emb:other")
     with pytest.raises(RunMismatch, match="emb:other"):
         resumed(spec(data), sqlite_url)
 

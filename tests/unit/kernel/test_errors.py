@@ -6,7 +6,7 @@ from sgi.kernel.errors import DataError, EmbedderError, MissingExtra, SgiError, 
 
 def test_the_tree_hangs_together():
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
-    assert len(kinds) == 14
+    assert len(kinds) == 20
     assert all(issubclass(kind, SgiError) for kind in kinds)
     assert {kind.__name__ for kind in kinds if issubclass(kind, EmbedderError)} == {
         "EmbedderError",
@@ -14,6 +14,15 @@ def test_the_tree_hangs_together():
         "ModelCorrupt",
         "NonFiniteVector",
     }
+    assert {kind.__name__ for kind in kinds if issubclass(kind, errors.JudgeError)} == {
+        "JudgeError",
+        "JudgeUnavailable",
+        "JudgeRejected",
+        "JudgeRefused",
+        "JudgeMalformed",
+    }
+    # Whoever has spent enough wants the run to stop, not one more failed row.
+    assert not issubclass(errors.BudgetSpent, errors.JudgeError)
 
 
 @pytest.mark.parametrize(("hint", "shown"), [("", "It broke."), ("Mend it.", "It broke. Mend it.")])

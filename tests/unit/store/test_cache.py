@@ -194,7 +194,7 @@ from sgi.store.cache import SqliteCache
 cache = SqliteCache(sys.argv[1])
 cache.put_many({b"kept": b"1"})
 cache._connection.execute("BEGIN IMMEDIATE")
-cache._connection.execute("INSERT INTO vectors VALUES (x'00', x'00')")
+cache._connection.execute("INSERT INTO entries VALUES (x'00', x'00')")
 os.kill(os.getpid(), 9)
 """
     assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode != 0

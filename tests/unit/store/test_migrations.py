@@ -12,6 +12,7 @@ from sgi.kernel.errors import SchemaBehind, StoreError
 from sgi.store import database as database_module
 from sgi.store import migrations, schema
 from sgi.store.database import open_database, status, upgrade
+from sgi.store.inserting import insert_rows
 from support.runs import add_run, contents
 
 FOLDER = Path(migrations.__file__).parent
@@ -64,12 +65,48 @@ def test_there_is_no_way_back(database_url):
         assert database.revision() == migrations.HEAD
 
 
+@pytest.fixture
+def first_schema(database_url):
+    """A database of the first schema, with a run and what a judge said of it."""
+    url = sa.make_url(database_url).set(drivername=driver(database_url))
+    with database_module.Database(url) as database:
+        with database.writing() as connection:
+            command.upgrade(migrations.configuration(connection), "0001")
+            if database.dialect == "sqlite":
+                connection.exec_driver_sql(f"PRAGMA application_id = {database_module.APPLICATION_ID}")
+        add_run(database, scores={"sgi": (1.25,), "groundedness": (0.5,)})
+        add_run(database, "r2", name="second", scores={"answer_relevance_rated": (1.0,)})
+        with database.writing() as connection:
+            numbers = connection.exec_driver_sql("SELECT id FROM run_metrics WHERE metric <> 'sgi'").all()
+            said = [(number, 0, '{"reasoning":"so it is"}') for (number,) in numbers]
+            insert_rows(connection, schema.evidence, said)
+        yield database_url
+
+
+def test_a_database_of_the_first_schema_is_brought_up_with_all_it_holds(first_schema):
+    with pytest.raises(SchemaBehind, match="sgi db upgrade"):
+        open_database(first_schema)
+    before = status(first_schema)
+    assert (before.revision, before.rows.pop("evidence"), before.rows["scores"]) == ("0001", 2, 3)
+    assert upgrade(first_schema) == ("0001", "0002")
+    assert status(first_schema).rows == before.rows | {"evidence": 2, "usage": 0}
+    with open_database(first_schema) as database, database.writing() as connection:
+        command.check(migrations.configuration(connection))
+        columns = "test_run_id, groundedness, groundedness_reasoning, answer_relevance, sgi"
+        rows = connection.exec_driver_sql(f"SELECT {columns} FROM evals ORDER BY id").all()  # noqa: S608 - our own names
+        assert [tuple(row) for row in rows] == [
+            ("r1", 0.5, "so it is", None, 1.25),
+            ("second", None, None, 1.0, None),
+        ]
+        connection.exec_driver_sql("INSERT INTO usage VALUES ('r1', 'j', 1, 0, 0, 2, 3, NULL)")
+
+
 NEXT = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "0003"
+down_revision = "0002"
 
 def upgrade():
     op.execute("DROP VIEW evals")
@@ -88,11 +125,11 @@ def a_newer_version(tmp_path, monkeypatch):
     def install(code=NEXT):
         folder = tmp_path / "100% new" / "migrations"
         shutil.copytree(FOLDER, folder)
-        (folder / "versions" / "0002_next.py").write_text(code)
+        (folder / "versions" / "0003_next.py").write_text(code)
         monkeypatch.setattr(migrations, "__file__", str(folder / "__init__.py"))
         for module in (migrations, database_module):
-            monkeypatch.setattr(module, "REVISIONS", ("0001", "0002"))
-            monkeypatch.setattr(module, "HEAD", "0002")
+            monkeypatch.setattr(module, "REVISIONS", ("0001", "0002", "0003"))
+            monkeypatch.setattr(module, "HEAD", "0003")
 
     return install
 
@@ -104,7 +141,7 @@ def test_an_upgrade_keeps_every_row(database_url, a_newer_version):
     a_newer_version()
     with pytest.raises(SchemaBehind, match="sgi db upgrade"):
         open_database(database_url)
-    assert upgrade(database_url) == ("0001", "0002")
+    assert upgrade(database_url) == ("0002", "0003")
     assert status(database_url).rows == {table: len(rows) for table, rows in before.items()}
     with open_database(database_url) as database, database.reading() as connection:
         found = connection.exec_driver_sql("SELECT note, called FROM runs, run_metrics").one()
@@ -118,7 +155,7 @@ def test_an_upgrade_that_fails_changes_nothing(database_url, a_newer_version):
     a_newer_version(NEXT + "    op.execute('SELECT nonsense')\n")
     with pytest.raises(StoreError, match="nonsense"):
         upgrade(database_url)
-    assert status(database_url).revision == "0001"
+    assert status(database_url).revision == "0002"
     with database_module.Database(sa.make_url(database_url).set(drivername=driver(database_url))) as database:
         assert contents(database) == before
 

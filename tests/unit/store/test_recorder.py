@@ -7,10 +7,12 @@ from hypothesis import strategies as st
 
 from sgi.kernel.errors import StoreError, UnknownName, UsageError
 from sgi.kernel.metric import Scores, Status
+from sgi.kernel.ports import Usage
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.store.database import open_database
-from sgi.store.queries import find_run, list_runs, open_recorder
+from sgi.store.evidence import kept_evidence, stored_evidence
+from sgi.store.queries import find_run, list_runs, open_recorder, run_usage
 from sgi.store.recorder import RunStart, StoredAnswer, create_run
 from sgi.store.run_rows import (
     grouped_run,
@@ -20,6 +22,7 @@ from sgi.store.run_rows import (
     stored_batch,
     stored_batches,
 )
+from support.runs import contents
 
 METRICS = (metric("sgi"), metric("rouge_l(beta=1.2)"))
 HOSTILE = "a\0b\ud800 '\"; DROP TABLE runs; -- \ufdd0 \u202e 東京"
@@ -64,8 +67,9 @@ SCORES = {
 }
 
 
-def commit(recorder, start=0, samples=SAMPLES, scores=SCORES):
-    recorder.commit(start, samples, scores, truncated={"contexts": 1}, failures={"minilm": "down"})
+def commit(recorder, start=0, samples=SAMPLES, scores=SCORES, **more):
+    cut, down = {"contexts": 1}, {"minilm": "down"}
+    recorder.commit(start, samples, scores, truncated=cut, failures=down, **more)
 
 
 def test_a_committed_batch_reads_back_as_it_was(database):
@@ -138,6 +142,83 @@ def test_a_batch_is_there_whole_or_not_at_all(database):
     assert scored_run(database, record).ids == ()
     commit(recorder)
     assert find_run(database, recorder.run).scored == 4
+
+
+CLAIMS = {"claims": [HOSTILE, ""], "verdicts": [{"index": 1, "verdict": 0, "n": 2**70}], HOSTILE: {"x": None}}
+FIRST, SECOND = Usage(3, 1, 1, 300, 30, 0.25), Usage(2, 0, 0, 2**40, 20, None)
+
+
+def said(recorder, start=0):
+    """What is kept of the evidence of ``sgi``."""
+    record = find_run(recorder.database, recorder.run)
+    return stored_evidence(recorder.database, record, range(start, start + 4), ["sgi"])["sgi"]
+
+
+def test_evidence_and_usage_are_kept_with_the_batch(database):
+    recorder = create_run(database, started(rows=8))
+    more = tuple(Sample(id=f"m{n}") for n in range(4))
+    commit(recorder, evidence={"sgi": [CLAIMS, None, None, {}]}, usage={"openai:x": FIRST, HOSTILE: SECOND})
+    commit(recorder, 4, more, evidence={"sgi": [None, {"n": 1}, None, None]}, usage={"openai:x": FIRST})
+    assert said(recorder) == (CLAIMS, None, None, {})
+    assert said(recorder, 4) == (None, {"n": 1}, None, None)
+    assert stored_evidence(database, find_run(database, "last"), range(2, 6), SCORES) == {
+        "sgi": (None, {}, None, {"n": 1}),
+        "rouge_l(beta=1.2)": (None,) * 4,
+    }
+    kept = kept_evidence(database, find_run(database, "last"))
+    assert kept == {"sgi": (METRICS[0].spec.version, 3), "rouge_l(beta=1.2)": (METRICS[1].spec.version, 0)}
+    assert run_usage(database, recorder.run) == {"openai:x": FIRST + FIRST, HOSTILE: SECOND}
+
+
+def test_usage_adds_up_and_a_price_that_is_not_known_stays_so(database):
+    recorder, other = create_run(database, started()), create_run(database, started())
+    assert run_usage(database, recorder.run) == {}
+    for used in (FIRST, SECOND, FIRST):
+        recorder.add_usage({"openai:x": used})
+    recorder.add_usage({})
+    other.add_usage({"openai:x": FIRST})
+    assert run_usage(database, recorder.run) == {"openai:x": FIRST + SECOND + FIRST}
+    assert run_usage(database, recorder.run)["openai:x"].cost is None
+    assert run_usage(database, other.run) == {"openai:x": FIRST}
+
+
+def test_a_batch_that_is_not_kept_leaves_no_evidence_and_no_usage(database):
+    recorder = create_run(database, started())
+    rival = open_recorder(database, find_run(database, recorder.run))
+    usage = {"openai:x": FIRST}
+    for wrong in ({"unknown": [None] * 4}, {"sgi": [CLAIMS]}):
+        with pytest.raises((KeyError, ValueError), match=r"unknown|1 entries of evidence for 4 rows of sgi"):
+            commit(recorder, evidence=wrong, usage=usage)
+    assert (find_run(database, "last").scored, run_usage(database, recorder.run)) == (0, {})
+    commit(recorder, evidence={"sgi": [CLAIMS, None, None, None]}, usage=usage)
+    with pytest.raises(StoreError, match="Another process"):
+        commit(rival, evidence={"sgi": [None] * 4}, usage=usage)
+    assert said(recorder) == (CLAIMS, None, None, None)
+    assert run_usage(database, recorder.run) == usage
+
+
+def test_evidence_of_a_batch_done_again_gives_way_and_usage_adds_up(database):
+    recorder = create_run(database, started())
+    commit(recorder, evidence={"sgi": [CLAIMS, CLAIMS, None, None]}, usage={"openai:x": FIRST})
+    recorder.reopen_failed()
+    assert said(recorder) == (CLAIMS, CLAIMS, None, None)
+    good = {name: Scores.of(np.ones(4)) for name in SCORES}
+    commit(recorder, scores=good, evidence={"sgi": [None, {"n": 1}, None, None]}, usage={"openai:x": FIRST})
+    assert said(recorder) == (None, {"n": 1}, None, None)
+    assert run_usage(database, recorder.run) == {"openai:x": FIRST + FIRST}
+
+
+def test_a_run_that_is_discarded_leaves_its_data_and_the_other_runs(database):
+    first, second = create_run(database, started(name="first")), create_run(database, started(name="second"))
+    for recorder in (first, second):
+        commit(recorder, evidence={"sgi": [CLAIMS, None, None, None]}, usage={"openai:x": FIRST})
+    kept = {name: len(rows) for name, rows in contents(database).items()}
+    second.discard()
+    assert [record.name for record in list_runs(database)] == ["first"]
+    left = {name: len(rows) for name, rows in contents(database).items()}
+    assert left == {name: n if name in {"datasets", "samples"} else n // 2 for name, n in kept.items()}
+    assert said(first) == (CLAIMS, None, None, None)
+    create_run(database, started(name="second"))
 
 
 def test_two_writers_of_one_run_are_told(database):

@@ -147,6 +147,31 @@ def test_the_view_has_the_columns_that_applications_know(database):
     assert [row[name] for name in reasons] == [stored(f"{name} {HOSTILE}") for name in reasons]
 
 
+def test_the_rated_relevance_stands_in_the_view_where_a_run_has_it(database):
+    scores = {"answer_relevance": (0.25, 0.5, 0.75), "answer_relevance_rated": (1.0, None, 0.0)}
+    add_run(database, samples=SAMPLES, scores=scores)
+    add_run(database, "r2", samples=SAMPLES[:1], scores={"answer_relevance": (0.25,)})
+    add_run(database, "r3", samples=SAMPLES[:1], scores={"answer_relevance_rated": (1 / 3,)})
+    add_run(database, "r4", samples=SAMPLES[:1], scores={"bleu": (1.0,)})
+    said = stored_json({"reasoning": "to the point", "rating": 3})
+    other = stored_json({"questions": ["Who?"]})
+    with database.reading() as connection:
+        metrics = connection.exec_driver_sql("SELECT run, metric, id FROM run_metrics").all()
+    numbers = {(run, name): number for run, name, number in metrics}
+    put(database, schema.evidence, (numbers["r1", "answer_relevance_rated"], 0, said))
+    put(database, schema.evidence, (numbers["r1", "answer_relevance"], 1, other))
+    put(database, schema.evidence, (numbers["r2", "answer_relevance"], 0, other))
+    found = evals(database, "id, answer_relevance, answer_relevance_reasoning")
+    assert [tuple(row.values()) for row in found] == [
+        ("r1:0", 1.0, "to the point"),
+        ("r1:1", None, None),
+        ("r1:2", 0.0, None),
+        ("r2:0", 0.25, None),
+        ("r3:0", 1 / 3, None),
+        ("r4:0", None, None),
+    ]
+
+
 def test_rows_that_are_not_done_are_not_in_the_view(database):
     add_run(database, samples=SAMPLES)
     with database.writing() as connection:
@@ -162,4 +187,4 @@ def test_the_view_finds_everything_by_keys(tmp_path):
     steps = [row[3] for row in plan]
     scanned = {step.split()[1] for step in steps if step.startswith("SCAN")} - {"CONSTANT"}
     assert scanned <= {"r", "b"}, "runs and batches are few; all else is found by key"
-    assert sum("run_metric" in step for step in steps) == 17
+    assert sum("run_metric" in step for step in steps) == 19, "two columns look for the rated metric first"

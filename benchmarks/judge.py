@@ -1,0 +1,147 @@
+"""How near the judge comes to the rate a service allows, and what it takes of a call itself.
+
+python benchmarks/judge.py [CALLS]
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sgi.judge.calls import Completion
+from sgi.judge.load import open_judge, wrapped_chat
+from sgi.judge.spec import JudgeSpec
+from sgi.judge.structured import ChatJudge
+from sgi.judge.tally import Tally
+from sgi.kernel.judging import Example, Prompt, Verdict, Verdicts
+from sgi.store.cache import MemoryCache, SqliteCache
+
+if TYPE_CHECKING:
+    from sgi.judge.calls import Call
+    from sgi.kernel.ports import Judge
+
+CALLS = 3200
+LATENCY = 0.2
+AT_ONCE = 64
+WANTED = 0.3
+"""Milliseconds of our own a call."""
+_CLAIM = "The novel Emma was written by Jane Austen and published in December 1815 in London."
+_SERVER = r"""
+import asyncio, json, sys
+latency, text = float(sys.argv[1]), sys.argv[2]
+message = {"role": "assistant", "content": text}
+choices = [{"index": 0, "finish_reason": "stop", "message": message}]
+usage = {"prompt_tokens": 300, "completion_tokens": 60, "total_tokens": 360}
+made = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": choices, "usage": usage}
+body = json.dumps(made).encode()
+head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+
+class Serve(asyncio.Protocol):
+    def connection_made(self, transport):
+        self.transport, self.data = transport, b""
+    def data_received(self, data):
+        self.data += data
+        start, gap, rest = self.data.partition(b"\r\n\r\n")
+        size = int(start.lower().partition(b"content-length:")[2].partition(b"\r\n")[0] or 0) if gap else 0
+        if gap and len(rest) >= size:
+            self.data = rest[size:]
+            asyncio.get_running_loop().call_later(latency, self.transport.write, head + body)
+
+async def main():
+    server = await asyncio.get_running_loop().create_server(Serve, "127.0.0.1", 0, backlog=1024)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await server.serve_forever()
+
+asyncio.run(main())
+"""
+
+
+class Supported(Verdict):
+    """A verdict as faithfulness wants it."""
+
+    reason: str
+    supported: bool
+
+
+_VERDICTS = tuple(
+    Supported(index=index, reason="The passage says so.", supported=True) for index in (1, 2, 3)
+)
+_REPLY = Verdicts[Supported](verdicts=_VERDICTS)
+_PROMPT = Prompt(
+    "bench.claims",
+    "Say of each claim whether the passages support it. " * 20,
+    (Example({"claims": ("It rains.",) * 3}, _REPLY),),
+    items="claims",
+)
+
+
+class Scripted:
+    """A model that answers at once."""
+
+    fingerprint = "scripted"
+
+    async def complete(self, call: Call, /) -> Completion:
+        """Always the same."""
+        del call
+        return Completion(_REPLY.model_dump_json(), input_tokens=300, output_tokens=60)
+
+
+async def ask_all(judge: Judge, calls: int, *, first: int = 0) -> float:
+    """Seconds for so many distinct inquiries, all asked at once."""
+    inquiries = [
+        _PROMPT.about(passages=(f"{number}: {_CLAIM * 10}",), claims=(_CLAIM,) * 3)
+        for number in range(first, first + calls)
+    ]
+    began = time.perf_counter()
+    await asyncio.gather(*[judge.ask(inquiry, Verdicts[Supported]) for inquiry in inquiries])
+    return time.perf_counter() - began
+
+
+async def over_http(calls: int) -> None:
+    """The rate against a server that always takes 200 ms, over what 64 at once allow."""
+    command = [sys.executable, "-c", _SERVER, str(LATENCY), _REPLY.model_dump_json()]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            port = server.stdout.readline().strip() if server.stdout else ""
+            spec = JudgeSpec(model=f"openai:m@http://127.0.0.1:{port}/v1", concurrency=AT_ONCE)
+            async with open_judge(spec, MemoryCache()) as judge:
+                await ask_all(judge, AT_ONCE, first=calls)
+                spent = time.process_time()
+                seconds = await ask_all(judge, calls)
+                spent = time.process_time() - spent
+        finally:
+            server.terminate()
+    ideal = AT_ONCE / LATENCY
+    print(f"{'rate over ideal (wanted >= 0.95)':<52}{calls / seconds / ideal:>8.3f}")
+    print(f"{'calls a second, of ' + format(ideal, '.0f'):<52}{calls / seconds:>8.1f}")
+    print(f"{'processor time of client and judge, a call':<52}{1000 * spent / calls:>8.2f} ms")
+
+
+async def in_process(calls: int, folder: Path) -> None:
+    """What all wrappers and the reading take, with the cache on disk."""
+    spec = JudgeSpec(model="openai:m@http://127.0.0.1:1/v1")
+    tally = Tally()
+    with SqliteCache(folder / "cache.db") as cache:
+        judge = ChatJudge(wrapped_chat(Scripted(), spec, cache, tally), tally=tally)
+        for what in ("asked", "from the cache"):
+            own = 1000 * await ask_all(judge, calls) / calls
+            print(f"{'own time a call, ' + what + ' (wanted <= 0.3)':<52}{own:>8.3f} ms")
+    if (judge.usage.calls, judge.usage.cached) != (calls, calls):
+        raise SystemExit(f"{judge.usage} for {calls} inquiries, each asked twice")
+
+
+def main() -> None:
+    """Measure and print."""
+    calls = int(sys.argv[1]) if len(sys.argv) > 1 else CALLS
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(in_process(calls, Path(folder)))
+    asyncio.run(over_http(calls))
+
+
+if __name__ == "__main__":
+    main()

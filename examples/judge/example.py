@@ -1,0 +1,56 @@
+"""Judge 20 real answers with a local model: run, look at the evidence, score again without asking again."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib.resources import files
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from local_model import local_model
+
+METRICS = (
+    "faithfulness",
+    "context_precision",
+    "context_recall",
+    "answer_relevance",
+    "ragas_score",
+    "factual_accuracy",
+    "answer_classification",
+    "answer_relevance_rated",
+    "context_relevance",
+    "groundedness",
+    "llm_judged_overall",
+)
+ITEMS = 10  # each has a right and a hallucinated answer
+
+
+def main() -> None:
+    """Start the model, and do what a person would type."""
+    with TemporaryDirectory() as folder, local_model() as address:
+        rows = Path(folder) / "answers.jsonl"
+        sample = files("sgi") / "data" / "halueval_qa_sample.jsonl"
+        with sample.open(encoding="utf-8") as lines, rows.open("w", encoding="utf-8") as out:
+            out.writelines(islice(lines, ITEMS))
+        database = f"{folder}/sgi.db"
+        judge = ["--judge", f"openai:smollm2@{address}", "--judge-set", "max_tokens=400"]
+        lenient = ["--max-failures", "100%"]  # so weak a model fails often, and each failure is told
+        metrics = [word for name in METRICS for word in ("-m", name)]
+        sgi("run", str(rows), *metrics, "--dry-run", *judge)
+        sgi("run", str(rows), *metrics, *judge, "--judge-concurrency", "2", *lenient, "--db", database)
+        sgi("show", "last", "--sample", "answers-1-hallucinated", "--db", database)
+        sgi("rescore", "last", "-m", "ragas_score(weights=[0.4, 0.2, 0.2, 0.2])", "--db", database)
+
+
+def sgi(*words: str) -> None:
+    """Run a command as it would be typed, and show it."""
+    print(f"\n$ sgi {' '.join(words)}", flush=True)
+    done = subprocess.run([sys.executable, "-m", "sgi", *words], check=False)  # noqa: S603 - our own command
+    if done.returncode not in {0, 3}:  # 3: finished, and some rows have failed
+        raise SystemExit(done.returncode)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+"""``sgi agree``: a run's metrics beside human labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from sgi.cli.options import DatabaseOption, JsonOption, PercentOption, RunArgument, metric_list
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.table import Table
+
+    from sgi.engine.agreement_report import AgreementReport, Estimate, MetricAgreement
+    from sgi.stats.agreement import Agreement
+    from sgi.store.queries import RunRecord
+
+_LONGEST_NOTE = 400
+
+
+def agree(
+    run: RunArgument,
+    label: Annotated[
+        str, typer.Option(help="The column of the data that holds what people said: label, or another.")
+    ] = "label",
+    metric: Annotated[
+        list[str] | None,
+        typer.Option("-m", "--metric", help="Only this metric, or several with commas; repeatable."),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="From this value on (if lower is better: up to it) a metric says yes; the middle of shares."
+        ),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(help="LOW:HIGH, the ends of the labels' scale, where it is not the metric's own."),
+    ] = None,
+    weights: Annotated[
+        Literal["quadratic", "linear"],
+        typer.Option(help="What a disagreement of numbers or grades costs in kappa."),
+    ] = "quadratic",
+    db: DatabaseOption = None,
+    percent: PercentOption = True,
+    as_json: JsonOption = False,
+) -> None:
+    """Hold a run's metrics against human labels, and correct its means by them.
+
+    Labels are yes and no (true, 1, …: the answer is good), numbers, or names of a metric's classes or grades.
+    A few labels do: the corrected mean joins them with the scores of all rows (prediction-powered inference),
+    if the labelled rows are a random sample. Intervals are at 95 %, with questions resampled whole.
+
+    Examples:
+
+      sgi agree last
+
+      sgi agree nightly --label human -m faithfulness --threshold 0.8
+
+      sgi agree nightly --label stars --scale 1:5 --json
+    """
+    from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
+    from sgi.engine import agree as engine
+    from sgi.store.database import open_database
+    from sgi.store.queries import find_run
+    from sgi.store.run_rows import grouped_run
+
+    ends = None if scale is None else _ends(scale)
+    with open_database(db, create=False) as database:
+        record = find_run(database, run)
+        keys = {name: key for name in record.metrics if (key := engine.category_of(name))}
+        scored, values, classes = grouped_run(database, record, label, tuple(dict.fromkeys(keys.values())))
+    made = engine.agree(
+        scored,
+        label,
+        values,
+        metrics=metric_list(metric or []),
+        classes={name: found for name, found in classes.items() if name in keys},
+        threshold=threshold,
+        weights=weights,
+        scale=ends,
+    )
+    with readers_may_leave():
+        if as_json:
+            print_json(made.to_dict())
+        else:
+            print_lines([f"{one_line(made.run)}: {_head(made)}", ""])
+            print_tables(agreement_tables(made, percent=percent))
+            print_lines([*_words(made.metrics), made.signature])
+    for line in (*_unfinished(record), *made.notes):
+        talk(one_line(line, longest=_LONGEST_NOTE))
+
+
+def _ends(text: str) -> tuple[float, float]:
+    from sgi.kernel.errors import UsageError
+
+    low, _, high = text.partition(":")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise UsageError(f"Cannot read --scale {text!r}.", hint="Write --scale 0:3, low end first.") from None
+
+
+def _head(made: AgreementReport) -> str:
+    from sgi.cli.console import one_line
+
+    return f"{made.labelled:,} of {made.rows:,} rows have a label in {one_line(made.column)} ({made.kind})"
+
+
+def _unfinished(record: RunRecord) -> Iterator[str]:
+    if record.scored < record.rows:
+        yield f"{record.label} is not finished: {record.scored:,} of {record.rows:,} rows are compared."
+
+
+def agreement_tables(made: AgreementReport, *, percent: bool) -> list[Table]:
+    """Agreement beyond chance; what is right of each label; the corrected means. Empty ones are left out."""
+    tables = [
+        _beyond_chance(made.metrics),
+        _rates(made.metrics, percent=percent),
+        _corrected(made.metrics, percent=percent),
+    ]
+    return [table for table in tables if table.row_count]
+
+
+def _beyond_chance(metrics: Iterable[MetricAgreement]) -> Table:
+    from sgi.cli.console import add_row, new_table
+
+    columns = ("compared", "kappa", "95 % interval", "alpha", "95 % interval", "labelled", "no value")
+    table = new_table("agreement", *columns, left=("compared",))
+    for made in metrics:
+        if made.kappa is not None and made.alpha is not None:
+            kinds = dict.fromkeys((made.weights, made.scale))
+            compared = f"{made.compared} ({', '.join(kinds)})"
+            numbers = (*_agreement(made.kappa), *_agreement(made.alpha))
+            add_row(
+                table, made.metric, compared, *numbers, f"{made.rows:,}", f"{sum(made.lacking.values()):,}"
+            )
+    return table
+
+
+def _agreement(made: Agreement) -> tuple[str, str]:
+    from sgi.cli.console import scaled, span
+
+    return scaled(made.value, percent=False), span(made.interval, percent=False)
+
+
+def _rates(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
+    from sgi.cli.console import add_row, new_table
+
+    columns = ("sensitivity", "95 % interval", "of yes", "specificity", "95 % interval", "of no", "intervals")
+    table = new_table("verdicts", *columns, left=("intervals",))
+    for made in metrics:
+        if made.sensitivity is not None and made.specificity is not None:
+            both = (made.sensitivity, made.specificity)
+            cells = [cell for one in both for cell in (*_estimate(one, percent=percent), f"{one.rows:,}")]
+            methods = dict.fromkeys(one.interval.method for one in both if one.interval is not None)
+            add_row(table, made.metric, *cells, ", ".join(methods))
+    return table
+
+
+def _corrected(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
+    from sgi.cli.console import add_row, new_table
+
+    interval = "95 % interval"
+    columns = (
+        "its own",
+        interval,
+        "labels alone",
+        interval,
+        "corrected",
+        interval,
+        "lambda",
+        "labels / rows",
+    )
+    table = new_table("mean", *columns)
+    for made in metrics:
+        if made.corpus is not None:
+            three = (made.corpus.naive, made.corpus.labels, made.corpus.corrected)
+            as_percent = percent and made.is_share
+            cells = [cell for one in three for cell in _estimate(one, percent=as_percent)]
+            rows = f"{made.corpus.labels.rows:,} / {made.corpus.naive.rows:,}"
+            add_row(table, made.metric, *cells, f"{made.corpus.power:.2f}", rows)
+    return table
+
+
+def _estimate(made: Estimate, *, percent: bool) -> tuple[str, str]:
+    from sgi.cli.console import scaled, span
+
+    return scaled(made.value, percent=percent), span(made.interval, percent=percent)
+
+
+def _words(metrics: Iterable[MetricAgreement]) -> Iterator[str]:
+    """What it means, and why there is no more to say."""
+    from sgi.cli.console import one_line
+
+    for made in metrics:
+        parts = [f"not compared: {made.reason}."] if made.reason else [*made.words]
+        told = {"kappa": made.kappa, "alpha": made.alpha}
+        parts += [f"{name}: {one.reason}." for name, one in told.items() if one is not None and one.reason]
+        yield f"{one_line(made.metric)}: {one_line(' '.join(parts), longest=2 * _LONGEST_NOTE)}"
+    yield ""

@@ -1,0 +1,99 @@
+"""``sgi rescore``: judged metrics with another formula, from what the judge said before."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sgi.cli.options import (
+    CacheOption,
+    DatabaseOption,
+    JsonOption,
+    NoCacheOption,
+    PercentOption,
+    QuietOption,
+    RunArgument,
+    cache_choice,
+    metric_list,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.engine.rescore import Rescored
+
+
+def rescore(
+    run: RunArgument,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-m",
+            "--metric",
+            help="A metric that asked a judge, with other parameters in brackets, or several with commas; "
+            "repeatable. Without it: every metric of the run that has evidence.",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="What to call the new run; unique in the database.")
+    ] = None,
+    db: DatabaseOption = None,
+    cache: CacheOption = None,
+    no_cache: NoCacheOption = False,
+    percent: PercentOption = True,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Compute judged metrics anew from the evidence that a run keeps, as a new run. No judge is asked.
+
+    Weights, scales and what an empty answer is worth can be changed; what was asked of the judge cannot. Rows
+    without evidence keep their status and reason. The exit code is 3 if rows failed or were rejected.
+
+    Examples:
+
+      sgi rescore last
+
+      sgi rescore nightly -m "ragas_score(weights=[0.4,0.2,0.2,0.2])" --name weighted
+
+      sgi rescore nightly -m "faithfulness(empty=full)" --json
+    """
+    import anyio
+
+    from sgi.cli.console import print_json, print_summary, progress, talk
+    from sgi.engine import rescore as engine
+    from sgi.store.database import open_database
+    from sgi.store.queries import find_run
+
+    wanted = metric_list(metric) if metric else None
+    vectors: bool | Path = cache_choice(cache, no_cache=no_cache)
+    with open_database(db, create=False) as database:
+        record = find_run(database, run)
+        with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
+            work = partial(engine.rescore, name=name, cache=vectors, listener=listener)
+            made = anyio.run(work, database, record, wanted)
+    if as_json:
+        told = {"run": made.report.run, "rescored_from": record.id, "sources": dict(made.sources)}
+        print_json(made.report.summary.to_dict() | told | {"notes": list(made.notes)})
+    else:
+        print_summary(made.report.summary, percent=percent)
+    for line in () if quiet else _notes(made, db):
+        talk(line)
+    if made.report.failures or made.report.rejected:
+        raise typer.Exit(3)
+
+
+def _notes(made: Rescored, db: str | None) -> Iterator[str]:
+    from sgi.cli.run_talk import database_words
+
+    for metric, source in made.sources.items():
+        if metric != source:
+            yield f"{metric} is computed from the evidence of {source}."
+    yield from made.notes
+    if made.report.failures:
+        yield f"{made.report.failures:.1%} of the rows failed; `sgi show` tells the reasons."
+    yield f"The new run is kept: sgi show {made.report.run}{database_words(db)}"

@@ -1,0 +1,141 @@
+"""What ``sgi run`` tells: what it would do, what came of it, and what to know beside the numbers."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from sgi.kernel.ports import Usage
+
+if TYPE_CHECKING:
+    from sgi.engine.plan import Plan
+    from sgi.engine.run import RunReport
+    from sgi.engine.spec import RunSpec
+
+
+def tell_plan(spec: RunSpec, *, quiet: bool, as_json: bool) -> None:
+    """What the run would do, on stdout."""
+    from sgi.cli.console import plain, print_json, progress
+    from sgi.engine.job import judging_of, plan_of
+
+    with progress(quiet=quiet) as listener:
+        planned = plan_of(spec, count_texts=True, listener=listener)
+        judging = judging_of(spec, planned)
+    facts = _facts(spec, planned) | _judging_facts(spec, judging)
+    if as_json:
+        print_json(facts)
+        return
+    for name, value in facts.items():
+        typer.echo(plain(f"{name.replace('_', ' ')}: {_shown(name, value)}"))
+
+
+def _facts(spec: RunSpec, planned: Plan) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "data": planned.dataset,
+        "rows": planned.rows,
+        "rejected": planned.rejected,
+        "fields": {str(name): count for name, count in planned.present.items()},
+        "metrics": [metric.canonical for metric in planned.metrics],
+    }
+    if spec.target is not None:
+        return facts | {"target": spec.target.fingerprint, "target_calls": planned.rows}
+    return facts | {"distinct_texts": planned.texts, "characters": planned.characters}
+
+
+def _judging_facts(spec: RunSpec, judging: Usage | None) -> dict[str, Any]:
+    """What the judge would be asked, if no reply were known; nobody knows before a target has answered."""
+    if judging is None or spec.judge is None:
+        return {}
+    tokens = {"judge_input_tokens": judging.input_tokens, "judge_output_tokens": judging.output_tokens}
+    return {"judge": spec.judge.model, "judge_calls": judging.calls, **tokens, "judge_cost": judging.cost}
+
+
+def _shown(name: str, value: Any) -> str:
+    """A fact as people read it."""
+    match value:
+        case list():
+            return ", ".join(map(str, value))
+        case dict():
+            return ", ".join(f"{key} {count:,}" for key, count in value.items())
+        case None:
+            return "unknown price" if name == "judge_cost" else "–"
+        case float():
+            return f"about ${value:.4f}"
+        case int():
+            return f"{value:,}"
+        case _:
+            return str(value)
+
+
+def tell_report(spec: RunSpec, report: RunReport, notes: list[str], *, percent: bool, as_json: bool) -> None:
+    """The headline on stdout, and the notes on stderr."""
+    from sgi.cli.console import print_json, print_summary, talk
+
+    if as_json:
+        kept = {"output": str(spec.out) if spec.out else None, "rejected": report.rejected}
+        aside = str(spec.rejects) if report.rejected and spec.rejects else None
+        print_json(report.summary.to_dict() | {"run": report.run} | kept | {"rejects": aside})
+    else:
+        print_summary(report.summary, percent=percent)
+    for line in notes:
+        talk(line)
+
+
+def database_words(database: str | None) -> str:
+    """What a command needs to find the same database; none where it finds it by itself, or has a user."""
+    if database is None or database == os.environ.get("SGI_DATABASE_URL") or "@" in database:
+        return ""
+    return f" --db {shlex.quote(database)}"
+
+
+def report_notes(spec: RunSpec, report: RunReport, words: str) -> list[str]:
+    """What a reader of the headline should know beside it.
+
+    Args:
+        spec: how the run was asked for.
+        report: what came of it.
+        words: what a command needs to find the same database.
+    """
+    summary = report.summary
+    notes = [
+        f"In {rows:,} of {summary.rows:,} rows the {name} went beyond what the embedder reads; the ends were "
+        "not seen."
+        for name, rows in summary.truncated.items()
+    ]
+    notes += [
+        f"{rows:,} rows were scored without {model}, which gave no vectors; their details say why."
+        for model, rows in summary.left_out.items()
+    ]
+    if summary.copies:
+        notes.append(
+            f"In {summary.copies:,} of {summary.labelled:,} labelled rows the response is the reference"
+            " itself: scores that compare the two rank those rows by construction."
+        )
+    if report.rejected:
+        notes.append(
+            f"{report.rejected:,} rows could not be read; they are in {spec.rejects}, with the reasons."
+        )
+    if report.failures:
+        notes.append(f"{report.failures:.1%} of the rows failed; their reasons stand beside their scores.")
+    notes += [usage_line(report.usage)] if report.usage != Usage() else []
+    if spec.out is not None:
+        notes.append(f"The scores of each row are in {spec.out}.")
+    if report.run is not None:
+        notes.append(f"The run is kept: sgi show {report.run}{words}")
+    return notes
+
+
+def usage_line(usage: Usage) -> str:
+    """What a judge was asked, and what it took, in one line.
+
+    >>> usage_line(Usage(calls=2, cached=1, input_tokens=1500, output_tokens=80, cost=0.0123))
+    'The judge was asked 2 times (1 more answers were known): 1,500 tokens in, 80 out, $0.0123.'
+    """
+    known = f" ({usage.cached:,} more answers were known)" if usage.cached else ""
+    tried = f", {usage.retries:,} tries after a fault" if usage.retries else ""
+    cost = "price unknown" if usage.cost is None else f"${usage.cost:.4f}"
+    tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+    return f"The judge was asked {usage.calls:,} times{known}{tried}: {tokens}, {cost}."

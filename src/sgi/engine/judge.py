@@ -1,0 +1,124 @@
+"""The judge of a run, opened for the metrics that ask one, with its replies kept between runs."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from sgi.engine.asking import ask_batch, judged, no_judge
+from sgi.engine.batch import batches
+from sgi.kernel.ports import Judge
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+
+    from sgi.engine.tools import Tools
+    from sgi.judge.spec import JudgeSpec
+    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.ports import Cache, Usage
+    from sgi.kernel.sample import Sample
+
+    JudgeLike = str | Mapping[str, Any] | JudgeSpec | Judge
+else:
+    JudgeLike = Any
+
+
+@dataclass(frozen=True)
+class Cassette:
+    """A file of a judge's calls.
+
+    Attributes:
+        path: where it is.
+        replaying: whether it answers in place of the judge; else what the judge answers is written to it.
+    """
+
+    path: Path
+    replaying: bool
+
+
+@asynccontextmanager
+async def with_judge(
+    tools: Tools,
+    metrics: Sequence[AnyMetric],
+    judge: JudgeLike | None,
+    *,
+    cache: bool | str | Path = True,
+    again: bool = False,
+    cassette: Cassette | None = None,
+) -> AsyncIterator[Tools]:
+    """The tools with the judge, if any of these metrics asks one, as long as the context lasts.
+
+    Args:
+        tools: the others.
+        metrics: what will be scored.
+        judge: a name such as ``"openai:NAME"``, its settings, or a judge of the caller's own.
+        cache: where vectors are kept; replies are kept in a file beside them, or nowhere beyond this context.
+        again: whether replies that were kept and were of no use are asked for once more.
+        cassette: a file of calls to write or to answer from.
+
+    Raises:
+        UsageError: a metric asks a judge and none is named.
+        MissingExtra: the extra ``judge`` is not installed.
+    """
+    asking = judged(metrics)
+    if not asking:
+        yield tools
+        return
+    if isinstance(judge, Judge):
+        yield replace(tools, judge=judge)
+        return
+    if judge is None:
+        raise no_judge(asking)
+    from sgi.judge.load import open_judge
+    from sgi.judge.spec import JudgeSpec
+
+    files = {"replay" if cassette.replaying else "record": cassette.path} if cassette is not None else {}
+    with _kept_replies(cache) as kept:
+        spec = judge if isinstance(judge, JudgeSpec) else JudgeSpec.of(judge)
+        async with open_judge(spec, kept, again=again, **files) as opened:
+            yield replace(tools, judge=opened)
+
+
+async def estimate(samples: Iterable[Sample], metrics: Sequence[AnyMetric], judge: JudgeSpec) -> Usage:
+    """What the judge would be asked about these samples, if no reply were known yet.
+
+    Tokens and cost are rough: replies are taken to be as long as those of the prompts' examples.
+
+    Args:
+        samples: all rows, with their responses.
+        metrics: what would be scored; those that ask no judge are passed over.
+        judge: which one.
+    """
+    from sgi.judge.estimate import Sketching
+    from sgi.judge.prices import price_of
+
+    sketching = Sketching(budget=judge.budget, price=price_of(judge))
+    for batch in batches(samples):
+        await ask_batch(batch, metrics, sketching, {})
+    return sketching.usage
+
+
+def replies_path(vectors: Path) -> Path:
+    """Where a judge's replies are kept, for a place of vectors: beside them.
+
+    >>> replies_path(Path("cache/vectors.db")).name, replies_path(Path("mine.db")).name
+    ('replies.db', 'mine.replies.db')
+    """
+    name = "replies.db" if vectors.name == "vectors.db" else f"{vectors.stem}.replies{vectors.suffix}"
+    return vectors.with_name(name)
+
+
+@contextmanager
+def _kept_replies(place: bool | str | Path) -> Iterator[Cache]:
+    from sgi.store.cache import SqliteCache, default_cache_path
+
+    if place is False:
+        with TemporaryDirectory(prefix="sgi-") as folder, SqliteCache(Path(folder) / "replies.db") as cache:
+            yield cache
+    else:
+        path = replies_path(default_cache_path() if place is True else Path(place))
+        with SqliteCache(path) as cache:
+            yield cache

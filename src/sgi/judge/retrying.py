@@ -1,0 +1,105 @@
+"""Ask again where the fault may pass."""
+
+from __future__ import annotations
+
+import asyncio
+from secrets import SystemRandom
+from typing import TYPE_CHECKING
+
+from sgi.judge.limits import LONGEST_PAUSE
+from sgi.kernel.errors import JudgeRejected, JudgeUnavailable
+from sgi.kernel.ports import Usage
+
+if TYPE_CHECKING:
+    from sgi.judge.calls import Call, Chat, Completion
+    from sgi.judge.limits import Limiter
+    from sgi.judge.tally import Tally
+
+_FIRST_WAIT = 0.5
+_LONGEST_WAIT = 30.0
+_JITTER = SystemRandom()  # not the shared generator, which someone may have seeded
+
+
+class Retrying:
+    """A model around a model that is asked again when it could not be reached or was too busy.
+
+    Every try has a turn of the limiter, and a later try goes before calls that had none, which is why limits
+    stand within this and not around a single try. The wait before it is what the service asks for, else any
+    time up to 0.5, 1, 2, … s, at most 30. After a service has said that it takes no request of ours, none is
+    sent: every later call fails at once, for the same reason.
+
+    Args:
+        chat: the model.
+        limiter: gives turns.
+        tally: counts further tries.
+        retries: further tries after the first.
+        timeout: seconds for all tries of a call and the waits between them; waiting for a turn isn't counted.
+    """
+
+    def __init__(self, chat: Chat, limiter: Limiter, tally: Tally, *, retries: int, timeout: float) -> None:
+        self._chat = chat
+        self._limiter = limiter
+        self._tally = tally
+        self._retries = retries
+        self._timeout = timeout
+        self._rejected: JudgeRejected | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """That of the model within."""
+        return self._chat.fingerprint
+
+    async def complete(self, call: Call, /) -> Completion:
+        """The model's reply.
+
+        Raises:
+            JudgeUnavailable: there was none, not later either, or not in time; says after how many tries.
+            JudgeError: there is none, and asking again would not help.
+        """
+        left = self._timeout
+        clock = asyncio.get_running_loop().time
+        for tries in range(1, self._retries + 2):
+            began = None
+            try:
+                async with self._limiter.turn(call.tokens, again=tries > 1):
+                    began = clock()
+                    return await self._try(call, left)
+            except JudgeUnavailable as error:
+                left -= clock() - (began or clock())
+                wait = _wait(error, tries)
+                if tries > self._retries or wait >= left:
+                    raise _given_up(error, tries) from None
+            self._tally.add(Usage(retries=1))
+            await asyncio.sleep(wait)
+            left -= wait
+        raise AssertionError("the last try has returned or raised")
+
+    async def _try(self, call: Call, seconds: float) -> Completion:
+        if self._rejected is not None:
+            raise JudgeRejected(self._rejected.message, hint=self._rejected.hint)
+        try:
+            async with asyncio.timeout(seconds):
+                completion = await self._chat.complete(call)
+        except TimeoutError:
+            message = f"The judge gave no answer within {self._timeout:g} s."
+            raise JudgeUnavailable(
+                message, hint="Raise the judge's timeout, or lower its concurrency."
+            ) from None
+        except JudgeRejected as error:
+            self._rejected = error
+            raise
+        self._limiter.written(completion.output_tokens)
+        return completion
+
+
+def _wait(error: JudgeUnavailable, tries: int) -> float:
+    """Seconds before the next try: as the service asks, else at random up to a bound that doubles."""
+    if error.retry_after is not None:
+        return min(error.retry_after, LONGEST_PAUSE)
+    return _JITTER.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** (tries - 1)))
+
+
+def _given_up(error: JudgeUnavailable, tries: int) -> JudgeUnavailable:
+    """The last fault, with how often it was tried."""
+    again = f"{error.message.rstrip('.')} (after {tries} tries)." if tries > 1 else error.message
+    return JudgeUnavailable(again, retry_after=error.retry_after, throttled=error.throttled, hint=error.hint)

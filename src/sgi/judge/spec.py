@@ -1,0 +1,170 @@
+"""Which judge is asked, and how: data that a run keeps, so it holds no secret."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from sgi.kernel.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import JsonValue
+
+KINDS = ("openai", "azure", "anthropic", "google", "ollama")
+_WITH_URL = ("openai", "ollama")
+_HOW_TO_NAME = (
+    "write openai:NAME, azure:DEPLOYMENT, anthropic:NAME, google:NAME, ollama:NAME "
+    "or openai:NAME@http://host:port/v1"
+)
+_IDENTITY = ("model", "temperature", "seed", "max_tokens", "budget")
+
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class ModelName(NamedTuple):
+    """A judge's name, in its parts.
+
+    >>> ModelName.of("openai:qwen3@http://127.0.0.1:8080/v1")
+    ModelName(kind='openai', name='qwen3', url='http://127.0.0.1:8080/v1')
+    """
+
+    kind: str
+    name: str
+    url: str = ""
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """The parts of ``KIND:NAME`` or ``KIND:NAME@URL``; ValueError says what is wrong, without a URL."""
+        kind, _, rest = text.strip().partition(":")
+        found = re.fullmatch(r"([^\s@]+(?:@(?!\w+://)[^\s@]+)*)(?:@(\w+://.*))?", rest)
+        if kind not in KINDS or found is None or "://" in found[1]:
+            raise ValueError(f"that names no judge: {_HOW_TO_NAME}")
+        url = found[2] or ""
+        if url and kind not in _WITH_URL:
+            raise ValueError(f"{kind} takes no URL; {_HOW_TO_NAME}")
+        if url:
+            _check_url(url)
+        return cls(kind, found[1], url.rstrip("/"))
+
+
+class JudgeSpec(BaseModel):
+    """Which judge is asked, and how.
+
+    Attributes:
+        model: ``openai:NAME``, ``azure:DEPLOYMENT``, ``anthropic:NAME``, ``google:NAME``, ``ollama:NAME``, or
+            ``openai:NAME@http://host:port/v1`` for a server that speaks OpenAI's chat completions.
+        temperature: of sampling; None leaves it to the model, as some reasoning models demand.
+        seed: of sampling, where the service takes one; None sends none.
+        max_tokens: the most tokens of a reply.
+        budget: the most tokens of passages in one inquiry; what is longer is asked about in parts.
+        concurrency: how many requests are in flight at once; less while the service says it is too many.
+        rpm: the most requests a minute; None for no limit.
+        tpm: the most tokens a minute; None for no limit.
+        timeout: seconds a request may take, all its tries and the waits between them together, but not the
+            wait for its turn.
+        retries: further tries after the first, where the fault may pass.
+        max_cost: US dollars that may be spent; None for no limit.
+        input_price: US dollars for a million tokens sent; None takes the known price.
+        output_price: the same, for tokens written.
+
+    Raises:
+        UsageError: a value is nonsense, or the URL holds a secret.
+
+    >>> JudgeSpec.of("openai:gpt-4o-mini").temperature
+    0.0
+    >>> JudgeSpec(model="openai:m", concurrency=0)
+    Traceback (most recent call last):
+    sgi.kernel.errors.UsageError: The judge's concurrency: input should be greater than or equal to 1.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    model: str
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = 0.0
+    seed: int | None = 0
+    max_tokens: Annotated[int, Field(ge=1)] = 4096
+    budget: Annotated[int, Field(ge=100)] = 16000
+    concurrency: Annotated[int, Field(ge=1, le=1000)] = 16
+    rpm: Positive | None = None
+    tpm: Positive | None = None
+    timeout: Positive = 120.0
+    retries: Annotated[int, Field(ge=0, le=20)] = 4
+    max_cost: Positive | None = None
+    input_price: Price | None = None
+    output_price: Price | None = None
+
+    @classmethod
+    def of(cls, values: str | Mapping[str, Any]) -> Self:
+        """A spec of a judge's name, or of plain values by the names of the attributes."""
+        return cls(**({"model": values} if isinstance(values, str) else values))
+
+    @property
+    def named(self) -> ModelName:
+        """The model's name, in its parts."""
+        return ModelName.of(self.model)
+
+    def identity(self) -> dict[str, JsonValue]:
+        """What can change a number; the rest says how fast it comes and what it costs.
+
+        >>> JudgeSpec.of({"model": "openai:m", "concurrency": 4}).identity()["budget"]
+        16000
+        """
+        return self.model_dump(mode="json", include=set(_IDENTITY))
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _tell(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """What pydantic found wrong, as an error of ours that shows no value: it may be secret."""
+        try:
+            spec = handler(values)
+        except ValidationError as errors:
+            first = errors.errors(include_url=False, include_context=False, include_input=False)[0]
+        else:
+            if (spec.input_price is None) != (spec.output_price is None):
+                raise UsageError("The judge has one price without the other; give both prices or none.")
+            return spec
+        place = ".".join(map(str, first["loc"]))
+        if first["type"] == "extra_forbidden":
+            near = tuple(difflib.get_close_matches(place, cls.model_fields, n=2))
+            raise UnknownName(
+                "setting of a judge", place, near, hint=f"It has: {', '.join(cls.model_fields)}."
+            )
+        problem = first["msg"].removeprefix("Value error, ")
+        what = f"The judge's {place}" if place else "The judge"
+        raise UsageError(f"{what}: {problem[:1].lower()}{problem[1:]}.")
+
+    @field_validator("model")
+    @classmethod
+    def _checked(cls, model: str) -> str:
+        ModelName.of(model)
+        return model.strip()
+
+
+def _check_url(url: str) -> None:
+    """What is wrong with a URL is said without showing it: it may hold a password."""
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        sound = False
+    if not sound or re.search(r"[\s?#\\]|[^ -~]", url):
+        raise ValueError("its address is no http(s) URL; one looks like http://127.0.0.1:8080/v1")
+    if "@" in parts.netloc:
+        raise ValueError(
+            "its address holds a user or a password; leave it out: keys are read from the environment"
+        )

@@ -1,0 +1,249 @@
+"""Answers in three classes: correct, wrong, and none given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from sgi.kernel.judging import Example, JudgedMetric, Prompt, ReplyModel
+from sgi.kernel.metric import MetricSpec, Scores, Status
+from sgi.kernel.sample import REFERENCE, RESPONSE
+from sgi.metrics.judged.passages import question_section, reference_section
+from sgi.metrics.judged.replies import Reason
+from sgi.metrics.parameters import check_choice
+from sgi.text.uncertainty import is_no_answer, mentions_uncertainty
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from sgi.kernel.ports import Judge
+    from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.vectors import VectorTable
+
+Phrases = Literal["whole", "substring"]
+"""Whether a phrase of uncertainty must carry the answer, or may stand anywhere in it."""
+
+AnswerClass = Literal["correct", "wrong", "dont_know"]
+"""What an answer is."""
+
+_SAYS_SO: Mapping[str, Callable[[str], bool]] = {"whole": is_no_answer, "substring": mentions_uncertainty}
+
+
+class Judgement(ReplyModel):
+    """Whether an answer is right."""
+
+    model_config = ConfigDict(strict=True)
+
+    reasoning: Reason
+    verdict: Literal["CORRECT", "WRONG"]
+
+
+class Classified(BaseModel):
+    """What the judge said of an answer; nothing where it was not asked.
+
+    Attributes:
+        reasoning: why.
+        verdict: CORRECT or WRONG.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    reasoning: str = ""
+    verdict: Literal["CORRECT", "WRONG"] | None = None
+
+
+PROMPT = Prompt(
+    "answer_classification.verdict",
+    """\
+Decide whether the response is a correct answer, measured by the accepted answer. Where there are several \
+accepted answers, agreeing with one of them is enough.
+
+CORRECT: it says what the accepted answer says about the point that was asked, in whatever words, order, \
+language or unit; more detail that does not contradict the accepted answer does no harm.
+WRONG: it says something else about that point, contradicts the accepted answer, leaves out what the \
+question turns on, offers several answers of which not all hold, or answers another question.
+
+There is nothing between: a half-right response is WRONG where the missing half was asked for. reasoning \
+comes first: one or two sentences that compare the two on the point that was asked.""",
+    (
+        Example(
+            {
+                "question": "In which year was the ferry Anke launched?",
+                "accepted_answers": ("1950",),
+                "response": "She left the yard in 1950 and sails to this day.",
+            },
+            Judgement(reasoning="The year asked for is 1950, and the response gives it.", verdict="CORRECT"),
+        ),
+        Example(
+            {
+                "question": "Who built the Anke?",
+                "accepted_answers": ("the yard of Tolvik",),
+                "response": "A yard on Lake Serrin, probably that of Omsund.",
+            },
+            Judgement(reasoning="The builder was Tolvik; the response names Omsund.", verdict="WRONG"),
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class _Classification(JudgedMetric[Classified]):
+    """1 for answers of some class, else 0; a subclass says which class."""
+
+    phrases: Phrases = "whole"
+    evidence: ClassVar = Classified
+    prompts: ClassVar = (PROMPT,)
+    _counted: ClassVar[AnswerClass]
+
+    def __post_init__(self) -> None:
+        check_choice("phrases", self.phrases, Phrases)
+
+    async def ask(self, sample: Sample, judge: Judge, /) -> Classified:
+        """The judge's verdict, where the response gives an answer."""
+        accepted = reference_section(sample)
+        blank = not sample.response.strip()
+        if not accepted or blank or _SAYS_SO[self.phrases](sample.response):
+            return Classified()
+        inquiry = PROMPT.about(**question_section(sample), **accepted, response=sample.response)
+        reply = await judge.ask(inquiry, Judgement)
+        return Classified(reasoning=reply.reasoning, verdict=reply.verdict)
+
+    def score(self, batch: Batch, evidence: Sequence[Classified], vectors: VectorTable, /) -> Scores:
+        """Whether each row is of the class that counts; its class stands in the details."""
+        del vectors
+        made = [self._of_row(*row) for row in zip(batch.samples, evidence, strict=True)]
+        return Scores.assemble(len(batch), ((np.array([row]), one) for row, one in enumerate(made)))
+
+    def _of_row(self, sample: Sample, found: Classified) -> Scores:
+        if _SAYS_SO[self.phrases](sample.response):
+            return self._value("dont_know")
+        if not reference_section(sample):
+            return Scores.without_value(Status.UNDEFINED, ["the reference is blank"])
+        if not sample.response.strip():
+            return self._value("wrong", warning="the response is blank")
+        if found.verdict is None:  # kept evidence of a stricter rule, read under this one
+            return Scores.without_value(Status.FAILED, ["the judge was not asked about this response"])
+        return self._value("correct" if found.verdict == "CORRECT" else "wrong")
+
+    def _value(self, found: AnswerClass, **detail: str) -> Scores:
+        return Scores.of(np.array([float(found == self._counted)]), details=[{"class": found, **detail}])
+
+
+def _spec(name: str, *, higher_is_better: bool) -> MetricSpec:
+    return MetricSpec(
+        name,
+        1,
+        needs=RESPONSE | REFERENCE,
+        low=0.0,
+        high=1.0,
+        higher_is_better=higher_is_better,
+        citation="GraphRAG evaluation metrics, sections 9 to 11",
+        category="class",
+    )
+
+
+@dataclass(frozen=True)
+class AnswerClassification(_Classification):
+    """Whether the response is correct, wrong, or says that it does not know.
+
+    The value is 1 for a correct answer, else 0, so that its mean is the accuracy; the class, ``correct``,
+    ``wrong`` or ``dont_know``, stands in the details and is counted for each run and group. In [0, 1].
+
+    First the response is searched for phrases of uncertainty, without a call. Else one call compares it with
+    all accepted answers: a reasoning, then CORRECT or WRONG and nothing else.
+
+    A blank response is wrong, without a call: it does not even say that it does not know. If all accepted
+    answers are blank the row is undefined, unless the response says that it does not know.
+
+    Limits: the phrases are English; in other languages the judge decides, and calls a refusal wrong.
+
+    Attributes:
+        phrases: ``whole``: a phrase must carry the answer, so that "the unknown soldier" and "I'm not sure,
+            but it was Paris" are answers; ``substring``: it may stand anywhere, as in document 002.
+
+    References: document 002, sections 9 to 11.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> replies = ["Paris.", "Lyon.", "I don't know."]
+    >>> rows = Batch.of([Sample(id=text, response=text, reference="Paris") for text in replies])
+    >>> found = [Classified(verdict="CORRECT"), Classified(verdict="WRONG"), Classified()]
+    >>> scores = AnswerClassification().score(rows, found, VectorTable())
+    >>> scores.values.tolist(), [detail["class"] for detail in scores.details]
+    ([1.0, 0.0, 0.0], ['correct', 'wrong', 'dont_know'])
+    """
+
+    spec: ClassVar = _spec("answer_classification", higher_is_better=True)
+    _counted: ClassVar = "correct"
+
+
+@dataclass(frozen=True)
+class CorrectAnswers(_Classification):
+    """1 where the response is correct, else 0: the share of correct answers.
+
+    Classes, calls, statuses and limits are those of ``answer_classification``, with which it shares its call.
+    In {0, 1}.
+
+    Attributes:
+        phrases: as for ``answer_classification``.
+
+    References: document 002, section 9.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> row = Batch.of([Sample(id="1", response="Paris.", reference="Paris")])
+    >>> CorrectAnswers().score(row, [Classified(verdict="CORRECT")], VectorTable()).values.tolist()
+    [1.0]
+    """
+
+    spec: ClassVar = _spec("correct_answers", higher_is_better=True)
+    _counted: ClassVar = "correct"
+
+
+@dataclass(frozen=True)
+class WrongAnswers(_Classification):
+    """1 where the response is wrong, else 0: the share of wrong answers.
+
+    Classes, calls, statuses and limits are those of ``answer_classification``, with which it shares its call.
+    In {0, 1}; lower is better.
+
+    Attributes:
+        phrases: as for ``answer_classification``.
+
+    References: document 002, section 10.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> row = Batch.of([Sample(id="1", response="Lyon.", reference="Paris")])
+    >>> WrongAnswers().score(row, [Classified(verdict="WRONG")], VectorTable()).values.tolist()
+    [1.0]
+    """
+
+    spec: ClassVar = _spec("wrong_answers", higher_is_better=False)
+    _counted: ClassVar = "wrong"
+
+
+@dataclass(frozen=True)
+class DontKnowAnswers(_Classification):
+    """1 where the response says that it does not know, else 0: the share of such answers.
+
+    Classes, calls, statuses and limits are those of ``answer_classification``, with which it shares its call.
+    In {0, 1}; lower is better, though saying so beats being wrong: read it beside ``wrong_answers``.
+
+    Attributes:
+        phrases: as for ``answer_classification``.
+
+    References: document 002, section 11.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> row = Batch.of([Sample(id="1", response="The answer is unknown.", reference="Paris")])
+    >>> DontKnowAnswers().score(row, [Classified()], VectorTable()).values.tolist()
+    [1.0]
+    """
+
+    spec: ClassVar = _spec("dont_know_answers", higher_is_better=False)
+    _counted: ClassVar = "dont_know"

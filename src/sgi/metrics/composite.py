@@ -1,0 +1,347 @@
+"""Metrics made of others: one number from the parts that have a value."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from sgi.kernel.errors import JudgeError
+from sgi.kernel.judging import JudgedMetric
+from sgi.kernel.metric import MetricSpec, Scores, Status
+from sgi.metrics.judged.answer_relevance import Answered, AnswerRelevance
+from sgi.metrics.judged.claims import Claims
+from sgi.metrics.judged.context_precision import ContextPrecision, Relevances
+from sgi.metrics.judged.context_recall import ContextRecall
+from sgi.metrics.judged.faithfulness import Faithfulness
+from sgi.metrics.judged.ratings import (
+    ALL,
+    ANSWER,
+    CONTEXT,
+    GROUNDED,
+    AnswerRelevanceRated,
+    ContextRelevance,
+    Groundedness,
+    Ratings,
+    ratings_of,
+)
+from sgi.metrics.parameters import check_choice, checked_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+
+    from pydantic import JsonValue
+
+    from sgi.kernel.ports import Judge
+    from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.vectors import VectorTable
+
+Failed = Literal["fail", "leave_out"]
+"""What becomes of a composite one of whose parts failed."""
+
+Conventions = Literal["safe", "document"]
+"""Whose conventions the parts follow: those of the plain metrics, or document 002's."""
+
+_NO_PART = "none of its parts has a value"
+_NO_ROWS: Mapping[int, str] = {}
+_WORST_FIRST = (Status.FAILED, Status.UNDEFINED, Status.MISSING)
+
+
+def weighted_mean_of_parts(
+    parts: Mapping[str, Scores], weights: Sequence[float], *, failed: Failed = "fail"
+) -> Scores:
+    r"""The weighted mean over the parts that have a value, their weights renormalised.
+
+    .. math:: \sum_{i \in ok} w_i v_i \,/\, \sum_{i \in ok} w_i
+
+    A part that is undefined or missing is left out. A part that failed makes the row ``failed``, since a
+    broken judge must never raise a score; with ``leave_out`` it is left out too. Parts of weight 0 do not
+    count at all. A row without any part takes the status of the worst: failed, undefined, missing.
+
+    Args:
+        parts: by name; all of the same rows, with values in [0, 1].
+        weights: one for each part, from 0 on, at least one above 0.
+        failed: what becomes of a row one of whose parts failed.
+
+    Returns:
+        Scores whose details hold ``parts``, each part's value or None, and ``reasons`` of those without one.
+
+    Source: document 002, section 5.
+
+    >>> kept = Scores.of(np.array([1.0]))
+    >>> lost = Scores.without_value(Status.MISSING, ["the sample has no contexts"])
+    >>> scores = weighted_mean_of_parts({"recall": kept, "precision": lost}, [0.5, 0.5])
+    >>> scores.values.tolist(), scores.details[0]["parts"]
+    ([1.0], {'recall': 1.0, 'precision': None})
+    """
+    shares = [weight / max(weights) for weight in weights]
+    n = len(next(iter(parts.values())))
+    made = [_row_of_parts(parts, shares, row, failed) for row in range(n)]
+    return Scores.assemble(n, ((np.array([row]), one) for row, one in enumerate(made)))
+
+
+def _row_of_parts(parts: Mapping[str, Scores], shares: Sequence[float], row: int, failed: Failed) -> Scores:
+    counted = {
+        name: (part, share) for (name, part), share in zip(parts.items(), shares, strict=True) if share
+    }
+    by_status: dict[str, list[str]] = {}
+    for name, (part, _) in counted.items():
+        by_status.setdefault(str(part.status[row]), []).append(name)
+    used = by_status.get(Status.OK, [])
+    broken = by_status.get(Status.FAILED, [])
+    if not used or (broken and failed == "fail"):
+        status = next(status for status in _WORST_FIRST if status in by_status)
+        told = "; ".join(f"{name}: {counted[name][0].reasons[row]}" for name in by_status[status])
+        return Scores.without_value(status, [told if status is Status.FAILED else f"{_NO_PART}: {told}"])
+    total = math.fsum(counted[name][1] for name in used)
+    value = math.fsum(counted[name][1] * float(counted[name][0].values[row]) for name in used) / total
+    return Scores.of(np.array([min(1.0, value)]), details=[_detail(parts, row)])
+
+
+def _detail(parts: Mapping[str, Scores], row: int) -> dict[str, JsonValue]:
+    values: dict[str, JsonValue] = {
+        name: float(part.values[row]) if part.ok[row] else None for name, part in parts.items()
+    }
+    reasons: dict[str, JsonValue] = {
+        name: part.reasons[row] for name, part in parts.items() if not part.ok[row]
+    }
+    return {"parts": values, "reasons": reasons} if reasons else {"parts": values}
+
+
+class RagasParts(BaseModel):
+    """The evidence of the four parts; None where the sample lacks what a part needs, or its judge failed.
+
+    Attributes:
+        faithfulness: the response's claims.
+        context_precision: the passages' relevance.
+        context_recall: the reference's statements.
+        answer_relevance: the questions the response answers.
+        failed: why the judge gave no usable reply, by part.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    faithfulness: Claims | None = None
+    context_precision: Relevances | None = None
+    context_recall: Claims | None = None
+    answer_relevance: Answered | None = None
+    failed: dict[str, str] = {}
+
+
+_SAFE: tuple[JudgedMetric[Any], ...] = (
+    Faithfulness(),
+    ContextPrecision(),
+    ContextRecall(),
+    AnswerRelevance(),
+)
+_DOCUMENT: tuple[JudgedMetric[Any], ...] = (
+    Faithfulness(empty="full"),
+    ContextPrecision(empty="zero"),
+    ContextRecall(empty="full"),
+    AnswerRelevance(scale="affine", noncommittal="ignore"),
+)
+_NAMES = tuple(part.spec.name for part in _SAFE)
+
+
+@dataclass(frozen=True)
+class RagasScore(JudgedMetric[RagasParts]):
+    r"""One number of the four metrics of retrieval and answer.
+
+    .. math:: 0.30\,F + 0.20\,CP + 0.20\,CR + 0.30\,AR
+
+    with faithfulness F, context precision CP, context recall CR and answer relevance AR, over the parts that
+    have a value, their weights renormalised. In [0, 1]. The parts' values, and why a part has none, stand in
+    the details: rows with different parts compare badly, so read them. Calls are those of the parts, six a
+    row at most for texts the judge reads at once, and are shared with the parts where those are asked too.
+
+    A part that is undefined, or whose fields the sample lacks, is left out. A part whose judge failed makes
+    the row ``failed``, unless ``failed`` says otherwise. If no part has a value the row is undefined, or
+    missing where the sample has the fields of none.
+
+    Attributes:
+        weights: of F, CP, CR and AR; they are scaled to a sum of one.
+        conventions: ``safe``, those of the plain metrics; or ``document``, those of document 002.
+        failed: ``fail``; or ``leave_out``, which scores the other parts.
+
+    References: document 002, section 5.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.metrics.judged.claims import Claim
+    >>> row = Sample(id="1", contexts=["Anke."], response="Anke.", reference="Ida.")
+    >>> found = RagasParts(
+    ...     faithfulness=Claims(claims=(Claim(claim="It is Anke.", reason="Stated.", supported=1),)),
+    ...     context_recall=Claims(claims=(Claim(claim="It is Ida.", reason="Not there.", supported=0),)),
+    ... )
+    >>> round(float(RagasScore().score(Batch.of([row]), [found], VectorTable()).values[0]), 4)
+    0.6
+    """
+
+    weights: tuple[float, ...] = (0.3, 0.2, 0.2, 0.3)
+    conventions: Conventions = "safe"
+    failed: Failed = "fail"
+    spec: ClassVar = MetricSpec(
+        "ragas_score",
+        1,
+        needs=frozenset(),
+        low=0.0,
+        high=1.0,
+        citation="GraphRAG evaluation metrics, section 5",
+    )
+    evidence: ClassVar = RagasParts
+    prompts: ClassVar = tuple({p.name: p for part in _SAFE for p in part.prompts}.values())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", checked_weights(self.weights, _NAMES))
+        check_choice("conventions", self.conventions, Conventions)
+        check_choice("failed", self.failed, Failed)
+
+    async def ask(self, sample: Sample, judge: Judge, /) -> RagasParts:
+        """The evidence of the parts whose fields the sample has, asked at once."""
+        parts = [part for part in self._parts if _has_fields(part, sample)]
+        found = await _at_once([_asking(part, sample, judge) for part in parts])
+        by_name = {part.spec.name: answer for part, answer in zip(parts, found, strict=True)}
+        failed = {name: str(answer) for name, answer in by_name.items() if isinstance(answer, JudgeError)}
+        kept = {name: answer for name, answer in by_name.items() if name not in failed}
+        return RagasParts(**kept, failed=failed)
+
+    def texts(self, batch: Batch, evidence: Sequence[RagasParts], /) -> Iterator[str]:
+        """What the parts compare."""
+        for part in self._parts:
+            found = [getattr(one, part.spec.name) for one in evidence]
+            rows = _with_evidence(found)
+            yield from part.texts(batch.take(rows), [found[row] for row in rows])
+
+    def score(self, batch: Batch, evidence: Sequence[RagasParts], vectors: VectorTable, /) -> Scores:
+        """The weighted mean of each row's parts."""
+        parts = {}
+        for part in self._parts:
+            name = part.spec.name
+            found = [getattr(one, name) for one in evidence]
+            failed = {row: one.failed[name] for row, one in enumerate(evidence) if name in one.failed}
+            parts[name] = _part_scores(part, batch, found, vectors, failed)
+        return weighted_mean_of_parts(parts, self.weights, failed=self.failed)
+
+    @property
+    def _parts(self) -> tuple[JudgedMetric[Any], ...]:
+        return _SAFE if self.conventions == "safe" else _DOCUMENT
+
+
+def _has_fields(part: JudgedMetric[Any], sample: Sample) -> bool:
+    return all(map(sample.has, part.spec.needs))
+
+
+def _with_evidence(found: Sequence[Any]) -> list[int]:
+    return [row for row, one in enumerate(found) if one is not None]
+
+
+def _part_scores(
+    part: JudgedMetric[Any],
+    batch: Batch,
+    found: Sequence[Any],
+    vectors: VectorTable,
+    failed: Mapping[int, str] = _NO_ROWS,
+) -> Scores:
+    """The scores of one part: of rows with evidence, of those that failed, and of those that lack a field."""
+    rows = _with_evidence(found)
+    absent = sorted({*range(len(batch))} - {*rows, *failed})
+    lacking = [sorted(f for f in part.spec.needs if not batch.samples[row].has(f)) for row in absent]
+    without = Scores.without_value
+    parts = [
+        (rows, part.score(batch.take(rows), [found[row] for row in rows], vectors)),
+        ([*failed], without(Status.FAILED, [*failed.values()])),
+        (absent, without(Status.MISSING, ["the sample has no " + " and no ".join(f) for f in lacking])),
+    ]
+    return Scores.assemble(len(batch), ((np.array(chosen, dtype=np.int64), one) for chosen, one in parts))
+
+
+class _Asking(Protocol):
+    def __call__(self) -> Awaitable[BaseModel | JudgeError]: ...
+
+
+def _asking(part: JudgedMetric[Any], sample: Sample, judge: Judge) -> _Asking:
+    async def ask() -> BaseModel | JudgeError:
+        try:
+            return await part.ask(sample, judge)  # type: ignore[no-any-return]  # parts differ in their
+            evidence except JudgeError as error:
+            return error
+
+    return ask
+
+
+async def _at_once(jobs: Sequence[Callable[[], Awaitable[Any]]]) -> list[Any]:
+    """What the jobs return, in their order; the first error of any of them ends the others and is raised."""
+    import anyio
+
+    found: list[Any] = [None] * len(jobs)
+
+    async def run(place: int) -> None:
+        found[place] = await jobs[place]()
+
+    try:
+        async with anyio.create_task_group() as group:
+            for place in range(len(jobs)):
+                group.start_soon(run, place)
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    return found
+
+
+@dataclass(frozen=True)
+class LlmJudgedOverall(JudgedMetric[Ratings]):
+    r"""The mean of the rated answer relevance, context relevance and groundedness.
+
+    .. math:: \frac{1}{|ok|} \sum_{i \in ok} rating_i / 3
+
+    In [0, 1]; computed here and never taken from the judge. One call a row, the very call of its parts. A
+    part that is undefined, or whose fields the sample lacks, is left out; the parts' values stand in the
+    details. Where the judge failed so has the row. If no part has a value the row is undefined, or missing
+    where the sample has the fields of none.
+
+    Limits: those of its parts; rows with different parts compare badly.
+
+    References: document 003, its rated columns.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> row = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
+    >>> found = Ratings(answer_relevance={"reasoning": "It gives the year.", "rating": 3})
+    >>> LlmJudgedOverall().score(row, [found], VectorTable()).values.tolist()
+    [1.0]
+    """
+
+    spec: ClassVar = MetricSpec(
+        "llm_judged_overall",
+        1,
+        needs=frozenset(),
+        low=0.0,
+        high=1.0,
+        citation="RAG evaluation records, rated triad",
+    )
+    evidence: ClassVar = Ratings
+    prompts: ClassVar = (ALL, ANSWER, CONTEXT, GROUNDED)
+
+    async def ask(self, sample: Sample, judge: Judge, /) -> Ratings:
+        """Every rating that the sample's texts allow."""
+        return await ratings_of(sample, judge)
+
+    def score(self, batch: Batch, evidence: Sequence[Ratings], vectors: VectorTable, /) -> Scores:
+        """The mean of each row's ratings."""
+        parts = {}
+        for part, rating in _RATED.items():
+            found = [
+                getattr(ratings, rating) if _has_fields(part, sample) else None
+                for sample, ratings in zip(batch.samples, evidence, strict=True)
+            ]
+            parts[part.spec.name] = _part_scores(part, batch, found, vectors)
+        return weighted_mean_of_parts(parts, [1.0] * len(parts))
+
+
+_RATED: Mapping[JudgedMetric[Any], str] = {
+    AnswerRelevanceRated(): "answer_relevance",
+    ContextRelevance(): "context_relevance",
+    Groundedness(): "groundedness",
+}

@@ -1,0 +1,278 @@
+"""The metrics under the names of document 002, by that document's own conventions, from 0 to 100.
+
+Each is its plain namesake with other conventions and asks in the same words, so that both cost one call. They
+are there to reproduce that document's tables; the plain metrics keep the safe conventions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from sgi.kernel.judging import JudgedMetric
+from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.metrics.classification import AnswerClassification, CorrectAnswers, DontKnowAnswers, WrongAnswers
+from sgi.metrics.judged.answer_relevance import AnswerRelevance
+from sgi.metrics.judged.context_precision import ContextPrecision
+from sgi.metrics.judged.context_recall import ContextRecall
+from sgi.metrics.judged.factual_accuracy import FactualAccuracy
+from sgi.metrics.judged.faithfulness import Faithfulness
+from sgi.metrics.similarity import SemanticSimilarity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sgi.kernel.ports import Judge
+    from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.vectors import VectorTable
+
+_CITATION = "GraphRAG evaluation metrics, section "
+_FULL = 100.0
+_DECIMALS = 2
+
+
+def _percent(plain: MetricSpec, name: str, section: int) -> MetricSpec:
+    return replace(plain, name=name, high=_FULL, unit="%", citation=f"{_CITATION}{section}")
+
+
+def _count(plain: MetricSpec, name: str, section: int) -> MetricSpec:
+    return replace(plain, name=name, unit="count", citation=f"{_CITATION}{section}")
+
+
+@dataclass(frozen=True)
+class _DocumentName(JudgedMetric[Any]):
+    """A plain metric under another name; a subclass says which, and in which unit."""
+
+    _plain: ClassVar[JudgedMetric[Any]]
+
+    async def ask(self, sample: Sample, judge: Judge, /) -> Any:
+        """What the plain metric asks."""
+        return await self._plain.ask(sample, judge)
+
+    def texts(self, batch: Batch, evidence: Sequence[Any], /) -> Iterable[str]:
+        """What the plain metric compares."""
+        return self._plain.texts(batch, evidence)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether the plain metric needs vectors."""
+        return self._plain.embeds
+
+    def score(self, batch: Batch, evidence: Sequence[Any], vectors: VectorTable, /) -> Scores:
+        """The plain metric's score, in this one's unit."""
+        scores = self._plain.score(batch, evidence, vectors)
+        return replace(scores, values=scores.values * self.spec.high)
+
+
+@dataclass(frozen=True)
+class RagasFaithfulness(_DocumentName):
+    """Faithfulness in percent, where a response without claims has 100, a blank one too.
+
+    Calls and limits are those of ``faithfulness``. From 0 to 100; always ok, unless the judge fails.
+
+    References: document 002, section 1.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.metrics.judged.claims import Claims
+    >>> rows = Batch.of([Sample(id="1", contexts=["Anke."], response="")])
+    >>> RagasFaithfulness().score(rows, [Claims()], VectorTable()).values.tolist()
+    [100.0]
+    """
+
+    spec: ClassVar = _percent(Faithfulness.spec, "ragas_faithfulness", 1)
+    evidence: ClassVar = Faithfulness.evidence
+    prompts: ClassVar = Faithfulness.prompts
+    _plain: ClassVar = Faithfulness(empty="full")
+
+
+@dataclass(frozen=True)
+class RagasContextPrecision(_DocumentName):
+    """Context precision in percent: the simple mean, where an empty list of passages has 0.
+
+    Calls and limits are those of ``context_precision``. From 0 to 100; a blank question is undefined.
+
+    References: document 002, section 2.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.metrics.judged.context_precision import Relevances
+    >>> rows = Batch.of([Sample(id="1", question="When?", contexts=[])])
+    >>> RagasContextPrecision().score(rows, [Relevances()], VectorTable()).values.tolist()
+    [0.0]
+    """
+
+    spec: ClassVar = _percent(ContextPrecision.spec, "ragas_context_precision", 2)
+    evidence: ClassVar = ContextPrecision.evidence
+    prompts: ClassVar = ContextPrecision.prompts
+    _plain: ClassVar = ContextPrecision(empty="zero")
+
+
+@dataclass(frozen=True)
+class RagasContextRecall(_DocumentName):
+    """Context recall in percent, where a reference without statements has 100, and one without passages 0.
+
+    Calls and limits are those of ``context_recall``. From 0 to 100; always ok, unless the judge fails.
+
+    References: document 002, section 3.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.metrics.judged.claims import Claims
+    >>> rows = Batch.of([Sample(id="1", contexts=["Anke."], reference=" ")])
+    >>> RagasContextRecall().score(rows, [Claims()], VectorTable()).values.tolist()
+    [100.0]
+    """
+
+    spec: ClassVar = _percent(ContextRecall.spec, "ragas_context_recall", 3)
+    evidence: ClassVar = ContextRecall.evidence
+    prompts: ClassVar = ContextRecall.prompts
+    _plain: ClassVar = ContextRecall(empty="full")
+
+
+@dataclass(frozen=True)
+class RagasAnswerRelevance(_DocumentName):
+    """Answer relevance in percent, by (1 + cos) / 2, with no rule for responses that evade.
+
+    The document's printed 83.27 for an unrelated embedding is of this scale. Calls and limits are those of
+    ``answer_relevance``. From 0 to 100; a blank response has 0, a blank question is undefined.
+
+    References: document 002, section 4.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.metrics.judged.answer_relevance import Answered
+    >>> row = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
+    >>> vectors = VectorTable.of("demo", ["When?", "Which year?"], np.eye(2, dtype=np.float32))
+    >>> found = Answered(questions=("Which year?",), noncommittal=True)
+    >>> RagasAnswerRelevance().score(row, [found], vectors).values.tolist()
+    [50.0]
+    """
+
+    spec: ClassVar = _percent(AnswerRelevance.spec, "ragas_answer_relevance", 4)
+    evidence: ClassVar = AnswerRelevance.evidence
+    prompts: ClassVar = AnswerRelevance.prompts
+    _plain: ClassVar = AnswerRelevance(scale="affine", noncommittal="ignore")
+
+
+@dataclass(frozen=True)
+class FactualAccuracyPercentage(_DocumentName):
+    """Factual accuracy in percent, with its letter grade in the details.
+
+    Calls, grades, statuses and limits are those of ``factual_accuracy``. From 0 to 100.
+
+    References: document 002, section 6.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.metrics.judged.factual_accuracy import Accuracy
+    >>> row = Batch.of([Sample(id="1", response="In 1960.", reference="In 1950.")])
+    >>> said = {"correctness": 20, "completeness": 90, "consistency": 100}
+    >>> found = Accuracy(criteria={name: {"reasoning": "…", "score": n} for name, n in said.items()})
+    >>> scores = FactualAccuracyPercentage().score(row, [found], VectorTable())
+    >>> round(float(scores.values[0]), 4), scores.details[0]["grade"]
+    (57.0, 'C')
+    """
+
+    spec: ClassVar = _percent(FactualAccuracy.spec, "factual_accuracy_percentage", 6)
+    evidence: ClassVar = FactualAccuracy.evidence
+    prompts: ClassVar = FactualAccuracy.prompts
+    _plain: ClassVar = FactualAccuracy()
+
+
+@dataclass(frozen=True)
+class SemanticSimilarityPercentage(Metric):
+    r"""Semantic similarity in percent, rounded to two digits, by the first embedding model configured.
+
+    .. math:: \mathrm{round}(100 \max(0, \cos\theta(r, g)), 2)
+
+    From 0 to 100; a blank response or reference has 0. Otherwise as ``semantic_similarity``.
+
+    References: document 002, section 7.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> pair = Batch.of([Sample(id="1", response="yes", reference="indeed")])
+    >>> vectors = VectorTable.of("demo", ["yes", "indeed"], np.array([[3, 4], [4, 3]], dtype=np.float32))
+    >>> SemanticSimilarityPercentage().score(pair, vectors).values.tolist()
+    [96.0]
+    """
+
+    spec: ClassVar = _percent(SemanticSimilarity.spec, "semantic_similarity_percentage", 7)
+
+    def texts(self, batch: Batch, /) -> Iterable[str]:
+        """What semantic similarity compares."""
+        return SemanticSimilarity().texts(batch)
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """The similarity of each row in percent."""
+        scores = SemanticSimilarity().score(batch, vectors)
+        return replace(scores, values=np.round(scores.values * _FULL, _DECIMALS))
+
+
+@dataclass(frozen=True)
+class CorrectAnswersCount(_DocumentName):
+    """1 for each correct response, else 0; their sum is the count.
+
+    As ``correct_answers(phrases="substring")``: a phrase of uncertainty anywhere makes it no answer.
+
+    References: document 002, section 9.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.metrics.classification import Classified
+    >>> row = Batch.of([Sample(id="1", response="Paris.", reference="Paris")])
+    >>> CorrectAnswersCount().score(row, [Classified(verdict="CORRECT")], VectorTable()).values.tolist()
+    [1.0]
+    """
+
+    spec: ClassVar = _count(CorrectAnswers.spec, "correct_answers_count", 9)
+    evidence: ClassVar = AnswerClassification.evidence
+    prompts: ClassVar = AnswerClassification.prompts
+    _plain: ClassVar = CorrectAnswers(phrases="substring")
+
+
+@dataclass(frozen=True)
+class WrongAnswersCount(_DocumentName):
+    """1 for each wrong response, else 0; their sum is the count.
+
+    As ``wrong_answers(phrases="substring")``: a phrase of uncertainty anywhere makes it no answer.
+
+    References: document 002, section 10.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.metrics.classification import Classified
+    >>> row = Batch.of([Sample(id="1", response="Lyon.", reference="Paris")])
+    >>> WrongAnswersCount().score(row, [Classified(verdict="WRONG")], VectorTable()).values.tolist()
+    [1.0]
+    """
+
+    spec: ClassVar = _count(WrongAnswers.spec, "wrong_answers_count", 10)
+    evidence: ClassVar = AnswerClassification.evidence
+    prompts: ClassVar = AnswerClassification.prompts
+    _plain: ClassVar = WrongAnswers(phrases="substring")
+
+
+@dataclass(frozen=True)
+class DontKnowAnswersCount(_DocumentName):
+    """1 for each response that says somewhere that it does not know, else 0; their sum is the count.
+
+    As ``dont_know_answers(phrases="substring")``.
+
+    References: document 002, section 11.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.metrics.classification import Classified
+    >>> row = Batch.of([Sample(id="1", response="The Unknown Soldier.", reference="He")])
+    >>> DontKnowAnswersCount().score(row, [Classified()], VectorTable()).values.tolist()
+    [1.0]
+    """
+
+    spec: ClassVar = _count(DontKnowAnswers.spec, "dont_know_answers_count", 11)
+    evidence: ClassVar = AnswerClassification.evidence
+    prompts: ClassVar = AnswerClassification.prompts
+    _plain: ClassVar = DontKnowAnswers(phrases="substring")

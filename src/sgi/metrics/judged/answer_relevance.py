@@ -1,0 +1,256 @@
+"""Answer relevance: how near the questions that a response answers lie to the one that was asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
+
+from sgi.geometry.angles import cosine
+from sgi.kernel.judging import Example, JudgedMetric, Prompt, ReplyModel
+from sgi.kernel.metric import MetricSpec, Scores
+from sgi.kernel.sample import QUESTION, RESPONSE
+from sgi.metrics.judged.claims import blank
+from sgi.metrics.judged.passages import pieces
+from sgi.metrics.judged.replies import Flag, Quarters, Reason, Statement
+from sgi.metrics.parameters import check_choice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pydantic import JsonValue
+
+    from sgi.kernel.judging import Inquiry
+    from sgi.kernel.ports import Judge
+    from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.vectors import VectorTable
+
+Scale = Literal["cosine", "affine"]
+"""cos, with negative ones 0; or (1 + cos) / 2."""
+
+Noncommittal = Literal["zero", "ignore"]
+"""What a response that evades the question is worth: 0, or what its questions are."""
+
+_MOST_QUESTIONS = 10
+_QUARTER = 0.25
+
+
+class Questions(ReplyModel):
+    """The questions a text answers, as many as were asked for or none, and whether it evades."""
+
+    model_config = ConfigDict(strict=True)
+
+    questions: Annotated[tuple[Statement, ...], Field(max_length=_MOST_QUESTIONS)]
+    reason: Reason
+    noncommittal: Flag
+
+    @model_validator(mode="after")
+    def _as_many(self, info: ValidationInfo) -> Questions:
+        wanted = (info.context or {}).get("items")
+        if wanted is not None and len(self.questions) not in {0, wanted}:
+            raise ValueError(f"{wanted} questions were wanted, or none, and {len(self.questions)} came")
+        return self
+
+    @classmethod
+    def typical(cls, example: ReplyModel, items: int | None) -> ReplyModel:
+        """The example with as many questions as are asked for."""
+        if not isinstance(example, Questions) or items is None:
+            return example
+        return example.model_copy(update={"questions": (example.questions * items)[:items]})
+
+
+class DirectRating(ReplyModel):
+    """How well a response answers the question, in quarters."""
+
+    model_config = ConfigDict(strict=True)
+
+    reasoning: Reason
+    rating: Quarters
+
+
+class Answered(BaseModel):
+    """What a response was found to answer.
+
+    Attributes:
+        questions: the questions it would be the answer to.
+        reason: why it evades or does not.
+        noncommittal: whether all of it evades the question.
+        rating: the direct rating, where it answers no question.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    questions: tuple[str, ...] = ()
+    reason: str = ""
+    noncommittal: bool = False
+    rating: DirectRating | None = None
+
+
+GENERATE = Prompt(
+    "answer_relevance.questions",
+    """\
+Find the questions to which the response would be a good answer, as if you had only the response.
+
+- Write as many questions as there are places, one for each, in the language of the response.
+- Each asks for what the response tells, so that the response answers it in full or in part; together they \
+cover all it tells. Where it tells only one thing, ask for that in different words.
+- Name what the response names. Do not guess what else the asker may have wanted to know.
+- Only a text of which nothing can be asked, such as noise, has an empty list.
+- reason, before noncommittal, says in one sentence whether the response commits itself to an answer.
+- noncommittal is true where it evades: it says that it does not know, cannot tell or will not answer, or it \
+is so vague that it fits any question. A hedged answer is an answer, and so is "no".""",
+    (
+        Example(
+            {
+                "response": "The Anke was launched at Tolvik in 1950.",
+                "places": ("question 1", "question 2", "question 3"),
+            },
+            Questions(
+                questions=(
+                    "When was the Anke launched?",
+                    "Where was the Anke launched?",
+                    "What happened at Tolvik in 1950?",
+                ),
+                reason="It states a place and a year plainly.",
+                noncommittal=False,
+            ),
+        ),
+        Example(
+            {"response": "That would be hard to say.", "places": ("question 1",)},
+            Questions(
+                questions=("What is hard to say?",),
+                reason="It fits any question and answers none.",
+                noncommittal=True,
+            ),
+        ),
+    ),
+    items="places",
+)
+
+RATE = Prompt(
+    "answer_relevance.rating",
+    """\
+Rate how well the response answers the question. Whether it is true does not matter here.
+
+4: it answers the whole question, directly.
+3: it answers the question but for a minor part.
+2: it answers about half of what was asked.
+1: it stays near the subject and answers next to nothing of what was asked.
+0: it answers nothing of it, or is no answer at all.
+
+reasoning comes first: one or two sentences on what was asked and what of it is answered.""",
+    (
+        Example(
+            {"question": "When and where was the Anke launched?", "response": "In 1950."},
+            DirectRating(reasoning="It gives the year and leaves the place out.", rating=2),
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class AnswerRelevance(JudgedMetric[Answered]):
+    r"""How near the questions that the response answers lie to the question that was asked.
+
+    .. math:: \frac{1}{n} \sum_i \max(0, \cos\theta(q, q_i))
+
+    with q the question and q_i those a judge finds the response to answer, by an embedding model. In [0, 1].
+    One call a row: n questions, and whether the response evades. Where the judge finds no question, a second
+    call rates the response directly in quarters: 0, 0.25, 0.5, 0.75 or 1. A response longer than the judge
+    reads is shown in parts, n questions for each.
+
+    A blank response is 0, without a call: an empty answer is irrelevant. A response that evades is 0. A blank
+    question makes the row undefined, without a call.
+
+    Limits: truth does not enter; the height depends on the embedding model, so compare runs made with the
+    same one; a right answer that is short fits many questions, and falls below 1.
+
+    Attributes:
+        questions: how many, from 1 to 10.
+        scale: ``cosine``; or ``affine``, (1 + cos) / 2, which the figures of document 002 are of.
+        noncommittal: ``zero``; or ``ignore``, which scores the questions of an evading response as any.
+
+    References: Es et al. (2023), "Ragas", section 3; document 002, section 4.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> row = Sample(id="1", question="When?", response="In 1950.")
+    >>> vectors = VectorTable.of("demo", ["When?", "Which year?"], np.array([[3.0, 4.0], [4.0, 3.0]]))
+    >>> found = Answered(questions=("Which year?",), reason="It gives a year.")
+    >>> round(float(AnswerRelevance(questions=1).score(Batch.of([row]), [found], vectors).values[0]), 4)
+    0.96
+    """
+
+    questions: int = 3
+    scale: Scale = "cosine"
+    noncommittal: Noncommittal = "zero"
+    spec: ClassVar = MetricSpec(
+        "answer_relevance", 1, needs=QUESTION | RESPONSE, low=0.0, high=1.0, citation="Es et al. (2023)"
+    )
+    evidence: ClassVar = Answered
+    prompts: ClassVar = (GENERATE, RATE)
+
+    def __post_init__(self) -> None:
+        check_choice("scale", self.scale, Scale)
+        check_choice("noncommittal", self.noncommittal, Noncommittal)
+        if type(self.questions) is not int or not 1 <= self.questions <= _MOST_QUESTIONS:
+            raise ValueError(
+                f"questions is a whole number from 1 to {_MOST_QUESTIONS}, not {self.questions!r}"
+            )
+
+    async def ask(self, sample: Sample, judge: Judge, /) -> Answered:
+        """The questions the response answers, or its direct rating where there are none."""
+        if not sample.question.strip() or not sample.response.strip():
+            return Answered()
+        replies = [
+            await judge.ask(self._inquiry(part), Questions) for part in pieces(sample.response, judge.budget)
+        ]
+        found = Answered(
+            questions=tuple(question for reply in replies for question in reply.questions),
+            reason=" ".join(reply.reason for reply in replies),
+            noncommittal=all(reply.noncommittal for reply in replies),
+        )
+        if found.questions:
+            return found
+        rating = await judge.ask(RATE.about(question=sample.question, response=sample.response), DirectRating)
+        return found.model_copy(update={"rating": rating})
+
+    def _inquiry(self, response: str) -> Inquiry:
+        places = tuple(f"question {number}" for number in range(1, self.questions + 1))
+        return GENERATE.about(response=response, places=places)
+
+    def texts(self, batch: Batch, evidence: Sequence[Answered], /) -> Iterator[str]:
+        """The question and those found, where they are compared."""
+        for sample, found in zip(batch.samples, evidence, strict=True):
+            if self._compares(sample, found):
+                yield sample.question
+                yield from found.questions
+
+    def score(self, batch: Batch, evidence: Sequence[Answered], vectors: VectorTable, /) -> Scores:
+        """The relevance of each row."""
+        made = [self._of_row(*row, vectors) for row in zip(batch.samples, evidence, strict=True)]
+        values = np.array([value for value, _ in made], dtype=np.float64)
+        undefined = {"the question is blank": blank(batch.question)}
+        return Scores.of(values, undefined=undefined, details=[details for _, details in made])
+
+    def _compares(self, sample: Sample, found: Answered) -> bool:
+        evades = found.noncommittal and self.noncommittal == "zero"
+        return bool(found.questions and not evades and sample.question.strip() and sample.response.strip())
+
+    def _of_row(
+        self, sample: Sample, found: Answered, vectors: VectorTable
+    ) -> tuple[float, dict[str, JsonValue]]:
+        if not sample.response.strip():
+            return 0.0, {"warning": "the response is blank"}
+        if found.noncommittal and self.noncommittal == "zero":
+            return 0.0, {"noncommittal": True}
+        if found.rating is not None:
+            return found.rating.rating * _QUARTER, {"rated": True}
+        if not self._compares(sample, found):
+            return 0.0, {}
+        asked = np.repeat(vectors.rows([sample.question]), len(found.questions), axis=0)
+        cosines = cosine(asked, vectors.rows(found.questions))
+        shares = np.maximum(cosines, 0.0) if self.scale == "cosine" else (1.0 + cosines) / 2.0
+        return float(shares.mean()), {"similarities": shares.tolist()}

@@ -1,0 +1,247 @@
+"""Texts taken apart into claims, and claims held against passages: the calls of faithfulness and recall.
+
+Both metrics ask in the same words, so that a text or a claim they share is paid for once.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from sgi.kernel.judging import Example, Prompt, ReplyModel, Verdict, Verdicts
+from sgi.kernel.metric import Scores
+from sgi.metrics.judged.passages import MOST_ENTRIES, Portion, pieces, portions, question_section
+from sgi.metrics.judged.replies import Binary, Reason, Statement
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.kernel.ports import Judge
+    from sgi.kernel.sample import Sample
+
+_MOST_CLAIMS = 100
+_NO_PASSAGE = "There is no passage."
+
+
+class ClaimList(ReplyModel):
+    """The claims of a text; none where it states nothing."""
+
+    model_config = ConfigDict(strict=True)
+
+    claims: Annotated[tuple[Statement, ...], Field(max_length=_MOST_CLAIMS)]
+
+
+class Support(Verdict):
+    """Whether passages support a claim, and which of them, by its number."""
+
+    model_config = ConfigDict(strict=True)
+
+    reason: Reason
+    supported: Binary
+    passage: int | None
+
+
+class Claim(BaseModel):
+    """A claim with what the judge made of it.
+
+    Attributes:
+        claim: a sentence that stands alone.
+        reason: why it is supported or not; where several portions of passages were asked, all that was said.
+        supported: 1 where some passage states or implies it, else 0.
+        passage: the number of that passage, from 1; None where it takes several, or none does.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    claim: str
+    reason: str
+    supported: Binary
+    passage: int | None = None
+
+
+class Claims(BaseModel):
+    """The claims of a text, each with its verdict; none where the text states nothing."""
+
+    model_config = ConfigDict(frozen=True)
+
+    claims: tuple[Claim, ...] = ()
+
+
+EXTRACT = Prompt(
+    "claims.extract",
+    f"""\
+Take the text apart into the facts it states.
+
+- Each claim is one sentence that states one fact: split what is joined by commas, "and" or a subordinate \
+clause.
+- Each claim can be understood without the text and without the question: name persons, places and things \
+instead of writing "he", "there" or "it". Where the text is only a word or a fragment, let the question say \
+what is claimed of it.
+- Keep numbers, dates, units, names, negations and degrees of certainty as the text has them. Correct \
+nothing, add nothing, leave no fact out, state none twice, even if the text is wrong.
+- Questions, greetings, opinions, advice and remarks about what is not known or cannot be answered state no \
+fact.
+- Write in the language of the text. At most {_MOST_CLAIMS} claims. A text without facts has an empty \
+list.""",
+    (
+        Example(
+            {
+                "question": "Who painted the Harbour Ceiling?",
+                "text": "Mira Oduya, who lived in Tolvik, painted it in 1731. I hope this helps!",
+            },
+            ClaimList(
+                claims=(
+                    "Mira Oduya painted the Harbour Ceiling.",
+                    "Mira Oduya lived in Tolvik.",
+                    "The Harbour Ceiling was painted in 1731.",
+                )
+            ),
+        ),
+        Example(
+            {
+                "question": "How deep is Lake Serrin?",
+                "text": "Sorry, the passages do not say how deep it is.",
+            },
+            ClaimList(claims=()),
+        ),
+    ),
+)
+
+VERIFY = Prompt(
+    "claims.verify",
+    """\
+Say for each claim whether the passages support it.
+
+- supported is 1 where a passage states the claim, or where it follows from the passages without any other \
+knowledge. Other words for the same thing are as good.
+- supported is 0 where the passages contradict the claim, say nothing of it, or bear out only a part of it: \
+a number, name, date or condition that differs makes it unsupported.
+- What you know yourself does not count, nor whether the claim is true.
+- reason comes first: in one sentence, what the passages say of the claim, or that they say nothing.
+- passage is the number of the passage that supports the claim best; null where none supports it, or where \
+only several together do.
+- One verdict for each claim, with its number as index.""",
+    (
+        Example(
+            {
+                "passages": (
+                    "Lake Serrin freezes in most winters.",
+                    "The ferry Anke crosses Lake Serrin twice a day and carries 40 people.",
+                ),
+                "claims": (
+                    "The ferry on Lake Serrin is called Anke.",
+                    "The ferry Anke carries 60 people.",
+                    "The ferry Anke was built in Tolvik.",
+                ),
+            },
+            Verdicts[Support](
+                verdicts=(
+                    Support(
+                        index=1,
+                        reason="Passage 2 names the ferry that crosses the lake Anke.",
+                        supported=1,
+                        passage=2,
+                    ),
+                    Support(
+                        index=2,
+                        reason="Passage 2 says that it carries 40 people, not 60.",
+                        supported=0,
+                        passage=None,
+                    ),
+                    Support(
+                        index=3,
+                        reason="No passage says where it was built.",
+                        supported=0,
+                        passage=None,
+                    ),
+                )
+            ),
+        ),
+    ),
+    items="claims",
+)
+
+
+async def claims_of(text: str, sample: Sample, judge: Judge) -> tuple[str, ...]:
+    """The distinct claims of a text about the sample's question.
+
+    A text longer than the judge reads is taken apart in pieces. A blank one has no claims, and nothing is
+    asked.
+    """
+    found: dict[str, None] = {}
+    for piece in pieces(text, judge.budget):
+        reply = await judge.ask(EXTRACT.about(**question_section(sample), text=piece), ClaimList)
+        found.update(dict.fromkeys(reply.claims))
+    return tuple(found)
+
+
+async def verified(claims: Sequence[str], passages: Sequence[str], judge: Judge) -> Claims:
+    """Each claim with its verdict: supported where any portion of the passages supports it.
+
+    Portions are asked one after another, each only about the claims that none before it supports. Without
+    passages nothing is asked, and nothing is supported.
+    """
+    found: dict[str, Claim] = {}
+    for portion in portions(passages, judge.budget):
+        still = [claim for claim in claims if not (claim in found and found[claim].supported)]
+        for start in range(0, len(still), MOST_ENTRIES):
+            chunk = tuple(still[start : start + MOST_ENTRIES])
+            inquiry = VERIFY.about(passages=portion.texts, claims=chunk)
+            reply = await judge.ask(inquiry, _support(len(portion.texts)))
+            for claim, verdict in zip(chunk, reply.verdicts, strict=True):
+                found[claim] = _judged(claim, verdict, portion, found.get(claim))
+    unasked = {claim: Claim(claim=claim, reason=_NO_PASSAGE, supported=0) for claim in claims}
+    return Claims(claims=tuple((unasked | found).values()))
+
+
+@lru_cache(maxsize=256)
+def _support(passages: int) -> type[Verdicts[Support]]:
+    """The reply about so many passages, whose number can be of no other."""
+    number = Annotated[int, Field(ge=1, le=passages)] | None
+    verdict = create_model("Support", __base__=Support, passage=(number, ...))
+    return Verdicts.__class_getitem__(verdict)  # the class made above: no name a type checker could follow
+
+
+def _judged(claim: str, verdict: Support, portion: Portion, before: Claim | None) -> Claim:
+    reason = f"{before.reason} {verdict.reason}" if before and not verdict.supported else verdict.reason
+    named = verdict.passage if verdict.supported else None
+    passage = None if named is None else portion.numbers[named - 1]
+    return Claim(claim=claim, reason=reason, supported=verdict.supported, passage=passage)
+
+
+def supported_share(
+    evidence: Sequence[Claims], undefined: Mapping[str, NDArray[np.bool_]], *, full: bool
+) -> Scores:
+    """Supported claims / claims, in [0, 1].
+
+    Args:
+        evidence: a row each.
+        undefined: why a row has no claims, first reason first; together they cover all that have none.
+        full: whether such rows are 1 instead of undefined.
+
+    >>> one = Claims(claims=(Claim(claim="A.", reason="It says so.", supported=1),))
+    >>> supported_share([one], {}, full=False).values.tolist()
+    [1.0]
+    """
+    total = np.array([len(found.claims) for found in evidence], dtype=np.float64)
+    supported = np.array(
+        [sum(claim.supported for claim in found.claims) for found in evidence], dtype=np.float64
+    )
+    none = total == 0
+    values = np.where(none, 1.0, supported / np.where(none, 1.0, total))
+    reasons = {} if full else {reason: mask & none for reason, mask in undefined.items()}
+    details = [
+        {"claims": int(n), "supported": int(k)}
+        for n, k in zip(total.tolist(), supported.tolist(), strict=True)
+    ]
+    return Scores.of(values, undefined=reasons, details=details)
+
+
+def blank(texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Which texts are blank, shape (n,)."""
+    return np.array([not text.strip() for text in texts], dtype=np.bool_)

@@ -1,0 +1,219 @@
+"""Context precision: how much of what was retrieved is of use for the question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from sgi.kernel.judging import Example, JudgedMetric, Prompt, Verdict, Verdicts
+from sgi.kernel.metric import MetricSpec, Scores, Status
+from sgi.kernel.sample import CONTEXTS, QUESTION
+from sgi.metrics.judged.claims import blank
+from sgi.metrics.judged.passages import MOST_ENTRIES, portions, question_section, reference_section
+from sgi.metrics.judged.replies import Flag, Percentage, Reason
+from sgi.metrics.parameters import check_choice
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sgi.kernel.ports import Judge
+    from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.vectors import VectorTable
+
+Weighting = Literal["mean", "rank"]
+"""Whether the places of the relevant passages count."""
+
+Empty = Literal["missing", "zero"]
+"""What a row without passages is worth: no value, or 0."""
+
+_NO_PASSAGES = "the list of passages is empty"
+_BLANK_QUESTION = "the question is blank"
+
+
+class Relevance(Verdict):
+    """Of what use a passage is for the question."""
+
+    model_config = ConfigDict(strict=True)
+
+    reason: Reason
+    relevance: Percentage
+    relevant: Flag
+
+
+class PassageRelevance(BaseModel):
+    """A passage's relevance, as kept.
+
+    Attributes:
+        reason: what the passage holds for the question.
+        relevance: how much, from 0 to 100.
+        relevant: whether it helps to answer.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    reason: str
+    relevance: int
+    relevant: bool
+
+
+class Relevances(BaseModel):
+    """The relevance of each passage, in the order they were retrieved; none where nothing was asked."""
+
+    model_config = ConfigDict(frozen=True)
+
+    passages: tuple[PassageRelevance, ...] = ()
+
+
+_BLANK_PASSAGE = PassageRelevance(reason="The passage is blank.", relevance=0, relevant=False)
+
+PROMPT = Prompt(
+    "context_precision.relevance",
+    """\
+Say for each passage whether it helps to answer the question.
+
+- relevant is true where the passage holds something the answer can rest on: the answer itself, a part of \
+it, or a fact or definition needed to reach it.
+- relevant is false where it only shares words or subject with the question, speaks of something else of the \
+same name, or is a title page, a list of links or other filling.
+- Where accepted answers are given, a passage that supports one of them is relevant.
+- Judge each passage by itself, as if there were no other; that two say the same makes neither less \
+relevant. Whether what it says is true does not matter.
+- reason comes first: in one sentence, what the passage holds for the question.
+- relevance is a whole number: 0 nothing at all, 50 something needed that does not suffice, 100 all of the \
+answer.
+- One verdict for each passage, with its number as index.""",
+    (
+        Example(
+            {
+                "question": "When was the ferry Anke built?",
+                "passages": (
+                    "The yard at Tolvik launched the Anke in spring 1950.",
+                    "Anke Brandt wrote nine novels. The last appeared in 1950.",
+                ),
+            },
+            Verdicts[Relevance](
+                verdicts=(
+                    Relevance(
+                        index=1,
+                        reason="It gives the year of the ferry's launch.",
+                        relevance=95,
+                        relevant=True,
+                    ),
+                    Relevance(
+                        index=2,
+                        reason="It speaks of a writer of that name and not of the ferry.",
+                        relevance=0,
+                        relevant=False,
+                    ),
+                )
+            ),
+        ),
+    ),
+    items="passages",
+)
+
+
+@dataclass(frozen=True)
+class ContextPrecision(JudgedMetric[Relevances]):
+    r"""The share of the passages that help to answer the question.
+
+    .. math:: \frac{1}{N} \sum_k rel_k \quad\text{or, by rank,}\quad \sum_k P@k \, rel_k \,/\, \sum_k rel_k
+
+    rel is 0 or 1, P@k the share of relevant passages among the first k. In [0, 1]; 0 where none is relevant.
+    One call a row: each passage gets a reason, a relevance from 0 to 100, which is kept as evidence, and the
+    verdict that counts. An accepted answer is shown where there is one. Passages longer than the judge reads,
+    and those after each fifty, are asked about in a call of their own; of a passage in pieces the best piece
+    counts. A blank passage is not relevant, and is not asked about.
+
+    An empty list of passages is ``missing``, a blank question undefined; both without a call.
+
+    Limits: a passage is judged alone, so the answer that only two together give may count for neither; with
+    ``rank`` the score says how early relevant passages come and not how many there are.
+
+    Attributes:
+        weighting: ``mean``, or ``rank``, which rewards relevant passages that come early.
+        empty: what an empty list of passages is: ``missing``, or ``zero``, as in document 002.
+
+    References: document 002, section 2; average precision, Manning et al. (2008), section 8.4.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> found = Relevances(
+    ...     passages=(
+    ...         PassageRelevance(reason="Another ferry.", relevance=5, relevant=False),
+    ...         PassageRelevance(reason="It gives the year.", relevance=95, relevant=True),
+    ...     )
+    ... )
+    >>> rows = Batch.of([Sample(id="1", question="When?", contexts=["The Ida.", "The Anke, 1950."])])
+    >>> ContextPrecision().score(rows, [found], VectorTable()).values.tolist()
+    [0.5]
+    """
+
+    weighting: Weighting = "mean"
+    empty: Empty = "missing"
+    spec: ClassVar = MetricSpec(
+        "context_precision",
+        1,
+        needs=QUESTION | CONTEXTS,
+        low=0.0,
+        high=1.0,
+        citation="GraphRAG evaluation metrics, section 2",
+    )
+    evidence: ClassVar = Relevances
+    prompts: ClassVar = (PROMPT,)
+
+    def __post_init__(self) -> None:
+        check_choice("weighting", self.weighting, Weighting)
+        check_choice("empty", self.empty, Empty)
+
+    async def ask(self, sample: Sample, judge: Judge, /) -> Relevances:
+        """The relevance of each passage."""
+        if not sample.question.strip():
+            return Relevances()
+        best: dict[int, PassageRelevance] = {}
+        for portion in portions(sample.contexts, judge.budget, most=MOST_ENTRIES):
+            inquiry = PROMPT.about(
+                **question_section(sample), **reference_section(sample), passages=portion.texts
+            )
+            reply = await judge.ask(inquiry, Verdicts[Relevance])
+            for number, verdict in zip(portion.numbers, reply.verdicts, strict=True):
+                found = PassageRelevance(**verdict.model_dump(exclude={"index"}))
+                best[number] = max(best.get(number, found), found, key=_worth)
+        numbers = range(1, len(sample.contexts) + 1)
+        return Relevances(passages=tuple(best.get(number, _BLANK_PASSAGE) for number in numbers))
+
+    def score(self, batch: Batch, evidence: Sequence[Relevances], vectors: VectorTable, /) -> Scores:
+        """The precision of each row."""
+        del vectors
+        empty = np.array([not sample.contexts for sample in batch.samples], dtype=np.bool_)
+        lost = np.flatnonzero(empty & (self.empty == "missing"))
+        kept = np.setdiff1d(np.arange(len(batch)), lost)
+        parts = [
+            (kept, self._of_passages(batch.take(kept), [evidence[row] for row in kept])),
+            (lost, Scores.without_value(Status.MISSING, [_NO_PASSAGES] * len(lost))),
+        ]
+        return Scores.assemble(len(batch), parts)
+
+    def _of_passages(self, batch: Batch, evidence: Sequence[Relevances]) -> Scores:
+        rows = [[passage.relevant for passage in found.passages] for found in evidence]
+        formula = _average_precision if self.weighting == "rank" else _share
+        values = np.array([formula(relevant) for relevant in rows], dtype=np.float64)
+        details = [{"passages": len(relevant), "relevant": sum(relevant)} for relevant in rows]
+        return Scores.of(values, undefined={_BLANK_QUESTION: blank(batch.question)}, details=details)
+
+
+def _worth(found: PassageRelevance) -> tuple[bool, int]:
+    return found.relevant, found.relevance
+
+
+def _share(relevant: Sequence[bool]) -> float:
+    return sum(relevant) / len(relevant) if relevant else 0.0
+
+
+def _average_precision(relevant: Sequence[bool]) -> float:
+    """The mean, over the relevant passages, of the share of relevant ones down to there."""
+    places = [place for place, found in enumerate(relevant, 1) if found]
+    return sum(count / place for count, place in enumerate(places, 1)) / len(places) if places else 0.0

@@ -1,0 +1,305 @@
+"""Ratings of answer relevance, context relevance and groundedness, from 0 to 3, all by one call.
+
+Each metric asks for every rating that the sample's texts allow, in the same words; so together, and with
+their mean, they cost one call a row.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from sgi.kernel.judging import Example, JudgedMetric, Prompt, ReplyModel
+from sgi.kernel.metric import MetricSpec, Scores, Status
+from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE
+from sgi.metrics.judged.passages import portions
+from sgi.metrics.judged.replies import Rating, Reason
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pydantic import JsonValue
+
+    from sgi.kernel.judging import Section
+    from sgi.kernel.ports import Judge
+    from sgi.kernel.sample import Batch, Fields, Sample
+    from sgi.kernel.vectors import VectorTable
+
+_NAMES = ("bad", "average", "good", "excellent")
+_BEST = len(_NAMES) - 1
+_RUBRICS = {
+    "answer_relevance": """\
+answer_relevance: does the response answer the question? Whether it is true does not matter.
+  3 all of it, directly; 2 all but a minor part, or with much beside the point; 1 only a part, or by a \
+detour; 0 not at all, or it declines to answer.""",
+    "context_relevance": """\
+context_relevance: do the passages, taken together, hold what answering the question takes?
+  3 all of it; 2 nearly all; 1 a part, or only the surroundings; 0 nothing of use. The response does not \
+matter.""",
+    "groundedness": """\
+groundedness: do the passages bear out what the response says? What you know yourself does not count.
+  3 every statement; 2 all but minor ones; 1 some, while others of weight are in no passage; 0 none, or a \
+passage contradicts its main statement, or it states nothing, as a refusal does.""",
+}
+_ANKE: dict[str, Section] = {
+    "question": "When was the ferry Anke built, and where?",
+    "passages": ("The yard at Tolvik launched the Anke in spring 1950.",),
+    "response": "The Anke was built in 1950.",
+}
+
+
+class OneRating(ReplyModel):
+    """A rating with its reasoning before it."""
+
+    model_config = ConfigDict(strict=True)
+
+    reasoning: Reason
+    rating: Rating
+
+
+class AllRatings(ReplyModel):
+    """The three ratings."""
+
+    model_config = ConfigDict(strict=True)
+
+    answer_relevance: OneRating
+    context_relevance: OneRating
+    groundedness: OneRating
+
+
+_REPLY = AllRatings(
+    answer_relevance=OneRating(reasoning="It tells when and leaves out where.", rating=1),
+    context_relevance=OneRating(reasoning="Passage 1 gives both the year and the place.", rating=3),
+    groundedness=OneRating(reasoning="Passage 1 gives the year 1950.", rating=3),
+)
+
+
+def _prompt(name: str, rubrics: Sequence[str], sections: Mapping[str, Section], reply: ReplyModel) -> Prompt:
+    instructions = "\n".join(
+        [
+            "Rate by whole numbers: 0 bad, 1 average, 2 good, 3 excellent.",
+            "",
+            *rubrics,
+            "",
+            "reasoning comes before each rating: one or two sentences that name what decides it.",
+        ]
+    )
+    return Prompt(f"ratings.{name}", instructions, (Example(sections, reply),))
+
+
+def _single(name: str, *shown: str) -> Prompt:
+    sections = {section: _ANKE[section] for section in shown}
+    return _prompt(name, [_RUBRICS[name]], sections, getattr(_REPLY, name))
+
+
+ALL = _prompt("all", list(_RUBRICS.values()), _ANKE, _REPLY)
+ANSWER = _single("answer_relevance", "question", "response")
+CONTEXT = _single("context_relevance", "question", "passages")
+GROUNDED = _single("groundedness", "passages", "response")
+_SINGLE = {"answer_relevance": ANSWER, "context_relevance": CONTEXT, "groundedness": GROUNDED}
+
+
+class Rated(BaseModel):
+    """One rating, as kept; nothing where it was not asked for.
+
+    Attributes:
+        reasoning: what decided it.
+        rating: from 0 to 3.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    reasoning: str = ""
+    rating: Rating | None = None
+
+
+class Ratings(BaseModel):
+    """All ratings of a sample; None where its texts do not allow one."""
+
+    model_config = ConfigDict(frozen=True)
+
+    answer_relevance: Rated = Rated()
+    context_relevance: Rated = Rated()
+    groundedness: Rated = Rated()
+
+
+async def ratings_of(sample: Sample, judge: Judge) -> Ratings:
+    """Every rating that the sample's texts allow: those of which neither text is blank.
+
+    Passages longer than the judge reads are shown in portions; of each rating the best portion's counts.
+    """
+    texts = {"question": sample.question, "response": sample.response}
+    sections: dict[str, Section] = {name: text for name, text in texts.items() if text.strip()}
+    best = Ratings()
+    for passages in [part.texts for part in portions(sample.contexts, judge.budget)] or [()]:
+        if passages:
+            sections["passages"] = passages
+        best = _better(best, await _asked(sections, judge))
+    return best
+
+
+async def _asked(sections: Mapping[str, Section], judge: Judge) -> Ratings:
+    shown = {name: sections[name] for name in _ANKE if name in sections}
+    if len(shown) == len(_ANKE):
+        reply = await judge.ask(ALL.about(**shown), AllRatings)
+        return Ratings.model_validate(reply.model_dump())
+    for name, prompt in _SINGLE.items():
+        if prompt.examples[0].sections.keys() == shown.keys():
+            return Ratings.model_validate(
+                {name: (await judge.ask(prompt.about(**shown), OneRating)).model_dump()}
+            )
+    return Ratings()
+
+
+def _better(first: Ratings, second: Ratings) -> Ratings:
+    """The better of each rating; the first of equals."""
+
+    def worth(rated: Rated) -> int:
+        return -1 if rated.rating is None else rated.rating
+
+    pairs = {name: (getattr(first, name), getattr(second, name)) for name in _RUBRICS}
+    return Ratings(**{name: max(pair, key=worth) for name, pair in pairs.items()})
+
+
+_EMPTY_ANSWER = "the response is blank"
+_NO_QUESTION = "the question is blank"
+_NO_PASSAGES = "there is no passage, or only blank ones"
+
+
+@dataclass(frozen=True)
+class _RatedMetric(JudgedMetric[Rated]):
+    """A rating as a share of the best; a subclass says which, and what holds where it was not asked for."""
+
+    evidence: ClassVar = Rated
+    _rating: ClassVar[str]
+
+    async def ask(self, sample: Sample, judge: Judge, /) -> Rated:
+        """The rating and its reasoning."""
+        found: Rated = getattr(await ratings_of(sample, judge), self._rating)
+        return found
+
+    def score(self, batch: Batch, evidence: Sequence[Rated], vectors: VectorTable, /) -> Scores:
+        """The rating of each row, divided by 3."""
+        del vectors
+        made = [self._of_row(*row) for row in zip(batch.samples, evidence, strict=True)]
+        return Scores.assemble(len(batch), ((np.array([row]), one) for row, one in enumerate(made)))
+
+    def _of_row(self, sample: Sample, found: Rated) -> Scores:
+        if found.rating is None:
+            return self._unrated(sample)
+        return _value(found.rating / _BEST, rated=_NAMES[found.rating])
+
+    @abstractmethod
+    def _unrated(self, sample: Sample) -> Scores:
+        """The score of a row that was not asked about."""
+
+
+def _value(value: float, **detail: JsonValue) -> Scores:
+    return Scores.of(np.array([value]), details=[detail])
+
+
+def _spec(name: str, needs: Fields) -> MetricSpec:
+    return MetricSpec(name, 1, needs=needs, low=0.0, high=1.0, citation="RAG evaluation records, rated triad")
+
+
+@dataclass(frozen=True)
+class AnswerRelevanceRated(_RatedMetric):
+    """How well the response answers the question, rated by a judge: bad, average, good or excellent.
+
+    The rating, 0 to 3, divided by 3; in [0, 1]. One call a row, the same that gives context relevance and
+    groundedness where the sample has passages. The reasoning is kept as evidence.
+
+    A blank response is 0 and a blank question undefined, without this rating being asked for. Long passages
+    are shown in portions; the best portion's rating counts.
+
+    Limits: four steps are coarse, and judges are mild: compare runs made with the same judge.
+
+    References: document 003, its rated columns.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> row = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
+    >>> found = Rated(reasoning="It gives the year.", rating=3)
+    >>> AnswerRelevanceRated().score(row, [found], VectorTable()).values.tolist()
+    [1.0]
+    """
+
+    spec: ClassVar = _spec("answer_relevance_rated", QUESTION | RESPONSE)
+    prompts: ClassVar = (ALL, ANSWER)
+    _rating: ClassVar = "answer_relevance"
+
+    def _unrated(self, sample: Sample) -> Scores:
+        if not sample.question.strip():
+            return Scores.without_value(Status.UNDEFINED, [_NO_QUESTION])
+        return _value(0.0, warning=_EMPTY_ANSWER)
+
+
+@dataclass(frozen=True)
+class ContextRelevance(_RatedMetric):
+    """How much of what the question takes the passages hold, rated by a judge: bad to excellent.
+
+    The rating, 0 to 3, divided by 3; in [0, 1]. One call a row, the same that gives the rated answer
+    relevance and groundedness where the sample has a response. The reasoning is kept as evidence.
+
+    A row without passages, or with blank ones only, is ``missing``; a blank question is undefined. Long
+    passages are shown in portions; the best portion's rating counts, so that what only two portions together
+    hold is rated too low.
+
+    Limits: four steps are coarse, and judges are mild: compare runs made with the same judge.
+
+    References: document 003, its rated columns.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> row = Batch.of([Sample(id="1", question="When?", contexts=["In 1950."])])
+    >>> found = Rated(reasoning="Nearly all of it.", rating=2)
+    >>> round(float(ContextRelevance().score(row, [found], VectorTable()).values[0]), 4)
+    0.6667
+    """
+
+    spec: ClassVar = _spec("context_relevance", QUESTION | CONTEXTS)
+    prompts: ClassVar = (ALL, CONTEXT)
+    _rating: ClassVar = "context_relevance"
+
+    def _unrated(self, sample: Sample) -> Scores:
+        if not sample.question.strip():
+            return Scores.without_value(Status.UNDEFINED, [_NO_QUESTION])
+        return Scores.without_value(Status.MISSING, [_NO_PASSAGES])
+
+
+@dataclass(frozen=True)
+class Groundedness(_RatedMetric):
+    """How much of what the response says the passages bear out, rated by a judge: bad to excellent.
+
+    The rating, 0 to 3, divided by 3; in [0, 1]. One call a row, the same that gives the rated answer
+    relevance and context relevance where the sample has a question. The reasoning is kept as evidence.
+
+    A blank response is undefined, since nothing is to be borne out; a response without any passage is 0, and
+    so is one that states nothing, such as a refusal.
+    Long passages are shown in portions; the best portion's rating counts, so that a response resting on two
+    portions is rated too low: ``faithfulness`` has no such limit.
+
+    Limits: four steps are coarse, and judges are mild: compare runs made with the same judge.
+
+    References: document 003, its rated columns.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> row = Batch.of([Sample(id="1", contexts=["In 1950."], response="In 1960.")])
+    >>> found = Rated(reasoning="The passage says 1950.", rating=0)
+    >>> Groundedness().score(row, [found], VectorTable()).values.tolist()
+    [0.0]
+    """
+
+    spec: ClassVar = _spec("groundedness", RESPONSE | CONTEXTS)
+    prompts: ClassVar = (ALL, GROUNDED)
+    _rating: ClassVar = "groundedness"
+
+    def _unrated(self, sample: Sample) -> Scores:
+        if not sample.response.strip():
+            return Scores.without_value(Status.UNDEFINED, [_EMPTY_ANSWER])
+        return _value(0.0, warning=_NO_PASSAGES)

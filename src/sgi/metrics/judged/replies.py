@@ -1,0 +1,49 @@
+"""What the replies of a judge are made of; each type takes exactly its own vocabulary and nothing like it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, Strict
+
+_LONGEST_REASON = 4000
+_LONGEST_STATEMENT = 2000
+
+
+def _whole(value: Any) -> Any:
+    """A whole number and nothing that merely equals one: true and 1.0 are not 1."""
+    if type(value) is not int:
+        raise ValueError("a whole number is wanted")
+    return value
+
+
+def _text(value: str, longest: int) -> str:
+    """The text with its white space squeezed; neither blank nor endless."""
+    text = " ".join(value.split())
+    if not text:
+        raise ValueError("the text is blank")
+    if len(text) > longest:
+        raise ValueError(f"the text has {len(text)} characters, more than {longest}")
+    return text
+
+
+Binary = Annotated[Literal[0, 1], BeforeValidator(_whole)]
+"""0 for no, 1 for yes."""
+
+Flag = Annotated[bool, Strict()]
+"""True or false."""
+
+Rating = Annotated[Literal[0, 1, 2, 3], BeforeValidator(_whole)]
+"""0 bad, 1 average, 2 good, 3 excellent."""
+
+Quarters = Annotated[Literal[0, 1, 2, 3, 4], BeforeValidator(_whole)]
+"""A share in quarters."""
+
+Percentage = Annotated[int, BeforeValidator(_whole), Field(ge=0, le=100)]
+"""A whole number from 0 to 100."""
+
+Reason = Annotated[str, AfterValidator(lambda value: _text(value, _LONGEST_REASON))]
+"""Why; it stands before what it is the reason for, so that the judge thinks first."""
+
+Statement = Annotated[str, AfterValidator(lambda value: _text(value, _LONGEST_STATEMENT))]
+"""A sentence: a claim, or a question."""

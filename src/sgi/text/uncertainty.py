@@ -1,0 +1,130 @@
+"""Answers that say that there is no answer."""
+
+from __future__ import annotations
+
+import re
+
+PHRASES = (
+    "i don't know",
+    "i do not know",
+    "unknown",
+    "not sure",
+    "cannot determine",
+    "no information",
+    "insufficient data",
+    "unable to answer",
+    "cannot answer",
+    "don't have enough information",
+    "not available",
+    "no data",
+)
+"""The phrases of document 002, section 11."""
+
+SHORT_FORMS = ("unknown", "n/a", "none", "null")
+"""Words that are no answer where they are next to all there is."""
+
+_SHORT = 10
+
+_SAME = str.maketrans({"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'"})
+_CLAUSE = re.compile(r"[.!?;:,\n…。！？、，；：—–]+|\s-+\s|\b(?:but|however|though|although)\b")
+_DRESS = " \t\r\f\v\"'“”«»*_`()[]{}<>#-"
+
+_SOURCE = (
+    r"(?:contexts?|passages?|texts?|documents?|sources?|articles?|excerpts?|information|data|materials?"
+    r"|knowledge|question|details?|answers?|records?)"
+)
+_WE = r"(?:i|we)"
+_BE = r"(?:is|are|was|were|remains?|be)"
+_HOW = r"(?: (?:really|honestly|just|simply|currently|still|quite|entirely|completely|also))?"
+_ABOUT = (
+    r"(?: (?:what|who|whom|whose|when|where|which|why|how|if|whether|about|of|because|since|as|the answer"
+    rf"|(?:from|in|given|based on|with|using) .*\b{_SOURCE})\b.*| (?:that|this|it|either))?"
+)
+_GIVEN = (
+    r"(?: (?:available|found|given|provided|present|here))?(?: (?:about|on|regarding|for|to|that|in|from)\b.*)?"
+)
+_LAST = (
+    r"(?: (?:at (?:this|the) (?:time|moment)|at present|to (?:me|us)"
+    rf"|(?:from|in|within|based on) .*\b{_SOURCE}\b.*))?"
+)
+_NOTHING_THERE = (
+    rf"(?:there(?:'s| is| was| are){_HOW} |{_WE} (?:have|found|find|see) |the .*\b{_SOURCE} \w+ )?"
+    rf"(?:no information|no data|insufficient data)(?: {_BE})?{_GIVEN}"
+)
+
+_UNCERTAIN = re.compile(
+    "|".join(
+        [
+            rf"{_WE}{_HOW} (?:don't|do not){_HOW} know{_ABOUT}",
+            rf"(?:{_WE}(?:'m|'re| am| are)?{_HOW} )?not{_HOW} sure{_ABOUT}",
+            rf"(?:{_WE} )?cannot{_HOW} (?:determine|answer)\b.*",
+            rf"(?:{_WE}(?:'m|'re| am| are)?{_HOW} )?unable to answer\b.*",
+            rf"(?:(?:{_WE}|the .*\b{_SOURCE}){_HOW} )?don't{_HOW} have enough information\b.*",
+            rf"(?:(?:\S+ ){{1,8}}{_BE}{_HOW} )?(?:unknown|not available){_LAST}",
+            _NOTHING_THERE,
+        ]
+    )
+)
+_DENIAL = re.compile(
+    r"\b(?:not|no|nothing|none|never|without|lacks?|missing|cannot|neither|nor|unable)\b|n't\b"
+)
+_TELLING = re.compile(
+    rf"\b{_SOURCE}\b|\b(?:say|said|state|mention|specif|provid|contain|give|indicat|includ|find|found|tell|told"
+    r"|describe|discuss|address|cover|help|assist)"
+)
+_COURTESY = re.compile(
+    r"(?:i'm |i am |we're |we are )?(?:so |very |really )?(?:sorry|afraid)|unfortunately|my apologies"
+    r"|(?:i|we) apologi[sz]e|(?:the )?(?:final |short )?answer|thanks?(?: you)?"
+    r"|(?:please|let me know|if you|if more|could you|can you|would you)\b.*"
+    rf"|(?:based on|according to|from|given|in|with) .*\b{_SOURCE}|as an? (?:ai|language model|assistant)\b.*"
+)
+_CONJUNCTION = re.compile(r"(?:and|so|or|because|since|as|that|then)\s+")
+
+
+def is_no_answer(text: str) -> bool:
+    r"""Whether a text says that it has no answer, and gives none.
+
+    A clause of it must say so with one of the `PHRASES`, as its predicate and not in passing ("the unknown
+    soldier"), and every other clause must only excuse that ("sorry", "the context does not say"). A text
+    that goes on to answer ("I'm not sure, but it was Paris") gives one. Curly apostrophes count as straight.
+    A text of fewer than 10 characters is no answer if it is one of the `SHORT_FORMS`. Where the clauses leave
+    doubt the text counts as an answer, which a judge may then read. English only.
+
+    Source: the phrases are those of document 002, section 11; where they count is our own.
+
+    >>> [is_no_answer(text) for text in ("I don’t know. The context does not say.", "The unknown soldier")]
+    [True, False]
+    """
+    seen = " ".join(text.translate(_SAME).casefold().replace("\n", " ; ").split())
+    seen = re.sub(r"\bcan(?:'t| not)\b", "cannot", seen)
+    bare = seen.strip(_DRESS + ".!?")
+    if len(bare) < _SHORT and bare in SHORT_FORMS:
+        return True
+    clauses = [stripped for clause in _CLAUSE.split(seen) if (stripped := clause.strip(_DRESS))]
+    clauses = [
+        _CONJUNCTION.sub("", clause, count=1) if _CONJUNCTION.match(clause) else clause for clause in clauses
+    ]
+    uncertain = [bool(_UNCERTAIN.fullmatch(clause)) for clause in clauses]
+    return any(uncertain) and all(map(_adds_nothing, clauses, uncertain))
+
+
+def _adds_nothing(clause: str, uncertain: bool) -> bool:
+    denies = bool(_DENIAL.search(clause) and _TELLING.search(clause))
+    return uncertain or denies or bool(_COURTESY.fullmatch(clause))
+
+
+def mentions_uncertainty(text: str) -> bool:
+    """Whether one of the phrases stands anywhere in a text: the rule of document 002, to the letter.
+
+    The lower-cased text, without white space around it, contains one of the `PHRASES`; or it has fewer than 10
+    characters and contains one of the `SHORT_FORMS`. It takes "the unknown soldier" for no answer, and no
+    curly apostrophe for one.
+
+    Source: document 002, section 11.
+
+    >>> mentions_uncertainty("The tomb of the Unknown Soldier"), mentions_uncertainty("I don’t know")
+    (True, False)
+    """
+    seen = text.lower().strip()
+    short = len(seen) < _SHORT and any(word in seen for word in SHORT_FORMS)
+    return short or any(phrase in seen for phrase in PHRASES)

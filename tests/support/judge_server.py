@@ -1,0 +1,143 @@
+"""An HTTP server on the loopback that speaks OpenAI's chat completions, with faults on demand."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from support.loopback import Handler, LoopbackServer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What came in."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+
+    @property
+    def system(self) -> str:
+        return self._said("system")[0]
+
+    @property
+    def text(self) -> str:
+        """The last thing the user said."""
+        return self._said("user")[-1]
+
+    def _said(self, role: str) -> list[str]:
+        return [message["content"] for message in self.body["messages"] if message["role"] == role]
+
+
+@dataclass(frozen=True)
+class Says:
+    """What the model says, and how it comes."""
+
+    content: str | None = ""
+    finish: str | None = "stop"
+    refusal: str | None = None
+    status: int = 200
+    body: bytes | None = None
+    """Sent instead of a completion."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    """Seconds before the answer."""
+    trickle: float = 0.0
+    """Seconds between two bytes of the body."""
+    drop: bool = False
+    """Break off in the middle of the body."""
+    hang_up: bool = False
+    """Break off before any answer."""
+    usage: tuple[int, int] | None = (100, 10)
+    """Tokens as the service counts them; None where it doesn't."""
+
+    def sent(self, model: str) -> bytes:
+        """The body of the answer."""
+        if self.body is not None:
+            return self.body
+        message = {"role": "assistant", "content": self.content, "refusal": self.refusal}
+        made: dict[str, Any] = {
+            "id": "chat-1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": model,
+            "choices": [{"index": 0, "finish_reason": self.finish, "message": message}],
+        }
+        if self.usage is not None:
+            sent, written = self.usage
+            counts = {"prompt_tokens": sent, "completion_tokens": written, "total_tokens": sent + written}
+            made["usage"] = counts
+        return json.dumps(made).encode()
+
+
+def fails(status: int, message: str = "no", code: str | None = None, **headers: str) -> Says:
+    """An error as services send it."""
+    error = {"error": {"message": message, "code": code, "type": None, "param": None}}
+    return Says(
+        status=status,
+        body=json.dumps(error).encode(),
+        headers={name.replace("_", "-"): value for name, value in headers.items()},
+    )
+
+
+class JudgeServer(LoopbackServer):
+    """Serves while it is open: ``with JudgeServer([fails(500)]) as server: … server.url … server.asked``.
+
+    Args:
+        plan: what the requests to come meet, in order.
+        replies: what they meet after that: a reply, or what makes one of the request.
+        key: the only key let in; None lets in any.
+    """
+
+    def __init__(
+        self,
+        plan: Iterable[Says] = (),
+        replies: Callable[[Asked], Says] | Says = Says("{}"),
+        *,
+        key: str | None = None,
+    ) -> None:
+        super().__init__(_Handler, "/v1")
+        self.asked: list[Asked] = []
+        self.most_at_once = 0
+        self._at_once = 0
+        self._key = key
+        self._plan = deque(plan)
+        self._replies = replies
+
+    def enter(self, asked: Asked) -> Says:
+        """Note a request; what it meets."""
+        with self.lock:
+            self.asked.append(asked)
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+            given = asked.headers.get("api-key") or asked.headers.get("authorization", "")
+            if self._key is not None and given.removeprefix("Bearer ") != self._key:
+                return fails(401, f"Incorrect API key provided: {given}", "invalid_api_key")
+            if self._plan:
+                return self._plan.popleft()
+        return self._replies(asked) if callable(self._replies) else self._replies
+
+    def leave(self) -> None:
+        with self.lock:
+            self._at_once -= 1
+
+
+class _Handler(Handler):
+    def answer(self) -> None:
+        owner = self.server.owner
+        headers, body = self.received()
+        says = owner.enter(Asked(self.path, headers, body))
+        owner.closing.wait(says.delay)
+        owner.leave()
+        if says.hang_up:
+            self.close_connection = True
+            return
+        with suppress(ConnectionError):  # a client that has given up
+            sent = says.sent(body.get("model", ""))
+            self.send(says.status, sent, says.headers, drop=says.drop, trickle=says.trickle)

@@ -1,0 +1,181 @@
+"""Small metrics that ask a judge, a judge that answers by rule, and runs of them with their evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import anyio
+import numpy as np
+
+from sgi.engine.plan import plan
+from sgi.engine.recording import begin
+from sgi.engine.run import run
+from sgi.engine.spec import RunSpec
+from sgi.engine.tools import open_tools
+from sgi.io.dataset import open_dataset
+from sgi.kernel import registry
+from sgi.kernel.errors import JudgeError
+from sgi.kernel.judging import Example, JudgedMetric, Prompt, ReplyModel
+from sgi.kernel.metric import MetricSpec, Scores
+from sgi.kernel.ports import Usage
+from sgi.kernel.sample import QUESTION, REFERENCE, RESPONSE
+from sgi.kernel.signature import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+    import pytest
+
+    from sgi.engine.run import RunReport
+    from sgi.kernel.judging import Inquiry
+    from sgi.kernel.ports import Target
+    from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.vectors import VectorTable
+    from sgi.store.database import Database
+
+
+class Marks(ReplyModel):
+    """A mark from 0 to 1 for each of two sides, and why."""
+
+    reasoning: str
+    marks: tuple[float, float]
+
+
+class Echoes(ReplyModel):
+    """Questions that a response may answer."""
+
+    questions: tuple[str, ...]
+
+
+MARK = Prompt(
+    "politeness.mark",
+    "Mark the tone and the choice of words, each from 0 to 1.",
+    (Example({"response": "Please sit down.", "depth": "1"}, Marks(reasoning="Kind.", marks=(1.0, 0.5))),),
+)
+ECHO = Prompt(
+    "echo.ask",
+    "Ask what the response answers.",
+    (Example({"response": "In 1950."}, Echoes(questions=("When?",))),),
+)
+
+
+@dataclass(frozen=True)
+class Politeness(JudgedMetric[Marks]):
+    """A weighted mean of two marks; ``depth`` is part of what is asked."""
+
+    weights: tuple[float, ...] = (0.5, 0.5)
+    depth: int = 1
+    spec: ClassVar = MetricSpec("politeness", 1, needs=RESPONSE, low=0.0, high=1.0, category="class")
+    evidence: ClassVar = Marks
+    prompts: ClassVar = (MARK,)
+
+    async def ask(self, sample: Sample, judge: Any, /) -> Marks:
+        made: Marks = await judge.ask(MARK.about(response=self._judged(sample), depth=str(self.depth)), Marks)
+        return made
+
+    def _judged(self, sample: Sample) -> str:
+        return sample.response
+
+    def score(self, batch: Batch, evidence: Sequence[Marks], vectors: VectorTable, /) -> Scores:
+        del batch, vectors
+        values = np.array([np.dot(self.weights, found.marks) / sum(self.weights) for found in evidence])
+        return Scores.of(values, details=[{"class": "kind" if v >= 0.5 else "rude"} for v in values])
+
+
+@dataclass(frozen=True)
+class Courtesy(Politeness):
+    """The same under another name."""
+
+    spec: ClassVar = MetricSpec("courtesy", 1, needs=RESPONSE, low=0.0, high=1.0)
+
+
+@dataclass(frozen=True)
+class ReferencePoliteness(Politeness):
+    """The same kind of evidence from the same prompt, of another text."""
+
+    spec: ClassVar = MetricSpec("reference_politeness", 1, needs=REFERENCE, low=0.0, high=1.0)
+
+    def _judged(self, sample: Sample) -> str:
+        return sample.reference or ""
+
+
+@dataclass(frozen=True)
+class Echo(JudgedMetric[Echoes]):
+    """How near questions of a judge's lie to the one that was asked."""
+
+    best: bool = False
+    spec: ClassVar = MetricSpec("echo", 1, needs=QUESTION | RESPONSE, low=-1.0, high=1.0)
+    evidence: ClassVar = Echoes
+    prompts: ClassVar = (ECHO,)
+
+    async def ask(self, sample: Sample, judge: Any, /) -> Echoes:
+        made: Echoes = await judge.ask(ECHO.about(response=sample.response), Echoes)
+        return made
+
+    def texts(self, batch: Batch, evidence: Sequence[Echoes], /) -> Iterable[str]:
+        return [*batch.question, *(text for found in evidence for text in found.questions)]
+
+    def score(self, batch: Batch, evidence: Sequence[Echoes], vectors: VectorTable, /) -> Scores:
+        cosines = [
+            vectors.rows(found.questions) @ vectors.rows([question])[0]
+            for question, found in zip(batch.question, evidence, strict=True)
+        ]
+        return Scores.of(
+            np.array([(max if self.best else np.mean)(row) for row in cosines], dtype=np.float64)
+        )
+
+
+class RuleJudge:
+    """Answers by rule, and counts; a response that says so is not answered."""
+
+    fingerprint = "rule:judge,t=0"
+    budget = 10_000
+
+    def __init__(self) -> None:
+        self.usage = Usage()
+
+    async def ask(self, inquiry: Inquiry, schema: type[Any], /) -> Any:
+        self.usage += Usage(calls=1, input_tokens=10, output_tokens=2, cost=0.001)
+        if "no reply" in inquiry.text:
+            raise JudgeError("The judge gave no reply.")
+        if schema is Echoes:
+            return Echoes(questions=("Who is it?", f"What is {len(inquiry.text)}?"))
+        one, two = digest(inquiry.text.encode(), size=2)
+        return Marks(reasoning=f"so it is: {one}", marks=(one / 255, two / 255))
+
+
+METRICS = {
+    kind.spec.name: f"{__name__}:{kind.__name__}"
+    for kind in (Politeness, Courtesy, ReferencePoliteness, Echo)
+}
+
+
+def offer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have these metrics known by their names, as long as the test lasts."""
+    monkeypatch.setattr(registry, "BUILT_IN", registry.BUILT_IN | METRICS)
+    monkeypatch.setattr(registry, "metric_names", registry.metric_names.__wrapped__)
+
+
+def judged_run(
+    database: Database,
+    data: Path,
+    metrics: Sequence[str] = ("politeness", "echo"),
+    *,
+    target: Target | None = None,
+    **more: Any,
+) -> RunReport:
+    """A run of the file by the engine's own steps, kept with its evidence and usage.
+
+    ``target`` is asked for the responses; ``more`` are further values of the run's spec.
+    """
+    spec = RunSpec(data=data, metrics=tuple(metrics), max_failures=1.0, **more)
+    supplied = RESPONSE if target is not None else frozenset()
+    dataset = open_dataset(data)
+    planned = plan(dataset, spec.metrics, supplied=supplied)
+    with open_tools(planned.metrics, spec.embedders) as opened:
+        tools = replace(opened, judge=RuleJudge(), target=target)
+        recording = begin(database, spec, planned, tools)
+        return anyio.run(partial(run, dataset, planned, tools, recording=recording, max_failures=1.0))

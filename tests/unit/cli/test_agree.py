@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from sgi.kernel import registry
+from support.answers import SPITEFUL, rows, write
+
+GRADED = '''
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.sample import RESPONSE
+
+
+@dataclass(frozen=True)
+class Graded(Metric):
+    """A grade by the first letter of the response."""
+
+    spec: ClassVar = MetricSpec("graded", 1, needs=RESPONSE, low=0.0, high=1.0, category="grade")
+
+    def score(self, batch, vectors, /):
+        grades = [text[0] for text in batch.response]
+        values = np.array([1 - "ABCDE".index(grade) / 4 for grade in grades])
+        return Scores.of(values, details=[{"grade": grade} for grade in grades])
+'''
+
+
+def labelled(n=40, *, spoilt=12, **changes):
+    """Rows whose label says whether the response is right, but for a few."""
+    data = rows(n, spoilt=spoilt)
+    for k, row in enumerate(data):
+        row["label"] = int(k >= spoilt) if k % 10 else 1 - int(k >= spoilt)
+        row["metadata"] |= {name: make(k) for name, make in changes.items()}
+    return data
+
+
+@pytest.fixture
+def made_run(sgi, tmp_path):
+    def make(data, metrics="squad_em,rouge_l"):
+        write(tmp_path / "data.jsonl", data)
+        done = sgi("run", "data.jsonl", "-m", metrics, "--name", "nightly", "-q")
+        assert done.code == 0, done.err
+
+    return make
+
+
+def test_a_run_beside_its_labels(sgi, made_run):
+    made_run(labelled())
+    made = sgi("agree", "nightly")
+    assert made.code == 0
+    assert "nightly: 40 of 40 rows have a label in label (yes or no)" in made.out
+    line = next(line for line in made.out.splitlines() if line.startswith("squad_em"))
+    # 12 spoilt, two of them labelled right; two of the 28 others labelled wrong.
+    assert {"0.7619", "40", "0"} <= set(re.split(r"\s+", line))
+    assert "92.86 %" in made.out
+    assert "squad_em: It says yes to 16.7 % of the rows that people labelled no, and no to 7.1 %" in made.out
+    assert made.out.rstrip().splitlines()[-1].startswith("sgi:1|")
+    assert made.err == ""
+
+
+def test_a_labelled_slice_corrects_the_mean(sgi, made_run):
+    made_run(labelled(120, spoilt=40, human=lambda k: None if (k * 7) % 5 else ["no", "yes"][k >= 36]))
+    made = sgi("agree", "nightly", "--label", "human", "-m", "squad_em")
+    assert "24 of 120 rows have a label in human (yes or no)" in made.out
+    assert "24 / 120" in made.out
+    assert "rouge_l" not in made.out
+    assert "random sample of all rows" in made.err
+    told = sgi("agree", "nightly", "--label", "human", "-m", "squad_em", "--json").json
+    (found,) = told["metrics"]
+    corpus = found["corpus"]
+    assert (corpus["naive"]["rows"], corpus["labels"]["rows"], corpus["corrected"]["rows"]) == (120, 24, 120)
+    assert corpus["naive"]["value"] == pytest.approx(80 / 120)
+    assert corpus["corrected"]["interval"]["low"] < 84 / 120 < corpus["corrected"]["interval"]["high"]
+    assert corpus["corrected"]["interval"]["method"] == "prediction-powered"
+    assert (told["column"], told["kind"], told["labelled"]) == ("human", "yes or no", 24)
+    assert told["notes"][0] in made.err
+
+
+def test_the_same_words_twice(sgi, made_run):
+    made_run(labelled())
+    assert sgi("agree", "nightly", "--json").out == sgi("agree", "nightly", "--json").out
+
+
+def test_numbers_on_their_own_scale(sgi, made_run):
+    made_run(labelled(stars=lambda k: 1 if k < 12 else 4 + k % 2))
+    silent = sgi("agree", "nightly", "--label", "stars")
+    assert silent.code == 0
+    assert silent.out.count("not compared: labels go from 1 to 5, beyond 0 to 1") == 2
+    assert "kappa" not in silent.out
+    made = sgi("agree", "nightly", "--label", "stars", "--scale", "1:5", "-m", "squad_em", "--no-percent")
+    assert "values (quadratic, interval)" in made.out
+    assert "above the labels on average" in made.out
+    linear = sgi(
+        "agree", "nightly", "--label", "stars", "--scale", "1:5", "--weights", "linear", "--json"
+    ).json
+    assert linear["metrics"][0]["weights"] == "linear"
+
+
+def test_a_threshold(sgi, made_run):
+    data = labelled()
+    for row in data[::2]:
+        row["response"] += " and more"
+    made_run(data, "squad_token_f1")
+    (usual,) = sgi("agree", "nightly", "--json").json["metrics"]
+    (strict,) = sgi("agree", "nightly", "--threshold", "0.99", "--json").json["metrics"]
+    assert (usual["threshold"], strict["threshold"]) == (0.5, 0.99)
+    assert strict["sensitivity"]["value"] < usual["sensitivity"]["value"]
+    assert "≥ 0.99 is a yes" in sgi("agree", "nightly", "--threshold", "0.99").out
+
+
+def test_grades_of_a_metric_beside_grades_of_people(sgi, made_run, monkeypatch, tmp_path):
+    (tmp_path / "graded_for_agree.py").write_text(GRADED)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(registry.BUILT_IN, "graded", "graded_for_agree:Graded")
+    registry.metric_names.cache_clear()
+    try:
+        data = labelled(30, people=lambda k: "ABCDE"[min(4, k % 4 + (k % 7 == 0))])
+        for k, row in enumerate(data):
+            row["response"] = "ABCDE"[k % 4] + " is the grade"
+        made_run(data, "graded,squad_em")
+        made = sgi("agree", "nightly", "--label", "people")
+        graded, exact = sgi("agree", "nightly", "--label", "people", "--json").json["metrics"]
+    finally:
+        registry.metric_names.cache_clear()
+    assert "grades (quadratic, ordinal)" in made.out
+    assert "It gives the class that people gave to 83.3 % of the rows" in made.out
+    assert "squad_em: not compared: labels are names, and the metric gives no classes." in made.out
+    assert (graded["rows"], 0.9 < graded["kappa"]["value"] < 1, exact["kappa"]) == (30, True, None)
+
+
+def test_a_column_that_is_not_there_is_an_error_that_names_those_that_are(sgi, made_run):
+    made_run(labelled())
+    made = sgi("agree", "nightly", "--label", "humann")
+    assert (made.code, made.out) == (2, "")
+    for name in ("depth", "label", "method", "tags"):
+        assert name in made.err
+    data = [{key: value for key, value in row.items() if key != "label"} for row in labelled(6)]
+    made_run(data, "squad_em")
+    made = sgi("agree", "last")
+    assert (made.code, "'label'" in made.err, "depth" in made.err) == (2, True, True)
+
+
+def test_a_label_that_cannot_be_read_is_named(sgi, made_run):
+    made_run(labelled())
+    made = sgi("agree", "nightly", "--label", "tags")
+    assert (made.code, made.out) == (2, "")
+    assert "id 'q0': field 'tags': the label ['a', 0] is neither a number nor a text" in made.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--scale", "3"), "low end first"),
+        (("--scale", "a:b"), "Cannot read --scale"),
+        (("--scale", "3:1"), "low end first"),
+        (("--threshold", "nan"), "decides nothing"),
+        (("-m", "bleu"), "bleu"),
+    ],
+)
+def test_options_that_make_no_sense(sgi, made_run, words, told):
+    made_run(labelled(6, spoilt=2))
+    made = sgi("agree", "nightly", *words)
+    assert (made.code, made.out, told in made.err) == (2, "", True)
+
+
+def test_rows_without_a_value_and_one_label_alone_are_told(sgi, made_run):
+    data = labelled(20, human=lambda k: "yes" if k % 2 else None)
+    for row in data[:3]:
+        del row["response"]
+    made_run(data, "squad_em")
+    made = sgi("agree", "nightly")
+    assert "3 missing" in made.err
+    made = sgi("agree", "nightly", "--label", "human")
+    assert "not compared: all 8 labelled rows with a value have the label yes." in made.out
+    assert "kappa" not in made.out
+
+
+def test_hostile_labels_and_ids_are_only_text(sgi, made_run):
+    data = labelled(12, spoilt=4)
+    for row in data:
+        row["id"] += SPITEFUL
+        row["metadata"][SPITEFUL] = f"{SPITEFUL}{row['label']}"
+    made_run(data, "squad_em")
+    made = sgi("agree", "nightly", "--label", SPITEFUL)
+    assert made.code == 0
+    assert not set(made.out + made.err) & set("\x1b\x9b\u202e")
+    assert "forged" not in {line.split(" ")[0] for line in made.out.splitlines()}
+    data[0]["metadata"][SPITEFUL] = [SPITEFUL]
+    made_run(data, "squad_em")
+    made = sgi("agree", "last", "--label", SPITEFUL)
+    assert (made.code, set(made.err) & set("\x1b\x9b\u202e")) == (2, set())
+
+
+def test_a_real_metric_beside_real_people(sgi, data_folder, tmp_path):
+    lines = (data_folder / "evouna.jsonl").read_text("utf-8").splitlines()[:500]
+    (tmp_path / "evouna.jsonl").write_text("\n".join(lines))
+    truth = [json.loads(line)["label"] for line in lines]
+    sgi("run", "evouna.jsonl", "-m", "squad_em,rouge_l_recall", "-q")
+    exact, recall = sgi("agree", "last", "--json").json["metrics"]
+    assert exact["corpus"]["labels"]["value"] == pytest.approx(sum(truth) / 500)
+    assert exact["specificity"]["value"] > 0.98
+    assert exact["kappa"]["value"] < 0.2 < 0.4 < recall["kappa"]["value"]

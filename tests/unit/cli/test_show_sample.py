@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.cli.evidence import sample_facts, sample_lines, value_lines
+from sgi.engine.service import RAGEvalService
+from sgi.kernel.metric import Status
+from sgi.kernel.ports import Usage
+from sgi.kernel.sample import Sample
+from sgi.store.database import open_database
+from sgi.store.evaluation_records import StoredEvaluation
+from sgi.store.evaluations import MetricScore
+from sgi.store.queries import find_run, open_recorder
+from support.answers import SPITEFUL, write
+from support.judged_metrics import judged_run, offer
+
+LONG = "So it is said, " * 200 + "and so it ends."
+CLAIMS = {
+    "claims": [
+        {"claim": "Anke is a ferry.", "reason": "Stated.", "supported": 1, "passage": 2},
+        {"claim": "Anke was built in 1950.", "reason": LONG, "supported": 0, "passage": None},
+    ]
+}
+
+
+def lines(evidence, width=None, **score):
+    found = StoredEvaluation(
+        "r:0", "nightly", Sample(id="q1"), "", {"m": MetricScore(0.5, evidence=evidence, **score)}
+    )
+    return list(sample_lines(found, width=width))
+
+
+@pytest.fixture
+def kept(sgi, tmp_path, monkeypatch):
+    offer(monkeypatch)
+    row = {"question": "Who?\nWhen?", "contexts": ["A passage.", LONG], "reference": ["R", "S"], "label": 1}
+    data = [
+        row | {"id": "q1", "response": LONG, "metadata": {"method": "bm25", "n": [1]}},
+        row | {"id": "q2", "response": "no reply", "metadata": {"method": "dense"}},
+        {"id": "q3", "question": "Who?", "reference": "R"},
+    ]
+    with open_database(tmp_path / "sgi.db") as database:
+        path = write(tmp_path / "a.jsonl", data)
+        return judged_run(database, path, ["politeness", "echo", "squad_em"], name="judged").run
+
+
+def test_a_row_with_its_texts_whole_and_what_was_said(sgi, kept):
+    made = sgi("show", "judged", "--sample", "q1")
+    assert (made.code, made.err) == (0, "")
+    assert made.out.count(LONG) == 2
+    for told in (
+        "sample: q1\nrun: judged\nlabel: 1\nmetadata\n  method: bm25\n  n\n    1. 1\n",
+        "\nquestion\n  Who?\n  When?\n",
+        f"\npassages\n  1. A passage.\n  2. {LONG}\n",
+        "\nreference\n  R\nalso accepted\n  1. S\n",
+        "    class: ",
+        "  evidence\n    reasoning: so it is: ",
+        "    marks\n      1. 0.",
+        "    questions\n      1. Who is it?\n      2. What is ",
+        "\nsquad_em: 0.0000\n",
+    ):
+        assert told in made.out
+
+
+def test_a_row_without_a_reply_says_why(sgi, kept):
+    made = sgi("show", "judged", "--sample", "q2").out
+    assert "\npoliteness: failed: The judge gave no reply.\n" in made
+    made = sgi("show", "judged", "--sample", "q3").out
+    assert "\npoliteness: missing: the sample has no response\n" in made
+    assert "\nresponse" not in made
+    assert "passages" not in made
+
+
+def test_json_holds_all_of_it(sgi, kept):
+    told = sgi("show", "judged", "--sample", "q1", "--json").json
+    assert told["run"] == "judged"
+    assert (told["sample"]["response"], told["sample"]["alternatives"]) == (LONG, ["S"])
+    politeness = told["scores"]["politeness"]
+    assert (politeness["status"], politeness["reason"]) == ("ok", None)
+    assert politeness["value"] == pytest.approx(sum(politeness["evidence"]["marks"]) / 2)
+    failed = sgi("show", "judged", "--sample", "q2", "--json").json["scores"]["politeness"]
+    assert failed == {
+        "value": None,
+        "status": "failed",
+        "reason": "The judge gave no reply.",
+        "details": {},
+        "evidence": None,
+    }
+
+
+def test_an_unknown_sample_and_what_does_not_go_together(sgi, kept):
+    made = sgi("show", "judged", "--sample", "q")
+    assert (made.code, made.out) == (2, "")
+    assert "Unknown sample of a.jsonl 'q'. Did you mean" in made.err
+    for words in (["--by", "method"], ["--spec"]):
+        made = sgi("show", "judged", "--sample", "q1", *words)
+        assert (made.code, "contradict" in made.err) == (2, True)
+
+
+def test_a_row_that_an_application_saved(sgi, tmp_path):
+    service = RAGEvalService(database=tmp_path / "sgi.db")
+    service.save_evaluation_to_db(
+        "live", "pair", answer="a", groundedness=0.5, groundedness_reasoning="so it is"
+    )
+    made = sgi("show", "live", "--sample", "pair").out
+    assert "response\n  a\n" in made
+    assert "groundedness: 0.5000\n  evidence\n    reasoning: so it is\n" in made
+
+
+def test_usage_is_told_with_the_run(sgi, kept, tmp_path):
+    made = sgi("show", "judged").out
+    assert "rule:judge,t=0\nThe judge was asked 4 times: 40 tokens in, 8 out, $0.0040.\n" in made
+    assert "politeness: " in made
+    with open_database(tmp_path / "sgi.db") as database:
+        recorder = open_recorder(database, find_run(database, "judged"))
+        recorder.add_usage({SPITEFUL: Usage(calls=1, cached=2, cost=None)})
+    made = sgi("show", "judged")
+    assert "price unknown" in made.out
+    assert not set(made.out) & set("\x1b\x9b\u202e")
+    told = sgi("show", "judged", "--json").json["usage"]
+    assert told["rule:judge,t=0"]["calls"] == 4
+    assert told[SPITEFUL] == {
+        "calls": 1,
+        "cached": 2,
+        "retries": 0,
+        "input_tokens": 0,
+        "output_tokens": 0,
+        "cost": None,
+    }
+
+
+def test_classes_are_counted_over_the_run_and_by_group(sgi, tmp_path, monkeypatch):
+    offer(monkeypatch)
+    data = [
+        {"id": f"q{k}", "question": "Who?", "response": f"Please, {k}.", "metadata": {"method": "ab"[k % 2]}}
+        for k in range(40)
+    ]
+    with open_database(tmp_path / "sgi.db") as database:
+        judged_run(database, write(tmp_path / "a.jsonl", data), ["politeness"])
+    (metric,) = sgi("show", "last", "--json").json["summary"]["metrics"]
+    assert (set(metric["classes"]), sum(metric["classes"].values())) == ({"kind", "rude"}, 40)
+    said = ", ".join(f"{name} {rows}" for name, rows in metric["classes"].items())
+    assert f"politeness: {said}\n" in sgi("show", "last").out
+    groups = sgi("show", "last", "--by", "method", "--json").json["groups"]
+    for name, rows in metric["classes"].items():
+        assert sum(group["classes"]["politeness"].get(name, 0) for group in groups) == rows
+    assert "politeness by method" in sgi("show", "last", "--by", "method").out
+    with open_database(tmp_path / "sgi.db") as database, database.writing() as connection:
+        connection.exec_driver_sql("UPDATE runs SET summary = NULL, finished_at = NULL")
+    (again,) = sgi("show", "last", "--json").json["summary"]["metrics"]
+    assert again["classes"] == metric["classes"]
+    assert all(f"{name} {rows}" in sgi("show", "last").out for name, rows in metric["classes"].items())
+
+
+def test_verdicts_are_a_table_with_marks_first_and_no_cell_is_cut():
+    made = lines(CLAIMS)
+    head, first, second = made[-3:]
+    assert head.split() == ["supported", "claim", "reason", "passage"]
+    assert first.split() == ["1", "✓", "Anke", "is", "a", "ferry.", "Stated.", "2"]
+    assert second.split()[:2] == ["2", "✗"]
+    assert LONG in second
+    assert second.endswith("–")
+
+
+def test_a_narrow_table_is_folded_and_loses_nothing():
+    narrow = lines(CLAIMS, width=80)
+    assert max(map(len, narrow)) <= 80
+    assert "".join(narrow).count("said,") == 200
+
+
+def test_verdicts_are_numbered_by_their_index_and_flags_are_marks():
+    rows = [{"index": 2, "relevant": True, "n": 1}, {"index": 1, "relevant": False, "n": 0}]
+    assert [line.split() for line in value_lines(rows, 80)] == [
+        ["relevant", "n"],
+        ["2", "✓", "1"],
+        ["1", "✗", "0"],
+    ]
+
+
+def test_composites_are_nested():
+    body = {"parts": {"faithfulness": CLAIMS, "none": [], "missing": None}, "yes": True, "n": 2**70}
+    made = list(value_lines(body, 10_000))
+    assert made[:3] == ["parts", "  faithfulness", "    claims"]
+    assert made[6:] == ["  none", "    (none)", "  missing: –", "yes: yes", f"n: {2**70}"]
+
+
+def test_what_texts_say_cannot_pose_as_a_line_of_ours():
+    forged = "fine\nsquad_em: 1.0000\u2028run: another\r\x1b[2K\x9b1A"
+    sample = Sample(
+        id=forged, question=forged, contexts=[forged], response=forged, metadata={forged: [forged]}
+    )
+    score = MetricScore(
+        None, Status.FAILED, forged, {forged: forged}, evidence={"a": [{forged: forged}], "b": [forged]}
+    )
+    found = StoredEvaluation("r:0", forged, sample, forged, {"m": score})
+    made = list(sample_lines(found, width=200))
+    ours = ("sample", "run", "metadata", "question", "passages", "response", "no response", "m", "", " ")
+    assert all(
+        line.partition(":")[0].startswith(ours) and not line.startswith("run: another") for line in made
+    )
+    assert not set("".join(made)) & set("\x1b\x9b\r\u2028\n")
+    assert sample_facts(found)["sample"]["response"] == forged
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(max_size=8), JSON, max_size=4), st.integers(1, 200))
+def test_any_evidence_can_be_shown(body, width):
+    made = lines(body, width=width, details=body)
+    assert made[:2] == ["sample: q1", "run: nightly"]
+    assert not any(set(line) & set("\n\r\x1b\x00\u202e") for line in made)

@@ -1,0 +1,159 @@
+import numpy as np
+import pytest
+
+from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
+
+BOTH = (cohen_kappa, krippendorff_alpha)
+
+
+def noisy(generator, n, share=0.6, error=0.2):
+    truth = (generator.random(n) < share).astype(float)
+    return truth, np.where(generator.random(n) < error, 1 - truth, truth)
+
+
+def test_kappa_of_a_table_by_hand():
+    # 20 both yes, 15 both no, 5 and 10 apart: 0.70 observed, 0.5·0.6 + 0.5·0.4 by chance.
+    first = [1] * 25 + [0] * 25
+    second = [1] * 20 + [0] * 5 + [1] * 10 + [0] * 15
+    assert cohen_kappa(first, second).value == pytest.approx((0.7 - 0.5) / 0.5)
+
+
+def test_alpha_of_krippendorffs_second_example():
+    # Krippendorff (2011), B: ten articles, two observers, binary.
+    first = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
+    second = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
+    assert krippendorff_alpha(first, second).value == pytest.approx(1 - 19 * 8 / (2 * 14 * 6), abs=1e-12)
+
+
+def test_alpha_of_krippendorffs_third_example():
+    # Krippendorff (2011), C: twelve articles, two observers, five names a to e.
+    codes = {name: place for place, name in enumerate("abcde")}
+    first, second = ([codes[name] for name in row] for row in ("aabbdcccedda", "babbbcccedd" + "d"))
+    assert krippendorff_alpha(first, second).value == pytest.approx(0.692, abs=5e-4)
+
+
+def test_weights_are_the_distances_of_the_values():
+    first, second = np.array([0.0, 1.0, 2.0, 3.0, 3.0]), np.array([0.0, 2.0, 2.0, 1.0, 3.0])
+    gaps = first[:, None] - second[None, :]
+    for weights, cost in (("nominal", gaps != 0), ("linear", np.abs(gaps)), ("quadratic", gaps**2)):
+        expected = 1 - np.diag(cost).mean() / cost.mean()
+        assert cohen_kappa(first, second, weights=weights).value == pytest.approx(expected, abs=1e-12)
+
+
+def test_alpha_by_counting_every_pair():
+    generator = np.random.default_rng(0)
+    first, second = generator.integers(0, 5, 30).astype(float), generator.integers(0, 5, 30).astype(float)
+    pooled = np.concatenate([first, second])
+    ranks = np.array([(pooled < value).sum() + (pooled == value).sum() / 2 for value in pooled])
+    for scale, column, cost in (
+        ("nominal", pooled, lambda gap: gap != 0),
+        ("ordinal", ranks, np.square),
+        ("interval", pooled, np.square),
+    ):
+        every = cost(column[:, None] - column[None, :])
+        expected = 1 - cost(column[:30] - column[30:]).mean() / (every.sum() / (60 * 59))
+        assert krippendorff_alpha(first, second, scale=scale).value == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_quadratic_kappa_of_measurements_is_lins_coefficient():
+    generator = np.random.default_rng(1)
+    first = generator.normal(size=200)
+    second = 0.5 + 0.8 * first + generator.normal(0, 0.3, 200)
+    lin = (
+        2
+        * np.cov(first, second, ddof=0)[0, 1]
+        / (first.var() + second.var() + (first.mean() - second.mean()) ** 2)
+    )
+    assert cohen_kappa(first, second, weights="quadratic").value == pytest.approx(lin, abs=1e-12)
+
+
+def test_full_agreement_is_1_and_its_interval_is_not_known():
+    for measure in BOTH:
+        found = measure([0, 1] * 20, [0, 1] * 20)
+        assert (found.value, found.interval) == (1.0, None)
+        assert "without a disagreement" in found.reason
+
+
+def test_agreement_by_a_constant_is_undefined():
+    for measure in BOTH:
+        for kind in ({}, {"weights": "quadratic"} if measure is cohen_kappa else {"scale": "interval"}):
+            found = measure([1] * 30, [1] * 30, **kind)
+            assert (found.value, found.interval) == (None, None)
+            assert "all ratings on both sides are the same" in found.reason
+
+
+def test_a_rater_who_says_one_thing_agrees_by_chance_alone():
+    first = [0, 1] * 15
+    assert cohen_kappa(first, [1] * 30).value == 0.0
+    assert krippendorff_alpha(first, [1] * 30).value < 0  # their habits differ, and α does not excuse it
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_too_few_rows_have_no_value(n):
+    for measure in BOTH:
+        assert measure([1] * n, [0] * n).reason == f"{n} rows with both ratings are too few"
+
+
+def test_few_questions_have_a_value_without_an_interval():
+    first, second = noisy(np.random.default_rng(2), 40)
+    for measure in BOTH:
+        few = measure(first, second, np.arange(40) % 4)
+        assert few.value == measure(first, second).value
+        assert (few.interval, few.reason) == (None, "no interval: 4 questions are too few")
+
+
+def test_draws_without_two_different_ratings_have_no_interval_to_give():
+    # One draw of five questions, four of them all alike: this seed draws none of the fifth.
+    first, second = [0, 0, 0, 0, 1], [0, 0, 0, 0, 0]
+    reasons = {cohen_kappa(first, second, draws=1, seed=seed).reason for seed in range(20)}
+    assert reasons == {"", "no interval: no draw of questions has two different ratings"}
+
+
+def test_the_interval_is_over_questions():
+    first, second = noisy(np.random.default_rng(3), 60)
+    for measure in BOTH:
+        alone = measure(first, second)
+        copied = measure(np.repeat(first, 10), np.repeat(second, 10), np.repeat(np.arange(60), 10))
+        taken_alone = measure(np.repeat(first, 10), np.repeat(second, 10))
+        assert alone.interval.low < alone.value < alone.interval.high
+        width = alone.interval.high - alone.interval.low
+        assert copied.interval.high - copied.interval.low == pytest.approx(width, rel=0.05)
+        assert taken_alone.interval.high - taken_alone.interval.low < 0.4 * width
+
+
+def test_equal_input_gives_equal_bits_and_another_seed_others():
+    first, second = noisy(np.random.default_rng(4), 80)
+    for measure in BOTH:
+        assert measure(first, second) == measure(list(first), list(second))
+        assert measure(first, second).interval != measure(first, second, seed=1).interval
+
+
+def test_the_interval_covers_the_truth():
+    # Yes in 60 %, 20 % of verdicts wrong: κ = (0.8 − 0.512)/(1 − 0.512) over all rows there could be.
+    generator = np.random.default_rng(5)
+    truth = (0.8 - (0.6 * 0.56 + 0.4 * 0.44)) / (1 - (0.6 * 0.56 + 0.4 * 0.44))
+    found = [cohen_kappa(*noisy(generator, 100), draws=200, seed=seed) for seed in range(400)]
+    covered = np.mean([one.interval.low <= truth <= one.interval.high for one in found])
+    assert 0.92 <= covered <= 0.98
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "clusters"),
+    [
+        ([0, 1], [0], None),
+        ([[0, 1]], [[0, 1]], None),
+        ([0.0, np.nan], [0, 1], None),
+        ([0, 1], [np.inf, 1], None),
+        ([0, 1], [0, 1], [1, 2, 3]),
+    ],
+)
+def test_what_is_no_pair_of_columns_is_refused(first, second, clusters):
+    for measure in BOTH:
+        with pytest.raises(ValueError, match=r"same rows|finite|clusters"):
+            measure(first, second, clusters)
+
+
+def test_a_level_or_a_number_of_draws_that_makes_no_sense_is_refused():
+    for options in ({"level": 1.0}, {"draws": 0}):
+        with pytest.raises(ValueError, match="level"):
+            cohen_kappa([0, 1], [0, 1], **options)
