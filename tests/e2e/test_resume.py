@@ -24,7 +24,7 @@ KILLS = 3
 PATIENCE = 120.0
 TRIGGER = """
     CREATE TABLE written (key BLOB);
-    CREATE TRIGGER note AFTER INSERT ON vectors BEGIN INSERT INTO written VALUES (new.key); END;
+    CREATE TRIGGER note AFTER INSERT ON entries BEGIN INSERT INTO written VALUES (new.key); END;
 """
 
 

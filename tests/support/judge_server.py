@@ -1,13 +1,16 @@
-"""An HTTP server on the loopback that speaks OpenAI's chat completions, with faults on demand."""
+"""Models for tests: a server that speaks OpenAI's chat completions, with faults on demand, and a function."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from sgi.judge.calls import Call, Completion, Message, Shape
+from sgi.kernel.judging import Example, Prompt, Verdict, Verdicts
 from support.loopback import Handler, LoopbackServer
 
 if TYPE_CHECKING:
@@ -76,6 +79,9 @@ class Says:
         return json.dumps(made).encode()
 
 
+_NOTHING = Says("{}")
+
+
 def fails(status: int, message: str = "no", code: str | None = None, **headers: str) -> Says:
     """An error as services send it."""
     error = {"error": {"message": message, "code": code, "type": None, "param": None}}
@@ -98,7 +104,7 @@ class JudgeServer(LoopbackServer):
     def __init__(
         self,
         plan: Iterable[Says] = (),
-        replies: Callable[[Asked], Says] | Says = Says("{}"),
+        replies: Callable[[Asked], Says] | Says = _NOTHING,
         *,
         key: str | None = None,
     ) -> None:
@@ -141,3 +147,61 @@ class _Handler(Handler):
         with suppress(ConnectionError):  # a client that has given up
             sent = says.sent(body.get("model", ""))
             self.send(says.status, sent, says.headers, drop=says.drop, trickle=says.trickle)
+
+
+class ScriptedChat:
+    """A model in this process: a function of the call gives the reply, or raises.
+
+    Args:
+        reply: a text, or what makes a completion, a text or an error of a call and how many came before.
+        pause: seconds each reply takes.
+    """
+
+    fingerprint = "scripted"
+
+    def __init__(self, reply: Any = "{}", *, pause: float = 0.0) -> None:
+        self.calls: list[Call] = []
+        self.most_at_once = 0
+        self._at_once = 0
+        self._reply = reply
+        self._pause = pause
+
+    async def complete(self, call: Call, /) -> Completion:
+        made = self._reply(call, len(self.calls)) if callable(self._reply) else self._reply
+        self.calls.append(call)
+        self._at_once += 1
+        self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            await asyncio.sleep(self._pause)
+        finally:
+            self._at_once -= 1
+        if isinstance(made, Exception):
+            raise made
+        return made if isinstance(made, Completion) else Completion(made, input_tokens=100, output_tokens=10)
+
+
+class Supported(Verdict):
+    """A verdict as metrics want them: the reason first."""
+
+    reason: str
+    supported: bool
+
+
+def verdicts(supported: str, first: int = 1) -> str:
+    """A reply with these verdicts, each y or n."""
+    listed = [
+        {"index": index, "reason": "so it says", "supported": letter == "y"}
+        for index, letter in enumerate(supported, first)
+    ]
+    return json.dumps({"verdicts": listed})
+
+
+EXAMPLE = Verdicts[Supported].model_validate_json(verdicts("y"))
+PROMPT = Prompt(
+    "test.claims", "Judge each claim.", (Example({"claims": ("It rains.",)}, EXAMPLE),), items="claims"
+)
+
+
+def call(text: str = "who?", take: int = 1) -> Call:
+    """A request."""
+    return Call((Message("user", text),), Shape("Reply", '{"type": "object"}'), take)

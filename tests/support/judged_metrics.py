@@ -129,7 +129,10 @@ class Echo(JudgedMetric[Echoes]):
 
 
 class RuleJudge:
-    """Answers by rule, and counts; a response that says so is not answered."""
+    """Answers by rule, and counts; a response that says so is not answered.
+
+    A prompt of a metric that ships is answered as its first example is.
+    """
 
     fingerprint = "rule:judge,t=0"
     budget = 10_000
@@ -143,11 +146,20 @@ class RuleJudge:
             raise JudgeError("The judge gave no reply.")
         if schema is Echoes:
             return Echoes(questions=("Who is it?", f"What is {len(inquiry.text)}?"))
+        if schema is not Marks:
+            return schema.typical(inquiry.prompt.examples[0].reply, inquiry.items)
         one, two = digest(inquiry.text.encode(), size=2)
         return Marks(reasoning=f"so it is: {one}", marks=(one / 255, two / 255))
 
 
+JUDGED = "sgi.metrics.judged"
 METRICS = {
+    "faithfulness": f"{JUDGED}.faithfulness:Faithfulness",
+    "context_recall": f"{JUDGED}.context_recall:ContextRecall",
+    "answer_relevance": f"{JUDGED}.answer_relevance:AnswerRelevance",
+    "ragas_score": "sgi.metrics.composite:RagasScore",
+    "factual_accuracy": f"{JUDGED}.factual_accuracy:FactualAccuracy",
+} | {
     kind.spec.name: f"{__name__}:{kind.__name__}"
     for kind in (Politeness, Courtesy, ReferencePoliteness, Echo)
 }

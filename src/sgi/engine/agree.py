@@ -199,7 +199,9 @@ def _compared(
     made = beside.start()
     given = {value for value, both in zip(beside.labels.values, beside.both, strict=True) if both}
     if made.rows < 2:  # noqa: PLR2004 - one row shows no agreement
-        return replace(made, reason=f"{made.rows} rows have both a label and a value; at least 2 are needed")
+        return replace(
+            made, reason=f"rows with both a label and a value: {made.rows}, of the 2 that it takes"
+        )
     if len(given) == 1:
         only = _named(given.pop(), beside.labels.kind)
         return replace(made, reason=f"all {made.rows} labelled rows with a value have the label {only}")

@@ -96,6 +96,4 @@ def no_judge(metrics: Sequence[AnyMetric]) -> UsageError:
     """What is told where metrics ask a judge and none is configured."""
     named = ", ".join(metric.canonical for metric in metrics)
     hint = "Name one: --judge openai:NAME, or openai:NAME@http://host:port/v1 for a server of your own."
-    return UsageError(
-        f"{named} {'asks' if len(metrics) == 1 else 'ask'} a judge, and none is named.", hint=hint
-    )
+    return UsageError(f"No judge is named, and one is needed for {named}.", hint=hint)

@@ -17,9 +17,13 @@ from sgi.store.evals_record import METRICS, REASONED, REASONING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sgi.kernel.metric import AnyMetric, Scores
+    from sgi.engine.batch import BatchScores
+    from sgi.kernel.metric import AnyMetric
     from sgi.store.evaluation_records import StoredEvaluation
     from sgi.store.evaluations import EvaluationRow, MetricScore
+
+RELEVANCE, RATED = "answer_relevance", "answer_relevance_rated"
+"""The column of the published record, and the metric that it holds where there is no other of its name."""
 
 _NO_VALUE = "no value was given"
 
@@ -64,17 +68,23 @@ class Evaluation:
         return _flat(self.scores, self.answer) | {"reasons": _reasons(self.scores, self.reason)}
 
 
-def scores_of_row(metrics: Iterable[AnyMetric], made: Mapping[str, Scores]) -> dict[str, MetricScore]:
-    """The scores of a batch's only row, by canonical string."""
+def scores_of_row(metrics: Iterable[AnyMetric], made: BatchScores) -> dict[str, MetricScore]:
+    """The scores of a batch's only row, by canonical string, with what a judge made of it."""
     from sgi.store.evaluations import MetricScore
 
     found = {}
     for metric in metrics:
-        scores = made[metric.canonical]
+        scores = made.scores[metric.canonical]
+        (said,) = made.evidence.get(metric.canonical, (None,))
         status = Status(str(scores.status[0]))
         value = float(scores.values[0]) if status is Status.OK else None
         found[metric.canonical] = MetricScore(
-            value, status, scores.reasons[0], dict(scores.details[0]), spec=metric.spec
+            value,
+            status,
+            scores.reasons[0],
+            dict(scores.details[0]),
+            spec=metric.spec,
+            evidence={} if said is None else said.model_dump(mode="json"),
         )
     return found
 
@@ -199,6 +209,10 @@ def full_record(found: StoredEvaluation) -> dict[str, Any]:
 
 
 def _flat(scores: Mapping[str, MetricScore], answer: str | None) -> dict[str, Any]:
+    """The columns of document 003, whose answer relevance is the rated one, and every other metric."""
+    rated = scores.get(RATED)
+    if rated is not None and RELEVANCE not in scores:
+        scores = {**scores, RELEVANCE: rated}
     values = dict.fromkeys(METRICS) | {name: score.value for name, score in scores.items()}
     said = {f"{name}{REASONING}": score.reasoning for name, score in scores.items() if score.reasoning}
     return values | {"answer": answer} | dict.fromkeys(f"{name}{REASONING}" for name in REASONED) | said

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.engine.asking import ask_batch, judged, no_judge
 from sgi.engine.batch import batches
+from sgi.engine.shared import Shared
+from sgi.engine.tools import Tools
 from sgi.kernel.ports import Judge
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AsyncExitStack
 
-    from sgi.engine.tools import Tools
     from sgi.judge.spec import JudgeSpec
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.ports import Cache, Usage
@@ -80,6 +82,24 @@ async def with_judge(
         spec = judge if isinstance(judge, JudgeSpec) else JudgeSpec.of(judge)
         async with open_judge(spec, kept, again=again, **files) as opened:
             yield replace(tools, judge=opened)
+
+
+def shared_judge(
+    metrics: Sequence[AnyMetric], judge: JudgeLike | None, *, cache: bool | str | Path = True
+) -> Shared[Judge | None]:
+    """The judge that these metrics ask, opened at its first use; the arguments are those of `with_judge`.
+
+    Raises:
+        UsageError: a metric asks a judge and none is named.
+    """
+    if judge is None and judged(metrics):
+        raise no_judge(judged(metrics))
+
+    async def make(stack: AsyncExitStack) -> Judge | None:
+        opened = with_judge(Tools(), metrics, judge, cache=cache)
+        return (await stack.enter_async_context(opened)).judge
+
+    return Shared(make)
 
 
 async def estimate(samples: Iterable[Sample], metrics: Sequence[AnyMetric], judge: JudgeSpec) -> Usage:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.answer import AnsweredBatch
     from sgi.engine.embedding_model import EmbeddingModel
+    from sgi.engine.judge import JudgeLike
     from sgi.engine.shared_target import TargetLike
     from sgi.engine.summary import Summary
     from sgi.engine.tools import Tools
@@ -45,6 +46,9 @@ if TYPE_CHECKING:
 
 DEFAULT_METRICS = (*LEXICAL, SIMILARITY)
 """What is computed unless the service is told otherwise: all that compares an answer with its reference."""
+
+JUDGED_METRICS = ("answer_relevance_rated", "context_relevance", "groundedness", "llm_judged_overall")
+"""What is computed besides if the service has a judge: its ratings, all from one request."""
 
 logger = logging.getLogger("sgi.service")
 
@@ -65,14 +69,17 @@ class RAGEvalService:
             always given.
         database: where evaluations are kept: the path of a SQLite file or a URL; None stands for
             ``SGI_DATABASE_URL`` and, without that, for ``sgi.db`` in the working folder. Made at first use.
-        metrics: names such as ``"rouge_l(beta=1.2)"``, or metrics.
+        metrics: names such as ``"rouge_l(beta=1.2)"``, or metrics; None for ``DEFAULT_METRICS``, with a judge
+            also ``JUDGED_METRICS``.
+        judge: what judged metrics ask: a name such as ``"openai:NAME"``, its settings, or a judge.
         embedder: the embedding model where a call names none: a name, an Embedder, or an object with
             ``embed_texts(texts)``, async or not.
-        cache: where vectors of models known by name are kept: a file, the user's cache (True), or nowhere.
+        cache: where vectors and replies of models known by name are kept: a file, the user's cache (True), or
+            nowhere.
 
     Raises:
         UnknownName: a metric or a setting there isn't.
-        UsageError: the target is none.
+        UsageError: the target is none, or a metric asks a judge and there is none.
 
     >>> import asyncio
     >>> from sgi.testing import HashEmbedder
@@ -87,16 +94,20 @@ class RAGEvalService:
         target: TargetLike | None = None,
         *,
         database: str | Path | None = None,
-        metrics: Sequence[str | AnyMetric] = DEFAULT_METRICS,
+        metrics: Sequence[str | AnyMetric] | None = None,
+        judge: JudgeLike | None = None,
         embedder: EmbeddingModel | None = None,
         cache: bool | str | Path = True,
     ) -> None:
         from sgi.engine.embedding_model import EmbeddingModels
+        from sgi.engine.judge import shared_judge
         from sgi.engine.shared_target import SharedTarget
 
         self._target = SharedTarget(target)
         self._where = database
-        self._metrics = tuple(metric(wanted) for wanted in metrics)
+        default = DEFAULT_METRICS if judge is None else (*DEFAULT_METRICS, *JUDGED_METRICS)
+        self._metrics = tuple(metric(wanted) for wanted in (default if metrics is None else metrics))
+        self._judge = shared_judge(self._metrics, judge, cache=cache)
         self._embedder: EmbeddingModel = DEFAULT_EMBEDDER if embedder is None else embedder
         self._models = EmbeddingModels(cache)
         self._lock = Lock()
@@ -140,14 +151,14 @@ class RAGEvalService:
         asked, told = await self._answered(sample, text_or_none("answer", answer))
         tools = await self._tools(embedding_model)
         made = await evaluate_batch(asked.batch, self._metrics, tools, asked.failed)
-        scores = scores_of_row(self._metrics, made.scores)
+        scores = scores_of_row(self._metrics, made)
         _log(told, scores, made.failures)
-        judged = asked.batch.samples[0]
+        scored = asked.batch.samples[0]
         return Evaluation(
             question=question,
             reference=reference,
             answer=told.response,
-            contexts=judged.contexts if "contexts" in judged.model_fields_set else None,
+            contexts=scored.contexts if "contexts" in scored.model_fields_set else None,
             scores=scores,
             seconds=told.seconds,
             reason=told.reason or "",
@@ -281,14 +292,15 @@ class RAGEvalService:
         return finish(self._opened_database(), required("test_run_id", test_run_id))
 
     async def aclose(self) -> None:
-        """Close target, caches and database; closing twice does no harm."""
+        """Close target, judge, caches and database; closing twice does no harm."""
         try:
             await self._target.aclose()
         finally:
+            await self._judge.aclose()
             self.close()
 
     def close(self) -> None:
-        """Close caches and database; a target that is a URL is closed by ``aclose`` alone."""
+        """Close caches and database; a judge, and a target that is a URL, are closed by ``aclose`` alone."""
         self._models.close()
         with self._lock:
             if self._database is not None:
@@ -323,18 +335,19 @@ class RAGEvalService:
         return asked, kept[0]
 
     async def _tools(self, embedding_model: EmbeddingModel | None) -> Tools:
-        """The models that the metrics want."""
+        """The models that the metrics want, and the judge that they ask."""
         from sgi.engine.tools import Tools
 
+        judge = await self._judge.opened()
         embedding = [made for made in self._metrics if made.embeds]
         if not embedding:
-            return Tools()
+            return Tools(judge=judge)
         primary = await self._model(embedding_model)
         models = {embedder_name(primary): primary}
         for name in dict.fromkeys(name for made in embedding for name in made.wanted_models((*models,)[:1])):
             if name not in models:
                 models[name] = await self._model(name)
-        return Tools(models)
+        return Tools(models, judge=judge)
 
     async def _model(self, wanted: EmbeddingModel | None) -> Embedder:
         from sgi.engine.embedding_model import OwnModel, Unopened

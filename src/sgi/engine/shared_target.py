@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any
 
-import anyio
-from anyio.lowlevel import current_token
-
+from sgi.engine.shared import Shared
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AsyncExitStack
 
     from sgi.kernel.ports import Target
     from sgi.target.spec import TargetSpec
@@ -28,6 +26,7 @@ class SharedTarget:
     Raises:
         UsageError: it is none of these.
 
+    >>> import anyio
     >>> async def ask(question):
     ...     return (await (await SharedTarget(str.upper).opened()).answer(question)).response
     >>> anyio.run(ask, "who?")
@@ -36,10 +35,7 @@ class SharedTarget:
 
     def __init__(self, wanted: TargetLike | None) -> None:
         self._wanted = _meant(wanted)
-        self._opening = anyio.Lock()
-        self._loop: object = None
-        self._stack = AsyncExitStack()
-        self._target: Target | None = None
+        self._shared = Shared(self._open)
 
     async def opened(self) -> Target:
         """The target.
@@ -47,18 +43,13 @@ class SharedTarget:
         Raises:
             UsageError: there is none, or it cannot be opened.
         """
-        async with self._opening:
-            if self._target is None or self._loop != current_token():
-                self._loop, self._stack = current_token(), AsyncExitStack()
-                self._target = await self._open()
-            return self._target
+        return await self._shared.opened()
 
     async def aclose(self) -> None:
         """Close it; closing twice does no harm."""
-        self._target = None
-        await self._stack.aclose()
+        await self._shared.aclose()
 
-    async def _open(self) -> Target:
+    async def _open(self, stack: AsyncExitStack) -> Target:
         from sgi.target.limits import Limited
         from sgi.target.load import open_target
         from sgi.target.python import PythonTarget
@@ -68,7 +59,7 @@ class SharedTarget:
             hint = "Give answer=, or make the service with a target."
             raise UsageError("There is no answer, and no target to ask for one.", hint=hint)
         if isinstance(self._wanted, TargetSpec):
-            return await self._stack.enter_async_context(open_target(self._wanted))
+            return await stack.enter_async_context(open_target(self._wanted))
         module = getattr(self._wanted, "__module__", None) or type(self._wanted).__module__
         name = getattr(self._wanted, "__qualname__", type(self._wanted).__qualname__)
         return Limited(PythonTarget(f"{module}:{name}", self._wanted))

@@ -53,8 +53,7 @@ def fault(error: AgentRunError, name: str, service: Service) -> JudgeError:
     if isinstance(error, ModelConnectionError):
         message = f"{name} cannot be reached, or the connection broke off."
         return JudgeUnavailable(message, hint="Check the URL, the network and whether the server runs.")
-    told = _redacted(shown(str(error), _WORDS), service)
-    return JudgeMalformed(f"{name} sent something that is no chat completion: {told}", hint="Check its URL.")
+    return JudgeMalformed(f"{name} sent something that is no chat completion.", hint="Check the judge's URL.")
 
 
 def _by_status(error: ModelHTTPError, name: str, service: Service) -> JudgeError:

@@ -42,7 +42,7 @@ class Limiter:
         self._next_call = 0.0
         self._next_token = 0.0
         self._paused_until = 0.0
-        self._slowed_at = 0.0
+        self._slowed_at = float("-inf")
         self._running = 0
         self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
         self._timer: asyncio.TimerHandle | None = None
@@ -114,6 +114,6 @@ class Limiter:
         now = asyncio.get_running_loop().time()
         wait = _PAUSE if retry_after is None else min(retry_after, LONGEST_PAUSE)
         self._paused_until = max(self._paused_until, now + wait)
-        if began >= self._slowed_at:
+        if began > self._slowed_at:
             self.allowed = max(1.0, self.allowed / 2)
             self._slowed_at = now

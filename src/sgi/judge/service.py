@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from openai import AsyncOpenAI
     from pydantic_ai.models import Model
+    from pydantic_ai.providers import Provider
 
     from sgi.judge.chat import ModelChat
     from sgi.judge.spec import JudgeSpec, ModelName
@@ -116,12 +117,13 @@ async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
 
     service = Service.of(spec.named)
     if service.kind in _MODULES:
-        yield ModelChat(_other_model(service, spec.named.name), spec, service)
+        model = _other_model(service, spec.named.name)
+        yield ModelChat(model, model, spec, service)
         return
     from sgi.judge.client import openai_client
 
     async with openai_client(service, spec) as client:
-        yield ModelChat(_openai_model(service, spec.named.name, client), spec, service)
+        yield ModelChat(*_openai_models(service, spec.named.name, client), spec, service)
 
 
 def _check_installed(kind: str) -> None:
@@ -153,26 +155,29 @@ def _other_model(service: Service, name: str) -> Model:
     return GoogleModel(name, provider=GoogleProvider(api_key=service.key))
 
 
-def _openai_model(service: Service, name: str, client: AsyncOpenAI) -> Model:
-    """A model that is reached by OpenAI's chat completions."""
+def _openai_models(service: Service, name: str, client: AsyncOpenAI) -> tuple[Model, Model]:
+    """A model reached by OpenAI's chat completions, and the same which sends schemas as they are."""
     from openai import AsyncAzureOpenAI
     from pydantic_ai.models.ollama import OllamaModel
     from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.profiles import merge_profile
+    from pydantic_ai.profiles import ModelProfile, merge_profile
     from pydantic_ai.profiles.openai import OpenAIModelProfile
     from pydantic_ai.providers.azure import AzureProvider
     from pydantic_ai.providers.ollama import OllamaProvider
     from pydantic_ai.providers.openai import OpenAIProvider
 
-    if service.kind == "ollama":
-        return OllamaModel(name, provider=OllamaProvider(openai_client=client))
+    kind = OllamaModel if service.kind == "ollama" else OpenAIChatModel
     if isinstance(client, AsyncAzureOpenAI):
-        return OpenAIChatModel(name, provider=AzureProvider(openai_client=client))
-    provider = OpenAIProvider(openai_client=client)
-    profile = provider.model_profile(name)
-    if service.own:  # every such server knows the older name of the limit
-        profile = merge_profile(profile, OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False))
-    return OpenAIChatModel(name, provider=provider, profile=profile)
+        provider: Provider[AsyncOpenAI] = AzureProvider(openai_client=client)
+    elif service.kind == "ollama":
+        provider = OllamaProvider(openai_client=client)
+    else:
+        provider = OpenAIProvider(openai_client=client)
+    # Every server of one's own knows the older name of the limit.
+    older = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False) if service.own else None
+    profile = merge_profile(kind(name, provider=provider).profile, older)
+    prepared = merge_profile(profile, ModelProfile(json_schema_transformer=None))
+    return kind(name, provider=provider, profile=profile), kind(name, provider=provider, profile=prepared)
 
 
 def _check_same_source(key: str, address: str) -> None:

@@ -18,6 +18,10 @@ GROUP = "sgi.metrics"
 
 _GROUNDING = "sgi.metrics.grounding"
 _LEXICAL = "sgi.metrics.lexical"
+_JUDGED = "sgi.metrics.judged"
+_RATINGS = f"{_JUDGED}.ratings"
+_CLASSES = "sgi.metrics.classification"
+_DOCUMENT = "sgi.metrics.document_names"
 
 BUILT_IN: dict[str, str] = {
     "sgi": f"{_GROUNDING}:SemanticGroundingIndex",
@@ -34,6 +38,29 @@ BUILT_IN: dict[str, str] = {
     "squad_token_f1": f"{_LEXICAL}:SquadTokenF1",
     "content_f1": f"{_LEXICAL}:ContentF1",
     "lexical_aggregate": f"{_LEXICAL}:LexicalAggregate",
+    "faithfulness": f"{_JUDGED}.faithfulness:Faithfulness",
+    "context_precision": f"{_JUDGED}.context_precision:ContextPrecision",
+    "context_recall": f"{_JUDGED}.context_recall:ContextRecall",
+    "answer_relevance": f"{_JUDGED}.answer_relevance:AnswerRelevance",
+    "ragas_score": "sgi.metrics.composite:RagasScore",
+    "factual_accuracy": f"{_JUDGED}.factual_accuracy:FactualAccuracy",
+    "answer_classification": f"{_CLASSES}:AnswerClassification",
+    "correct_answers": f"{_CLASSES}:CorrectAnswers",
+    "wrong_answers": f"{_CLASSES}:WrongAnswers",
+    "dont_know_answers": f"{_CLASSES}:DontKnowAnswers",
+    "answer_relevance_rated": f"{_RATINGS}:AnswerRelevanceRated",
+    "context_relevance": f"{_RATINGS}:ContextRelevance",
+    "groundedness": f"{_RATINGS}:Groundedness",
+    "llm_judged_overall": "sgi.metrics.composite:LlmJudgedOverall",
+    "ragas_faithfulness": f"{_DOCUMENT}:RagasFaithfulness",
+    "ragas_context_precision": f"{_DOCUMENT}:RagasContextPrecision",
+    "ragas_context_recall": f"{_DOCUMENT}:RagasContextRecall",
+    "ragas_answer_relevance": f"{_DOCUMENT}:RagasAnswerRelevance",
+    "factual_accuracy_percentage": f"{_DOCUMENT}:FactualAccuracyPercentage",
+    "semantic_similarity_percentage": f"{_DOCUMENT}:SemanticSimilarityPercentage",
+    "correct_answers_count": f"{_DOCUMENT}:CorrectAnswersCount",
+    "wrong_answers_count": f"{_DOCUMENT}:WrongAnswersCount",
+    "dont_know_answers_count": f"{_DOCUMENT}:DontKnowAnswersCount",
 }
 
 

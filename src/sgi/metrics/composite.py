@@ -265,9 +265,10 @@ class _Asking(Protocol):
 def _asking(part: JudgedMetric[Any], sample: Sample, judge: Judge) -> _Asking:
     async def ask() -> BaseModel | JudgeError:
         try:
-            return await part.ask(sample, judge)  # type: ignore[no-any-return]  # parts differ in their
-            evidence except JudgeError as error:
+            found: BaseModel = await part.ask(sample, judge)
+        except JudgeError as error:
             return error
+        return found
 
     return ask
 

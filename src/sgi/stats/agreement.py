@@ -252,7 +252,7 @@ def _agreement(
     n = len(pairs.first)
     codes, count = cluster_codes(clusters, n)
     if n < 2:  # noqa: PLR2004 - one row shows no habit of a rater
-        return Agreement(None, reason=f"{n} rows with both ratings are too few")
+        return Agreement(None, reason=f"rows with both ratings: {n}, of the 2 that it takes")
     value = formula(pairs, np.ones(n))
     if np.isnan(value):
         return Agreement(None, reason="all ratings on both sides are the same, so chance alone would agree")

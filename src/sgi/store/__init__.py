@@ -1,1 +1,1 @@
-"""What outlives a run: the cache of vectors, a local SQLite file that may be deleted at any time."""
+"""What outlives a run: the database of runs with their scores, evidence and usage; and disposable caches."""

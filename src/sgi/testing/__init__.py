@@ -1,6 +1,7 @@
-"""For tests of your own metrics and embedders: a fake embedder, and checks of what a run relies on."""
+"""For tests of your own metrics, embedders and judges: fakes, and checks of what a run relies on."""
 
 from sgi.testing.contracts import check_embedder, check_metric
-from sgi.testing.fakes import HashEmbedder
+from sgi.testing.fakes import HashEmbedder, ScriptedJudge
+from sgi.testing.judging import check_judge
 
-__all__ = ["HashEmbedder", "check_embedder", "check_metric"]
+__all__ = ["HashEmbedder", "ScriptedJudge", "check_embedder", "check_judge", "check_metric"]

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
+from sgi.kernel.judging import JudgedMetric
+from sgi.kernel.metric import AnyMetric, Metric, MetricSpec, Scores, Status
 from sgi.kernel.ports import Embedder, TruncatingEmbedder
 from sgi.kernel.registry import metric as from_canonical
 from sgi.kernel.registry import metric_class, metric_names
 from sgi.kernel.sample import Batch, Field, Sample
 from sgi.kernel.vectors import VectorTable
 from sgi.testing.fakes import HashEmbedder
+from sgi.testing.judging import Answered, answered, require
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -72,7 +74,10 @@ SAMPLES = (
 """Complete samples, ordinary and odd: blanks, repeats, many passages, several references, many scripts."""
 
 
-def check_metric(metric: Metric, samples: Sequence[Sample] = SAMPLES) -> None:
+Subject = Metric | Answered
+
+
+def check_metric(metric: AnyMetric, samples: Sequence[Sample] = SAMPLES) -> None:
     """Prove that a metric keeps what a run relies on.
 
     It is a frozen, hashable dataclass whose facts make sense and whose canonical string leads back to it;
@@ -80,8 +85,12 @@ def check_metric(metric: Metric, samples: Sequence[Sample] = SAMPLES) -> None:
     their range and its details are JSON; and neither repetition, order, company nor an empty batch changes
     a bit of any row's score.
 
+    One that asks a judge is asked by a scripted one, which says what the examples of its prompts say. It asks
+    by no prompts but its own; its evidence is of the type it names, is the same when asked again, and scores
+    the same when written as JSON and read back.
+
     Args:
-        metric: any Metric, built-in, from a plugin, or defined a line above.
+        metric: any Metric or JudgedMetric, built-in, from a plugin, or defined a line above.
         samples: rows to try; those lacking a field that the metric needs are left out. Give your own where
             the metric lives on metadata, since at least one row must get a value.
 
@@ -98,12 +107,23 @@ def check_metric(metric: Metric, samples: Sequence[Sample] = SAMPLES) -> None:
     _check_registry(metric)
     batch = Batch.of(samples)
     batch = batch.take(np.flatnonzero(batch.present(metric.spec.needs)))
-    _require(len(batch) > 1, f"two samples at least have {sorted(metric.spec.needs)}; pass samples=")
+    require(len(batch) > 1, f"two samples at least have {sorted(metric.spec.needs)}; pass samples=")
+    if isinstance(metric, JudgedMetric):
+        judged = answered(metric, batch.samples)
+        scores = _check_scores(judged, batch)
+        require(_same(scores, _score(judged.reread(), batch)), "evidence read back scores the same")
+        require(judged.evidence == judged.reread().evidence, "score changes no evidence")
+    elif isinstance(metric, Metric):
+        _check_scores(metric, batch)
+
+
+def _check_scores(metric: Subject, batch: Batch) -> Scores:
     scores = _score(metric, batch)
     _check_values(metric.spec, scores)
-    _require(_same(scores, _score(metric, batch)), "scoring twice gives the same scores")
-    _require(len(_score(metric, batch.take([]))) == 0, "an empty batch has empty scores")
+    require(_same(scores, _score(metric, batch)), "scoring twice gives the same scores")
+    require(len(_score(metric, batch.take([]))) == 0, "an empty batch has empty scores")
     _check_company(metric, batch, scores)
+    return scores
 
 
 def check_embedder(embedder: Embedder, *, tolerance: float = 0.0, blanks: bool = True) -> None:
@@ -124,42 +144,40 @@ def check_embedder(embedder: Embedder, *, tolerance: float = 0.0, blanks: bool =
 
     >>> check_embedder(HashEmbedder())
     """
-    _require(isinstance(embedder, Embedder), "an embedder has a fingerprint and embed(texts)")
+    require(isinstance(embedder, Embedder), "an embedder has a fingerprint and embed(texts)")
     name, at, rest = embedder.fingerprint.partition("@")
-    _require(bool(name and at and rest), f"a fingerprint reads name@revision,…, not {embedder.fingerprint!r}")
+    require(bool(name and at and rest), f"a fingerprint reads name@revision,…, not {embedder.fingerprint!r}")
     texts = [text for sample in SAMPLES for text in (sample.response, *sample.contexts)]
     texts = [text for text in texts if blanks or text.strip()]
     rows = embedder.embed(texts)
     _check_rows(rows, len(texts))
     other = embedder.embed(texts)
-    _require(np.array_equal(rows, other), "embedding twice gives the same rows")
+    require(np.array_equal(rows, other), "embedding twice gives the same rows")
     first: dict[str, int] = {}
     owners = [first.setdefault(text, row) for row, text in enumerate(texts)]
-    _require(_close(rows, rows[owners], tolerance), "the same text has the same row wherever it stands")
+    require(_close(rows, rows[owners], tolerance), "the same text has the same row wherever it stands")
     turned = embedder.embed(texts[::-1])
-    _require(_close(turned[::-1], rows, tolerance), "rows come in the order of the texts")
+    require(_close(turned[::-1], rows, tolerance), "rows come in the order of the texts")
     for text, row in first.items():
         alone = embedder.embed([text])
-        _require(_close(alone, rows[row : row + 1], tolerance), f"{text[:40]!r} has the same row alone")
+        require(_close(alone, rows[row : row + 1], tolerance), f"{text[:40]!r} has the same row alone")
     empty = embedder.embed([])
-    _require(empty.shape == (0, rows.shape[1]), f"no texts give no rows, not shape {empty.shape}")
+    require(empty.shape == (0, rows.shape[1]), f"no texts give no rows, not shape {empty.shape}")
     if isinstance(embedder, TruncatingEmbedder):
         encoded = embedder.encode(texts)
-        _require(_close(encoded.rows, rows, tolerance), "encode and embed give the same rows")
+        require(_close(encoded.rows, rows, tolerance), "encode and embed give the same rows")
         cut = encoded.truncated
-        _require(cut.shape == (len(texts),) and cut.dtype == np.bool_, "truncated says true or false a text")
-
-
-def _require(kept: bool, promise: str) -> None:
-    if not kept:
-        raise AssertionError(f"Broken promise: {promise}.")
+        require(cut.shape == (len(texts),) and cut.dtype == np.bool_, "truncated says true or false a text")
 
 
 def _check_identity(metric: Any) -> None:
     kind: Any = type(metric)
-    _require(isinstance(metric, Metric), f"a metric is a sgi.kernel.metric.Metric, not a {kind.__name__}")
-    _require(is_dataclass(kind) and "__dataclass_params__" in vars(kind), f"{kind.__name__} is a dataclass")
-    _require(kind.__dataclass_params__.frozen, f"{kind.__name__} is frozen: @dataclass(frozen=True)")
+    require(
+        isinstance(metric, (Metric, JudgedMetric)),
+        f"a metric is a Metric or a JudgedMetric, not a {kind.__name__}",
+    )
+    require(is_dataclass(kind) and "__dataclass_params__" in vars(kind), f"{kind.__name__} is a dataclass")
+    require(kind.__dataclass_params__.frozen, f"{kind.__name__} is frozen: @dataclass(frozen=True)")
     try:
         hash(metric)
     except TypeError as error:
@@ -167,23 +185,23 @@ def _check_identity(metric: Any) -> None:
 
 
 def _check_spec(spec: Any) -> None:
-    _require(isinstance(spec, MetricSpec), "spec is a MetricSpec")
-    _require(bool(_NAME.fullmatch(spec.name)), f"a name is of a-z, 0-9 and _, not {spec.name!r}")
-    _require(isinstance(spec.version, int) and spec.version >= 1, "a version counts from 1")
-    _require(
+    require(isinstance(spec, MetricSpec), "spec is a MetricSpec")
+    require(bool(_NAME.fullmatch(spec.name)), f"a name is of a-z, 0-9 and _, not {spec.name!r}")
+    require(isinstance(spec.version, int) and spec.version >= 1, "a version counts from 1")
+    require(
         isinstance(spec.needs, frozenset) and all(isinstance(need, Field) for need in spec.needs),
         "needs is a frozenset of Field",
     )
-    _require(spec.low < spec.high, f"low is below high, not {spec.low} and {spec.high}")
+    require(spec.low < spec.high, f"low is below high, not {spec.low} and {spec.high}")
 
 
-def _check_registry(metric: Metric) -> None:
+def _check_registry(metric: AnyMetric) -> None:
     """A registered metric's canonical string leads back to it; any other may not bear a registered name."""
     if metric.spec.name not in metric_names():
         return
     kind = metric_class(metric.spec.name)
-    _require(type(metric) is kind, f"the name {metric.spec.name!r} is taken by {kind.__qualname__}")
-    _require(from_canonical(metric.canonical) == metric, f"{metric.canonical} leads back to the metric")
+    require(type(metric) is kind, f"the name {metric.spec.name!r} is taken by {kind.__qualname__}")
+    require(from_canonical(metric.canonical) == metric, f"{metric.canonical} leads back to the metric")
 
 
 class _Lookups(dict[str, int]):
@@ -206,9 +224,9 @@ class _Tables:
     lookups: tuple[_Lookups, ...]
 
     @classmethod
-    def of(cls, metric: Metric, batch: Batch) -> _Tables:
+    def of(cls, metric: Subject, batch: Batch) -> _Tables:
         texts = list(dict.fromkeys(metric.texts(batch)))
-        _require(all(isinstance(text, str) for text in texts), "texts gives texts")
+        require(all(isinstance(text, str) for text in texts), "texts gives texts")
         names = metric.wanted_models(_MODELS) if metric.embeds and texts else ()
         tables, lookups = {}, []
         for name, dimension in zip(names, _DIMENSIONS * len(names), strict=False):
@@ -227,7 +245,7 @@ class _Tables:
         return sorted({text for table in self.lookups for text in table if text not in table.used})
 
 
-def _score(metric: Metric, batch: Batch) -> Scores:
+def _score(metric: Subject, batch: Batch) -> Scores:
     tables = _Tables.of(metric, batch)
     before = [sample.model_copy(deep=True) for sample in batch.samples]
     try:
@@ -236,21 +254,21 @@ def _score(metric: Metric, batch: Batch) -> Scores:
         raise AssertionError(
             f"Broken promise: texts names every text that score looks up ({error})."
         ) from error
-    _require(isinstance(scores, Scores), f"score gives Scores, not {type(scores).__name__}")
-    _require(len(scores) == len(batch), f"{len(batch)} rows have {len(batch)} scores, not {len(scores)}")
-    _require(before == list(batch.samples), "score changes no sample")
+    require(isinstance(scores, Scores), f"score gives Scores, not {type(scores).__name__}")
+    require(len(scores) == len(batch), f"{len(batch)} rows have {len(batch)} scores, not {len(scores)}")
+    require(before == list(batch.samples), "score changes no sample")
     idle = tables.idle()
-    _require(not idle, f"texts asks only for what score looks up, not for {len(idle)} more: {idle[:3]!r}")
+    require(not idle, f"texts asks only for what score looks up, not for {len(idle)} more: {idle[:3]!r}")
     return scores
 
 
 def _check_values(spec: MetricSpec, scores: Scores) -> None:
     values = scores.values[scores.ok]
-    _require(values.size > 0, "some sample gets a value; pass samples= where the metric needs its own")
+    require(values.size > 0, "some sample gets a value; pass samples= where the metric needs its own")
     outside = values[(values < spec.low) | (values > spec.high)]
-    _require(not outside.size, f"values lie in [{spec.low}, {spec.high}], not at {outside[:3].tolist()}")
+    require(not outside.size, f"values lie in [{spec.low}, {spec.high}], not at {outside[:3].tolist()}")
     known = {status.value for status in Status}
-    _require(set(scores.status.tolist()) <= known, f"a status is one of {sorted(known)}")
+    require(set(scores.status.tolist()) <= known, f"a status is one of {sorted(known)}")
     for detail in scores.details:
         _json(detail)
 
@@ -262,15 +280,15 @@ def _json(detail: Mapping[str, Any]) -> str:
         raise AssertionError(f"Broken promise: details are JSON ({error}).") from error
 
 
-def _check_company(metric: Metric, batch: Batch, scores: Scores) -> None:
+def _check_company(metric: Subject, batch: Batch, scores: Scores) -> None:
     """No row's score depends on the rows beside it."""
     n = len(batch)
     order = np.random.default_rng(0).permutation(n)
     shuffled = _score(metric, batch.take(order))
-    _require(_same(_rows(scores, order), shuffled), "permuting samples permutes scores and changes no bit")
+    require(_same(_rows(scores, order), shuffled), "permuting samples permutes scores and changes no bit")
     half = n // 2
     for rows in (np.arange(half), np.arange(half, n), *np.arange(n)[:, None]):
-        _require(
+        require(
             _same(_rows(scores, rows), _score(metric, batch.take(rows))),
             f"splitting a batch changes no score (rows {rows[0]} to {rows[-1]})",
         )
@@ -295,10 +313,10 @@ def _same(left: Scores, right: Scores) -> bool:
 
 
 def _check_rows(rows: Any, n: int) -> None:
-    _require(isinstance(rows, np.ndarray) and rows.dtype == np.float32, "rows are a float32 array")
-    _require(rows.ndim == 2 and len(rows) == n, f"{n} texts have {n} rows, not shape {rows.shape}")  # noqa: PLR2004 - rows, columns
+    require(isinstance(rows, np.ndarray) and rows.dtype == np.float32, "rows are a float32 array")
+    require(rows.ndim == 2 and len(rows) == n, f"{n} texts have {n} rows, not shape {rows.shape}")  # noqa: PLR2004 - rows, columns
     norms = np.linalg.norm(rows.astype(np.float64), axis=1)
-    _require(bool(np.all(np.abs(norms - 1.0) <= _UNIT_TOLERANCE)), "rows have length one")
+    require(bool(np.all(np.abs(norms - 1.0) <= _UNIT_TOLERANCE)), "rows have length one")
 
 
 def _close(left: NDArray[np.float32], right: NDArray[np.float32], tolerance: float) -> bool:

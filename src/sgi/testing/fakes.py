@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from pydantic import BaseModel, ValidationError
 
 from sgi.geometry.angles import unit
+from sgi.kernel.errors import JudgeMalformed, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+
+    from sgi.kernel.judging import Inquiry, ReplyModel
+
+T = TypeVar("T", bound="ReplyModel")
+
+Script = Callable[["Inquiry", type[Any]], object] | Mapping[str, object]
+"""What a scripted judge replies: a function of inquiry and schema, or replies by the prompt's name."""
 
 _DIGEST_BYTES = 64
 
@@ -68,3 +79,60 @@ class HashEmbedder:
         stream = b"".join(blake2b(data, salt=block.to_bytes(16, "little")).digest() for block in blocks)
         words = np.frombuffer(stream, dtype="<u4", count=self.dimension)
         return (words + 0.5) / 2.0**31 - 1.0
+
+
+@dataclass(eq=False)
+class ScriptedJudge:
+    """A judge that replies what a script says, and takes replies exactly as a real judge's are taken.
+
+    A reply is a model or anything that JSON can say; a text is the raw reply. It is read against the schema,
+    with as many verdicts as were asked for; one that does not fit is a JudgeMalformed, at once, without a
+    repair turn. An error in the script is raised. Nothing is joined or cached.
+
+    Attributes:
+        reply: a function of inquiry and schema, or a mapping from the prompt's name.
+        budget: tokens of passages that one inquiry may hold.
+        fingerprint: what signatures call it.
+        asked: every inquiry, in order, repeats included.
+
+    Source: the promises of `sgi.kernel.ports.Judge`.
+
+    >>> import anyio
+    >>> from sgi.kernel.sample import Sample
+    >>> from sgi.metrics.judged.ratings import AnswerRelevanceRated
+    >>> judge = ScriptedJudge({"ratings.answer_relevance": {"reasoning": "It tells when.", "rating": 3}})
+    >>> anyio.run(AnswerRelevanceRated().ask, Sample(id="1", question="When?", response="In 1950."), judge)
+    Rated(reasoning='It tells when.', rating=3)
+    """
+
+    reply: Script
+    budget: int = 16_000
+    fingerprint: str = "scripted"
+    asked: list[Inquiry] = field(default_factory=list)
+
+    async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
+        """What the script replies, read against the schema."""
+        self.asked.append(inquiry)
+        text = _as_text(self._scripted(inquiry, schema))
+        try:
+            return schema.model_validate_json(text, strict=True, context={"items": inquiry.items})
+        except ValidationError as errors:
+            problems = "; ".join(str(error["msg"]) for error in errors.errors(include_url=False))
+            raise JudgeMalformed(f"The judge's reply is not what was asked: {problems}.", text=text) from None
+
+    def _scripted(self, inquiry: Inquiry, schema: type[ReplyModel]) -> object:
+        if not isinstance(self.reply, Mapping):
+            return self.reply(inquiry, schema)
+        name = inquiry.prompt.name
+        if name not in self.reply:
+            raise UsageError(
+                f"The script has no reply to {name!r}.", hint=f"It has: {', '.join(self.reply)}."
+            )
+        return self.reply[name]
+
+
+def _as_text(reply: object) -> str:
+    """The reply as a service would send it."""
+    if isinstance(reply, str):
+        return reply
+    return reply.model_dump_json() if isinstance(reply, BaseModel) else json.dumps(reply)

@@ -41,7 +41,8 @@ _ABOUT = (
     rf"|(?:from|in|given|based on|with|using) .*\b{_SOURCE})\b.*| (?:that|this|it|either))?"
 )
 _GIVEN = (
-    r"(?: (?:available|found|given|provided|present|here))?(?: (?:about|on|regarding|for|to|that|in|from)\b.*)?"
+    r"(?: (?:available|found|given|provided|present|here))?"
+    r"(?: (?:about|on|regarding|for|to|that|in|from)\b.*)?"
 )
 _LAST = (
     r"(?: (?:at (?:this|the) (?:time|moment)|at present|to (?:me|us)"
@@ -69,8 +70,8 @@ _DENIAL = re.compile(
     r"\b(?:not|no|nothing|none|never|without|lacks?|missing|cannot|neither|nor|unable)\b|n't\b"
 )
 _TELLING = re.compile(
-    rf"\b{_SOURCE}\b|\b(?:say|said|state|mention|specif|provid|contain|give|indicat|includ|find|found|tell|told"
-    r"|describe|discuss|address|cover|help|assist)"
+    rf"\b{_SOURCE}\b|\b(?:say|said|state|mention|specif|provid|contain|give|indicat|includ|find|found"
+    r"|tell|told|describe|discuss|address|cover|help|assist)"
 )
 _COURTESY = re.compile(
     r"(?:i'm |i am |we're |we are )?(?:so |very |really )?(?:sorry|afraid)|unfortunately|my apologies"
@@ -116,8 +117,8 @@ def _adds_nothing(clause: str, uncertain: bool) -> bool:
 def mentions_uncertainty(text: str) -> bool:
     """Whether one of the phrases stands anywhere in a text: the rule of document 002, to the letter.
 
-    The lower-cased text, without white space around it, contains one of the `PHRASES`; or it has fewer than 10
-    characters and contains one of the `SHORT_FORMS`. It takes "the unknown soldier" for no answer, and no
+    The lower-cased text, without white space around it, contains one of the `PHRASES`; or it has fewer than
+    10 characters and contains one of the `SHORT_FORMS`. It takes "the unknown soldier" for no answer, and no
     curly apostrophe for one.
 
     Source: document 002, section 11.

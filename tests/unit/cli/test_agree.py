@@ -42,9 +42,9 @@ def labelled(n=40, *, spoilt=12, **changes):
 
 @pytest.fixture
 def made_run(sgi, tmp_path):
-    def make(data, metrics="squad_em,rouge_l"):
+    def make(data, metrics="squad_em,rouge_l", name="nightly"):
         write(tmp_path / "data.jsonl", data)
-        done = sgi("run", "data.jsonl", "-m", metrics, "--name", "nightly", "-q")
+        done = sgi("run", "data.jsonl", "-m", metrics, "--name", name, "-q")
         assert done.code == 0, done.err
 
     return make
@@ -141,8 +141,8 @@ def test_a_column_that_is_not_there_is_an_error_that_names_those_that_are(sgi, m
     for name in ("depth", "label", "method", "tags"):
         assert name in made.err
     data = [{key: value for key, value in row.items() if key != "label"} for row in labelled(6)]
-    made_run(data, "squad_em")
-    made = sgi("agree", "last")
+    made_run(data, "squad_em", "without")
+    made = sgi("agree", "without")
     assert (made.code, "'label'" in made.err, "depth" in made.err) == (2, True, True)
 
 
@@ -177,7 +177,7 @@ def test_rows_without_a_value_and_one_label_alone_are_told(sgi, made_run):
     made = sgi("agree", "nightly")
     assert "3 missing" in made.err
     made = sgi("agree", "nightly", "--label", "human")
-    assert "not compared: all 8 labelled rows with a value have the label yes." in made.out
+    assert "not compared: all 9 labelled rows with a value have the label yes." in made.out
     assert "kappa" not in made.out
 
 
@@ -192,8 +192,8 @@ def test_hostile_labels_and_ids_are_only_text(sgi, made_run):
     assert not set(made.out + made.err) & set("\x1b\x9b\u202e")
     assert "forged" not in {line.split(" ")[0] for line in made.out.splitlines()}
     data[0]["metadata"][SPITEFUL] = [SPITEFUL]
-    made_run(data, "squad_em")
-    made = sgi("agree", "last", "--label", SPITEFUL)
+    made_run(data, "squad_em", "listed")
+    made = sgi("agree", "listed", "--label", SPITEFUL)
     assert (made.code, set(made.err) & set("\x1b\x9b\u202e")) == (2, set())
 
 
@@ -205,4 +205,4 @@ def test_a_real_metric_beside_real_people(sgi, data_folder, tmp_path):
     exact, recall = sgi("agree", "last", "--json").json["metrics"]
     assert exact["corpus"]["labels"]["value"] == pytest.approx(sum(truth) / 500)
     assert exact["specificity"]["value"] > 0.98
-    assert exact["kappa"]["value"] < 0.2 < 0.4 < recall["kappa"]["value"]
+    assert recall["kappa"]["value"] > exact["kappa"]["value"] + 0.2

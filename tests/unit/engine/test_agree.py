@@ -98,8 +98,8 @@ def test_the_range_of_a_built_in_metric_is_known():
 @pytest.mark.parametrize(
     ("values", "labels", "reason"),
     [
-        ([NAN, NAN, 1.0, 0.0], [1, 0, None, None], "0 rows have both"),
-        ([1.0, NAN, 1.0, 0.0], [1, 0, None, None], "1 rows have both"),
+        ([NAN, NAN, 1.0, 0.0], [1, 0, None, None], "a label and a value: 0,"),
+        ([1.0, NAN, 1.0, 0.0], [1, 0, None, None], "a label and a value: 1,"),
         ([1.0, 0.0, 1.0, 0.0], [1, 1, 1, None], "all 3 labelled rows with a value have the label yes"),
         ([1.0, 0.0, 1.0, NAN], [0, 0, 0, 1], "all 3 labelled rows with a value have the label no"),
         ([1.0, 0.0, 1.0, 0.0], [3, 3, 3, None], "have the label 3"),

@@ -19,6 +19,7 @@ from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.evidence import kept_evidence, stored_evidence
 from sgi.store.queries import find_run, list_runs, run_usage
+from sgi.store.recorder import RunRecorder
 from sgi.store.run_rows import scored_run, stored_batches
 from support.answers import write
 from support.judged_metrics import Politeness, judged_run, offer
@@ -102,7 +103,11 @@ def test_the_new_run_is_a_run_like_any_other(database, origin):
     assert not gate(scored_run(database, record), f"{WEIGHTED} >= 0.999").passed
     again = find_run(database, made_of(database, record, WEIGHTED, "courtesy").report.run)
     both = compare(scored_run(database, record), scored_run(database, again))
-    assert (both.pairs, both.metrics[0].difference.difference, both.only_new_metrics) == (6, 0.0, ("courtesy",))
+    assert (both.pairs, both.metrics[0].difference.difference, both.only_new_metrics) == (
+        6,
+        0.0,
+        ("courtesy",),
+    )
 
 
 def test_without_names_every_judged_metric_comes_out_as_it_was_to_the_bit(database, tmp_path):
@@ -253,6 +258,27 @@ def test_evidence_that_cannot_be_read_is_named(database, origin):
     assert contents(database) == before
 
 
+def test_a_store_that_fails_twice_tells_both(database, origin, monkeypatch):
+    with database.writing() as connection:
+        connection.execute(sa.update(schema.evidence).values(body={"reasoning": "so"}))
+
+    def fail(recorder):
+        raise StoreError("The disk is full.")
+
+    monkeypatch.setattr(RunRecorder, "discard", fail)
+    with pytest.raises(StoreError, match="cannot be read") as told:
+        made_of(database, origin, "politeness")
+    assert told.value.__notes__ == ["The disk is full."]
+
+
+def test_a_metric_that_is_not_installed_any_more_is_passed_over(database, origin):
+    with database.writing() as connection:
+        metrics = schema.run_metrics
+        connection.execute(sa.update(metrics).where(metrics.c.metric == "echo").values(metric="gone(n=1)"))
+    made = made_of(database, find_run(database, "judged"))
+    assert (dict(made.sources), made.notes) == ({"politeness": "politeness"}, ())
+
+
 def test_a_name_that_is_taken(database, origin):
     with pytest.raises(UsageError, match="already there"):
         made_of(database, origin, name="judged")
@@ -307,3 +333,56 @@ def test_what_nobody_computed_is_no_evidence_of_ours(database, origin):
 def test_a_metric_itself_may_be_given(database, origin):
     made = anyio.run(partial(rescore, database, origin, [Politeness(weights=(1.0, 0.0))]))
     assert list(made.sources) == ["politeness(weights=[1.0, 0.0])"]
+
+
+@pytest.fixture
+def real(database, tmp_path):
+    """A run of metrics that ship; its judge says of all texts what the prompts' examples say."""
+    data = [
+        {
+            "id": f"q{k}",
+            "question": "When?",
+            "contexts": ["A.", "B."],
+            "response": f"In {k}.",
+            "reference": "In 0.",
+        }
+        for k in range(4)
+    ]
+    del data[3]["reference"]
+    metrics = ["faithfulness", "answer_relevance", "ragas_score", "factual_accuracy"]
+    judged_run(database, write(tmp_path / "real.jsonl", data), metrics, name="real")
+    return find_run(database, "real")
+
+
+def test_metrics_that_ship_with_other_formulas(database, real):
+    weights = (0.4, 0.2, 0.2, 0.2)
+    asked = (
+        "ragas_score(weights=[0.4,0.2,0.2,0.2])",
+        "answer_relevance(scale=affine)",
+        "faithfulness(empty=full)",
+        "factual_accuracy(weights=[1,0,0])",
+    )
+    made = made_of(database, real, *asked)
+    assert [*made.sources.values()] == ["ragas_score", "answer_relevance", "faithfulness", "factual_accuracy"]
+    (before,), (after,) = (
+        list(stored_batches(database, run)) for run in (real, find_run(database, made.report.run))
+    )
+    composite, relevance, faithfulness, accuracy = after.scores.values()
+    for row, details in enumerate(composite.details):
+        parts = zip(weights, details["parts"].values(), strict=True)
+        used = [(weight, value) for weight, value in parts if value is not None]
+        mean = sum(weight * value for weight, value in used) / sum(weight for weight, _ in used)
+        assert composite.values[row] == pytest.approx(mean, abs=1e-12)
+    assert composite.details == before.scores["ragas_score"].details
+    assert len(composite.details[0]["parts"]) == len(weights)
+    assert composite.details[3]["parts"]["context_recall"] is None
+    cosines = np.array([details["similarities"] for details in before.scores["answer_relevance"].details])
+    assert np.allclose(relevance.values, cosines.mean(axis=1) / 2 + 0.5)
+    assert np.array_equal(faithfulness.values, before.scores["faithfulness"].values)
+    assert accuracy.status.tolist() == ["ok", "ok", "ok", "missing"]
+
+
+@pytest.mark.parametrize("metric", ["context_recall", "answer_relevance(questions=5)"])
+def test_metrics_that_ship_and_would_ask_something_else(database, real, metric):
+    with pytest.raises(UsageError, match="asks a judge something else"):
+        made_of(database, real, metric)

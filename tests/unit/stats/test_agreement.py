@@ -91,7 +91,7 @@ def test_a_rater_who_says_one_thing_agrees_by_chance_alone():
 @pytest.mark.parametrize("n", [0, 1])
 def test_too_few_rows_have_no_value(n):
     for measure in BOTH:
-        assert measure([1] * n, [0] * n).reason == f"{n} rows with both ratings are too few"
+        assert measure([1] * n, [0] * n).reason == f"rows with both ratings: {n}, of the 2 that it takes"
 
 
 def test_few_questions_have_a_value_without_an_interval():

@@ -5,12 +5,12 @@ Both metrics ask in the same words, so that a text or a claim they share is paid
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field
 
+from sgi.kernel.errors import JudgeMalformed
 from sgi.kernel.judging import Example, Prompt, ReplyModel, Verdict, Verdicts
 from sgi.kernel.metric import Scores
 from sgi.metrics.judged.passages import MOST_ENTRIES, Portion, pieces, portions, question_section
@@ -130,8 +130,8 @@ only several together do.
         Example(
             {
                 "passages": (
-                    "Lake Serrin freezes in most winters.",
                     "The ferry Anke crosses Lake Serrin twice a day and carries 40 people.",
+                    "Lake Serrin freezes in most winters.",
                 ),
                 "claims": (
                     "The ferry on Lake Serrin is called Anke.",
@@ -143,13 +143,13 @@ only several together do.
                 verdicts=(
                     Support(
                         index=1,
-                        reason="Passage 2 names the ferry that crosses the lake Anke.",
+                        reason="Passage 1 names the ferry that crosses the lake Anke.",
                         supported=1,
-                        passage=2,
+                        passage=1,
                     ),
                     Support(
                         index=2,
-                        reason="Passage 2 says that it carries 40 people, not 60.",
+                        reason="Passage 1 says that it carries 40 people, not 60.",
                         supported=0,
                         passage=None,
                     ),
@@ -185,6 +185,9 @@ async def verified(claims: Sequence[str], passages: Sequence[str], judge: Judge)
 
     Portions are asked one after another, each only about the claims that none before it supports. Without
     passages nothing is asked, and nothing is supported.
+
+    Raises:
+        JudgeMalformed: a claim is said to rest on a passage that was not shown.
     """
     found: dict[str, Claim] = {}
     for portion in portions(passages, judge.budget):
@@ -192,24 +195,21 @@ async def verified(claims: Sequence[str], passages: Sequence[str], judge: Judge)
         for start in range(0, len(still), MOST_ENTRIES):
             chunk = tuple(still[start : start + MOST_ENTRIES])
             inquiry = VERIFY.about(passages=portion.texts, claims=chunk)
-            reply = await judge.ask(inquiry, _support(len(portion.texts)))
+            reply = await judge.ask(inquiry, Verdicts[Support])
             for claim, verdict in zip(chunk, reply.verdicts, strict=True):
                 found[claim] = _judged(claim, verdict, portion, found.get(claim))
     unasked = {claim: Claim(claim=claim, reason=_NO_PASSAGE, supported=0) for claim in claims}
     return Claims(claims=tuple((unasked | found).values()))
 
 
-@lru_cache(maxsize=256)
-def _support(passages: int) -> type[Verdicts[Support]]:
-    """The reply about so many passages, whose number can be of no other."""
-    number = Annotated[int, Field(ge=1, le=passages)] | None
-    verdict = create_model("Support", __base__=Support, passage=(number, ...))
-    return Verdicts.__class_getitem__(verdict)  # the class made above: no name a type checker could follow
-
-
 def _judged(claim: str, verdict: Support, portion: Portion, before: Claim | None) -> Claim:
     reason = f"{before.reason} {verdict.reason}" if before and not verdict.supported else verdict.reason
     named = verdict.passage if verdict.supported else None
+    if named is not None and not 1 <= named <= len(portion.numbers):
+        raise JudgeMalformed(
+            f"The judge rests claim {verdict.index} on passage {named}, and {len(portion.numbers)} were shown.",
+            text=verdict.model_dump_json(),
+        )
     passage = None if named is None else portion.numbers[named - 1]
     return Claim(claim=claim, reason=reason, supported=verdict.supported, passage=passage)
 

@@ -1,0 +1,290 @@
+"""Judged runs by the command, against servers that misbehave: no bad reply becomes a score."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from sgi.store.cache import SqliteCache
+from support.judge_server import JudgeServer, Says, fails
+
+GATE_NOT_MET = 4
+FINISHED_WITH_FAILURES = 3
+CLAIMS = json.dumps({"claims": ["One.", "Two.", "Three.", "Four.", "Five."]})
+
+
+def verdict(index, supported=1):
+    return {
+        "index": index,
+        "reason": "It is said.",
+        "supported": supported,
+        "passage": 1 if supported else None,
+    }
+
+
+def verdicts(*of):
+    return json.dumps({"verdicts": [verdict(*each) for each in of]})
+
+
+GOOD = verdicts((1,), (2,), (3,), (4,), (5,))
+# The first table of what today's tools make of bad replies, and the ways a service can fail besides.
+RETURNED = {
+    "five claims and a list cut to one verdict": (verdicts((1,)), "5 verdicts were wanted"),
+    "five verdicts outside the vocabulary": (
+        GOOD.replace('"supported": 1', '"supported": "probably"'),
+        "supported",
+    ),
+    "minus one as a verdict": (GOOD.replace('"supported": 1', '"supported": -1'), "supported"),
+    "two as a verdict": (GOOD.replace('"supported": 1', '"supported": 2'), "supported"),
+    "an empty list of verdicts": (verdicts(), "5 verdicts were wanted"),
+    "no JSON at all": ("They all look fine to me.", "JSON"),
+    "one claim twice, another not at all": (
+        verdicts((1,), (2,), (3,), (4,), (4,)),
+        "entries without a verdict: 5",
+    ),
+    "a verdict on a claim nobody made": (verdicts((1,), (2,), (3,), (4,), (6,)), "that were not asked: 6"),
+    "nothing": ("", "empty"),
+    "a refusal": (Says(content=None, refusal="I will not judge this."), "declined"),
+    "a filter's stop": (Says(content="", finish="content_filter"), "filter"),
+    "a reply cut at the token limit": (Says(content=GOOD[:40], finish="length"), "max_tokens"),
+}
+
+
+def sgi(folder, *words, **environment):
+    settings = os.environ | {"SGI_CACHE_DIR": str(folder / "cache"), **environment}
+    settings.pop("SGI_DATABASE_URL", None)
+    command = [sys.executable, "-m", "sgi", *words]
+    return subprocess.run(command, cwd=folder, env=settings, capture_output=True, text=True, check=False)
+
+
+def rows_file(folder, rows):
+    lines = [
+        json.dumps(
+            {"id": str(n), "question": f"Which {n}?", "contexts": [f"It is {n}."], "response": f"{n}!"}
+        )
+        for n in range(rows)
+    ]
+    path = folder / "rows.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def saying(reply):
+    """Claims where claims are wanted; the reply in question where they are judged."""
+
+    def answer(asked):
+        if "claims" in asked.text:
+            return reply if isinstance(reply, Says) else Says(reply)
+        return Says(CLAIMS)
+
+    return answer
+
+
+def run(folder, server, *words, rows=1):
+    rows_file(folder, rows)
+    judge = ("--judge", f"openai:m@{server.url}", "--max-failures", "100%")
+    return sgi(folder, "run", "rows.jsonl", "-m", "faithfulness", "-q", *judge, *words)
+
+
+def test_a_sound_judge_gives_the_score_that_the_table_would_fake(tmp_path):
+    with JudgeServer(replies=saying(verdicts((1,), (2, 0), (3,), (4, 0), (5,)))) as server:
+        done = run(tmp_path, server, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["metrics"][0]["mean"] == pytest.approx(0.6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("reply", "reason"), RETURNED.values(), ids=RETURNED)
+def test_the_judge_returned_and_ours_is_failed_with_a_reason(tmp_path, reply, reason):
+    with JudgeServer(replies=saying(reply)) as server:
+        done = run(tmp_path, server, "-o", "scores.jsonl")
+        gate = sgi(tmp_path, "gate", "last", "faithfulness>=0.01")
+    assert done.returncode == FINISHED_WITH_FAILURES, done.stderr
+    assert re.search(
+        r"faithfulness +– +– +0 / 1 +1 failed", done.stdout
+    )  # the headline says how many there are
+    scored = json.loads((tmp_path / "scores.jsonl").read_text())["scores"]["faithfulness"]
+    assert (scored["value"], scored["status"]) == (None, "failed")
+    assert reason in scored["reason"]
+    assert gate.returncode == GATE_NOT_MET, gate.stdout
+
+
+@pytest.mark.slow
+def test_nine_of_ten_rows_failed_and_the_headline_says_so(tmp_path):
+    def answer(asked):
+        if "claims" not in asked.text:
+            return Says(CLAIMS)
+        return Says(GOOD if "It is 3." in asked.text else verdicts((1,)))
+
+    with JudgeServer(replies=answer) as server:
+        done = run(tmp_path, server, rows=10)
+        gate = sgi(tmp_path, "gate", "last", "faithfulness>=0.01")
+    assert done.returncode == FINISHED_WITH_FAILURES, done.stderr
+    assert re.search(r"100\.00 % .* 1 / 10 +9 failed", done.stdout)
+    assert gate.returncode == GATE_NOT_MET
+    assert "coverage" in gate.stdout
+
+
+@pytest.mark.slow
+def test_too_many_failures_stop_the_run_and_it_goes_on_without_asking_again(tmp_path):
+    rows_file(tmp_path, 3)
+    with JudgeServer(replies=saying("no")) as server:
+        judge = ("--judge", f"openai:m@{server.url}")
+        stopped = sgi(tmp_path, "run", "rows.jsonl", "-m", "faithfulness", "-q", *judge)
+        calls = len(server.asked)
+        assert stopped.returncode == 2
+        assert "100% of the first 3 rows failed" in stopped.stderr
+        assert "--resume" in stopped.stderr
+        lenient = sgi(tmp_path, "run", "-q", "--resume", "last", "--max-failures", "100%")
+        assert lenient.returncode == FINISHED_WITH_FAILURES, lenient.stderr
+        assert len(server.asked) == calls  # bad replies were paid too, and are known
+
+
+@pytest.mark.slow
+def test_failed_rows_are_asked_about_once_more_on_demand_and_the_others_are_not(tmp_path):
+    sound = threading.Event()
+
+    def answer(asked):
+        if "claims" not in asked.text:
+            return Says(CLAIMS)
+        return Says(GOOD if sound.is_set() or "It is 1." in asked.text else "no")
+
+    with JudgeServer(replies=answer) as server:
+        assert run(tmp_path, server, rows=3).returncode == FINISHED_WITH_FAILURES
+        calls = len(server.asked)
+        sound.set()
+        done = sgi(tmp_path, "run", "-q", "--resume", "last", "--retry-failed")
+    assert done.returncode == 0, done.stderr
+    assert "3 / 3" in done.stdout
+    assert len(server.asked) == calls + 2  # one verdict for each of the two rows; their claims are known
+
+
+@pytest.mark.slow
+def test_a_wrong_key_ends_quickly_and_is_told_without_the_key(tmp_path):
+    with JudgeServer(key="right") as server:
+        done = run(tmp_path, server, "--judge-concurrency", "1", "--json", "-o", "scores.jsonl", rows=10)
+    assert done.returncode == FINISHED_WITH_FAILURES, done.stderr
+    reasons = {
+        json.loads(line)["scores"]["faithfulness"]["reason"]
+        for line in (tmp_path / "scores.jsonl").read_text().splitlines()
+    }
+    assert len(reasons) == 1
+    assert "key" in reasons.pop()
+    assert len(server.asked) == 1
+
+
+@pytest.mark.slow
+def test_a_run_killed_midway_makes_no_paid_call_twice(tmp_path):
+    rows = 40
+    rows_file(tmp_path, rows)
+    with JudgeServer(replies=lambda asked: slow(saying(GOOD)(asked))) as server:
+        words = ["run", "rows.jsonl", "-m", "faithfulness", "-q", "--judge", f"openai:m@{server.url}"]
+        settings = os.environ | {"SGI_CACHE_DIR": str(tmp_path / "cache")}
+        for kill_at in (15, 40):
+            process = subprocess.Popen(
+                [sys.executable, "-m", "sgi", *words], cwd=tmp_path, env=settings, start_new_session=True
+            )
+            wait_for(lambda at=kill_at: len(server.asked) >= at, process)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            assert process.returncode == -signal.SIGKILL
+            words = ["run", "-q", "--resume", "last"]
+            known = replies_kept(tmp_path)
+            asked = len(server.asked)
+        done = sgi(tmp_path, "run", "-q", "--resume", "last", "--json")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["metrics"][0]["ok"] == rows
+        assert len(server.asked) - asked == 2 * rows - known  # each of those that are not known, once
+        texts = [asked.text for asked in server.asked]
+    assert len(set(texts)) == 2 * rows
+    assert 0 < known < 2 * rows
+    # What was on its way when the process died never arrived, and nothing else was asked twice.
+    assert len(texts) - len(set(texts)) <= 2 * server.most_at_once
+
+
+def replies_kept(folder):
+    with SqliteCache(folder / "cache" / "replies.db") as cache:
+        return cache.stats().entries
+
+
+def slow(says):
+    return Says(says.content, delay=0.05)
+
+
+def wait_for(condition, process, patience=120.0):
+    until = time.monotonic() + patience
+    while not condition():
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+@pytest.mark.slow
+def test_a_recorded_run_is_replayed_to_the_bit_without_key_or_server(tmp_path):
+    rows_file(tmp_path, 3)
+    run_words = ("rows.jsonl", "-m", "faithfulness", "--no-store", "-q", "--json")
+    with JudgeServer(replies=saying(GOOD)) as server:
+        judge = ("--judge", f"openai:m@{server.url}")
+        recorded = sgi(tmp_path, "judge", "record", "calls.jsonl", *run_words, *judge)
+        assert recorded.returncode == 0, recorded.stderr
+        calls = len(server.asked)
+    replayed = sgi(
+        tmp_path, "judge", "replay", "calls.jsonl", *run_words, *judge, SGI_CACHE_DIR=str(tmp_path / "new")
+    )
+    assert replayed.returncode == 0, replayed.stderr
+    assert json.loads(replayed.stdout) == json.loads(recorded.stdout)
+    assert calls == 6
+
+
+@pytest.mark.slow
+def test_a_dry_run_asks_nobody_and_says_what_it_would_take(tmp_path):
+    rows_file(tmp_path, 4)
+    words = ("run", "rows.jsonl", "-m", "faithfulness", "--dry-run", "--json", "-q", "--judge")
+    priced = sgi(tmp_path, *words, "openai:gpt-4o-mini")
+    facts = json.loads(priced.stdout)
+    assert facts["judge_calls"] == 8
+    assert facts["judge_input_tokens"] > 8 * 100
+    assert 0 < facts["judge_cost"] < 0.1
+    unknown = sgi(tmp_path, *words, "openai:m@http://127.0.0.1:9/v1")
+    assert json.loads(unknown.stdout)["judge_cost"] is None
+
+
+@pytest.mark.slow
+def test_a_run_stops_before_it_costs_more_than_it_may(tmp_path):
+    rows_file(tmp_path, 30)
+    with JudgeServer(replies=saying(GOOD)) as server:
+        prices = ("--judge-set", "input_price=1000", "--judge-set", "output_price=1000")  # 11 cents a call
+        judge = ("--judge", f"openai:m@{server.url}", *prices, "--max-cost", "1", "--judge-concurrency", "1")
+        stopped = sgi(tmp_path, "run", "rows.jsonl", "-m", "faithfulness", "-q", *judge)
+        assert stopped.returncode == 2, stopped.stderr
+        assert "--resume" in stopped.stderr
+        assert len(server.asked) <= 9
+        shown = json.loads(sgi(tmp_path, "show", "last", "--json").stdout)
+    assert shown["usage"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "fault", [fails(429, retry_after="0"), fails(500), Says(drop=True), Says(hang_up=True)]
+)
+def test_faults_that_pass_are_passed_over(tmp_path, fault):
+    with JudgeServer([fault, fault], replies=saying(GOOD)) as server:
+        done = run(tmp_path, server, "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["metrics"][0]["mean"] == 1.0
+
+
+def test_a_judged_metric_without_a_judge_is_one_error_before_any_work(tmp_path):
+    rows_file(tmp_path, 1)
+    done = sgi(tmp_path, "run", "rows.jsonl", "-m", "faithfulness", "-q")
+    assert done.returncode == 2
+    assert "No judge is named, and one is needed for faithfulness" in done.stderr
+    assert not (tmp_path / "sgi.db").exists()

@@ -1,0 +1,115 @@
+"""The judge of a run: opened where it is wanted, its replies kept, its calls in a file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import anyio
+import pytest
+
+from sgi.engine.judge import Cassette, estimate, replies_path, with_judge
+from sgi.engine.tools import Tools
+from sgi.judge.spec import JudgeSpec
+from sgi.kernel.errors import UsageError
+from sgi.kernel.ports import usage_of
+from sgi.kernel.registry import metric
+from sgi.kernel.sample import Sample
+from support.judge_server import JudgeServer, Says
+from support.judged_metrics import Echo, RuleJudge
+
+SAMPLE = Sample(id="a", question="Who?", response="Thank you.")
+REPLY = json.dumps({"questions": ["When?"]})
+METRICS = (Echo(),)
+
+
+def ask(judge, samples=(SAMPLE,), **more):
+    async def work():
+        async with with_judge(Tools(), METRICS, judge, **more) as tools:
+            made = [await METRICS[0].ask(sample, tools.judge) for sample in samples]
+            return made, usage_of(tools.judge)
+
+    return anyio.run(work)
+
+
+@pytest.fixture
+def server():
+    with JudgeServer(replies=Says(REPLY)) as running:
+        yield running
+
+
+def named(server, **more):
+    return {"model": f"openai:m@{server.url}", **more}
+
+
+def test_metrics_that_ask_nothing_open_nothing():
+    async def work():
+        async with with_judge(Tools(), [metric("squad_em")], None) as tools:
+            return tools.judge
+
+    assert anyio.run(work) is None
+
+
+def test_a_judge_of_the_callers_own_is_taken_as_it_is():
+    judge = RuleJudge()
+    _, usage = ask(judge)
+    assert usage.calls == judge.usage.calls == 1
+
+
+@pytest.mark.parametrize("kind", [dict, JudgeSpec.of])
+def test_replies_are_kept_beside_the_vectors(server, tmp_path, kind):
+    vectors = tmp_path / "mine.db"
+    for calls in (1, 0):
+        made, usage = ask(kind(named(server)), cache=vectors)
+        assert made[0].questions == ("When?",)
+        assert usage.calls == calls
+    assert (tmp_path / "mine.replies.db").exists()
+    assert len(server.asked) == 1
+
+
+def test_without_a_cache_nothing_lasts_but_the_same_is_asked_once(server):
+    for calls in (1, 2):
+        _, usage = ask(named(server), samples=(SAMPLE, SAMPLE), cache=False)
+        assert (usage.calls, usage.cached) == (1, 1)
+        assert len(server.asked) == calls
+
+
+def test_a_run_that_was_recorded_is_replayed_without_a_server(server, tmp_path):
+    file = tmp_path / "calls.jsonl"
+    made, _ = ask(named(server), cache=False, cassette=Cassette(file, replaying=False))
+    again, usage = ask(named(server), cache=False, cassette=Cassette(file, replaying=True))
+    assert again == made
+    assert usage.calls == 0
+    assert len(server.asked) == 1
+
+
+def test_no_judge_is_one_error_before_any_work():
+    with pytest.raises(UsageError, match="No judge is named, and one is needed for echo"):
+        ask(None)
+
+
+def test_an_estimate_asks_nobody_and_counts_equal_inquiries_once():
+    spec = JudgeSpec.of({"model": "openai:gpt-4o-mini"})
+    rows = [
+        SAMPLE,
+        SAMPLE.model_copy(update={"id": "b"}),
+        Sample(id="c", question="Who?", response="Go!"),
+        Sample(id="d"),
+    ]
+    found = anyio.run(estimate, rows, (*METRICS, metric("squad_em")), spec)
+    assert (found.calls, found.cached) == (2, 1)
+    assert found.input_tokens > 2 * 50
+    assert 0 < found.cost < 0.001
+
+
+def test_an_unknown_price_is_no_price():
+    spec = JudgeSpec.of("openai:m@http://127.0.0.1:9/v1")
+    assert anyio.run(estimate, [SAMPLE], METRICS, spec).cost is None
+
+
+@pytest.mark.parametrize(
+    ("vectors", "replies"),
+    [("vectors.db", "replies.db"), ("mine.db", "mine.replies.db"), ("plain", "plain.replies")],
+)
+def test_replies_lie_beside_vectors(vectors, replies):
+    assert replies_path(Path("folder") / vectors) == Path("folder") / replies

@@ -1,0 +1,456 @@
+"""The whole judge over real HTTP: everything a service can do wrong, and what is told of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+import traceback
+
+import pytest
+
+from sgi.judge.load import open_judge
+from sgi.judge.spec import JudgeSpec
+from sgi.kernel.errors import (
+    BudgetSpent,
+    JudgeError,
+    JudgeMalformed,
+    JudgeRefused,
+    JudgeRejected,
+    JudgeUnavailable,
+    UsageError,
+)
+from sgi.kernel.judging import Verdicts
+from sgi.kernel.ports import CountingJudge, Usage
+from sgi.store.cache import MemoryCache
+from support.judge_server import PROMPT, JudgeServer, Says, Supported, fails, verdicts
+
+KEY = "sk-very-secret-0123456789"
+SCHEMA = Verdicts[Supported]
+TWO = verdicts("yn")
+pytestmark = pytest.mark.usefixtures("no_remote_settings")
+
+
+@pytest.fixture
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def ask(server, *claims, cache=None, open_options=None, model="openai:m", **settings):
+    """What the judge makes of the claims, as verdicts or as the error; its usage; how the model is named."""
+
+    async def work():
+        spec = JudgeSpec(model=f"{model}@{server.url}", **{"timeout": 20.0, **settings})
+        kept = MemoryCache() if cache is None else cache
+        async with open_judge(spec, kept, **(open_options or {})) as judge:
+            assert isinstance(judge, CountingJudge)
+            try:
+                reply = await judge.ask(PROMPT.about(claims=claims or ("a", "b")), SCHEMA)
+            except (JudgeError, BudgetSpent) as error:
+                return error, judge.usage
+            return [verdict.supported for verdict in reply.verdicts], judge.usage
+
+    return asyncio.run(work())
+
+
+# What goes well
+
+
+def test_a_reply_is_held_to_a_schema_with_one_verdict_for_each_item(key):
+    with JudgeServer(replies=Says(TWO), key=KEY) as server:
+        found, usage = ask(server)
+    assert found == [True, False]
+    assert usage == Usage(calls=1, input_tokens=100, output_tokens=10, cost=None)
+    (asked,) = server.asked
+    assert asked.path == "/v1/chat/completions"
+    wanted = asked.body["response_format"]["json_schema"]
+    assert wanted["strict"] is True
+    listed = wanted["schema"]["properties"]["verdicts"]
+    assert (listed["minItems"], listed["maxItems"]) == (2, 2)
+    assert list(wanted["schema"]["$defs"]["Supported"]["properties"]) == ["index", "reason", "supported"]
+    facts = {name: asked.body[name] for name in ("model", "temperature", "seed", "max_tokens")}
+    assert facts == {"model": "m", "temperature": 0.0, "seed": 0, "max_tokens": 4096}
+    assert asked.system == PROMPT.system
+    assert "[2 " in asked.text
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"```json\n{TWO}\n```",
+        f"Here you are:\n\n{TWO}\n\nI hope that helps!",
+        f"\ufeff {TWO}\n",
+        f"```\n{TWO}",
+    ],
+)
+def test_json_within_a_fence_or_prose_is_read(reply):
+    with JudgeServer(replies=Says(reply)) as server:
+        assert ask(server)[0] == [True, False]
+    assert len(server.asked) == 1
+
+
+def test_verdicts_stand_in_the_order_of_the_items():
+    reply = json.dumps({"verdicts": json.loads(verdicts("yn"))["verdicts"][::-1]})
+    with JudgeServer(replies=Says(reply)) as server:
+        assert ask(server)[0] == [True, False]
+
+
+def test_a_second_run_makes_no_call():
+    cache = MemoryCache()
+    with JudgeServer(replies=Says(TWO)) as server:
+        first = ask(server, cache=cache)
+        found, usage = ask(server, cache=cache)
+    assert found == first[0]
+    assert usage == Usage(cached=1)
+    assert len(server.asked) == 1
+
+
+def test_a_service_without_a_count_of_tokens_has_them_estimated():
+    with JudgeServer(replies=Says(TWO, usage=None)) as server:
+        _, usage = ask(server)
+    assert 100 < usage.input_tokens < 1000
+    assert usage.output_tokens == pytest.approx(len(TWO) / 4, abs=1)
+
+
+def test_a_service_that_omits_what_matters_little_is_read():
+    with JudgeServer(replies=Says(TWO, finish=None, usage=None)) as server:
+        assert ask(server)[0] == [True, False]
+
+
+# What is repaired, once
+
+
+UNFIT = {
+    "no JSON": ("All of them are supported.", "holds no JSON object"),
+    "empty": ("", "is empty"),
+    "blank": (" \n ", "is empty"),
+    "null content": (None, "is empty"),
+    "cut JSON": (TWO[:-20], "is no JSON"),
+    "two objects": (f"{TWO} or rather {TWO}", "more than one JSON object"),
+    "a list": (f"[{TWO}]", "the reply: input should be an object"),
+    "a key twice": (TWO.replace('"index": 2', '"index": 2, "index": 1'), "key 'index' twice"),
+    "NaN": (TWO.replace("true", "NaN"), "NaN, which is no number"),
+    "too few verdicts": (verdicts("y"), "entries without a verdict: 2"),
+    "too many verdicts": (verdicts("yyy"), "that were not asked: 3"),
+    "no verdicts": ('{"verdicts": []}', "entries without a verdict: 1, 2"),
+    "an index twice": (TWO.replace('"index": 2', '"index": 1'), "with more than one: 1"),
+    "indices from 0": (verdicts("yn", first=0), "that were not asked: 0"),
+    "a text for a verdict": (
+        TWO.replace("true", '"yes"'),
+        'verdicts.0.supported: input should be a valid boolean, found "yes"',
+    ),
+    "a verdict out of range": (
+        TWO.replace("true", "2"),
+        "verdicts.0.supported: input should be a valid boolean, found 2",
+    ),
+    "a number for a verdict": (TWO.replace("true", "1"), "found 1"),
+    "an index as text": (
+        TWO.replace('"index": 1', '"index": "1"'),
+        'verdicts.0.index: input should be a valid integer, found "1"',
+    ),
+    "a field missing": (TWO.replace('"reason"', '"why"'), "verdicts.0.reason: field required"),
+    "an empty object": ("{}", "verdicts: field required"),
+}
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_what_is_unfit_is_shown_once_with_what_is_wrong(name):
+    reply, problem = UNFIT[name]
+    with JudgeServer([Says(reply)], Says(TWO)) as server:
+        found, usage = ask(server)
+    assert found == [True, False]
+    assert usage.calls == 2
+    last = server.asked[1].body["messages"]
+    assert problem in last[-1]["content"]
+    said = [message["content"] for message in last if message["role"] == "assistant"]
+    assert said == ([reply] if reply and reply.strip() else [])
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_what_stays_unfit_has_no_value_but_a_reason(name):
+    reply, problem = UNFIT[name]
+    with JudgeServer(replies=Says(reply)) as server:
+        error, usage = ask(server)
+    assert isinstance(error, JudgeMalformed)
+    assert problem in str(error)
+    assert error.text == (reply or "")
+    assert usage.calls == len(server.asked) == 2
+
+
+# What is told apart, and not repaired
+
+
+def test_a_reply_cut_at_the_limit_names_the_setting():
+    with JudgeServer(replies=Says(TWO[:-30], finish="length", usage=(50, 77))) as server:
+        error, _ = ask(server)
+    assert isinstance(error, JudgeMalformed)
+    assert str(error) == "The judge's reply was cut after 77 tokens. Raise the judge's max_tokens."
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("says", "reason"),
+    [
+        (Says(None, refusal="I'd rather not say."), "declined: I'd rather not say."),
+        (Says("I'm sorry, but I can't help with that."), "declined: I'm sorry, but"),
+        (Says("I cannot judge this."), "declined: I cannot judge"),
+        (Says("", finish="content_filter"), "content filter"),
+        (fails(400, "The response was filtered", "content_filter"), "content filter"),
+    ],
+)
+def test_refusals_and_filters_are_no_malformed_replies(says, reason):
+    with JudgeServer(replies=says) as server:
+        error, _ = ask(server)
+    assert isinstance(error, JudgeRefused)
+    assert reason in str(error)
+    assert len(server.asked) == 1
+
+
+def test_json_that_speaks_of_a_refusal_is_no_refusal():
+    with JudgeServer(replies=Says(f"Sorry for the wait. {TWO}")) as server:
+        assert ask(server)[0] == [True, False]
+
+
+# Faults that may pass
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        fails(429, retry_after="0"),
+        fails(429, retry_after_ms="1"),
+        fails(500, retry_after="0"),
+        fails(503, retry_after="0"),
+        fails(408, retry_after="0"),
+        Says(TWO, hang_up=True),
+        Says(TWO, drop=True),
+    ],
+)
+def test_a_fault_that_passes_costs_a_retry(fault):
+    with JudgeServer([fault], Says(TWO)) as server:
+        found, usage = ask(server)
+    assert found == [True, False]
+    assert (usage.calls, usage.retries, len(server.asked)) == (1, 1, 2)
+
+
+def test_a_busy_service_without_a_time_to_wait_is_asked_again():
+    with JudgeServer([fails(429)], Says(TWO)) as server:
+        assert ask(server)[0] == [True, False]
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (fails(429, retry_after="0"), "asked too fast (429) (after 3 tries)"),
+        (fails(500, retry_after="0"), "out of order (500) (after 3 tries)"),
+        (Says(TWO, hang_up=True), "cannot be reached, or the connection broke off (after 3 tries)"),
+    ],
+)
+def test_a_fault_that_stays_is_told_with_the_number_of_tries(fault, reason):
+    with JudgeServer(replies=fault) as server:
+        error, usage = ask(server, retries=2)
+    assert isinstance(error, JudgeUnavailable)
+    assert reason in str(error)
+    assert (usage.calls, usage.retries, len(server.asked)) == (0, 2, 3)
+
+
+@pytest.mark.parametrize("slow", [Says(TWO, delay=30), Says(TWO, trickle=0.05)])
+def test_a_slow_service_is_given_up_at_the_deadline(slow):
+    with JudgeServer(replies=slow) as server:
+        error, _ = ask(server, timeout=0.3)
+    assert isinstance(error, JudgeUnavailable)
+    assert "within 0.3 s" in str(error) or "silent" in str(error)
+
+
+def test_a_wait_beyond_the_deadline_is_not_begun():
+    with JudgeServer(replies=fails(429, retry_after="60")) as server:
+        error, _ = ask(server, timeout=5.0)
+    assert isinstance(error, JudgeUnavailable)
+    assert error.retry_after == 60.0
+    assert len(server.asked) == 1
+
+
+def test_nobody_listens():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+
+    class Closed:
+        pass
+
+    Closed.url = url
+    error, _ = ask(Closed, retries=0)
+    assert isinstance(error, JudgeUnavailable)
+    assert "cannot be reached" in str(error)
+
+
+# Faults that do not pass
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (fails(401, "bad key", "invalid_api_key"), "refused the key (401). Check OPENAI_API_KEY."),
+        (fails(403), "refused the key (403)"),
+        (fails(404, "no such model", "model_not_found"), "is not there (404). Check the model's name"),
+        (fails(402), "quota is used up (402)"),
+        (fails(429, "You exceeded your quota", "insufficient_quota"), "quota is used up (429)"),
+    ],
+)
+def test_a_service_that_takes_no_request_is_asked_once_for_all_inquiries(fault, reason):
+    async def work():
+        async with open_judge(
+            JudgeSpec(model=f"openai:m@{server.url}", concurrency=1), MemoryCache()
+        ) as judge:
+            asked = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(5)]
+            return await asyncio.gather(*asked, return_exceptions=True)
+
+    with JudgeServer(replies=fault) as server:
+        errors = asyncio.run(work())
+    assert all(isinstance(error, JudgeRejected) for error in errors)
+    assert {str(error) for error in errors} == {str(errors[0])}
+    assert reason in str(errors[0])
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (
+            fails(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded"),
+            "longer than the model reads",
+        ),
+        (fails(400, "something\x1b[31m else"), "did not take the request (400): something [31m else"),
+        (fails(422, "x" * 5000), "did not take the request (422): xxx"),
+        (Says(body=b"<html>It works!</html>"), "no chat completion"),
+        (Says(body=b"[]"), "no chat completion"),
+        (Says(body=b'{"choices": []}'), "no chat completion"),
+        (Says(body=b'{"choices": [{"message": 3}]}'), "no chat completion"),
+        (Says(body=b"{}"), "no chat completion"),
+        (Says(body=b"\xff\xfe"), "no chat completion"),
+        (Says(status=307, headers={"Location": "http://127.0.0.1:1/"}, body=b""), "no chat completion"),
+    ],
+)
+def test_a_request_that_is_not_taken_fails_alone(fault, reason):
+    with JudgeServer(replies=fault) as server:
+        error, usage = ask(server)
+    assert isinstance(error, JudgeError)
+    assert not isinstance(error, JudgeUnavailable | JudgeRejected)
+    assert reason in str(error)
+    assert len(str(error)) < 600
+    assert usage.calls == 0
+    assert len(server.asked) == 1
+
+
+def test_a_service_that_has_no_schemas_is_told_of_them_from_then_on():
+    def replies(asked):
+        if asked.body.get("response_format", {}).get("type") == "json_schema":
+            return fails(400, "response_format of type json_schema is not supported")
+        return Says(verdicts("y"))
+
+    async def work():
+        async with open_judge(JudgeSpec(model=f"openai:m@{server.url}"), MemoryCache()) as judge:
+            for claim in "abc":
+                await judge.ask(PROMPT.about(claims=(claim,)), SCHEMA)
+
+    with JudgeServer(replies=replies) as server:
+        asyncio.run(work())
+    formats = [asked.body.get("response_format", {}).get("type") for asked in server.asked]
+    assert formats == ["json_schema", "json_object", "json_object", "json_object"]
+    assert '"supported"' in json.dumps(server.asked[1].body["messages"]).replace("\\", "")
+
+
+# Secrets
+
+
+def test_the_key_is_told_nowhere(key, caplog, capfd, tmp_path):
+    caplog.set_level(logging.DEBUG)
+    cassette = tmp_path / "cassette.jsonl"
+    cache = MemoryCache()
+    for says in (fails(400, f"bad request with {KEY}"), fails(401, KEY), Says(body=KEY.encode()), Says("no")):
+        with JudgeServer(replies=says) as server:
+            error, _ = ask(server, cache=cache, open_options={"record": cassette})
+        cassette_text = cassette.read_text()
+        cassette.unlink()
+        shown = "".join(traceback.format_exception(error))
+        told = [str(error), repr(error), repr(vars(error)), shown, cassette_text, repr(cache._values)]
+        assert KEY not in "\n".join(told)
+    assert KEY not in caplog.text
+    assert KEY not in "".join(capfd.readouterr())
+
+
+# What it costs
+
+
+def test_cost_is_counted_from_given_prices():
+    with JudgeServer(replies=Says(TWO, usage=(1000, 100))) as server:
+        _, usage = ask(server, input_price=2.0, output_price=10.0)
+    assert usage.cost == pytest.approx(0.003)
+
+
+def test_spending_stops_before_the_limit_and_goes_on_from_the_cache():
+    cache = MemoryCache()
+
+    async def work(max_cost):
+        spec = JudgeSpec(
+            model=f"openai:m@{server.url}",
+            input_price=1.0,
+            output_price=1.0,
+            max_cost=max_cost,
+            concurrency=2,
+        )
+        async with open_judge(spec, cache) as judge:
+            asked = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(20)]
+            return await asyncio.gather(*asked, return_exceptions=True), judge.usage
+
+    with JudgeServer(replies=Says(verdicts("y"), usage=(9000, 1000))) as server:
+        first, usage = asyncio.run(work(0.1))
+        assert usage.calls == len(server.asked) == 10
+        assert usage.cost == pytest.approx(0.1)
+        assert sum(isinstance(reply, BudgetSpent) for reply in first) == 10
+        later, more = asyncio.run(work(0.2))
+    assert not any(isinstance(reply, Exception) for reply in later)
+    assert (more.calls, more.cached) == (10, 10)
+
+
+def test_a_limit_needs_a_price():
+    with JudgeServer() as server, pytest.raises(UsageError, match="input_price"):
+        ask(server, max_cost=1.0)
+
+
+# Cassettes
+
+
+def test_a_recorded_run_is_replayed_without_a_server(tmp_path):
+    file = tmp_path / "cassette.jsonl"
+    with JudgeServer([Says("nonsense")], Says(TWO)) as server:
+        cache = MemoryCache()
+        ask(server, cache=cache)
+        found, _ = ask(server, cache=cache, open_options={"record": file})  # from the cache, and recorded
+        assert len(server.asked) == 2
+    replayed, usage = ask(server, open_options={"replay": file})
+    assert replayed == found == [True, False]
+    assert usage == Usage(cached=2)
+    error, _ = ask(server, "another", open_options={"replay": file})
+    assert isinstance(error, JudgeError)
+    assert f"The cassette {file} has no such call" in str(error)
+
+
+def test_a_cassette_is_not_recorded_and_replayed_at_once(tmp_path):
+    with JudgeServer() as server, pytest.raises(UsageError, match="not both"):
+        ask(server, open_options={"record": tmp_path / "a", "replay": tmp_path / "b"})
+
+
+def test_concurrency_is_bounded():
+    async def work():
+        async with open_judge(
+            JudgeSpec(model=f"openai:m@{server.url}", concurrency=3), MemoryCache()
+        ) as judge:
+            asked = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(12)]
+            await asyncio.gather(*asked)
+
+    with JudgeServer(replies=Says(verdicts("y"), delay=0.05)) as server:
+        asyncio.run(work())
+    assert server.most_at_once == 3

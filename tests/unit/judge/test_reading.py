@@ -1,0 +1,145 @@
+"""Replies are read strictly, whatever stands in them."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.judge.calls import Completion, Finish
+from sgi.judge.reading import Unfit, read, shown
+from sgi.kernel.errors import JudgeMalformed, JudgeRefused
+from sgi.kernel.judging import ReplyModel, Verdicts
+from support.judge_server import Supported, verdicts
+
+
+class Rating(ReplyModel):
+    reason: str
+    rating: float
+
+
+def unfit(text, schema=Rating, items=None):
+    with pytest.raises(Unfit) as caught:
+        read(Completion(text), schema, items)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{" * 5000, "no JSON"),
+        ("[" * 100_000, "no JSON object"),
+        ('{"a":' * 100_000, "nested too deep"),
+        ('{"reason": "x", "rating": 1e999}', "beyond all bounds"),
+        ('{"reason": "x", "rating": -Infinity}', "-Infinity, which is no number"),
+        ('{"reason": "x", "rating": 1, "rating": 2}', "the key 'rating' twice"),
+        ('Yes. {"reason": "x", "rating": 1, "rating": 2}', "the key 'rating' twice"),
+        ('{"reason": "x", "rating": 1} {"reason": "x", "rating": 2}', "more than one"),
+        ('{"outer": {"reason": "x", "rating": 1}', "no JSON"),
+        ('[{"reason": "x", "rating": 1}, {"rea', "more than one"),
+        ('{"reason": "x", "rating": 1}}', "more than one"),
+        ('"{\\"reason\\": \\"x\\", \\"rating\\": 1}"', "the reply: input should be an object"),
+        ('{"reason": "x", "rating": "1"}', 'rating: input should be a valid number, found "1"'),
+        ('{"reason": "x", "rating": null}', "found null"),
+        ('{"reason": "x", "rating": true}', "found true"),
+        ('{"reason": "\\ud800", "rating": 1}', "surrogate"),
+        ('{"reason": "x", "rating": ' + "9" * 5000 + "}", ""),
+        ("null", "found null"),
+        ("\x00", "no JSON object"),
+    ],
+)
+def test_hostile_and_broken_json_is_unfit(text, problem):
+    assert problem in unfit(text)
+
+
+def test_a_problem_names_place_and_finding_briefly():
+    told = unfit(json.dumps({"reason": ["x" * 1000], "rating": "\x1b[31m"}))
+    assert re.search(r'reason: .*, found \["x{50,60}…; rating: .*found "\\u001b\[31m"', told)
+    assert len(told) < 400
+    many = json.dumps({"verdicts": [{"index": "x"}] * 50})
+    assert unfit(many, Verdicts[Supported], 50).count("verdicts.") == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I’m sorry, I can’t do that.",
+        "Sorry, no.",
+        "I am unable to assess this.",
+        "As an AI language model, I …",
+        "Unfortunately, I can't.",
+        "**I cannot** continue.",
+        "I won't judge people.",
+        "My apologies, but no.",
+    ],
+)
+def test_plain_refusals(text):
+    with pytest.raises(JudgeRefused, match="declined"):
+        read(Completion(text), Rating, None)
+
+
+@pytest.mark.parametrize(
+    "text", ["Sorrow is not a claim.", "I can see two claims.", "The answer is unable to …"]
+)
+def test_what_only_resembles_a_refusal_is_unfit(text):
+    assert "no JSON object" in unfit(text)
+
+
+def test_reasons_go_before_what_the_reply_looks_like():
+    good = '{"reason": "x", "rating": 1}'
+    with pytest.raises(JudgeRefused, match="declined: No"):
+        read(Completion(good, refusal="No."), Rating, None)
+    with pytest.raises(JudgeRefused, match="filter"):
+        read(Completion(good, Finish.FILTER), Rating, None)
+    with pytest.raises(JudgeMalformed, match="cut after 9 tokens"):
+        read(Completion(good, Finish.LENGTH, output_tokens=9), Rating, None)
+    assert read(Completion(good), Rating, None) == Rating(reason="x", rating=1.0)
+
+
+prose = st.text(st.characters(exclude_characters="[]{}", exclude_categories=["Cs"]), max_size=30)
+
+
+@given(
+    prose,
+    prose,
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+def test_an_object_is_found_in_any_prose(before, after, reason, rating):
+    body = json.dumps({"reason": reason, "rating": rating})
+    assert read(Completion(f"{before}{body}{after}"), Rating, None) == Rating(reason=reason, rating=rating)
+
+
+@given(st.text() | st.text(alphabet='{}[]":,.0123456789truefalsenulindexreasonsupportedverdicts \n`'))
+def test_any_text_is_read_or_has_a_reason(text):
+    with suppress(Unfit, JudgeRefused):
+        assert read(Completion(text), Verdicts[Supported], 1).verdicts[0].index == 1
+
+
+@given(st.integers(1, 6), st.lists(st.integers(-1, 8), max_size=8))
+def test_verdicts_are_read_only_if_there_is_one_for_each(items, indices):
+    reply = json.dumps({"verdicts": [{"index": i, "reason": "", "supported": True} for i in indices]})
+    try:
+        found = read(Completion(reply), Verdicts[Supported], items)
+    except Unfit:
+        assert sorted(indices) != list(range(1, items + 1))
+    else:
+        assert [verdict.index for verdict in found.verdicts] == list(range(1, items + 1))
+
+
+@given(st.integers(1, len(verdicts("ynyn")) - 1))
+def test_no_beginning_of_a_reply_is_taken_for_the_reply(length):
+    text = verdicts("ynyn")[:length]
+    with pytest.raises(Unfit):
+        read(Completion(text), Verdicts[Supported], 4)
+
+
+@given(st.text())
+def test_shown_texts_are_short_and_on_one_line(text):
+    line = shown(text, 20)
+    assert len(line) <= 21
+    assert line.isprintable()
