@@ -77,11 +77,15 @@ def rows_file(folder, rows):
     return path
 
 
+def about_verdicts(asked):
+    return "verdicts" in json.dumps(asked.body["response_format"])
+
+
 def saying(reply):
     """Claims where claims are wanted; the reply in question where they are judged."""
 
     def answer(asked):
-        if "claims" in asked.text:
+        if about_verdicts(asked):
             return reply if isinstance(reply, Says) else Says(reply)
         return Says(CLAIMS)
 
@@ -120,9 +124,9 @@ def test_the_judge_returned_and_ours_is_failed_with_a_reason(tmp_path, reply, re
 @pytest.mark.slow
 def test_nine_of_ten_rows_failed_and_the_headline_says_so(tmp_path):
     def answer(asked):
-        if "claims" not in asked.text:
+        if not about_verdicts(asked):
             return Says(CLAIMS)
-        return Says(GOOD if "It is 3." in asked.text else verdicts((1,)))
+        return Says(GOOD if "It is 3." in json.dumps(asked.body) else verdicts((1,)))
 
     with JudgeServer(replies=answer) as server:
         done = run(tmp_path, server, rows=10)
@@ -153,9 +157,9 @@ def test_failed_rows_are_asked_about_once_more_on_demand_and_the_others_are_not(
     sound = threading.Event()
 
     def answer(asked):
-        if "claims" not in asked.text:
+        if not about_verdicts(asked):
             return Says(CLAIMS)
-        return Says(GOOD if sound.is_set() or "It is 1." in asked.text else "no")
+        return Says(GOOD if sound.is_set() or "It is 1." in json.dumps(asked.body) else "no")
 
     with JudgeServer(replies=answer) as server:
         assert run(tmp_path, server, rows=3).returncode == FINISHED_WITH_FAILURES

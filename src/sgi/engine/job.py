@@ -147,8 +147,8 @@ async def resume(
 
 
 def refuse_strangers(record: RunRecord) -> None:
-    """Raise a RunMismatch for a run that was imported, or that an application makes row by row."""
-    if "imported_from" in record.spec or "service" in record.spec:
+    """Raise a RunMismatch for a run that was imported, rescored, or that an application makes row by row."""
+    if not {"imported_from", "service", "rescored_from"}.isdisjoint(record.spec):
         raise RunMismatch(f"The run {record.label} was not made by `sgi run`, and cannot go on.")
 
 

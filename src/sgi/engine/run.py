@@ -124,7 +124,8 @@ class _Replies:
     def __init__(self, plan: Plan, listener: Listener) -> None:
         self._done, self._listener = 0, listener
         self._total = sum(
-            min(plan.present[name] for name in metric.spec.needs) for metric in judged(plan.metrics)
+            min((plan.present.get(name, 0) for name in metric.spec.needs), default=plan.rows)
+            for metric in judged(plan.metrics)
         )
 
     def __call__(self) -> None:

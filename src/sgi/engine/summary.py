@@ -118,7 +118,7 @@ class Summary:
 
 
 def _read_metric(values: Mapping[str, Any]) -> MetricSummary:
-    given = {field.name: values[field.name] for field in fields(MetricSummary)}
+    given = {field.name: values[field.name] for field in fields(MetricSummary) if field.name in values}
     given["interval"] = given["interval"] and Interval(**given["interval"])
     given["counts"] = {Status(name): rows for name, rows in given["counts"].items()}
     given["ranking"] = given["ranking"] and _read_ranking(given["ranking"])

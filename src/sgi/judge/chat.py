@@ -171,7 +171,8 @@ def _completion(response: ModelResponse, call: Call) -> Completion:
 
 def _written(part: Any) -> str:
     if isinstance(part, ToolCallPart):
-        return part.args_as_json_str()
+        # As it was written, where it is a text: read and written anew, it would lose what is wrong with it.
+        return part.args if isinstance(part.args, str) else part.args_as_json_str()
     return part.content if isinstance(part, TextPart) else ""
 
 

@@ -136,8 +136,8 @@ def check_judge(judge: Judge) -> None:
     """Prove that a judge keeps what a run relies on.
 
     Its fingerprint is a line that stays; its budget is a positive number; asked several things at once it
-    replies to each with the schema's own type and one verdict for each item, in order, or raises a JudgeError;
-    and it replies to one of them at least.
+    replies to each with the schema's own type and one verdict for each item, in order, or raises a
+    JudgeError; and it replies to one of them at least.
 
     Args:
         judge: any Judge. It is asked three short things, which a real service may charge for.
@@ -150,7 +150,7 @@ def check_judge(judge: Judge) -> None:
     >>> check_judge(typical_judge())
     """
     require(isinstance(judge, Judge), "a judge has a fingerprint, a budget and ask(inquiry, schema)")
-    before = judge.fingerprint
+    before: Any = judge.fingerprint
     require(isinstance(before, str) and bool(before.strip()), "a fingerprint is a text")
     require(before.isprintable(), "a fingerprint is one line")
     budget: Any = judge.budget

@@ -46,7 +46,7 @@ def unfit(text, schema=Rating, items=None):
         ('{"reason": "x", "rating": "1"}', 'rating: input should be a valid number, found "1"'),
         ('{"reason": "x", "rating": null}', "found null"),
         ('{"reason": "x", "rating": true}', "found true"),
-        ('{"reason": "\\ud800", "rating": 1}', "surrogate"),
+        ('{"reason": "\\ud800", "rating": 1}', "invalid JSON"),
         ('{"reason": "x", "rating": ' + "9" * 5000 + "}", ""),
         ("null", "found null"),
         ("\x00", "no JSON object"),

@@ -207,7 +207,7 @@ def _judged(claim: str, verdict: Support, portion: Portion, before: Claim | None
     named = verdict.passage if verdict.supported else None
     if named is not None and not 1 <= named <= len(portion.numbers):
         raise JudgeMalformed(
-            f"The judge rests claim {verdict.index} on passage {named}, and {len(portion.numbers)} were shown.",
+            f"The judge rests claim {verdict.index} on passage {named}, of {len(portion.numbers)} shown.",
             text=verdict.model_dump_json(),
         )
     passage = None if named is None else portion.numbers[named - 1]

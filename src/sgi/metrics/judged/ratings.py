@@ -132,14 +132,20 @@ async def ratings_of(sample: Sample, judge: Judge) -> Ratings:
 
     Passages longer than the judge reads are shown in portions; of each rating the best portion's counts.
     """
+    sections = _sections(sample)
+    shown = [{"passages": portion.texts} for portion in portions(sample.contexts, judge.budget)]
+    best = Ratings()
+    for passages in shown or [{}]:
+        best = _better(best, await _asked({**sections, **passages}, judge))
+    return best
+
+
+def _sections(sample: Sample) -> dict[str, Section]:
+    """The sample's texts that are not blank."""
+    passages = tuple(passage for passage in sample.contexts if passage.strip())
     texts = {"question": sample.question, "response": sample.response}
     sections: dict[str, Section] = {name: text for name, text in texts.items() if text.strip()}
-    best = Ratings()
-    for passages in [part.texts for part in portions(sample.contexts, judge.budget)] or [()]:
-        if passages:
-            sections["passages"] = passages
-        best = _better(best, await _asked(sections, judge))
-    return best
+    return sections | ({"passages": passages} if passages else {})
 
 
 async def _asked(sections: Mapping[str, Section], judge: Judge) -> Ratings:
@@ -178,7 +184,9 @@ class _RatedMetric(JudgedMetric[Rated]):
     _rating: ClassVar[str]
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Rated:
-        """The rating and its reasoning."""
+        """The rating and its reasoning; nothing is asked where the sample's texts do not allow it."""
+        if not _SINGLE[self._rating].examples[0].sections.keys() <= _sections(sample).keys():
+            return Rated()
         found: Rated = getattr(await ratings_of(sample, judge), self._rating)
         return found
 

@@ -1,0 +1,124 @@
+"""Cassettes: what is written is what is answered, and a broken one is refused with its line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from sgi.judge.calls import Completion, Finish
+from sgi.judge.cassette import Recorded, Replayed
+from sgi.judge.tally import Tally
+from sgi.kernel.errors import DataError, JudgeError, UsageError
+from sgi.kernel.ports import Usage
+from support.judge_server import ScriptedChat, call
+
+ANSWER = Completion('{"a": "é\u2028\n"}', Finish.LENGTH, "no", 3, 4)
+
+
+def record(path, *calls, chat=None):
+    with Recorded(chat or ScriptedChat(ANSWER), path) as recorded:
+        return [asyncio.run(recorded.complete(one)) for one in calls]
+
+
+def replay(path, one):
+    return asyncio.run(Replayed(path, Tally()).complete(one))
+
+
+def test_what_was_recorded_is_replayed(tmp_path):
+    file, tally = tmp_path / "c.jsonl", Tally()
+    assert record(file, call("a"), call("b"), call("a", take=2)) == [ANSWER] * 3
+    replayed = Replayed(file, tally)
+    assert replayed.fingerprint == "scripted"
+    assert asyncio.run(replayed.complete(call("b"))) == ANSWER
+    assert tally.usage == Usage(cached=1)
+    with pytest.raises(JudgeError, match="has no such call"):
+        asyncio.run(replayed.complete(call("c")))
+
+
+def test_a_line_a_call_with_a_header_and_no_text_of_the_call(tmp_path):
+    file = tmp_path / "c.jsonl"
+    record(file, call("the question"), call("the question"))
+    header, *lines = map(json.loads, file.read_bytes().splitlines())
+    assert header == {"format": "sgi judge cassette", "version": 1, "fingerprint": "scripted"}
+    assert len(lines) == 1
+    assert "the question" not in file.read_text(encoding="utf-8")
+    assert lines[0]["schema"] == "Reply"
+
+
+def test_a_cassette_is_gone_on_with(tmp_path):
+    file = tmp_path / "c.jsonl"
+    record(file, call("a"))
+    before = file.read_bytes()
+    record(file, call("a"), call("b"))
+    assert file.read_bytes().startswith(before)
+    assert len(file.read_bytes().splitlines()) == 3
+    assert replay(file, call("a")) == replay(file, call("b")) == ANSWER
+
+
+def test_a_cassette_of_another_model_is_left_alone(tmp_path):
+    file = tmp_path / "c.jsonl"
+    record(file, call("a"))
+    before = file.read_bytes()
+    other = ScriptedChat()
+    other.fingerprint = "other"
+    with pytest.raises(UsageError, match="recorded from scripted, and the judge is other"):
+        record(file, call("a"), chat=other)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"nonsense",
+        b"[]",
+        b"{}",
+        b"\xff",
+        b'{"call": "zz", "reply": {}}',
+        b'{"call": 3, "reply": {}}',
+        b'{"call": "00", "reply": {"text": 3}}',
+        b'{"call": "00", "reply": {"text": "a", "finish": "never"}}',
+    ],
+)
+def test_a_line_that_cannot_be_read_is_told_with_file_and_number(tmp_path, line):
+    file = tmp_path / "c.jsonl"
+    record(file, call("a"), call("b"))
+    lines = file.read_bytes().splitlines()
+    lines[1] = line
+    file.write_bytes(b"\n".join(lines) + b"\n")
+    for work in (lambda: replay(file, call("a")), lambda: record(file, call("a"))):
+        with pytest.raises(DataError, match=r"c\.jsonl:2: ") as caught:
+            work()
+        assert caught.value.line == 2
+
+
+@pytest.mark.parametrize(
+    ("header", "problem"),
+    [
+        (b"", "cannot be read"),
+        (b"{}", "no cassette"),
+        (b'{"format": "sgi judge cassette", "version": 1}', "no cassette"),
+        (b'{"format": "sgi judge cassette", "version": 2, "fingerprint": "x"}', "version 2"),
+    ],
+)
+def test_what_is_no_cassette_is_refused_at_its_first_line(tmp_path, header, problem):
+    file = tmp_path / "c.jsonl"
+    file.write_bytes(header + b"\n")
+    with pytest.raises(DataError, match=f"c.jsonl:1: .*{problem}"):
+        replay(file, call("a"))
+
+
+def test_places_that_cannot_be_used(tmp_path):
+    with pytest.raises(DataError, match="cannot be read"):
+        replay(tmp_path / "absent.jsonl", call("a"))
+    with pytest.raises(UsageError, match="cannot be written"):
+        record(tmp_path / "absent" / "c.jsonl", call("a"))
+
+
+def test_an_empty_file_is_a_new_cassette(tmp_path):
+    file = tmp_path / "c.jsonl"
+    file.touch()
+    record(file, call("a"))
+    assert replay(file, call("a")) == ANSWER

@@ -1,0 +1,178 @@
+"""Addresses and keys: where they are read from, where they are sent, and how models are asked there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from importlib.util import find_spec
+
+import pytest
+
+from sgi.judge.calls import Finish
+from sgi.judge.chat import _encodable
+from sgi.judge.service import Service, open_chat
+from sgi.judge.spec import JudgeSpec, ModelName
+from sgi.kernel.errors import JudgeMalformed, JudgeRejected, MissingExtra, UsageError
+from support.judge_server import JudgeServer, Says, call, fails
+
+pytestmark = pytest.mark.usefixtures("no_remote_settings")
+
+
+def complete(model, **settings):
+    async def work():
+        async with open_chat(JudgeSpec(model=model, timeout=20, **settings)) as chat:
+            return await chat.complete(call()), chat.fingerprint
+
+    return asyncio.run(work())
+
+
+def service(text):
+    return Service.of(ModelName.of(text))
+
+
+def test_openai_itself_needs_a_key_and_a_server_of_ones_own_does_not(monkeypatch):
+    with pytest.raises(UsageError, match="OPENAI_API_KEY is not set"):
+        service("openai:m")
+    assert service("openai:m@http://host/v1").key == "none"
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    assert service("openai:m") == ("openai", "https://api.openai.com/v1", "sk-1", "OPENAI_API_KEY", "")
+    assert service("openai:m@http://host/v1").key == "sk-1"
+    monkeypatch.setenv("OPENAI_API_KEY", "sk 1")
+    with pytest.raises(UsageError, match="characters no key has"):
+        service("openai:m")
+
+
+def test_places():
+    assert service("openai:m@http://Host:80/v1").place == "host:80"
+    assert service("openai:m@http://host/other/v1").place.startswith("host/")
+    assert service("openai:m@http://host/other/v1").place != service("openai:m@http://host/v1").place
+    assert service("ollama:m").place == "localhost:11434"
+
+
+def test_an_address_in_a_file_does_not_decide_where_the_key_goes(monkeypatch, tmp_path):
+    pytest.importorskip("dotenv")
+    (tmp_path / ".env").write_text("OPENAI_BASE_URL=http://127.0.0.1:1/v1\nAZURE_OPENAI_ENDPOINT=http://x\n")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "sk-1")
+    for text in ("openai:m", "azure:m"):
+        with pytest.raises(UsageError, match=r"stands in \.env"):
+            service(text)
+
+
+def test_azure_is_addressed_by_deployment_version_and_its_own_header(monkeypatch):
+    with pytest.raises(UsageError, match="AZURE_OPENAI_API_KEY is not set"):
+        service("azure:m")
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "azure-key-1")
+    with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT is not set"):
+        service("azure:m")
+    with JudgeServer(replies=Says("{}"), key="azure-key-1") as server:
+        monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url.removesuffix("/v1") + "/")
+        _, fingerprint = complete("azure:my-gpt")
+        monkeypatch.setenv("AZURE_OPENAI_API_VERSION", "2025-01-01-preview")
+        complete("azure:my-gpt")
+    paths = [asked.path for asked in server.asked]
+    assert paths == [
+        f"/openai/deployments/my-gpt/chat/completions?api-version={version}"
+        for version in ("2024-10-21", "2025-01-01-preview")
+    ]
+    assert fingerprint.startswith("azure:my-gpt@127.0.0.1:")
+    assert server.asked[0].headers["api-key"] == "azure-key-1"
+    assert "authorization" not in server.asked[0].headers
+    assert server.asked[0].body["response_format"]["type"] == "json_schema"
+
+
+def test_a_content_filter_of_azure_is_told_as_one(monkeypatch):
+    fault = fails(400, "The response was filtered due to the prompt", "content_filter")
+    with JudgeServer(replies=fault) as server:
+        monkeypatch.setenv("AZURE_OPENAI_API_KEY", "azure-key-1")
+        monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url.removesuffix("/v1"))
+        completion, _ = complete("azure:my-gpt")
+    assert completion.finish == Finish.FILTER
+
+
+def test_the_environment_may_name_another_openai(monkeypatch):
+    with JudgeServer(key="sk-1") as server:
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        _, fingerprint = complete("openai:m")
+    assert fingerprint == f"openai:m@{server.url[7:-3]},temperature=0.0,seed=0,max_tokens=4096"
+
+
+def test_ollama_is_found_by_its_variable(monkeypatch):
+    with JudgeServer() as server:
+        monkeypatch.setenv("OLLAMA_BASE_URL", server.url)
+        completion, fingerprint = complete("ollama:llama3.2")
+    assert completion.text == "{}"
+    assert fingerprint.startswith("ollama:llama3.2@127.0.0.1:")
+    assert server.asked[0].body["max_tokens"] == 4096
+
+
+def test_a_model_without_schemas_is_asked_by_a_tool_call(monkeypatch):
+    said = {"name": "Reply", "arguments": '{"a": 1}'}
+    message = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "1", "type": "function", "function": said}],
+    }
+    choice = {"index": 0, "finish_reason": "tool_calls", "message": message}
+    answer = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
+    with JudgeServer(replies=Says(body=json.dumps(answer).encode())) as server:
+        completion, _ = complete(f"ollama:qwen3-cloud@{server.url}")
+    assert completion.text == '{"a": 1}'
+    (asked,) = server.asked
+    assert [tool["function"]["name"] for tool in asked.body["tools"]] == ["Reply"]
+    assert "response_format" not in asked.body
+
+
+def test_sampling_is_left_to_the_model_if_wished():
+    with JudgeServer() as server:
+        _, fingerprint = complete(f"openai:m@{server.url}", temperature=None, seed=None)
+    assert not {"temperature", "seed"} & set(server.asked[0].body)
+    assert "temperature=None,seed=None" in fingerprint
+
+
+def test_text_that_is_no_unicode_is_marked_or_refused():
+    assert _encodable("\ud800x\U0001f98a") == "\ufffdx\U0001f98a"
+    says = Says("\ud800x")  # JSON writes half a pair as it is
+    with JudgeServer(replies=says) as server, pytest.raises(JudgeMalformed, match="no chat completion"):
+        complete(f"openai:m@{server.url}")
+
+
+def test_a_redirect_does_not_take_the_key_along(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
+    with JudgeServer() as other:
+        away = Says(status=307, body=b"", headers={"Location": f"{other.url}/chat/completions"})
+        with JudgeServer(replies=away) as server, pytest.raises(JudgeMalformed, match="no chat completion"):
+            complete(f"openai:m@{server.url}")
+    assert not other.asked
+
+
+def test_a_key_that_is_refused_names_its_variable(monkeypatch):
+    monkeypatch.setenv("OLLAMA_API_KEY", "wrong-key")
+    with JudgeServer(key="right-key") as server, pytest.raises(JudgeRejected, match="Check OLLAMA_API_KEY"):
+        complete(f"ollama:m@{server.url}")
+
+
+@pytest.mark.parametrize(("kind", "module"), [("anthropic", "anthropic"), ("google", "google.genai")])
+def test_a_client_that_is_not_installed_is_named_with_its_line(monkeypatch, kind, module):
+    monkeypatch.setattr(
+        "sgi.judge.service.find_spec", lambda name: None if name == module else find_spec(name)
+    )
+    with pytest.raises(UsageError, match=rf'pip install "pydantic-ai-slim\[{kind}\]"'):
+        complete(f"{kind}:m")
+
+
+def test_without_the_extra_its_line_is_named(monkeypatch):
+    monkeypatch.setattr("sgi.judge.service.find_spec", lambda _: None)
+    with pytest.raises(MissingExtra, match=r"semantic-grounding-index\[judge\]"):
+        complete("openai:m@http://127.0.0.1:1/v1")
+
+
+@pytest.mark.parametrize(("kind", "name"), [("anthropic", "ANTHROPIC_API_KEY"), ("google", "GOOGLE_API_KEY")])
+def test_other_services_have_keys_of_their_own(monkeypatch, kind, name):
+    for one in ("ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(one, raising=False)
+    with pytest.raises(UsageError, match=f"{name} is not set"):
+        service(f"{kind}:m")
+    monkeypatch.setenv(name, "key-1")
+    assert service(f"{kind}:m")[2:4] == ("key-1", name)

@@ -1,0 +1,116 @@
+import numpy as np
+import pytest
+from support.scripted import ROW, asked, outcome, scored
+
+from sgi.kernel.sample import Batch
+from sgi.kernel.vectors import VectorTable
+from sgi.metrics.judged.answer_relevance import Answered, AnswerRelevance, DirectRating
+
+NAME = "answer_relevance.questions"
+RATE = "answer_relevance.rating"
+
+
+def reply(*questions, noncommittal=False):
+    return {"questions": list(questions), "reason": "It says so.", "noncommittal": noncommittal}
+
+
+def value(metric, evidence, rows):
+    """The score where the question lies at the first of the rows, and those found at the others."""
+    batch = Batch.of([ROW])
+    texts = list(dict.fromkeys(metric.texts(batch, [evidence])))
+    assert texts == [ROW.question, *evidence.questions]
+    vectors = VectorTable.of("demo", texts, np.array(rows, dtype=np.float32))
+    return metric.score(batch, [evidence], vectors).values[0]
+
+
+def test_three_questions_by_one_call_that_shows_the_response_alone():
+    evidence, (inquiry,) = asked(AnswerRelevance(), ROW, {NAME: reply("A?", "B?", "C?")})
+    assert evidence.questions == ("A?", "B?", "C?")
+    assert inquiry.items == 3
+    assert ROW.response in inquiry.text
+    assert ROW.question not in inquiry.text
+
+
+def test_the_mean_cosine_and_the_affine_scale():
+    evidence = Answered(questions=("A?", "B?"))
+    rows = [[1.0, 0.0], [0.6, 0.8], [-1.0, 0.0]]
+    assert value(AnswerRelevance(), evidence, rows) == pytest.approx(0.3, abs=1e-7)
+    assert value(AnswerRelevance(scale="affine"), evidence, rows) == pytest.approx(0.4, abs=1e-7)
+
+
+def test_the_documents_figure_is_of_the_affine_scale():
+    cosine = 2 * 0.8327 - 1
+    rows = [[1.0, 0.0], [cosine, np.sqrt(1 - cosine**2)]]
+    metric = AnswerRelevance(questions=1, scale="affine")
+    assert round(value(metric, Answered(questions=("A?",)), rows), 4) == 0.8327
+
+
+def test_the_same_question_is_one():
+    evidence = Answered(questions=(ROW.question,) * 3)
+    scores = scored(AnswerRelevance(), ROW, evidence)
+    assert scores.values.tolist() == [1.0]
+    assert scores.details == ({"similarities": [1.0, 1.0, 1.0]},)
+
+
+@pytest.mark.parametrize("found", [1, 2, 4])
+def test_another_number_of_questions_than_asked_fails_the_row(found):
+    _, status, reason = outcome(AnswerRelevance(), ROW, {NAME: reply(*["Q?"] * found)})
+    assert status == "failed"
+    assert "3 questions were wanted" in reason
+
+
+def test_a_response_that_evades_is_zero_or_scored_as_any():
+    evidence, inquiries = asked(AnswerRelevance(), ROW, {NAME: reply("A?", "B?", "C?", noncommittal=True)})
+    assert len(inquiries) == 1
+    assert list(AnswerRelevance().texts(Batch.of([ROW]), [evidence])) == []
+    scores = scored(AnswerRelevance(), ROW, evidence)
+    assert (scores.values.tolist(), scores.details) == ([0.0], ({"noncommittal": True},))
+    ignoring = AnswerRelevance(noncommittal="ignore", scale="affine")
+    assert scored(ignoring, ROW, evidence).values[0] > 0
+
+
+@pytest.mark.parametrize("rating", range(5))
+def test_without_questions_a_second_call_rates_directly(rating):
+    script = {NAME: reply(), RATE: {"reasoning": "Partly.", "rating": rating}}
+    evidence, inquiries = asked(AnswerRelevance(), ROW, script)
+    assert [inquiry.prompt.name for inquiry in inquiries] == [NAME, RATE]
+    assert ROW.question in inquiries[1].text
+    assert scored(AnswerRelevance(), ROW, evidence).values.tolist() == [rating / 4]
+
+
+@pytest.mark.parametrize("rating", [-1, 5, 0.5, "1", True, None])
+def test_a_rating_outside_the_quarters_fails_the_row(rating):
+    script = {NAME: reply(), RATE: {"reasoning": "Partly.", "rating": rating}}
+    assert outcome(AnswerRelevance(), ROW, script)[1] == "failed"
+
+
+def test_a_blank_response_is_zero_and_a_blank_question_undefined_without_a_call():
+    assert outcome(AnswerRelevance(), ROW.model_copy(update={"response": "\n"}), {}) == (0.0, "ok", "")
+    blank = outcome(AnswerRelevance(), ROW.model_copy(update={"question": " "}), {})
+    assert blank == (None, "undefined", "the question is blank")
+
+
+def test_a_long_response_is_shown_in_parts_and_evades_only_if_all_of_it_does():
+    sample = ROW.model_copy(update={"response": "Who knows. " * 8 + "It was 1950. " * 8})
+    script = lambda inquiry, schema: reply("A?", noncommittal="1950" not in inquiry.text)  # noqa: E731
+    evidence, inquiries = asked(AnswerRelevance(questions=1), sample, script, budget=22)
+    assert len(inquiries) == len(evidence.questions) > 1
+    assert not evidence.noncommittal
+
+
+def test_kept_ratings_read_back():
+    kept = Answered(rating=DirectRating(reasoning="So so.", rating=2)).model_dump_json()
+    assert scored(AnswerRelevance(), ROW, Answered.model_validate_json(kept)).values.tolist() == [0.5]
+
+
+@pytest.mark.parametrize("questions", [0, 11, 2.0, True, "3"])
+def test_the_number_of_questions_is_checked(questions):
+    with pytest.raises(ValueError, match="from 1 to 10"):
+        AnswerRelevance(questions=questions)
+
+
+def test_unknown_settings_are_told():
+    with pytest.raises(ValueError, match="scale is one of"):
+        AnswerRelevance(scale="angular")
+    with pytest.raises(ValueError, match="noncommittal is one of"):
+        AnswerRelevance(noncommittal="half")

@@ -1,0 +1,131 @@
+import pytest
+from support.scripted import ROW, asked, outcome, scored
+
+from sgi.metrics.judged.context_precision import ContextPrecision, PassageRelevance, Relevances
+
+NAME = "context_precision.relevance"
+
+
+def verdicts(*relevant, relevance=50):
+    return {
+        "verdicts": [
+            {"index": index, "reason": f"Reason {index}.", "relevance": relevance, "relevant": flag}
+            for index, flag in enumerate(relevant, 1)
+        ]
+    }
+
+
+def relevances(*relevant):
+    return Relevances(passages=[PassageRelevance(reason="r", relevance=1, relevant=flag) for flag in relevant])
+
+
+def test_the_share_of_relevant_passages_by_one_call():
+    evidence, (inquiry,) = asked(ContextPrecision(), ROW, {NAME: verdicts(True, False)})
+    scores = scored(ContextPrecision(), ROW, evidence)
+    assert scores.values.tolist() == [0.5]
+    assert scores.details == ({"passages": 2, "relevant": 1},)
+    assert all(text in inquiry.text for text in (ROW.question, ROW.reference, *ROW.contexts))
+    assert ROW.response not in inquiry.text
+
+
+def test_without_a_reference_none_is_shown():
+    _, (inquiry,) = asked(
+        ContextPrecision(), ROW.model_copy(update={"reference": None}), {NAME: verdicts(True, False)}
+    )
+    assert "accepted_answers" not in inquiry.text
+
+
+@pytest.mark.parametrize(
+    ("relevant", "mean", "rank"),
+    [
+        ((True,), 1.0, 1.0),
+        ((False,), 0.0, 0.0),
+        ((False, True), 0.5, 0.5),
+        ((True, False), 0.5, 1.0),
+        ((True, False, True), 2 / 3, (1 + 2 / 3) / 2),
+        ((False, False, True, True), 0.5, (1 / 3 + 2 / 4) / 2),
+        ((False, False, False), 0.0, 0.0),
+    ],
+)
+def test_weighting(relevant, mean, rank):
+    sample = ROW.model_copy(update={"contexts": tuple("abcdefg"[: len(relevant)])})
+    evidence = relevances(*relevant)
+    assert scored(ContextPrecision(), sample, evidence).values[0] == pytest.approx(mean, abs=1e-15)
+    by_rank = scored(ContextPrecision(weighting="rank"), sample, evidence)
+    assert by_rank.values[0] == pytest.approx(rank, abs=1e-15)
+
+
+def test_no_passages_are_missing_or_by_the_document_zero():
+    sample = ROW.model_copy(update={"contexts": ()})
+    evidence, inquiries = asked(ContextPrecision(), sample, {})
+    assert inquiries == []
+    scores = scored(ContextPrecision(), sample, evidence)
+    assert (scores.status[0], scores.reasons[0]) == ("missing", "the list of passages is empty")
+    assert scored(ContextPrecision(empty="zero"), sample, evidence).values.tolist() == [0.0]
+
+
+def test_a_blank_question_is_undefined_without_a_call():
+    sample = ROW.model_copy(update={"question": " "})
+    evidence, inquiries = asked(ContextPrecision(), sample, {})
+    assert inquiries == []
+    scores = scored(ContextPrecision(), sample, evidence)
+    assert (scores.status[0], scores.reasons[0]) == ("undefined", "the question is blank")
+
+
+def test_blank_passages_are_not_relevant_and_not_asked_about():
+    sample = ROW.model_copy(update={"contexts": ("", "a", " \n", "b")})
+    evidence, (inquiry,) = asked(ContextPrecision(), sample, {NAME: verdicts(True, True)})
+    assert inquiry.items == 2
+    assert [passage.relevant for passage in evidence.passages] == [False, True, False, True]
+    assert evidence.passages[2].reason == "The passage is blank."
+    assert scored(ContextPrecision(), sample, evidence).values.tolist() == [0.5]
+
+
+def test_only_blank_passages_are_zero_without_a_call():
+    sample = ROW.model_copy(update={"contexts": ("", " ")})
+    assert outcome(ContextPrecision(), sample, {}) == (0.0, "ok", "")
+
+
+def test_verdicts_of_portions_are_mapped_back_and_the_best_piece_counts():
+    sample = ROW.model_copy(update={"contexts": ("a " * 6, "needle " * 2 + "b " * 40, "c " * 6)})
+
+    def script(inquiry, schema):
+        reply = verdicts(*[False] * inquiry.items, relevance=0)
+        if "needle" in inquiry.text:
+            reply["verdicts"][-1 if "a a" in inquiry.text else 0] |= {"relevant": True, "relevance": 90}
+        return reply
+
+    evidence, inquiries = asked(ContextPrecision(), sample, script, budget=12)
+    assert len(inquiries) == 3
+    assert [(passage.relevant, passage.relevance) for passage in evidence.passages] == [
+        (False, 0),
+        (True, 90),
+        (False, 0),
+    ]
+
+
+def test_each_fifty_passages_have_a_call_of_their_own():
+    sample = ROW.model_copy(update={"contexts": tuple(f"Passage {n}." for n in range(120))})
+    script = lambda inquiry, schema: verdicts(*[True] * inquiry.items)  # noqa: E731 - a script of one line
+    evidence, inquiries = asked(ContextPrecision(), sample, script)
+    assert [inquiry.items for inquiry in inquiries] == [50, 50, 20]
+    assert len(evidence.passages) == 120
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"relevant": 1}, {"relevant": "true"}, {"relevance": 101}, {"relevance": 50.5}, {"reason": ""}, {"index": 2}],
+)
+def test_a_verdict_that_is_not_what_was_asked_fails_the_row(change):
+    reply = verdicts(True, False)
+    reply["verdicts"][0] |= change
+    value, status, reason = outcome(ContextPrecision(), ROW, {NAME: reply})
+    assert (value, status) == (None, "failed")
+    assert reason
+
+
+def test_unknown_settings_are_told():
+    with pytest.raises(ValueError, match="weighting is one of mean, rank"):
+        ContextPrecision(weighting="best")
+    with pytest.raises(ValueError, match="empty is one of missing, zero"):
+        ContextPrecision(empty="full")
