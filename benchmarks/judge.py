@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,8 @@ from sgi.kernel.judging import Example, Prompt, Verdict, Verdicts
 from sgi.store.cache import MemoryCache, SqliteCache
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sgi.judge.calls import Call
     from sgi.kernel.ports import Judge
 
@@ -37,7 +40,8 @@ latency, text = float(sys.argv[1]), sys.argv[2]
 message = {"role": "assistant", "content": text}
 choices = [{"index": 0, "finish_reason": "stop", "message": message}]
 usage = {"prompt_tokens": 300, "completion_tokens": 60, "total_tokens": 360}
-made = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": choices, "usage": usage}
+made = {"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": choices}
+made["usage"] = usage
 body = json.dumps(made).encode()
 head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
 
@@ -102,20 +106,25 @@ async def ask_all(judge: Judge, calls: int, *, first: int = 0) -> float:
     return time.perf_counter() - began
 
 
-async def over_http(calls: int) -> None:
-    """The rate against a server that always takes 200 ms, over what 64 at once allow."""
+@contextmanager
+def serving() -> Iterator[str]:
+    """The URL of a server in a process of its own, which always takes 200 ms."""
     command = [sys.executable, "-c", _SERVER, str(LATENCY), _REPLY.model_dump_json()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             port = server.stdout.readline().strip() if server.stdout else ""
-            spec = JudgeSpec(model=f"openai:m@http://127.0.0.1:{port}/v1", concurrency=AT_ONCE)
-            async with open_judge(spec, MemoryCache()) as judge:
-                await ask_all(judge, AT_ONCE, first=calls)
-                spent = time.process_time()
-                seconds = await ask_all(judge, calls)
-                spent = time.process_time() - spent
+            yield f"http://127.0.0.1:{port}/v1"
         finally:
             server.terminate()
+
+
+async def over_http(url: str, calls: int) -> None:
+    """The rate over what 64 at once allow."""
+    async with open_judge(JudgeSpec(model=f"openai:m@{url}", concurrency=AT_ONCE), MemoryCache()) as judge:
+        await ask_all(judge, AT_ONCE, first=calls)
+        spent = time.process_time()
+        seconds = await ask_all(judge, calls)
+        spent = time.process_time() - spent
     ideal = AT_ONCE / LATENCY
     print(f"{'rate over ideal (wanted >= 0.95)':<52}{calls / seconds / ideal:>8.3f}")
     print(f"{'calls a second, of ' + format(ideal, '.0f'):<52}{calls / seconds:>8.1f}")
@@ -140,7 +149,8 @@ def main() -> None:
     calls = int(sys.argv[1]) if len(sys.argv) > 1 else CALLS
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(in_process(calls, Path(folder)))
-    asyncio.run(over_http(calls))
+    with serving() as url:
+        asyncio.run(over_http(url, calls))
 
 
 if __name__ == "__main__":

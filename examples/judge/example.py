@@ -35,7 +35,7 @@ def main() -> None:
         with sample.open(encoding="utf-8") as lines, rows.open("w", encoding="utf-8") as out:
             out.writelines(islice(lines, ITEMS))
         database = f"{folder}/sgi.db"
-        judge = ["--judge", f"openai:smollm2@{address}", "--judge-set", "max_tokens=400"]
+        judge = ["--judge", f"openai:smollm2@{address}", "--judge-set", "max_tokens=200"]
         lenient = ["--max-failures", "100%"]  # so weak a model fails often, and each failure is told
         metrics = [word for name in METRICS for word in ("-m", name)]
         sgi("run", str(rows), *metrics, "--dry-run", *judge)

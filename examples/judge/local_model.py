@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _THREADS = 2
-_SLOTS = 2
-_CONTEXT = 16384
+_SLOTS = 10  # one for each kind of request, so that what they begin with is read once
+_CONTEXT = 4096 * _SLOTS
 _QUIET = -1
 
 

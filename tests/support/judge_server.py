@@ -10,11 +10,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sgi.judge.calls import Call, Completion, Message, Shape
+from sgi.judge.load import open_judge
+from sgi.judge.spec import JudgeSpec
+from sgi.kernel.errors import BudgetSpent, JudgeError
 from sgi.kernel.judging import Example, Prompt, Verdict, Verdicts
+from sgi.store.cache import MemoryCache
 from support.loopback import Handler, LoopbackServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from sgi.kernel.ports import Usage
 
 
 @dataclass(frozen=True)
@@ -205,3 +211,21 @@ PROMPT = Prompt(
 def call(text: str = "who?", take: int = 1) -> Call:
     """A request."""
     return Call((Message("user", text),), Shape("Reply", '{"type": "object"}'), take)
+
+
+def ask(
+    server: Any, *claims: str, cache: Any = None, options: Any = None, **settings: Any
+) -> tuple[Any, Usage]:
+    """What the judge at the server makes of the claims, or the error; and its usage."""
+
+    async def work() -> tuple[Any, Usage]:
+        spec = JudgeSpec(model=f"openai:m@{server.url}", **{"timeout": 20.0, **settings})
+        kept = MemoryCache() if cache is None else cache
+        async with open_judge(spec, kept, **(options or {})) as judge:
+            try:
+                reply = await judge.ask(PROMPT.about(claims=claims or ("a", "b")), Verdicts[Supported])
+            except (JudgeError, BudgetSpent) as error:
+                return error, judge.usage
+            return [verdict.supported for verdict in reply.verdicts], judge.usage
+
+    return asyncio.run(work())

@@ -28,7 +28,9 @@ ROW = Sample(
 """A complete, ordinary row."""
 
 
-def asked(metric: JudgedMetric[Any], sample: Sample, script: Script, **settings: Any) -> tuple[Any, list[Inquiry]]:
+def asked(
+    metric: JudgedMetric[Any], sample: Sample, script: Script, **settings: Any
+) -> tuple[Any, list[Inquiry]]:
     """The evidence, and every inquiry."""
     judge = ScriptedJudge(script, **settings)
     return anyio.run(metric.ask, sample, judge), judge.asked
@@ -42,7 +44,9 @@ def scored(metric: JudgedMetric[Any], sample: Sample, evidence: BaseModel) -> Sc
     return metric.score(batch, [evidence], vectors)
 
 
-def outcome(metric: JudgedMetric[Any], sample: Sample, script: Script, **settings: Any) -> tuple[Any, str, str]:
+def outcome(
+    metric: JudgedMetric[Any], sample: Sample, script: Script, **settings: Any
+) -> tuple[Any, str, str]:
     """Value, status and reason, where a JudgeError is the status failed, as a run makes it."""
     try:
         evidence, _ = asked(metric, sample, script, **settings)
@@ -57,7 +61,12 @@ def supports(*supported: int) -> dict[str, Any]:
     """The reply that gives claims these verdicts, in order."""
     return {
         "verdicts": [
-            {"index": index, "reason": "So it reads.", "supported": verdict, "passage": 1 if verdict else None}
+            {
+                "index": index,
+                "reason": "So it reads.",
+                "supported": verdict,
+                "passage": 1 if verdict else None,
+            }
             for index, verdict in enumerate(supported, 1)
         ]
     }

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationInfo, model_validator
+from pydantic import BaseModel, ConfigDict, StrictInt, ValidationInfo, model_validator
 
 from sgi.kernel.metric import AnyMetric
 from sgi.kernel.signature import canonical_json, digest
@@ -54,7 +54,7 @@ class Verdict(ReplyModel):
         index: the number of the entry, from 1.
     """
 
-    index: int
+    index: StrictInt
 
 
 V = TypeVar("V", bound=Verdict)

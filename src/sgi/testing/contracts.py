@@ -110,9 +110,10 @@ def check_metric(metric: AnyMetric, samples: Sequence[Sample] = SAMPLES) -> None
     require(len(batch) > 1, f"two samples at least have {sorted(metric.spec.needs)}; pass samples=")
     if isinstance(metric, JudgedMetric):
         judged = answered(metric, batch.samples)
+        reread = judged.reread()
         scores = _check_scores(judged, batch)
-        require(_same(scores, _score(judged.reread(), batch)), "evidence read back scores the same")
-        require(judged.evidence == judged.reread().evidence, "score changes no evidence")
+        require(judged.evidence == reread.evidence, "score changes no evidence")
+        require(_same(scores, _score(reread, batch)), "evidence read back scores the same")
     elif isinstance(metric, Metric):
         _check_scores(metric, batch)
 

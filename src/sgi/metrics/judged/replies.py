@@ -39,7 +39,7 @@ Rating = Annotated[Literal[0, 1, 2, 3], BeforeValidator(_whole)]
 Quarters = Annotated[Literal[0, 1, 2, 3, 4], BeforeValidator(_whole)]
 """A share in quarters."""
 
-Percentage = Annotated[int, BeforeValidator(_whole), Field(ge=0, le=100)]
+Percentage = Annotated[int, Field(ge=0, le=100), BeforeValidator(_whole)]
 """A whole number from 0 to 100."""
 
 Reason = Annotated[str, AfterValidator(lambda value: _text(value, _LONGEST_REASON))]

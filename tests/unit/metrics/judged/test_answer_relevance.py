@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from support.scripted import ROW, asked, outcome, scored
 
 from sgi.kernel.sample import Batch
 from sgi.kernel.vectors import VectorTable
 from sgi.metrics.judged.answer_relevance import Answered, AnswerRelevance, DirectRating
+from support.scripted import ROW, asked, outcome, scored
 
 NAME = "answer_relevance.questions"
 RATE = "answer_relevance.rating"
@@ -92,7 +92,7 @@ def test_a_blank_response_is_zero_and_a_blank_question_undefined_without_a_call(
 
 def test_a_long_response_is_shown_in_parts_and_evades_only_if_all_of_it_does():
     sample = ROW.model_copy(update={"response": "Who knows. " * 8 + "It was 1950. " * 8})
-    script = lambda inquiry, schema: reply("A?", noncommittal="1950" not in inquiry.text)  # noqa: E731
+    script = lambda inquiry, _: reply("A?", noncommittal="1950" not in inquiry.text)  # noqa: E731
     evidence, inquiries = asked(AnswerRelevance(questions=1), sample, script, budget=22)
     assert len(inquiries) == len(evidence.questions) > 1
     assert not evidence.noncommittal

@@ -1,12 +1,12 @@
 import pytest
-from support.scripted import ROW, asked, outcome, scored
 
 from sgi.metrics.judged.context_precision import ContextPrecision, PassageRelevance, Relevances
+from support.scripted import ROW, asked, outcome, scored
 
 NAME = "context_precision.relevance"
 
 
-def verdicts(*relevant, relevance=50):
+def verdicts(relevant, relevance=50):
     return {
         "verdicts": [
             {"index": index, "reason": f"Reason {index}.", "relevance": relevance, "relevant": flag}
@@ -15,12 +15,14 @@ def verdicts(*relevant, relevance=50):
     }
 
 
-def relevances(*relevant):
-    return Relevances(passages=[PassageRelevance(reason="r", relevance=1, relevant=flag) for flag in relevant])
+def relevances(relevant):
+    return Relevances(
+        passages=[PassageRelevance(reason="r", relevance=1, relevant=flag) for flag in relevant]
+    )
 
 
 def test_the_share_of_relevant_passages_by_one_call():
-    evidence, (inquiry,) = asked(ContextPrecision(), ROW, {NAME: verdicts(True, False)})
+    evidence, (inquiry,) = asked(ContextPrecision(), ROW, {NAME: verdicts([True, False])})
     scores = scored(ContextPrecision(), ROW, evidence)
     assert scores.values.tolist() == [0.5]
     assert scores.details == ({"passages": 2, "relevant": 1},)
@@ -30,7 +32,7 @@ def test_the_share_of_relevant_passages_by_one_call():
 
 def test_without_a_reference_none_is_shown():
     _, (inquiry,) = asked(
-        ContextPrecision(), ROW.model_copy(update={"reference": None}), {NAME: verdicts(True, False)}
+        ContextPrecision(), ROW.model_copy(update={"reference": None}), {NAME: verdicts([True, False])}
     )
     assert "accepted_answers" not in inquiry.text
 
@@ -49,7 +51,7 @@ def test_without_a_reference_none_is_shown():
 )
 def test_weighting(relevant, mean, rank):
     sample = ROW.model_copy(update={"contexts": tuple("abcdefg"[: len(relevant)])})
-    evidence = relevances(*relevant)
+    evidence = relevances(relevant)
     assert scored(ContextPrecision(), sample, evidence).values[0] == pytest.approx(mean, abs=1e-15)
     by_rank = scored(ContextPrecision(weighting="rank"), sample, evidence)
     assert by_rank.values[0] == pytest.approx(rank, abs=1e-15)
@@ -74,7 +76,7 @@ def test_a_blank_question_is_undefined_without_a_call():
 
 def test_blank_passages_are_not_relevant_and_not_asked_about():
     sample = ROW.model_copy(update={"contexts": ("", "a", " \n", "b")})
-    evidence, (inquiry,) = asked(ContextPrecision(), sample, {NAME: verdicts(True, True)})
+    evidence, (inquiry,) = asked(ContextPrecision(), sample, {NAME: verdicts([True, True])})
     assert inquiry.items == 2
     assert [passage.relevant for passage in evidence.passages] == [False, True, False, True]
     assert evidence.passages[2].reason == "The passage is blank."
@@ -90,13 +92,13 @@ def test_verdicts_of_portions_are_mapped_back_and_the_best_piece_counts():
     sample = ROW.model_copy(update={"contexts": ("a " * 6, "needle " * 2 + "b " * 40, "c " * 6)})
 
     def script(inquiry, schema):
-        reply = verdicts(*[False] * inquiry.items, relevance=0)
+        reply = verdicts([False] * inquiry.items, relevance=0)
         if "needle" in inquiry.text:
-            reply["verdicts"][-1 if "a a" in inquiry.text else 0] |= {"relevant": True, "relevance": 90}
+            reply["verdicts"][0] |= {"relevant": True, "relevance": 90}
         return reply
 
     evidence, inquiries = asked(ContextPrecision(), sample, script, budget=12)
-    assert len(inquiries) == 3
+    assert [inquiry.items for inquiry in inquiries] == [1, 1, 1, 1]
     assert [(passage.relevant, passage.relevance) for passage in evidence.passages] == [
         (False, 0),
         (True, 90),
@@ -106,7 +108,7 @@ def test_verdicts_of_portions_are_mapped_back_and_the_best_piece_counts():
 
 def test_each_fifty_passages_have_a_call_of_their_own():
     sample = ROW.model_copy(update={"contexts": tuple(f"Passage {n}." for n in range(120))})
-    script = lambda inquiry, schema: verdicts(*[True] * inquiry.items)  # noqa: E731 - a script of one line
+    script = lambda inquiry, _: verdicts([True] * inquiry.items)  # noqa: E731 - a script of one line
     evidence, inquiries = asked(ContextPrecision(), sample, script)
     assert [inquiry.items for inquiry in inquiries] == [50, 50, 20]
     assert len(evidence.passages) == 120
@@ -114,10 +116,17 @@ def test_each_fifty_passages_have_a_call_of_their_own():
 
 @pytest.mark.parametrize(
     "change",
-    [{"relevant": 1}, {"relevant": "true"}, {"relevance": 101}, {"relevance": 50.5}, {"reason": ""}, {"index": 2}],
+    [
+        {"relevant": 1},
+        {"relevant": "true"},
+        {"relevance": 101},
+        {"relevance": 50.5},
+        {"reason": ""},
+        {"index": 2},
+    ],
 )
 def test_a_verdict_that_is_not_what_was_asked_fails_the_row(change):
-    reply = verdicts(True, False)
+    reply = verdicts([True, False])
     reply["verdicts"][0] |= change
     value, status, reason = outcome(ContextPrecision(), ROW, {NAME: reply})
     assert (value, status) == (None, "failed")

@@ -1,9 +1,9 @@
 import pytest
-from support.scripted import ROW, asked, claims, scored, supports
 
 from sgi.kernel.sample import Sample
 from sgi.metrics.judged.context_recall import ContextRecall
 from sgi.metrics.judged.faithfulness import Faithfulness
+from support.scripted import ROW, asked, claims, scored, supports
 
 SCRIPT = {"claims.extract": claims("It was in 1950.", "It was at Tolvik."), "claims.verify": supports(0, 1)}
 

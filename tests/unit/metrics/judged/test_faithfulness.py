@@ -1,9 +1,9 @@
 import pytest
-from support.scripted import ROW, asked, claims, outcome, scored, supports
 
 from sgi.kernel.registry import metric
 from sgi.metrics.judged.claims import Claim, Claims
 from sgi.metrics.judged.faithfulness import Faithfulness
+from support.scripted import ROW, asked, claims, outcome, scored, supports
 
 TWO = {"claims.extract": claims("The Anke was launched in 1950.", "The Anke was built in Omsund.")}
 
@@ -89,8 +89,8 @@ def test_a_long_response_is_taken_apart_in_pieces():
 
     evidence, inquiries = asked(Faithfulness(), sample, script, budget=20)
     parts = [inquiry for inquiry in inquiries if inquiry.prompt.name == "claims.extract"]
-    assert len(parts) == 5
-    assert len(evidence.claims) == 6
+    assert len(parts) == 4
+    assert len(evidence.claims) == 5
 
 
 def test_more_than_fifty_claims_are_asked_about_in_turn():

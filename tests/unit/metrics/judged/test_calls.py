@@ -1,0 +1,72 @@
+"""How many calls a row costs, where equal inquiries in flight are one, as the real judge has it."""
+
+import anyio
+import pytest
+
+from sgi.kernel.registry import metric, metric_names
+from sgi.testing import ScriptedJudge
+from sgi.testing.judging import typical_judge
+from support.scripted import ROW, claims
+
+JUDGED = [metric(name) for name in metric_names() if hasattr(metric(name), "ask")]
+RAGAS = ("faithfulness", "context_precision", "context_recall", "answer_relevance")
+RATED = ("answer_relevance_rated", "context_relevance", "groundedness", "llm_judged_overall")
+
+
+def own_claims(inquiry, schema):
+    """What is typical, but that each text has claims of its own."""
+    if inquiry.prompt.name == "claims.extract":
+        return claims(f"Claim {inquiry.text}")
+    return typical_judge().reply(inquiry, schema)
+
+
+def calls(*metrics, sample=ROW):
+    """Distinct calls for one row."""
+    judge = ScriptedJudge(own_claims)
+    for one in metrics:
+        anyio.run(one.ask, sample, judge)
+    return len({(inquiry.prompt.digest, inquiry.text) for inquiry in judge.asked})
+
+
+@pytest.mark.parametrize(
+    ("names", "most"),
+    [
+        (["faithfulness"], 2),
+        (["context_recall"], 2),
+        (["context_precision"], 1),
+        (["answer_relevance"], 1),
+        (["factual_accuracy"], 1),
+        (RATED, 1),
+        (["answer_classification", "correct_answers", "wrong_answers", "dont_know_answers"], 1),
+        (RAGAS, 6),
+        (["ragas_score"], 6),
+        ([*RAGAS, "ragas_score"], 6),
+        (["ragas_faithfulness", "faithfulness"], 2),
+        (["factual_accuracy_percentage", "factual_accuracy"], 1),
+    ],
+)
+def test_calls_a_row(names, most):
+    assert calls(*map(metric, names)) == most
+
+
+def test_all_judged_metrics_together_need_nine_calls_a_row():
+    assert len(JUDGED) == 22
+    assert calls(*JUDGED) == 9
+
+
+def test_a_reference_equal_to_the_response_spares_two():
+    assert calls(*JUDGED, sample=ROW.model_copy(update={"reference": ROW.response})) == 7
+
+
+def test_prompts_are_declared_and_have_names_of_their_own():
+    prompts = {prompt.digest: prompt.name for one in JUDGED for prompt in one.prompts}
+    assert len(set(prompts.values())) == len(prompts) == 11
+
+
+def test_every_prompt_wants_the_reason_before_the_verdict():
+    for prompt in {prompt.name: prompt for one in JUDGED for prompt in one.prompts}.values():
+        for example in prompt.examples:
+            text = example.reply.model_dump_json()
+            verdicts = ("supported", "relevant", "noncommittal", "rating", "verdict", "score")
+            places = [text.find(f'"{word}":') for word in verdicts if f'"{word}":' in text]
+            assert prompt.name == "claims.extract" or text.find('"reason') < min(places)

@@ -1,0 +1,103 @@
+import pytest
+
+from sgi.kernel.sample import Sample
+from sgi.metrics.classification import (
+    AnswerClassification,
+    Classified,
+    CorrectAnswers,
+    DontKnowAnswers,
+    WrongAnswers,
+)
+from support.scripted import ROW, asked, outcome, scored
+
+NAME = "answer_classification.verdict"
+COUNTS = (CorrectAnswers, WrongAnswers, DontKnowAnswers)
+
+
+def said(verdict):
+    return {NAME: {"reasoning": "It compares so.", "verdict": verdict}}
+
+
+def answer(response, **fields):
+    return Sample(id="1", **({"question": "Who?", "response": response, "reference": "Paris"} | fields))
+
+
+@pytest.mark.parametrize(
+    ("sample", "script", "name", "calls"),
+    [
+        (answer("Paris."), said("CORRECT"), "correct", 1),
+        (answer("Lyon."), said("WRONG"), "wrong", 1),
+        (answer("I don’t know."), {}, "dont_know", 0),
+        (answer("The unknown soldier."), said("WRONG"), "wrong", 1),
+        (answer("I'm not sure, but it was Paris."), said("CORRECT"), "correct", 1),
+        (answer("N/A"), {}, "dont_know", 0),
+        (answer(" \n"), {}, "wrong", 0),
+        (answer("I don't know.", reference=" "), {}, "dont_know", 0),
+    ],
+)
+def test_each_answer_has_one_class_and_each_count_its_own(sample, script, name, calls):
+    evidence, inquiries = asked(AnswerClassification(), sample, script)
+    assert len(inquiries) == calls
+    scores = scored(AnswerClassification(), sample, evidence)
+    assert scores.details[0]["class"] == name
+    assert scores.values.tolist() == [float(name == "correct")]
+    counts = [scored(kind(), sample, evidence) for kind in COUNTS]
+    assert [float(found.values[0]) for found in counts] == [
+        float(name == one) for one in ("correct", "wrong", "dont_know")
+    ]
+    assert {found.details[0]["class"] for found in counts} == {name}
+
+
+def test_all_of_them_ask_in_the_same_words():
+    inquiries = [asked(kind(), ROW, said("WRONG"))[1][0] for kind in (AnswerClassification, *COUNTS)]
+    assert len({(inquiry.prompt.digest, inquiry.text) for inquiry in inquiries}) == 1
+    assert all(text in inquiries[0].text for text in (ROW.question, ROW.reference, ROW.response))
+    assert ROW.contexts[0] not in inquiries[0].text
+
+
+@pytest.mark.parametrize(
+    "verdict",
+    ["INCORRECT", "correct", "Correct", "CORRECT.", "CORRECT or WRONG", "", "UNKNOWN", 1, True, None],
+)
+def test_a_word_outside_the_vocabulary_is_no_verdict(verdict):
+    for kind in (AnswerClassification, *COUNTS):
+        value, status, reason = outcome(kind(), answer("Paris."), said(verdict))
+        assert (value, status) == (None, "failed")
+        assert reason
+
+
+def test_a_blank_reference_is_undefined_without_a_call():
+    assert outcome(AnswerClassification(), answer("Paris.", reference=["", " "]), {}) == (
+        None,
+        "undefined",
+        "the reference is blank",
+    )
+
+
+def test_by_the_documents_rule_a_phrase_may_stand_anywhere():
+    for response in ("The unknown soldier.", "I'm not sure, but it was Paris."):
+        evidence, inquiries = asked(AnswerClassification(phrases="substring"), answer(response), {})
+        assert inquiries == []
+        found = scored(AnswerClassification(phrases="substring"), answer(response), evidence)
+        assert found.details[0]["class"] == "dont_know"
+
+
+def test_kept_evidence_is_read_under_the_other_rule_and_never_guessed():
+    sample = answer("The unknown soldier.")
+    found = scored(AnswerClassification(phrases="substring"), sample, Classified(verdict="CORRECT"))
+    assert found.details[0]["class"] == "dont_know"
+    unasked = scored(AnswerClassification(), sample, Classified())
+    assert (unasked.status[0], unasked.reasons[0]) == (
+        "failed",
+        "the judge was not asked about this response",
+    )
+
+
+def test_classes_are_counted_by_the_run():
+    assert {kind.spec.category for kind in (AnswerClassification, *COUNTS)} == {"class"}
+    assert [kind.spec.higher_is_better for kind in COUNTS] == [True, False, False]
+
+
+def test_unknown_settings_are_told():
+    with pytest.raises(ValueError, match="phrases is one of whole, substring"):
+        AnswerClassification(phrases="any")

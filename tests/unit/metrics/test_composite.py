@@ -1,0 +1,214 @@
+import anyio
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.kernel.errors import BudgetSpent, JudgeUnavailable
+from sgi.kernel.metric import Scores, Status
+from sgi.kernel.registry import metric
+from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import VectorTable
+from sgi.metrics.composite import RagasParts, RagasScore, weighted_mean_of_parts
+from sgi.metrics.judged.answer_relevance import Answered
+from sgi.metrics.judged.claims import Claim, Claims
+from sgi.metrics.judged.context_precision import PassageRelevance, Relevances
+from sgi.testing import ScriptedJudge
+from sgi.testing.judging import typical_judge
+from support.scripted import ROW, asked, scored
+
+WEIGHTS = (0.3, 0.2, 0.2, 0.3)
+
+
+def claimed(*supported):
+    return Claims(claims=[Claim(claim=f"{n}.", reason="r", supported=one) for n, one in enumerate(supported)])
+
+
+def retrieved(relevant):
+    return Relevances(passages=[PassageRelevance(reason="r", relevance=1, relevant=one) for one in relevant])
+
+
+def of_cosine(parts, cosine, **settings):
+    """The composite where the only question found lies at this cosine from the one asked."""
+    batch = Batch.of([ROW])
+    rows = np.array([[1.0, 0.0], [cosine, np.sqrt(1 - cosine**2)]])
+    vectors = VectorTable.of("demo", [ROW.question, "Q?"], rows.astype(np.float32))
+    made = RagasScore(**settings)
+    assert list(made.texts(batch, [parts])) == [ROW.question, "Q?"]
+    return made.score(batch, [parts], vectors)
+
+
+@pytest.mark.parametrize(("conventions", "cosine"), [("safe", 0.8327), ("document", 2 * 0.8327 - 1)])
+def test_the_documents_own_figures(conventions, cosine):
+    found = Answered(questions=("Q?",))
+    local = RagasParts(faithfulness=claimed(1), context_recall=claimed(1, 1), answer_relevance=found)
+    basic = RagasParts(
+        faithfulness=claimed(0),
+        context_precision=retrieved([False, False]),
+        context_recall=claimed(0),
+        answer_relevance=found,
+    )
+    alone = RagasParts(answer_relevance=found)
+    values = [of_cosine(parts, cosine, conventions=conventions).values[0] for parts in (local, basic, alone)]
+    assert [round(value, 4) for value in values] == [0.9373, 0.2498, 0.8327]
+
+
+def test_the_parts_used_and_why_others_are_not_stand_in_the_details():
+    sample = ROW.model_copy(update={"contexts": ()})
+    parts = RagasParts(faithfulness=claimed(1, 0), context_precision=retrieved([]), context_recall=claimed(1))
+    scores = scored(RagasScore(), sample, parts)
+    assert scores.values[0] == pytest.approx((0.3 * 0.5 + 0.2) / 0.5)
+    assert scores.details[0]["parts"] == {
+        "faithfulness": 0.5,
+        "context_precision": None,
+        "context_recall": 1.0,
+        "answer_relevance": None,
+    }
+    assert scores.details[0]["reasons"]["context_precision"] == "the list of passages is empty"
+
+
+def failing(name):
+    """A judge that is typical, but fails for one prompt."""
+
+    def reply(inquiry, schema):
+        if inquiry.prompt.name == name:
+            raise JudgeUnavailable("The judge is away.")
+        return typical_judge().reply(inquiry, schema)
+
+    return reply
+
+
+def test_all_parts_are_asked_at_once():
+    running, most = 0, 0
+
+    class Slow(ScriptedJudge):
+        async def ask(self, inquiry, schema, /):
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            await anyio.sleep(0.01)
+            running -= 1
+            return await super().ask(inquiry, schema)
+
+    anyio.run(RagasScore().ask, ROW, Slow(typical_judge().reply))
+    assert most == 4
+
+
+def test_parts_whose_fields_are_absent_are_not_asked():
+    sample = Sample(id="1", question="When?", response="In 1950.")
+    parts, inquiries = asked(RagasScore(), sample, typical_judge().reply)
+    assert [inquiry.prompt.name for inquiry in inquiries] == ["answer_relevance.questions"]
+    scores = scored(RagasScore(), sample, parts)
+    assert scores.ok[0]
+    assert scores.details[0]["reasons"]["faithfulness"] == "the sample has no contexts"
+
+
+@pytest.mark.parametrize(
+    "prompt", ["claims.verify", "context_precision.relevance", "answer_relevance.questions"]
+)
+def test_a_part_whose_judge_failed_fails_the_row(prompt):
+    parts, _ = asked(RagasScore(), ROW, failing(prompt))
+    scores = scored(RagasScore(), ROW, parts)
+    assert scores.status[0] == "failed"
+    assert "The judge is away." in scores.reasons[0]
+    left_out = scored(
+        RagasScore(failed="leave_out"), ROW, RagasParts.model_validate_json(parts.model_dump_json())
+    )
+    assert left_out.ok[0]
+    assert "The judge is away." in left_out.details[0]["reasons"].values()
+
+
+def test_all_parts_failed_have_no_value_however_one_counts():
+    def away(inquiry, schema):
+        raise JudgeUnavailable("The judge is away.")
+
+    parts, _ = asked(RagasScore(), ROW, away)
+    assert len(parts.failed) == 4
+    for made in (RagasScore(), RagasScore(failed="leave_out")):
+        assert scored(made, ROW, parts).status[0] == "failed"
+
+
+def test_what_is_no_failure_of_the_judge_stops_all_and_is_raised_as_it_is():
+    def spent(inquiry, schema):
+        raise BudgetSpent("All is spent.")
+
+    with pytest.raises(BudgetSpent):
+        asked(RagasScore(), ROW, spent)
+
+
+def test_a_part_of_weight_nought_neither_counts_nor_fails_the_row():
+    parts, _ = asked(RagasScore(), ROW, failing("answer_relevance.questions"))
+    scores = scored(RagasScore(weights=(1, 1, 1, 0)), ROW, parts)
+    assert scores.ok[0]
+    assert scores.details[0]["parts"]["answer_relevance"] is None
+
+
+def test_kept_evidence_scores_under_other_weights():
+    parts = RagasParts(
+        faithfulness=claimed(1), context_precision=retrieved([True, False]), context_recall=claimed(0)
+    )
+    assert scored(RagasScore(weights=(0, 1, 0, 0)), ROW, parts).values.tolist() == [0.5]
+    assert scored(metric("ragas_score(weights=[0, 1, 1, 0])"), ROW, parts).values.tolist() == [0.25]
+
+
+def test_a_row_with_no_part_is_missing_and_one_with_undefined_parts_undefined():
+    bare = Sample(id="1", question="When?")
+    parts, inquiries = asked(RagasScore(), bare, {})
+    assert inquiries == []
+    assert scored(RagasScore(), bare, parts).status[0] == "missing"
+    blank = Sample(id="1", contexts=["a"], response=" ")
+    parts, _ = asked(RagasScore(), blank, {})
+    scores = scored(RagasScore(), blank, parts)
+    assert scores.status[0] == "undefined"
+    assert scores.reasons[0] == "none of its parts has a value: faithfulness: the response is blank"
+
+
+def test_under_the_documents_conventions_a_blank_response_is_faithful():
+    blank = Sample(id="1", contexts=["a"], response=" ")
+    parts, _ = asked(RagasScore(conventions="document"), blank, {})
+    assert scored(RagasScore(conventions="document"), blank, parts).values.tolist() == [1.0]
+
+
+def test_the_call_of_recall_is_that_of_the_part():
+    parts, _ = asked(RagasScore(), ROW, typical_judge().reply)
+    alone, _ = asked(metric("context_recall"), ROW, typical_judge().reply)
+    assert parts.context_recall == alone
+
+
+VALUES = st.one_of(st.floats(0, 1), st.sampled_from(["failed", "undefined", "missing"]))
+
+
+def column(found):
+    if isinstance(found, str):
+        return Scores.without_value(Status(found), [f"it is {found}"])
+    return Scores.of(np.array([found]))
+
+
+@given(st.lists(st.tuples(VALUES, st.floats(0, 1e6)), min_size=1, max_size=5), st.booleans())
+def test_the_mean_lies_between_the_parts_that_count_and_no_failure_ever_raises_it(pairs, lenient):
+    weights = [weight for _, weight in pairs]
+    if not any(weights):
+        return
+    parts = {f"part_{n}": column(found) for n, (found, _) in enumerate(pairs)}
+    scores = weighted_mean_of_parts(parts, weights, failed="leave_out" if lenient else "fail")
+    counted = [found for found, weight in pairs if weight > 0]
+    numbers = [found for found in counted if not isinstance(found, str)]
+    if "failed" in counted and (not lenient or not numbers):
+        assert scores.status[0] == "failed"
+    elif numbers:
+        assert min(numbers) - 1e-12 <= scores.values[0] <= max(numbers) + 1e-12
+        assert 0 <= scores.values[0] <= 1
+    else:
+        assert scores.status[0] == ("undefined" if "undefined" in counted else "missing")
+
+
+def test_no_rows_have_no_mean():
+    empty = Scores.of(np.zeros(0))
+    assert len(weighted_mean_of_parts({"a": empty, "b": empty}, [1, 1])) == 0
+
+
+def test_unknown_settings_are_told():
+    for wrong in ({"conventions": "loose"}, {"failed": "ignore"}, {"weights": (1, 1, 1)}):
+        with pytest.raises(ValueError, match=f"{next(iter(wrong))} (is one of|are 4 numbers)"):
+            RagasScore(**wrong)
+    assert RagasScore().weights == WEIGHTS
