@@ -20,6 +20,7 @@ settings.register_profile("thorough", max_examples=1000, deadline=None)
 settings.load_profile("steady")
 
 os.environ["HF_HUB_OFFLINE"] = "1"
+_REMOTE = ("OPENAI_", "AZURE_OPENAI_", "OLLAMA_", "ANTHROPIC_", "GOOGLE_", "GEMINI_")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -32,7 +33,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 def no_remote_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An empty working folder, and no variable of a remote service."""
     for name in [*os.environ]:
-        if name.startswith(("OPENAI_", "AZURE_OPENAI_")):
+        if name.startswith(_REMOTE):
             monkeypatch.delenv(name)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.chdir(tmp_path)

@@ -63,6 +63,7 @@ def agree(
     """
     from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
     from sgi.engine import agree as engine
+    from sgi.engine.groups import class_keys
     from sgi.store.database import open_database
     from sgi.store.queries import find_run
     from sgi.store.run_rows import grouped_run
@@ -70,14 +71,13 @@ def agree(
     ends = None if scale is None else _ends(scale)
     with open_database(db, create=False) as database:
         record = find_run(database, run)
-        keys = {name: key for name in record.metrics if (key := engine.category_of(name))}
-        scored, values, classes = grouped_run(database, record, label, tuple(dict.fromkeys(keys.values())))
+        scored, values, classes = grouped_run(database, record, label, class_keys(record.metrics))
     made = engine.agree(
         scored,
         label,
         values,
         metrics=metric_list(metric or []),
-        classes={name: found for name, found in classes.items() if name in keys},
+        classes=classes,
         threshold=threshold,
         weights=weights,
         scale=ends,

@@ -289,6 +289,10 @@ def _numbers(made: MetricSummary, *, percent: bool) -> list[str]:
         found = made.interval
         between = "–" if found is None else f"[{found.low * made.ok:,.1f}, {found.high * made.ok:,.1f}]"
         return [f"{made.total:,.0f}", between]
+    if made.is_percentage and made.mean is not None:
+        found = made.interval
+        between = "–" if found is None else f"[{found.low:.2f}, {found.high:.2f}]"
+        return [f"{made.mean:.2f} %", between]
     asked = percent and made.is_share
     return [scaled(made.mean, percent=asked), span(made.interval, percent=asked)]
 

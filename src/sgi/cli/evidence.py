@@ -190,6 +190,8 @@ def _scalar(value: Any) -> str:
             return "–"
         case bool():
             return "yes" if value else "no"
+        case float():
+            return f"{value:.4f}"
         case _:
             return json.dumps(value)
 

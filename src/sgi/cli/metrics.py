@@ -74,7 +74,7 @@ def _print_page(kind: type[AnyMetric]) -> None:
         "",
         inspect.getdoc(kind) or "",
         "",
-        f"Needs       {', '.join(facts['needs'])}",
+        f"Needs       {', '.join(facts['needs']) or 'the fields of any of its parts'}",
         f"Range       {low} to {high} {facts['unit']}".rstrip(),
         f"Better      {'higher' if facts['higher_is_better'] else 'lower'}",
         f"Parameters  {', '.join(f'{k}={v!r}' for k, v in facts['parameters'].items()) or 'none'}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from sgi.store.queries import RunRecord
     from sgi.store.run_rows import Reason
 
-_CLASSES = ("grade", "label", "band")
-"""Where the details name the class of a row, for metrics that do not say so themselves."""
 
 _LONGEST = 400
 
@@ -160,12 +157,12 @@ def _show_groups(
 
 def _measured(database: Database, record: RunRecord) -> tuple[MetricSummary, ...]:
     """The means and classes of the rows that are scored."""
-    from sgi.engine.groups import grouped
+    from sgi.engine.groups import class_keys, grouped
     from sgi.store.run_rows import classed_run
 
     if not record.scored:
         return ()
-    run, classes = classed_run(database, record, _class_keys(record))
+    run, classes = classed_run(database, record, class_keys(record.metrics))
     named = {metric: list(map(_named, found)) for metric, found in classes.items()}
     (whole,) = grouped(run, [None] * len(run.ids), classes=named)
     return tuple(replace(made, classes=whole.classes.get(made.metric, {})) for made in whole.metrics)
@@ -178,24 +175,12 @@ def _partial(record: RunRecord, metrics: tuple[MetricSummary, ...]) -> dict[str,
 
 
 def _groups(database: Database, record: RunRecord, by: str) -> tuple[Group, ...]:
-    from sgi.engine.groups import grouped
+    from sgi.engine.groups import class_keys, grouped
     from sgi.store.run_rows import grouped_run
 
-    run, values, classes = grouped_run(database, record, by, _class_keys(record))
+    run, values, classes = grouped_run(database, record, by, class_keys(record.metrics))
     named = {metric: list(map(_named, found)) for metric, found in classes.items()}
     return grouped(run, list(map(_named, values)), classes=named)
-
-
-def _class_keys(record: RunRecord) -> tuple[str, ...]:
-    """Where the details of the run's metrics name the class of a row."""
-    from sgi.kernel.errors import UsageError
-    from sgi.kernel.registry import metric
-
-    known = []
-    for name in record.metrics:
-        with suppress(UsageError):  # it is not installed any more
-            known.append(metric(name).spec.category)
-    return tuple(dict.fromkeys([*filter(None, known), *_CLASSES]))
 
 
 def _named(value: Any) -> str | None:

@@ -18,10 +18,9 @@ from sgi.engine.agreement_report import (
     number_words,
     verdict_words,
 )
-from sgi.engine.groups import with_range
+from sgi.engine.groups import class_keys, with_range
 from sgi.engine.labels import read_labels
 from sgi.kernel.errors import UsageError
-from sgi.kernel.registry import metric_class
 from sgi.kernel.scored import STATUSES
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
 from sgi.stats.intervals import FEWEST_CLUSTERS, mean_interval
@@ -102,18 +101,6 @@ class _Beside:
             corrected=Estimate(made.value, made.interval, made.labelled + made.unlabelled),
             power=made.power,
         )
-
-
-def category_of(metric: str) -> str:
-    """The key of a metric's details that names a row's class; empty where it has none, or is not known here.
-
-    >>> category_of("rouge_l(beta=1.2)")
-    ''
-    """
-    try:
-        return metric_class(metric.partition("(")[0]).spec.category
-    except UsageError:  # of a plugin that is not installed here
-        return ""
 
 
 def agree(
@@ -297,7 +284,7 @@ def _classes(
     if set(people).isdisjoint(metric):
         told = f"it says {', '.join(metric[:5])}; people say {', '.join(people[:5])}"
         return replace(made, reason=f"no label is one of its classes: {told}")
-    graded = category_of(made.metric) == "grade" and {*people, *metric} <= {*_GRADES}
+    graded = class_keys([made.metric]).get(made.metric) == "grade" and {*people, *metric} <= {*_GRADES}
     places = {name: place for place, name in enumerate(_GRADES if graded else sorted({*people, *metric}))}
     codes = np.array([[places[name] for name in pair] for pair in said], dtype=np.float64)
     counted = {label: {name: pairs[label, name] for name in metric if pairs[label, name]} for label in people}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import BUILT_IN, metric_class
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -62,7 +63,23 @@ def with_range(column: MetricColumn) -> MetricColumn:
     if column.version not in (0, spec.version):  # another definition may have had another range
         return column
     low = spec.low if column.low is None else column.low
-    return replace(column, low=low, high=spec.high if column.high is None else column.high)
+    high = spec.high if column.high is None else column.high
+    return replace(column, low=low, high=high, unit=spec.unit)
+
+
+def class_keys(metrics: Iterable[str]) -> dict[str, str]:
+    """Where the details of these metrics, by canonical string, name the class of a row.
+
+    Those that have no classes, and those that are not installed here, are left out.
+
+    >>> class_keys(["factual_accuracy", "rouge_l(beta=1.2)", "gone"])
+    {'factual_accuracy': 'grade'}
+    """
+    found = {}
+    for name in metrics:
+        with suppress(UsageError):
+            found[name] = metric_class(name.partition("(")[0]).spec.category
+    return {name: key for name, key in found.items() if key}
 
 
 def column_summary(column: MetricColumn, clusters: NDArray[np.int64]) -> MetricSummary:

@@ -114,7 +114,9 @@ class Ledger:
         """What a metric gave so far."""
         held, spec = self.columns[metric.canonical], metric.spec
         values, codes = np.array(held.values, dtype=np.float64), np.array(held.codes, dtype=np.int8)
-        return MetricColumn(metric.canonical, values, codes, spec.low, spec.high, spec.higher_is_better)
+        return MetricColumn(
+            metric.canonical, values, codes, spec.low, spec.high, spec.higher_is_better, unit=spec.unit
+        )
 
     def classes(self, metric: AnyMetric) -> dict[str, int]:
         """How many rows are of each class, by name, for a metric that has classes."""

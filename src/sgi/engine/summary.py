@@ -34,6 +34,7 @@ class MetricSummary:
         counts: rows by status.
         ranking: how well it ranks label 1 over label 0, where both occur, over the ok rows.
         is_share: whether the metric lies in [0, 1], so that it can be read as percent.
+        is_percentage: whether it is given in percent, from 0 to 100.
         classes: rows by class or grade, where the metric has them.
         total: the sum over the ok rows, where the metric counts.
     """
@@ -45,6 +46,7 @@ class MetricSummary:
     counts: Mapping[Status, int]
     ranking: Ranking | None
     is_share: bool = False
+    is_percentage: bool = False
     classes: Mapping[str, int] = field(default_factory=dict)
     total: float | None = None
 
@@ -154,7 +156,10 @@ def summarise(ledger: Ledger, metrics: Sequence[AnyMetric], signature: str) -> S
         questions=len(np.unique(clusters)),
         labelled=int(known.sum()),
         positives=int((labels == 1).sum()),
-        metrics=tuple(_with_counts(ledger, metric, clusters, labels) for metric in metrics),
+        metrics=tuple(
+            replace(metric_summary(ledger.column(metric), clusters, labels), classes=ledger.classes(metric))
+            for metric in metrics
+        ),
         baselines=trivial_baselines(
             labels[known] == 1,
             lengths=np.array(ledger.lengths, dtype=np.float64)[known],
@@ -166,16 +171,6 @@ def summarise(ledger: Ledger, metrics: Sequence[AnyMetric], signature: str) -> S
         left_out=dict(ledger.left_out),
         signature=signature,
     )
-
-
-def _with_counts(
-    ledger: Ledger, metric: AnyMetric, clusters: NDArray[np.int64], labels: NDArray[np.int8]
-) -> MetricSummary:
-    """The summary of one metric, with its classes and, where it counts, its total."""
-    column = ledger.column(metric)
-    total = float(column.values[column.ok].sum()) if metric.spec.unit == COUNT else None
-    made = metric_summary(column, clusters, labels)
-    return replace(made, classes=ledger.classes(metric), total=total)
 
 
 def metric_summary(
@@ -193,12 +188,24 @@ def metric_summary(
     return MetricSummary(
         metric=column.metric,
         mean=float(values.mean()) if ok.any() else None,
-        interval=mean_interval(values, clusters[ok], shares=column.is_share),
+        interval=_mean_interval(column, values, clusters[ok]),
         deviation=float(values.std(ddof=1)) if len(values) > 1 else None,
         counts=column.counts(),
         ranking=None if labels is None else _ranking(column, clusters, labels),
         is_share=column.is_share,
+        is_percentage=column.is_percentage,
+        total=float(values.sum()) if column.unit == COUNT else None,
     )
+
+
+def _mean_interval(
+    column: MetricColumn, values: NDArray[np.float64], clusters: NDArray[np.int64]
+) -> Interval | None:
+    """The interval of the mean; of percentages, that of the shares they are."""
+    if not column.is_percentage:
+        return mean_interval(values, clusters, shares=column.is_share)
+    found = mean_interval(values / 100, clusters, shares=True)
+    return found and replace(found, low=100 * found.low, high=100 * found.high)
 
 
 def _ranking(column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8]) -> Ranking | None:

@@ -6,11 +6,11 @@ This module, ``client`` and ``faults`` are imported when a model is opened, and 
 from __future__ import annotations
 
 import json
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic_ai.direct import model_request
-from pydantic_ai.exceptions import AgentRunError
+from pydantic_ai.exceptions import AgentRunError, UserError
 from pydantic_ai.messages import (
     ModelRequest,
     ModelResponse,
@@ -25,8 +25,9 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from sgi.judge.calls import Completion, Finish
-from sgi.judge.faults import about_schemas, fault
-from sgi.kernel.errors import JudgeMalformed
+from sgi.judge.faults import about_schemas, fault, redacted
+from sgi.judge.reading import shown
+from sgi.kernel.errors import JudgeMalformed, UsageError
 from sgi.kernel.judging import estimated_tokens
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from sgi.judge.service import Service
     from sgi.judge.spec import JudgeSpec
 
+_WORDS = 300
 _FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.FILTER}
 
 
@@ -55,21 +57,18 @@ class ModelChat:
 
     def __init__(self, preparing: Model, model: Model, spec: JudgeSpec, service: Service) -> None:
         # Preparing a schema takes a tenth of a request's time, so each is prepared once.
-        self._prepared = lru_cache(maxsize=1024)(
-            lambda shape, mode: preparing.customize_request_parameters(_parameters(shape, mode))
-        )
+        self._prepared = lru_cache(maxsize=1024)(partial(_prepared, preparing))
         self._model = model
         self._service = service
         self._name = f"{service.kind}:{spec.named.name}"
         self._settings = _settings(spec, service)
-        self._facts = f"temperature={spec.temperature},seed={spec.seed},max_tokens={spec.max_tokens}"
+        self._fingerprint = spec.fingerprint(service.place)
         self._mode = _mode(model)
 
     @property
     def fingerprint(self) -> str:
         """Name, place unless it is the usual one, and what is asked of sampling."""
-        place = f"@{self._service.place}" if self._service.place else ""
-        return f"{self._name}{place},{self._facts}"
+        return self._fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
         """The model's reply.
@@ -80,6 +79,7 @@ class ModelChat:
             JudgeRefused: a filter of the service refused the request.
             JudgeMalformed: it sent something that is no completion.
             JudgeError: it does not take this request.
+            UsageError: the model layer cannot put the request in the service's words.
         """
         mode = self._mode
         try:
@@ -106,6 +106,9 @@ class ModelChat:
                 model_request_parameters=self._prepared(call.shape, mode),
                 instrument=False,
             )
+        except UserError as error:
+            told = redacted(shown(str(error), _WORDS), self._service)
+            raise UsageError(f"{self._name} cannot be asked for {call.shape.name}: {told}") from None
         # What a broken reply does inside the client and the layer: both index and compare before they check.
         except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
             message = f"{self._name} sent something that is no chat completion ({type(error).__name__})."
@@ -131,12 +134,20 @@ def _settings(spec: JudgeSpec, service: Service) -> ModelSettings:
     return settings
 
 
-def _parameters(shape: Shape, mode: Any) -> ModelRequestParameters:
+def _prepared(model: Model, shape: Shape, mode: str) -> ModelRequestParameters:
+    """The schema as the service takes it; without its strict mode where that has no words for the schema."""
+    try:
+        return model.customize_request_parameters(_parameters(shape, mode, strict=True))
+    except UserError:
+        return model.customize_request_parameters(_parameters(shape, mode, strict=False))
+
+
+def _parameters(shape: Shape, mode: Any, *, strict: bool) -> ModelRequestParameters:
     schema = json.loads(shape.text)
     if mode == "tool":
-        tool = ToolDefinition(name=shape.name, parameters_json_schema=schema, strict=True, kind="output")
+        tool = ToolDefinition(name=shape.name, parameters_json_schema=schema, strict=strict, kind="output")
         return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
-    wanted = OutputObjectDefinition(json_schema=schema, name=shape.name, strict=True)
+    wanted = OutputObjectDefinition(json_schema=schema, name=shape.name, strict=strict)
     return ModelRequestParameters(output_mode=mode, output_object=wanted)
 
 

@@ -93,7 +93,7 @@ def _not_taken(error: ModelHTTPError, name: str, service: Service) -> JudgeError
     if isinstance(error, ModelContextWindowExceededError):
         message = f"{name}: the request is longer than the model reads ({error.status_code})."
         return JudgeError(message, hint="Lower the judge's budget.")
-    told = _redacted(shown(words, _WORDS), service)
+    told = redacted(shown(words, _WORDS), service)
     return JudgeError(f"{name} did not take the request ({error.status_code}): {told}")
 
 
@@ -108,5 +108,6 @@ def _words(error: ModelAPIError) -> str:
     return str(body or error.message)
 
 
-def _redacted(words: str, service: Service) -> str:
+def redacted(words: str, service: Service) -> str:
+    """The words without the key."""
     return words.replace(service.key, "***") if len(service.key) > len("none") else words

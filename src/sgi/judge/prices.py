@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sgi.judge.service import setting
+from sgi.kernel.environment import setting
 
 if TYPE_CHECKING:
     from sgi.judge.spec import JudgeSpec

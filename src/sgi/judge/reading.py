@@ -14,6 +14,8 @@ from sgi.kernel.errors import JudgeMalformed, JudgeRefused
 from sgi.kernel.judging import ReplyModel
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from pydantic_core import ErrorDetails
 
     from sgi.judge.calls import Completion
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=ReplyModel)
 
 _SHOWN = 200
+_NO_DASHES = str.maketrans("", "", " -_")
 _FOUND = 60
 _MOST_PROBLEMS = 3
 _REFUSAL = re.compile(
@@ -36,13 +39,13 @@ class Unfit(Exception):  # noqa: N818 - the name says what the reply is
     """A reply that cannot be used, and may be repaired; the text says why, without a stop at its end."""
 
 
-def read(completion: Completion, schema: type[T], items: int | None) -> T:
+def read(completion: Completion, schema: type[T], context: Mapping[str, Any] | None = None) -> T:
     """What the model replied, if that is exactly what was asked for.
 
     Args:
         completion: what came.
         schema: what it must be.
-        items: how many verdicts it must hold; None where it holds no list of them.
+        context: what of the inquiry it is held against, as `Inquiry.context` tells.
 
     Raises:
         JudgeRefused: the model or a filter declined.
@@ -51,7 +54,7 @@ def read(completion: Completion, schema: type[T], items: int | None) -> T:
 
     >>> from sgi.judge.calls import Completion
     >>> from sgi.kernel.judging import Verdict
-    >>> read(Completion('{"index": 2}'), Verdict, None)
+    >>> read(Completion('{"index": 2}'), Verdict)
     Verdict(index=2)
     """
     _check_whole(completion)
@@ -65,7 +68,7 @@ def read(completion: Completion, schema: type[T], items: int | None) -> T:
             raise JudgeRefused(f"The judge declined: {shown(text)}") from None
         raise
     try:
-        return schema.model_validate_json(body, strict=True, context={"items": items})
+        return schema.model_validate_json(body, strict=True, context=context)
     except ValidationError as errors:
         problems = errors.errors(include_url=False, include_context=False)
     raise Unfit("it does not fit the schema: " + "; ".join(map(_problem, problems[:_MOST_PROBLEMS])))
@@ -129,12 +132,20 @@ class _Ambiguous(ValueError):  # noqa: N818 - the name says what the JSON is
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise _Ambiguous(f"it has the key {shown(twice, _FOUND)!r} twice in one object")
-    return made
+    seen: dict[str, str] = {}
+    for name, _ in pairs:
+        before = seen.get(_folded(name))
+        if before is not None:
+            one, other = shown(before, _FOUND), shown(name, _FOUND)
+            both = f"the key {one!r} twice" if name == before else f"the keys {one!r} and {other!r}"
+            raise _Ambiguous(f"it has {both} in one object")
+        seen[_folded(name)] = name
+    return dict(pairs)
+
+
+def _folded(name: str) -> str:
+    """A key as a hasty reader takes it: of ``verdict`` and ``Verdict`` nobody can tell which one is meant."""
+    return name.casefold().translate(_NO_DASHES)
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -152,11 +163,27 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_consta
 
 
 def _problem(error: ErrorDetails) -> str:
-    """Where a reply does not fit, how, and what stands there."""
-    place = ".".join(map(str, error["loc"]))
+    """Where a reply does not fit, how, and what stands there.
+
+    Of a field that is missing, and of an object whose fields do not go together, nothing stands there alone.
+    """
+    place = _place(error["loc"])
     what = error["msg"].removeprefix("Value error, ")
     what = f"{what[:1].lower()}{what[1:]}"
-    if error["type"] in ("missing", "value_error"):
+    whole = error["type"] == "missing" or (
+        error["type"] == "value_error" and isinstance(error["input"], dict)
+    )
+    if whole:
         return f"{place}: {what}" if place else what
     found = shown(json.dumps(error["input"], ensure_ascii=False, default=str), _FOUND)
     return f"{place or 'the reply'}: {what}, found {found}"
+
+
+def _place(steps: Sequence[int | str]) -> str:
+    """The way to a field, as one writes it in code.
+
+    >>> _place(("verdicts", 2, "supported"))
+    'verdicts[2].supported'
+    """
+    parts = [f"[{step}]" if isinstance(step, int) else f".{shown(step, _FOUND)}" for step in steps]
+    return "".join(parts).removeprefix(".")

@@ -1,17 +1,25 @@
-"""Where judges are: addresses, keys, and the settings they are read from."""
+"""Where judges are, and the models that ask there."""
 
 from __future__ import annotations
 
-import os
-import re
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
-from ipaddress import ip_address
-from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, ClassVar, Self
 
+from sgi.kernel import environment
+from sgi.kernel.environment import (
+    NO_KEY,
+    OPENAI_URL,
+    azure_url,
+    check_same_source,
+    checked_key,
+    checked_url,
+    openai_url,
+    place_of,
+    setting,
+)
 from sgi.kernel.errors import MissingExtra, UsageError
-from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -23,85 +31,63 @@ if TYPE_CHECKING:
     from sgi.judge.chat import ModelChat
     from sgi.judge.spec import JudgeSpec, ModelName
 
-_OPENAI_URL = "https://api.openai.com/v1"
 _OLLAMA_URL = "http://localhost:11434/v1"
-_NO_KEY = "none"
-"""Sent to a server of one's own, which asks for no key; the client insists on one."""
-_AZURE_VERSION = "2024-10-21"
-"""The first stable version with JSON schemas for replies."""
+_OLLAMA_KEY = "OLLAMA_API_KEY"
+_OLLAMA_PLACE = "OLLAMA_BASE_URL"
 _MODULES = {"anthropic": "anthropic", "google": "google.genai"}
-_GOOGLE_KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
+_KEYS = {"anthropic": ("ANTHROPIC_API_KEY",), "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY")}
 
 
-class Service(NamedTuple):
-    """Where a judge is, and the key that opens it."""
+@dataclass(frozen=True)
+class Service(environment.Service):
+    """Where a judge is, and the key that opens it; the URL is blank where a service has only one."""
 
-    kind: str
-    url: str
-    key: str
-    key_name: str
-    api_version: str = ""
+    azure_version: ClassVar[str] = "2024-10-21"
+    """The first stable version with JSON schemas for replies."""
 
     @classmethod
-    def of(cls, name: ModelName) -> Service:
+    def of(cls, name: ModelName) -> Self:
         """The service of a judge's name, with what the environment or ``.env`` says of it.
 
         Raises:
             UsageError: a key or an address is missing or unusable, or only the address stands in ``.env``.
         """
         if name.kind == "openai":
-            return cls._openai(name.url)
-        if name.kind == "ollama":
-            url = name.url or setting("OLLAMA_BASE_URL") or _OLLAMA_URL
-            key = _checked_key(setting("OLLAMA_API_KEY") or _NO_KEY, "OLLAMA_API_KEY")
-            return cls("ollama", _checked_url(url, "OLLAMA_BASE_URL"), key, "OLLAMA_API_KEY")
+            return cls.openai(name.url)
         if name.kind == "azure":
-            return cls._azure()
-        names = ("ANTHROPIC_API_KEY",) if name.kind == "anthropic" else _GOOGLE_KEYS
+            return cls.azure()
+        if name.kind == "ollama":
+            if not name.url:
+                check_same_source(_OLLAMA_KEY, _OLLAMA_PLACE)
+            key = checked_key(setting(_OLLAMA_KEY) or NO_KEY, _OLLAMA_KEY)
+            return cls("ollama", checked_url(_url(name), _OLLAMA_PLACE), key, _OLLAMA_KEY)
+        names = _KEYS[name.kind]
         found = next((one for one in names if setting(one)), names[0])
-        return cls(name.kind, "", _checked_key(setting(found), found), found)
-
-    @classmethod
-    def _openai(cls, url: str) -> Service:
-        name = "OPENAI_API_KEY"
-        if not url:
-            _check_same_source(name, "OPENAI_BASE_URL")
-        where = url or setting("OPENAI_BASE_URL") or _OPENAI_URL
-        key = setting(name) or ("" if where == _OPENAI_URL else _NO_KEY)
-        return cls("openai", _checked_url(where, "OPENAI_BASE_URL"), _checked_key(key, name), name)
-
-    @classmethod
-    def _azure(cls) -> Service:
-        name, place = "AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT"
-        _check_same_source(name, place)
-        key = _checked_key(setting(name), name)
-        if not setting(place):
-            raise UsageError(f"{place} is not set.", hint=_how_to_set(place))
-        version = setting("AZURE_OPENAI_API_VERSION") or _AZURE_VERSION
-        return cls("azure", _checked_url(setting(place), place), key, name, version)
-
-    @property
-    def place(self) -> str:
-        """Host, port, and a digest of a path that isn't the usual one; blank for a service's only address."""
-        if self.url in ("", _OPENAI_URL):
-            return ""
-        parts = urlsplit(self.url)
-        path = "" if parts.path in ("", "/v1") else "/" + digest(parts.path.encode(), size=4).hex()
-        return f"{parts.netloc.lower()}{path}"
+        return cls(name.kind, "", checked_key(setting(found), found), found)
 
     @property
     def own(self) -> bool:
         """Whether it is a server that only speaks as OpenAI does."""
-        return self.kind == "ollama" or (self.kind == "openai" and self.url != _OPENAI_URL)
+        return self.kind == "ollama" or (self.kind == "openai" and self.url != OPENAI_URL)
 
 
-def setting(name: str) -> str:
-    """A variable of the environment, or of ``.env`` in the working folder; blank if neither has it.
+def fingerprint_of(spec: JudgeSpec) -> str:
+    """The fingerprint the opened model will have; no key and no client is needed for it.
 
     Raises:
-        UsageError: ``.env`` cannot be read.
+        UsageError: the environment names no address where one is needed, or an unusable one.
     """
-    return os.environ.get(name, "").strip() or _dotenv().get(name, "").strip()
+    url = _url(spec.named)
+    return spec.fingerprint(place_of(checked_url(url, "The judge's address")) if url else "")
+
+
+def _url(name: ModelName) -> str:
+    """The address, unchecked; blank where the service has only one."""
+    if name.kind == "openai":
+        return openai_url(name.url)
+    if name.kind == "ollama":
+        return name.url or setting(_OLLAMA_PLACE) or _OLLAMA_URL
+    return azure_url() if name.kind == "azure" else ""
 
 
 @asynccontextmanager
@@ -178,54 +164,3 @@ def _openai_models(service: Service, name: str, client: AsyncOpenAI) -> tuple[Mo
     profile = merge_profile(kind(name, provider=provider).profile, older)
     prepared = merge_profile(profile, ModelProfile(json_schema_transformer=None))
     return kind(name, provider=provider, profile=profile), kind(name, provider=provider, profile=prepared)
-
-
-def _check_same_source(key: str, address: str) -> None:
-    """A ``.env`` that somebody left in a folder must not decide where the key of the environment is sent."""
-    if os.environ.get(key, "").strip() and not os.environ.get(address, "").strip() and setting(address):
-        message = f"{address} stands in .env, but {key} in the environment."
-        raise UsageError(message, hint="Put both in one place, so that it is clear where the key goes.")
-
-
-def _dotenv() -> dict[str, str]:
-    """What ``.env`` says; nothing where python-dotenv is not installed."""
-    try:
-        from dotenv import dotenv_values
-    except ImportError:
-        return {}
-    try:
-        return {name: value or "" for name, value in dotenv_values(".env", encoding="utf-8-sig").items()}
-    except (OSError, UnicodeDecodeError) as error:
-        message = f".env in the working folder cannot be read ({type(error).__name__})."
-        raise UsageError(message, hint="Save it as UTF-8 text, or remove it.") from None
-
-
-def _how_to_set(name: str) -> str:
-    return f"Set {name} in the environment or in a file .env in the working folder."
-
-
-def _checked_key(key: str, name: str) -> str:
-    if not key:
-        raise UsageError(f"{name} is not set.", hint=_how_to_set(name))
-    if not (key.isascii() and key.isprintable()) or " " in key:
-        raise UsageError(f"{name} holds characters no key has.", hint="Paste the key again, without quotes.")
-    return key
-
-
-def _checked_url(url: str, what: str) -> str:
-    """The URL without a slash at its end. What is wrong is not shown: it may hold a password."""
-    try:
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-        if re.fullmatch(r"[\d.]+|.*:.*", host):
-            ip_address(host)
-        sound = parts.scheme in ("http", "https") and bool(host) and parts.port != 0
-    except ValueError:
-        sound = False
-    if not sound or re.search(r"[\s?#]|[^ -~]", url):
-        raise UsageError(
-            f"{what} is no http(s) URL.", hint="It begins as in https://host or http://host:port/v1."
-        )
-    if "@" in parts.netloc:
-        raise UsageError(f"{what} holds a password.", hint="Leave it out: the key has a variable of its own.")
-    return url.rstrip("/")

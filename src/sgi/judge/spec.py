@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import re
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
-from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
@@ -17,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from sgi.kernel.environment import checked_url
 from sgi.kernel.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +49,12 @@ class ModelName(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """The parts of ``KIND:NAME`` or ``KIND:NAME@URL``; ValueError says what is wrong, without a URL."""
+        """The parts of ``KIND:NAME`` or ``KIND:NAME@URL``; what is wrong is said without the URL.
+
+        Raises:
+            ValueError: this names no judge.
+            UsageError: the URL is none, or holds a user or a password.
+        """
         kind, _, rest = text.strip().partition(":")
         found = re.fullmatch(r"([^\s@]+(?:@(?!\w+://)[^\s@]+)*)(?:@(\w+://.*))?", rest)
         if kind not in KINDS or found is None or "://" in found[1]:
@@ -57,9 +62,7 @@ class ModelName(NamedTuple):
         url = found[2] or ""
         if url and kind not in _WITH_URL:
             raise ValueError(f"{kind} takes no URL; {_HOW_TO_NAME}")
-        if url:
-            _check_url(url)
-        return cls(kind, found[1], url.rstrip("/"))
+        return cls(kind, found[1], checked_url(url, "The judge's model: its address") if url else "")
 
 
 class JudgeSpec(BaseModel):
@@ -118,6 +121,18 @@ class JudgeSpec(BaseModel):
         """The model's name, in its parts."""
         return ModelName.of(self.model)
 
+    def fingerprint(self, place: str) -> str:
+        """Everything that can change a reply: name, place, and what is asked of sampling; no secret.
+
+        Args:
+            place: where the model is; blank for the usual place.
+
+        >>> JudgeSpec.of("openai:m").fingerprint("localhost:80")
+        'openai:m@localhost:80,temperature=0.0,seed=0,max_tokens=4096'
+        """
+        name = f"{self.named.kind}:{self.named.name}{f'@{place}' if place else ''}"
+        return f"{name},temperature={self.temperature},seed={self.seed},max_tokens={self.max_tokens}"
+
     def identity(self) -> dict[str, JsonValue]:
         """What can change a number; the rest says how fast it comes and what it costs.
 
@@ -153,18 +168,3 @@ class JudgeSpec(BaseModel):
     def _checked(cls, model: str) -> str:
         ModelName.of(model)
         return model.strip()
-
-
-def _check_url(url: str) -> None:
-    """What is wrong with a URL is said without showing it: it may hold a password."""
-    try:
-        parts = urlsplit(url)
-        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        sound = False
-    if not sound or re.search(r"[\s?#\\]|[^ -~]", url):
-        raise ValueError("its address is no http(s) URL; one looks like http://127.0.0.1:8080/v1")
-    if "@" in parts.netloc:
-        raise ValueError(
-            "its address holds a user or a password; leave it out: keys are read from the environment"
-        )

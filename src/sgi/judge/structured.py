@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sgi.judge.calls import Call, Message, Shape
 from sgi.judge.reading import Unfit, read
@@ -14,6 +14,8 @@ from sgi.kernel.errors import JudgeMalformed, JudgeRefused
 from sgi.kernel.judging import ReplyModel
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sgi.judge.calls import Chat, Completion
     from sgi.kernel.judging import Inquiry
     from sgi.kernel.ports import Usage
@@ -72,22 +74,24 @@ class ChatJudge:
         while True:
             seen: list[Completion] = []
             try:
-                return await self._converse(first, schema, inquiry.items, seen)
+                return await self._converse(first, schema, inquiry.context, seen)
             except (JudgeMalformed, JudgeRefused):
                 if not self._again or not seen or not all(completion.cached for completion in seen):
                     raise
             first = Call(first.messages, first.shape, first.take + 1)
 
-    async def _converse(self, first: Call, schema: type[T], items: int | None, seen: list[Completion]) -> T:
+    async def _converse(
+        self, first: Call, schema: type[T], context: Mapping[str, Any], seen: list[Completion]
+    ) -> T:
         """The usable reply of at most two requests; what comes in is added to ``seen``."""
         seen.append(await self._chat.complete(first))
         try:
-            return read(seen[-1], schema, items)
+            return read(seen[-1], schema, context)
         except Unfit as error:
             second = Call((*first.messages, *_repair(seen[-1].text, str(error))), first.shape, first.take)
         seen.append(await self._chat.complete(second))
         try:
-            return read(seen[-1], schema, items)
+            return read(seen[-1], schema, context)
         except Unfit as error:
             message = f"The judge's reply cannot be used, and neither could the one before: {error}."
             raise JudgeMalformed(message, text=seen[-1].text) from None

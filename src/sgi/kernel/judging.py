@@ -7,9 +7,9 @@ them is meant for the judge.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StrictInt, ValidationInfo, model_validator
 
@@ -36,9 +36,14 @@ _DATA = (
 
 
 class ReplyModel(BaseModel):
-    """What a judge replies; the schema it is held to."""
+    """What a judge replies; the schema it is held to.
 
-    model_config = ConfigDict(frozen=True)
+    Keys beside the wanted ones are ignored: models like to add a ``confidence`` or to repeat the text, and
+    that makes what was asked for neither more nor less true. Give the wanted fields no defaults: then no key
+    stands in for one of them. A reply is validated with `Inquiry.context`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
 
     @classmethod
     def typical(cls, example: ReplyModel, items: int | None) -> ReplyModel:
@@ -152,8 +157,8 @@ class Prompt:
 
     def about(self, **sections: Section) -> Inquiry:
         """The inquiry about these texts, in this order."""
-        items = len(sections[self.items]) if self.items else None
-        return Inquiry(self, _rendered(sections), items)
+        lengths = {name: len(section) for name, section in sections.items() if isinstance(section, tuple)}
+        return Inquiry(self, _rendered(sections), len(sections[self.items]) if self.items else None, lengths)
 
 
 @dataclass(frozen=True)
@@ -164,11 +169,18 @@ class Inquiry:
         prompt: the task.
         text: the texts to judge, between their markers.
         items: how many verdicts the reply must hold; None where it holds no list of them.
+        lengths: how many entries each section has that is a list, by its name.
     """
 
     prompt: Prompt
     text: str
     items: int | None = None
+    lengths: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What a reply is validated with, since it can only be right or wrong beside what was asked."""
+        return {"items": self.items, "lengths": self.lengths}
 
 
 def _rendered(sections: Mapping[str, Section]) -> str:

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 COUNT = "count"
 """The unit of a metric that is 1 or 0 for a row, and whose headline is how many rows have 1."""
 
+PERCENT = "%"
+"""The unit of a metric from 0 to 100."""
+
 _NOTHING: Mapping[str, Any] = {}
 
 
@@ -45,7 +48,7 @@ class MetricSpec:
         low: the least possible value.
         high: the greatest possible value.
         higher_is_better: the direction.
-        unit: empty for a pure number; ``%`` for 0–100; ``COUNT`` for what is counted.
+        unit: empty for a pure number; ``PERCENT`` for 0–100; ``COUNT`` for what is counted.
         citation: the paper or document the definition comes from.
         category: the key of ``details`` that names a row's class or grade, where the metric has one; runs and
             groups count it.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.kernel.errors import UnknownName
-from sgi.kernel.metric import Status
+from sgi.kernel.metric import PERCENT, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +31,7 @@ class MetricColumn:
         high: the greatest possible value; None where that is not known.
         higher_is_better: the direction.
         version: of its definition; 0 where that is not known.
+        unit: as its MetricSpec has it.
     """
 
     metric: str
@@ -40,6 +41,7 @@ class MetricColumn:
     high: float | None = None
     higher_is_better: bool = True
     version: int = 0
+    unit: str = ""
 
     @property
     def ok(self) -> NDArray[np.bool_]:
@@ -50,6 +52,11 @@ class MetricColumn:
     def is_share(self) -> bool:
         """Whether the metric lies in [0, 1], so that it can be read as percent."""
         return self.low == 0 and self.high == 1
+
+    @property
+    def is_percentage(self) -> bool:
+        """Whether the metric is a share given in percent, from 0 to 100."""
+        return self.unit == PERCENT
 
     def counts(self) -> dict[Status, int]:
         """How many rows have each status.

@@ -132,7 +132,7 @@ class _Classification(JudgedMetric[Classified]):
         return Scores.of(np.array([float(found == self._counted)]), details=[{"class": found, **detail}])
 
 
-def _spec(name: str, *, higher_is_better: bool) -> MetricSpec:
+def _spec(name: str, *, higher_is_better: bool, category: str = "") -> MetricSpec:
     return MetricSpec(
         name,
         1,
@@ -141,7 +141,7 @@ def _spec(name: str, *, higher_is_better: bool) -> MetricSpec:
         high=1.0,
         higher_is_better=higher_is_better,
         citation="GraphRAG evaluation metrics, sections 9 to 11",
-        category="class",
+        category=category,
     )
 
 
@@ -176,7 +176,7 @@ class AnswerClassification(_Classification):
     ([1.0, 0.0, 0.0], ['correct', 'wrong', 'dont_know'])
     """
 
-    spec: ClassVar = _spec("answer_classification", higher_is_better=True)
+    spec: ClassVar = _spec("answer_classification", higher_is_better=True, category="class")
     _counted: ClassVar = "correct"
 
 

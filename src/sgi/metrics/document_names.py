@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from sgi.kernel.judging import JudgedMetric
-from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.metric import COUNT, PERCENT, Metric, MetricSpec, Scores
 from sgi.metrics.classification import AnswerClassification, CorrectAnswers, DontKnowAnswers, WrongAnswers
 from sgi.metrics.judged.answer_relevance import AnswerRelevance
 from sgi.metrics.judged.context_precision import ContextPrecision
@@ -34,11 +34,11 @@ _DECIMALS = 2
 
 
 def _percent(plain: MetricSpec, name: str, section: int) -> MetricSpec:
-    return replace(plain, name=name, high=_FULL, unit="%", citation=f"{_CITATION}{section}")
+    return replace(plain, name=name, high=_FULL, unit=PERCENT, citation=f"{_CITATION}{section}")
 
 
 def _count(plain: MetricSpec, name: str, section: int) -> MetricSpec:
-    return replace(plain, name=name, unit="count", citation=f"{_CITATION}{section}")
+    return replace(plain, name=name, unit=COUNT, citation=f"{_CITATION}{section}")
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,7 @@ class SemanticSimilarity(Metric):
         low=0.0,
         high=1.0,
         citation="Reimers and Gurevych (2019)",
+        category="band",
     )
 
     def __post_init__(self) -> None:

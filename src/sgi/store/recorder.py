@@ -333,6 +333,7 @@ def add_metric(connection: Connection, run: str, position: int, canonical: str, 
             low=bound(spec.low),
             high=bound(spec.high),
             higher_is_better=spec.higher_is_better,
+            unit=spec.unit,
         )
     )
     key = made.inserted_primary_key

@@ -67,7 +67,7 @@ def scored_run(database: Database, record: RunRecord) -> ScoredRun:
 
 
 def grouped_run(
-    database: Database, record: RunRecord, by: str, class_keys: Sequence[str]
+    database: Database, record: RunRecord, by: str, class_keys: Mapping[str, str]
 ) -> tuple[ScoredRun, list[Any], dict[str, list[Any]]]:
     """The scores as columns, what each row has in a column of its data, and the class each metric gave it.
 
@@ -77,7 +77,7 @@ def grouped_run(
         database: where the run is.
         record: the run.
         by: a metadata column, or ``label``.
-        class_keys: entries of the details that hold a class; the first that a metric has is taken.
+        class_keys: by metric, the entry of its details that holds a row's class.
 
     Raises:
         UnknownName: no row has such a column; says which there are.
@@ -89,14 +89,14 @@ def grouped_run(
 
 
 def classed_run(
-    database: Database, record: RunRecord, class_keys: Sequence[str]
+    database: Database, record: RunRecord, class_keys: Mapping[str, str]
 ) -> tuple[ScoredRun, dict[str, list[Any]]]:
     """The scores as columns, and the class each metric gave a row; of the same moment.
 
     Args:
         database: where the run is.
         record: the run.
-        class_keys: entries of the details that hold a class; the first that a metric has is taken.
+        class_keys: by metric, the entry of its details that holds a row's class.
     """
     with database.reading() as connection:
         return _scored_run(connection, record), _classes(connection, record, class_keys)
@@ -140,23 +140,25 @@ def _unknown_column(record: RunRecord, by: str, columns: list[str]) -> UnknownNa
     return UnknownName(f"column of {record.dataset_name}", by, near, hint=hint)
 
 
-def _classes(connection: Connection, record: RunRecord, keys: Sequence[str]) -> dict[str, list[Any]]:
+def _classes(connection: Connection, record: RunRecord, keys: Mapping[str, str]) -> dict[str, list[Any]]:
     """The class of every committed row, for each metric that gives one."""
-    ids = metric_ids(connection, record.id)
-    classes = {name: _class_values(connection, record, number, keys) for name, number in ids.items()}
+    classes = {
+        name: _class_values(connection, record, number, keys[name])
+        for name, number in metric_ids(connection, record.id).items()
+        if name in keys
+    }
     return {name: found for name, found in classes.items() if found}
 
 
-def _class_values(connection: Connection, record: RunRecord, metric: int, keys: Sequence[str]) -> list[Any]:
+def _class_values(connection: Connection, record: RunRecord, metric: int, key: str) -> list[Any]:
     """The class of every committed row, in order; empty if the metric gives none."""
     details = schema.details
     bodies = sa.select(details.c.position, details.c.body).where(details.c.metric == metric)
-    by_position = {row.position: row.body for row in connection.execute(bodies)}
-    key = next((key for key in keys if any(isinstance(b.get(key), str) for b in by_position.values())), None)
-    if key is None:
+    by_position = {row.position: row.body.get(key) for row in connection.execute(bodies)}
+    if not any(isinstance(named, str) for named in by_position.values()):
         return []
     positions = connection.execute(_committed(record, schema.samples.c.position)).scalars()
-    return [by_position.get(position, {}).get(key) for position in positions]
+    return [by_position.get(position) for position in positions]
 
 
 def metadata_values(database: Database, record: RunRecord, column: str) -> list[Any]:
@@ -272,7 +274,7 @@ def _column(connection: Connection, metric: Row[Any], positions: NDArray[np.int6
     codes = np.fromiter((row[2] for row in rows), dtype=np.int8, count=len(rows))
     if not np.array_equal(found, positions):
         values, codes = _spread(found, values, codes, positions)
-    facts = (metric.low, metric.high, metric.higher_is_better, metric.version)
+    facts = (metric.low, metric.high, metric.higher_is_better, metric.version, metric.unit)
     return MetricColumn(metric.metric, values, codes, *facts)
 
 

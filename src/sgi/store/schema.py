@@ -74,6 +74,7 @@ run_metrics = sa.Table(
     sa.Column("low", sa.Float(53)),  # NULL: no bound, or not known
     sa.Column("high", sa.Float(53)),
     sa.Column("higher_is_better", sa.Boolean, nullable=False),
+    sa.Column("unit", sa.Text, nullable=False, server_default=""),
     sa.UniqueConstraint("run", "metric"),
 )
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import traceback
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.embed.remote import RemoteEmbedder, open_remote
-from sgi.embed.service import Service, setting
+from sgi.embed.service import Service, deployment_name
 from sgi.kernel.errors import UsageError
 from sgi.kernel.ports import embedder_name
 from support.embedding_server import DIMENSION, EmbeddingServer
@@ -63,35 +59,19 @@ def test_names_of_another_form_are_refused(name, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "url",
-    [
-        "ftp://h/v1",
-        "http://",
-        "http:///v1",
-        "http://h:0/v1",
-        "http://h:x/v1",
-        "http://h:99999/v1",
-        "http://[::1/v1",
-        "http://999.1.1.1/v1",
-        "http://u:PASSWORD@h/v1",
-        "http://h/v1?key=PASSWORD",
-        "http://h/v1#PASSWORD",
-        "http://h /v1",
-        "http://hé/v1",
-    ],
+    "url", ["ftp://h/v1", "http://h:0/v1", "http://u:PASSWORD@h/v1", "http://h/v1?key=PASSWORD"]
 )
 def test_bad_urls_are_refused_and_not_shown(url):
-    with pytest.raises(UsageError, match="URL") as caught:
+    with pytest.raises(UsageError, match="The embedding server's URL") as caught:
         open_remote(f"openai:m@{url}")
     assert "PASSWORD" not in str(caught.value)
 
 
-@pytest.mark.parametrize("key", ["sk-é", "sk-a b", "sk-a\nb", "sk-\u201ca\u201d"])
-def test_keys_no_header_can_carry_are_refused_and_not_shown(key, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", key)
+def test_keys_no_header_can_carry_are_refused_and_not_shown(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-a b")
     with pytest.raises(UsageError, match="OPENAI_API_KEY holds characters no key has") as caught:
         open_remote("openai:m")
-    assert key not in str(caught.value)
+    assert "sk-a b" not in str(caught.value)
 
 
 @given(st.text(max_size=40), st.text(st.characters(codec="ascii"), max_size=20))
@@ -110,48 +90,18 @@ def test_the_key_is_in_no_repr():
     assert KEY not in repr(embedder) + repr(embedder.service) + embedder.fingerprint
 
 
-def test_settings_come_from_the_environment_then_from_dotenv(monkeypatch, tmp_path):
-    (tmp_path / ".env").write_bytes(
-        b"\xef\xbb\xbfOPENAI_API_KEY='from file'\r\nexport AZURE_OPENAI_API_KEY=x # note\r\n"
-    )
-    assert setting("OPENAI_API_KEY") == "from file"
-    assert setting("AZURE_OPENAI_API_KEY") == "x"
-    assert setting("OPENAI_BASE_URL") == ""
-    monkeypatch.setenv("OPENAI_API_KEY", " from shell\n")
-    assert setting("OPENAI_API_KEY") == "from shell"
-    assert "AZURE_OPENAI_API_KEY" not in os.environ
-    monkeypatch.setitem(sys.modules, "dotenv", None)
-    assert setting("AZURE_OPENAI_API_KEY") == ""
+def test_azure_has_a_version_and_a_deployment_of_its_own(monkeypatch):
+    service = Service.azure(key=KEY, endpoint="https://name.openai.azure.com/")
+    assert service.api_version == "2024-02-15-preview"
+    assert deployment_name() == "text-embedding-3-small"
+    monkeypatch.setenv("AZURE_OPENAI_DEPLOYMENT_NAME", "mine")
+    assert (deployment_name(), deployment_name("given")) == ("mine", "given")
+    with pytest.raises(UsageError, match="no name of an Azure deployment"):
+        deployment_name("a/b")
 
 
-def test_a_dotenv_file_of_another_encoding_is_named(tmp_path):
-    (tmp_path / ".env").write_text(f"OPENAI_API_KEY={KEY}", encoding="utf-16")
-    with pytest.raises(UsageError, match=r"\.env in the working folder cannot be read") as caught:
-        setting("OPENAI_API_KEY")
-    assert KEY not in "".join(traceback.format_exception(caught.value))
-
-
-def test_a_folder_called_dotenv_is_no_settings_file(tmp_path):
-    (tmp_path / ".env").mkdir()
-    assert setting("OPENAI_API_KEY") == ""
-
-
-@pytest.mark.parametrize(
-    ("key", "address", "open_service"),
-    [
-        ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", Service.azure),
-        ("OPENAI_API_KEY", "OPENAI_BASE_URL", Service.openai),
-    ],
-)
-def test_a_dotenv_file_does_not_decide_where_the_key_of_the_environment_goes(
-    key, address, open_service, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".env").write_text(f"{address}=http://127.0.0.1:9\n")
-    monkeypatch.delenv(address, raising=False)
-    monkeypatch.setenv(key, "a-key")
-    with pytest.raises(UsageError, match=f"{address} stands in .env, but {key} in the environment"):
-        open_service()
-    monkeypatch.delenv(key)
-    (tmp_path / ".env").write_text(f"{address}=http://127.0.0.1:9\n{key}=a-key\n")
-    assert open_service().url == "http://127.0.0.1:9"
+def test_a_dotenv_file_does_not_decide_where_the_key_of_the_environment_goes(monkeypatch, tmp_path):
+    (tmp_path / ".env").write_text("OPENAI_BASE_URL=http://127.0.0.1:9\n")
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+    with pytest.raises(UsageError, match=r"OPENAI_BASE_URL stands in \.env"):
+        open_remote("openai:m")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sgi.engine import agree as engine
-from sgi.engine.agree import agree, category_of
+from sgi.engine.agree import agree
 from sgi.kernel.errors import DataError, UnknownName, UsageError
 from sgi.stats import mean_interval
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
@@ -168,7 +168,7 @@ def test_a_metric_without_an_end_shares_no_scale_with_numbers():
 
 
 def test_names_are_compared_with_the_classes(monkeypatch):
-    monkeypatch.setattr(engine, "category_of", {"verdicts": "class"}.get)
+    monkeypatch.setattr(engine, "class_keys", lambda _: {"verdicts": "class"})
     people = ["Correct", "wrong", "wrong", "dont_know", None] * 6
     classes = ["correct", "wrong", "correct", "wrong", "wrong"] * 6
     made = run(column("verdicts", [1.0, 0.0, 1.0, 0.0, 0.0] * 6))
@@ -189,7 +189,7 @@ def test_names_are_compared_with_the_classes(monkeypatch):
 
 
 def test_grades_are_ordered(monkeypatch):
-    monkeypatch.setattr(engine, "category_of", {"accuracy": "grade"}.get)
+    monkeypatch.setattr(engine, "class_keys", lambda _: {"accuracy": "grade"})
     people, classes = ["A", "b", "C", "E"] * 6, ["A", "C", "C", "D"] * 6
     made = run(column("accuracy", [1.0, 0.5, 0.5, 0.2] * 6))
     found = only(agree(made, "human", people, classes={"accuracy": classes}))
@@ -200,7 +200,7 @@ def test_grades_are_ordered(monkeypatch):
 
 
 def test_names_that_are_no_classes_of_the_metric_are_told(monkeypatch):
-    monkeypatch.setattr(engine, "category_of", {"verdicts": "class"}.get)
+    monkeypatch.setattr(engine, "class_keys", lambda _: {"verdicts": "class"})
     made = run(column("verdicts", [1.0, 0.0] * 6))
     other = agree(made, "human", ["good", "bad"] * 6, classes={"verdicts": ["correct", "wrong"] * 6})
     assert "no label is one of its classes" in only(other).reason
@@ -278,8 +278,3 @@ def test_equal_input_gives_equal_bits_as_json():
     labels, verdicts = judged()
     reports = [agree(run(column("faith", verdicts)), "human", labels).to_dict() for _ in range(2)]
     assert json.dumps(reports[0], allow_nan=False) == json.dumps(reports[1], allow_nan=False)
-
-
-def test_the_category_of_a_metric():
-    assert category_of("squad_em") == ""
-    assert category_of("of_some_plugin(x=1)") == ""

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgi.engine.groups import column_summary, grouped, with_range
+from sgi.engine.groups import class_keys, column_summary, grouped, with_range
 from sgi.engine.summary import metric_summary
 from sgi.kernel.errors import UsageError
 from support.scored_runs import column, run
@@ -90,3 +90,8 @@ def test_equal_values_of_a_range_that_is_not_known_have_an_interval_from_thirty_
         assert (found.mean, found.interval is None) == (0.5, questions < 30)
     mixed = column_summary(column("theirs", [0.0, 1.0] * 5, low=None, high=None), np.arange(10))
     assert mixed.interval.method == "bootstrap"
+
+
+def test_the_keys_of_classes_are_those_of_metrics_that_are_here():
+    found = class_keys(["factual_accuracy(weights=[1, 1, 1])", "squad_em", "of_some_plugin(x=1)"])
+    assert found == {"factual_accuracy(weights=[1, 1, 1])": "grade"}

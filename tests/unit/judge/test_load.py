@@ -118,18 +118,18 @@ UNFIT = {
     "indices from 0": (verdicts("yn", first=0), "that were not asked: 0"),
     "a text for a verdict": (
         TWO.replace("true", '"yes"'),
-        'verdicts.0.supported: input should be a valid boolean, found "yes"',
+        'verdicts[0].supported: input should be a valid boolean, found "yes"',
     ),
     "a verdict out of range": (
         TWO.replace("true", "2"),
-        "verdicts.0.supported: input should be a valid boolean, found 2",
+        "verdicts[0].supported: input should be a valid boolean, found 2",
     ),
     "a number for a verdict": (TWO.replace("true", "1"), "found 1"),
     "an index as text": (
         TWO.replace('"index": 1', '"index": "1"'),
-        'verdicts.0.index: input should be a valid integer, found "1"',
+        'verdicts[0].index: input should be a valid integer, found "1"',
     ),
-    "a field missing": (TWO.replace('"reason"', '"why"'), "verdicts.0.reason: field required"),
+    "a field missing": (TWO.replace('"reason"', '"why"'), "verdicts[0].reason: field required"),
     "an empty object": ("{}", "verdicts: field required"),
 }
 

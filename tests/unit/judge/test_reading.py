@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from sgi.judge.calls import Completion, Finish
 from sgi.judge.reading import Unfit, read, shown
 from sgi.kernel.errors import JudgeMalformed, JudgeRefused
-from sgi.kernel.judging import ReplyModel, Verdicts
+from sgi.kernel.judging import ReplyModel, Verdict, Verdicts
+from sgi.metrics.judged.replies import Binary, Reason
 from support.judge_server import Supported, verdicts
 
 
@@ -22,9 +23,9 @@ class Rating(ReplyModel):
     rating: float
 
 
-def unfit(text, schema=Rating, items=None):
+def unfit(text, schema=Rating, context=None):
     with pytest.raises(Unfit) as caught:
-        read(Completion(text), schema, items)
+        read(Completion(text), schema, context)
     return str(caught.value)
 
 
@@ -61,7 +62,57 @@ def test_a_problem_names_place_and_finding_briefly():
     assert re.search(r'reason: .*, found \["x{50,60}…; rating: .*found "\\u001b\[31m"', told)
     assert len(told) < 400
     many = json.dumps({"verdicts": [{"index": "x"}] * 50})
-    assert unfit(many, Verdicts[Supported], 50).count("verdicts.") == 3
+    assert unfit(many, Verdicts[Supported], {"items": 50}).count("verdicts[") == 3
+
+
+class Judged(Verdict):
+    reason: Reason
+    rating: Binary
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"rating": "yes"}, 'verdicts[2].rating: a whole number is wanted, found "yes"'),
+        ({"rating": 2}, "verdicts[2].rating: input should be 0 or 1, found 2"),
+        ({"rating": True}, "verdicts[2].rating: a whole number is wanted, found true"),
+        ({"rating": {"value": 1}}, "verdicts[2].rating: a whole number is wanted"),
+        ({"rating": ["x" * 90]}, 'verdicts[2].rating: a whole number is wanted, found ["' + "x" * 58 + "…"),
+        ({"reason": " "}, 'verdicts[2].reason: the text is blank, found " "'),
+        ({"reason": "y" * 5000}, 'characters, more than 4000, found "' + "y" * 59 + "…"),
+        ({"index": "3"}, 'verdicts[2].index: input should be a valid integer, found "3"'),
+    ],
+)
+def test_the_field_at_fault_and_what_stands_there_are_named(changes, told):
+    rows = [{"index": index, "reason": "r", "rating": 0} for index in (1, 2, 3)]
+    rows[2] |= changes
+    assert told in unfit(json.dumps({"verdicts": rows}), Verdicts[Judged], {"items": 3})
+
+
+def test_a_field_that_is_missing_and_verdicts_that_are_miscounted_show_no_object():
+    told = unfit('{"verdicts": [{"index": 1, "secret": "x"}]}', Verdicts[Judged], {"items": 1})
+    assert told.endswith("schema: verdicts[0].reason: field required; verdicts[0].rating: field required")
+    told = unfit('{"verdicts": []}', Verdicts[Judged], {"items": 1})
+    assert told.endswith(
+        "schema: 1 verdicts were wanted, one for each entry, and 0 came; entries without a verdict: 1"
+    )
+
+
+@pytest.mark.parametrize("extra", ["confidence", "claim", "notes", "rationale"])
+def test_keys_beside_the_wanted_ones_are_ignored(extra):
+    row = {"index": 1, "reason": "r", "rating": 1, extra: "of no use"}
+    text = json.dumps({extra: [1, 2], "verdicts": [row]})
+    assert read(Completion(text), Verdicts[Judged], {"items": 1}).verdicts == (
+        Judged(index=1, reason="r", rating=1),
+    )
+
+
+@pytest.mark.parametrize("extra", ["Rating", "RATING", "rat_ing", "rating ", "-rating"])
+def test_of_keys_that_are_nearly_the_same_none_is_taken(extra):
+    for one, other in ((extra, "rating"), ("rating", extra)):
+        text = json.dumps({"verdicts": [{"index": 1, "reason": "r", one: 1, other: 0}]})
+        told = unfit(text, Verdicts[Judged], {"items": 1})
+        assert told == f"it has the keys {one.strip()!r} and {other.strip()!r} in one object"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +130,7 @@ def test_a_problem_names_place_and_finding_briefly():
 )
 def test_plain_refusals(text):
     with pytest.raises(JudgeRefused, match="declined"):
-        read(Completion(text), Rating, None)
+        read(Completion(text), Rating)
 
 
 @pytest.mark.parametrize(
@@ -92,12 +143,12 @@ def test_what_only_resembles_a_refusal_is_unfit(text):
 def test_reasons_go_before_what_the_reply_looks_like():
     good = '{"reason": "x", "rating": 1}'
     with pytest.raises(JudgeRefused, match="declined: No"):
-        read(Completion(good, refusal="No."), Rating, None)
+        read(Completion(good, refusal="No."), Rating)
     with pytest.raises(JudgeRefused, match="filter"):
-        read(Completion(good, Finish.FILTER), Rating, None)
+        read(Completion(good, Finish.FILTER), Rating)
     with pytest.raises(JudgeMalformed, match="cut after 9 tokens"):
-        read(Completion(good, Finish.LENGTH, output_tokens=9), Rating, None)
-    assert read(Completion(good), Rating, None) == Rating(reason="x", rating=1.0)
+        read(Completion(good, Finish.LENGTH, output_tokens=9), Rating)
+    assert read(Completion(good), Rating) == Rating(reason="x", rating=1.0)
 
 
 prose = st.text(st.characters(exclude_characters="[]{}", exclude_categories=["Cs"]), max_size=30)
@@ -111,20 +162,20 @@ prose = st.text(st.characters(exclude_characters="[]{}", exclude_categories=["Cs
 )
 def test_an_object_is_found_in_any_prose(before, after, reason, rating):
     body = json.dumps({"reason": reason, "rating": rating})
-    assert read(Completion(f"{before}{body}{after}"), Rating, None) == Rating(reason=reason, rating=rating)
+    assert read(Completion(f"{before}{body}{after}"), Rating) == Rating(reason=reason, rating=rating)
 
 
 @given(st.text() | st.text(alphabet='{}[]":,.0123456789truefalsenulindexreasonsupportedverdicts \n`'))
 def test_any_text_is_read_or_has_a_reason(text):
     with suppress(Unfit, JudgeRefused):
-        assert read(Completion(text), Verdicts[Supported], 1).verdicts[0].index == 1
+        assert read(Completion(text), Verdicts[Supported], {"items": 1}).verdicts[0].index == 1
 
 
 @given(st.integers(1, 6), st.lists(st.integers(-1, 8), max_size=8))
 def test_verdicts_are_read_only_if_there_is_one_for_each(items, indices):
     reply = json.dumps({"verdicts": [{"index": i, "reason": "", "supported": True} for i in indices]})
     try:
-        found = read(Completion(reply), Verdicts[Supported], items)
+        found = read(Completion(reply), Verdicts[Supported], {"items": items})
     except Unfit:
         assert sorted(indices) != list(range(1, items + 1))
     else:
@@ -135,7 +186,7 @@ def test_verdicts_are_read_only_if_there_is_one_for_each(items, indices):
 def test_no_beginning_of_a_reply_is_taken_for_the_reply(length):
     text = verdicts("ynyn")[:length]
     with pytest.raises(Unfit):
-        read(Completion(text), Verdicts[Supported], 4)
+        read(Completion(text), Verdicts[Supported], {"items": 4})
 
 
 @given(st.text())

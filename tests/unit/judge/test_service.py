@@ -7,12 +7,16 @@ import json
 from importlib.util import find_spec
 
 import pytest
+from pydantic_ai.exceptions import UserError
 
 from sgi.judge.calls import Finish
 from sgi.judge.chat import _encodable
-from sgi.judge.service import Service, open_chat
+from sgi.judge.load import open_judge
+from sgi.judge.service import Service, fingerprint_of, open_chat
 from sgi.judge.spec import JudgeSpec, ModelName
 from sgi.kernel.errors import JudgeMalformed, JudgeRejected, MissingExtra, UsageError
+from sgi.kernel.judging import Example, Prompt, ReplyModel
+from sgi.store.cache import MemoryCache
 from support.judge_server import JudgeServer, Says, call, fails
 
 pytestmark = pytest.mark.usefixtures("no_remote_settings")
@@ -35,7 +39,7 @@ def test_openai_itself_needs_a_key_and_a_server_of_ones_own_does_not(monkeypatch
         service("openai:m")
     assert service("openai:m@http://host/v1").key == "none"
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
-    assert service("openai:m") == ("openai", "https://api.openai.com/v1", "sk-1", "OPENAI_API_KEY", "")
+    assert service("openai:m") == Service("openai", "https://api.openai.com/v1", "sk-1", "OPENAI_API_KEY")
     assert service("openai:m@http://host/v1").key == "sk-1"
     monkeypatch.setenv("OPENAI_API_KEY", "sk 1")
     with pytest.raises(UsageError, match="characters no key has"):
@@ -51,12 +55,13 @@ def test_places():
 
 def test_an_address_in_a_file_does_not_decide_where_the_key_goes(monkeypatch, tmp_path):
     pytest.importorskip("dotenv")
-    (tmp_path / ".env").write_text("OPENAI_BASE_URL=http://127.0.0.1:1/v1\nAZURE_OPENAI_ENDPOINT=http://x\n")
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
-    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "sk-1")
-    for text in ("openai:m", "azure:m"):
-        with pytest.raises(UsageError, match=r"stands in \.env"):
-            service(text)
+    places = ("OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "OLLAMA_BASE_URL")
+    (tmp_path / ".env").write_text("".join(f"{name}=http://127.0.0.1:1/v1\n" for name in places))
+    for kind, key in {"openai": "OPENAI", "azure": "AZURE_OPENAI", "ollama": "OLLAMA"}.items():
+        monkeypatch.setenv(f"{key}_API_KEY", "sk-1")
+        with pytest.raises(UsageError, match=rf"stands in \.env, but {key}_API_KEY"):
+            service(f"{kind}:m")
+    assert service("ollama:m@http://127.0.0.1:2/v1").key == "sk-1"
 
 
 def test_azure_is_addressed_by_deployment_version_and_its_own_header(monkeypatch):
@@ -170,9 +175,77 @@ def test_without_the_extra_its_line_is_named(monkeypatch):
 
 @pytest.mark.parametrize(("kind", "name"), [("anthropic", "ANTHROPIC_API_KEY"), ("google", "GOOGLE_API_KEY")])
 def test_other_services_have_keys_of_their_own(monkeypatch, kind, name):
-    for one in ("ANTHROPIC_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY"):
-        monkeypatch.delenv(one, raising=False)
     with pytest.raises(UsageError, match=f"{name} is not set"):
         service(f"{kind}:m")
     monkeypatch.setenv(name, "key-1")
-    assert service(f"{kind}:m")[2:4] == ("key-1", name)
+    assert service(f"{kind}:m") == Service(kind, "", "key-1", name)
+
+
+@pytest.mark.parametrize("model", ["openai:m", "azure:m", "ollama:m", "openai:m@http://127.0.0.1:1/one/v1"])
+def test_a_fingerprint_is_known_without_a_key(monkeypatch, model):
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "http://127.0.0.1:2")
+    spec = JudgeSpec(model=model, temperature=None, seed=4)
+    known = fingerprint_of(spec)
+    for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "OLLAMA_API_KEY"):
+        monkeypatch.setenv(name, "sk-1")
+
+    async def opened():
+        async with open_chat(spec) as chat:
+            return chat.fingerprint
+
+    assert asyncio.run(opened()) == known
+
+
+def test_no_fingerprint_without_an_address(monkeypatch):
+    with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT is not set"):
+        fingerprint_of(JudgeSpec.of("azure:m"))
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://u:secret-1@host/v1")
+    with pytest.raises(UsageError, match="holds a user or a password") as caught:
+        fingerprint_of(JudgeSpec.of("openai:m"))
+    assert "secret-1" not in str(caught.value)
+
+
+def asks(schema, answer):
+    """What a judge at a server that says this makes of an inquiry, and what was sent."""
+
+    async def work(url):
+        async with open_judge(JudgeSpec(model=f"openai:gpt-4o@{url}", timeout=20), MemoryCache()) as judge:
+            prompt = Prompt(
+                "test.any", "Reply.", (Example({"text": "x"}, schema.model_validate_json(answer)),)
+            )
+            return await judge.ask(prompt.about(text="y"), schema)
+
+    with JudgeServer(replies=Says(answer)) as server:
+        reply = asyncio.run(work(server.url))
+    return reply, server.asked[0].body["response_format"]["json_schema"]
+
+
+class Pair(ReplyModel):
+    marks: tuple[float, float]
+
+
+class Plain(ReplyModel):
+    marks: tuple[float, ...]
+
+
+def test_a_schema_that_strict_mode_cannot_take_goes_without_it():
+    reply, sent = asks(Pair, '{"marks": [0.5, 1.0]}')
+    assert reply == Pair(marks=(0.5, 1.0))
+    assert not sent.get("strict")
+    assert sent["schema"]["properties"]["marks"]["prefixItems"]
+    _, sent = asks(Plain, '{"marks": [0.5, 1.0]}')
+    assert sent["strict"] is True
+
+
+def test_what_the_model_layer_cannot_send_is_an_error_of_use(monkeypatch):
+    key = "sk-secret-0123"
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+
+    async def refusing(*_, **__):
+        raise UserError(f"The model layer takes no such thing: {key}")
+
+    monkeypatch.setattr("sgi.judge.chat.model_request", refusing)
+    with pytest.raises(UsageError, match=r"openai:m cannot be asked for Reply: The model layer") as caught:
+        complete("openai:m@http://127.0.0.1:1/v1")
+    assert key not in str(caught.value)
+    assert caught.value.__cause__ is None

@@ -13,6 +13,7 @@ from sgi.judge.tally import Tally
 from sgi.kernel.errors import JudgeMalformed, JudgeRefused, JudgeUnavailable
 from sgi.kernel.judging import Verdicts
 from sgi.kernel.ports import CountingJudge
+from sgi.metrics.judged.claims import VERIFY, Support
 from sgi.store.cache import MemoryCache
 from support.judge_server import PROMPT, ScriptedChat, Supported, verdicts
 
@@ -39,6 +40,24 @@ def test_a_repair_is_a_second_call_that_holds_the_reply_and_the_problem():
     assert [message.role for message in second.messages[2:]] == ["assistant", "user"]
     assert second.messages[2].text == verdicts("yy")
     assert "entries that were not asked: 2" in second.messages[3].text
+
+
+@pytest.mark.parametrize("passage", [0, 3, -1, 10**30])
+def test_a_passage_that_was_not_shown_is_repaired(passage):
+    def reply(named):
+        return json.dumps({"verdicts": [{"index": 1, "reason": "r", "supported": 1, "passage": named}]})
+
+    def asked(*replies):
+        chat = ScriptedChat(lambda _, before: replies[before])
+        inquiry = VERIFY.about(passages=("p", "q"), claims=("a",))
+        return chat, asyncio.run(ChatJudge(chat).ask(inquiry, Verdicts[Support]))
+
+    chat, found = asked(reply(passage), reply(2))
+    assert found.verdicts[0].passage == 2
+    told = f"verdicts[0]: there is no passage {passage}: they are numbered from 1 to 2"
+    assert told in chat.calls[1].messages[-1].text
+    with pytest.raises(JudgeMalformed, match=rf"there is no passage {passage}:"):
+        asked(reply(passage), reply(passage))
 
 
 def test_the_number_of_verdicts_stands_in_the_schema_and_fields_in_their_order():

@@ -110,16 +110,16 @@ def test_columns_and_classes_of_one_moment(database):
     recorder = create_run(database, started())
     commit(recorder)
     record = find_run(database, "last")
-    run, values, classes = grouped_run(database, record, "method", ("grade", "text"))
+    run, values, classes = grouped_run(database, record, "method", {"sgi": "text", "theta_rq": "text"})
     assert run.ids == tuple(sample.id for sample in SAMPLES)
     assert values == ["x", None, None, None]
     assert classes == {"sgi": [HOSTILE, None, None, None]}
-    assert grouped_run(database, record, "label", ())[1] == [None, 1, 0, None]
-    whole, of_whole = classed_run(database, record, ("grade", "text"))
+    assert grouped_run(database, record, "label", {})[1] == [None, 1, 0, None]
+    whole, of_whole = classed_run(database, record, {"sgi": "text"})
     assert (whole.ids, of_whole) == (run.ids, classes)
-    assert classed_run(database, record, ("grade",))[1] == {}
+    assert classed_run(database, record, {"sgi": "grade"})[1] == {}
     with pytest.raises(UnknownName, match="Did you mean 'method'"):
-        grouped_run(database, record, "methd", ())
+        grouped_run(database, record, "methd", {})
 
 
 def test_an_unfinished_run_shows_what_is_committed(database):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
 from sgi.kernel.errors import JudgeMalformed
 from sgi.kernel.judging import Example, Prompt, ReplyModel, Verdict, Verdicts
@@ -44,6 +44,13 @@ class Support(Verdict):
     reason: Reason
     supported: Binary
     passage: int | None
+
+    @model_validator(mode="after")
+    def _shown(self, info: ValidationInfo) -> Support:
+        shown = (info.context or {}).get("lengths", {}).get("passages")
+        if not self.supported or self.passage is None or shown is None or 1 <= self.passage <= shown:
+            return self
+        raise ValueError(f"there is no passage {self.passage}: they are numbered from 1 to {shown}")
 
 
 class Claim(BaseModel):
@@ -205,6 +212,7 @@ async def verified(claims: Sequence[str], passages: Sequence[str], judge: Judge)
 def _judged(claim: str, verdict: Support, portion: Portion, before: Claim | None) -> Claim:
     reason = f"{before.reason} {verdict.reason}" if before and not verdict.supported else verdict.reason
     named = verdict.passage if verdict.supported else None
+    # A judge of someone's own may read replies without the inquiry's context; no other passage is taken.
     if named is not None and not 1 <= named <= len(portion.numbers):
         raise JudgeMalformed(
             f"The judge rests claim {verdict.index} on passage {named}, of {len(portion.numbers)} shown.",

@@ -32,7 +32,7 @@ _REASONING = {"sqlite": "json_extract(v.body, '$.reasoning')", "postgresql": "v.
 
 
 def upgrade() -> None:
-    """Make the table, and the view anew."""
+    """Make the table, the column of a metric's unit, and the view anew."""
     counts = ("calls", "cached", "retries", "input_tokens", "output_tokens")
     op.create_table(
         "usage",
@@ -44,6 +44,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["run"], ["runs.id"], name="fk_usage_run", ondelete="CASCADE"),
     )
     op.execute("DROP VIEW evals")
+    op.add_column("run_metrics", sa.Column("unit", sa.Text, nullable=False, server_default=""))
     op.execute(_view(op.get_bind().dialect.name))
 
 

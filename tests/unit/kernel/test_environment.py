@@ -1,0 +1,222 @@
+"""Settings, keys and addresses of remote services: where they are read from and what is refused."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import traceback
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.kernel import environment
+from sgi.kernel.environment import (
+    azure_url,
+    check_same_source,
+    checked_key,
+    checked_url,
+    openai_url,
+    place_of,
+    setting,
+)
+from sgi.kernel.errors import UsageError
+
+KEY = "sk-very-secret-0123456789"
+pytestmark = pytest.mark.usefixtures("no_remote_settings")
+
+
+@dataclass(frozen=True)
+class Service(environment.Service):
+    azure_version: ClassVar[str] = "2030-01-01"
+    url_name: ClassVar[str] = "The server's URL"
+
+
+def test_settings_come_from_the_environment_then_from_dotenv(monkeypatch, tmp_path):
+    (tmp_path / ".env").write_bytes(
+        b"\xef\xbb\xbfOPENAI_API_KEY='from file'\r\nexport AZURE_OPENAI_API_KEY=x # note\r\nBARE\r\n"
+    )
+    assert setting("OPENAI_API_KEY") == "from file"
+    assert setting("AZURE_OPENAI_API_KEY") == "x"
+    assert setting("OPENAI_BASE_URL") == setting("BARE") == ""
+    monkeypatch.setenv("OPENAI_API_KEY", " from shell\n")
+    assert setting("OPENAI_API_KEY") == "from shell"
+    assert "AZURE_OPENAI_API_KEY" not in os.environ
+    monkeypatch.setitem(sys.modules, "dotenv", None)
+    assert setting("AZURE_OPENAI_API_KEY") == ""
+
+
+def test_a_dotenv_file_of_another_encoding_is_named(tmp_path):
+    (tmp_path / ".env").write_text(f"OPENAI_API_KEY={KEY}", encoding="utf-16")
+    with pytest.raises(UsageError, match=r"\.env in the working folder cannot be read") as caught:
+        setting("OPENAI_API_KEY")
+    assert KEY not in "".join(traceback.format_exception(caught.value))
+
+
+def test_a_folder_called_dotenv_is_no_settings_file(tmp_path):
+    (tmp_path / ".env").mkdir()
+    assert setting("OPENAI_API_KEY") == ""
+
+
+def test_dotenv_is_read_only_where_a_setting_is_wanted():
+    code = "import sys, sgi.kernel.environment; print([m for m in ('dotenv', 'openai') if m in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "refused"),
+    [
+        (["PLACE"], ["KEY"], True),
+        (["PLACE", "KEY"], ["KEY"], True),
+        (["PLACE", "KEY"], [], False),
+        (["PLACE"], [], False),
+        (["KEY"], ["PLACE"], False),
+        (["PLACE"], ["KEY", "PLACE"], False),
+        ([], ["KEY"], False),
+    ],
+)
+def test_a_file_alone_does_not_say_where_the_key_of_the_environment_goes(
+    monkeypatch, tmp_path, inside, outside, refused
+):
+    (tmp_path / ".env").write_text("".join(f"SGI_TEST_{name}=http://127.0.0.1:9\n" for name in inside))
+    for name in outside:
+        monkeypatch.setenv(f"SGI_TEST_{name}", "x")
+    told = "SGI_TEST_PLACE stands in .env, but SGI_TEST_KEY in the environment"
+    with pytest.raises(UsageError, match=told) if refused else nullcontext():
+        check_same_source("SGI_TEST_KEY", "SGI_TEST_PLACE")
+
+
+@pytest.mark.parametrize(
+    ("key", "address", "open_service"),
+    [
+        ("AZURE_OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", Service.azure),
+        ("OPENAI_API_KEY", "OPENAI_BASE_URL", Service.openai),
+    ],
+)
+def test_services_hold_key_and_address_of_one_source(monkeypatch, tmp_path, key, address, open_service):
+    (tmp_path / ".env").write_text(f"{address}=http://127.0.0.1:9/\n")
+    monkeypatch.setenv(key, "a-key")
+    with pytest.raises(UsageError, match=f"{address} stands in .env, but {key} in the environment"):
+        open_service()
+    monkeypatch.delenv(key)
+    (tmp_path / ".env").write_text(f"{address}=http://127.0.0.1:9/\n{key}=a-key\n")
+    found = open_service()
+    assert (found.url, found.key, found.key_name) == ("http://127.0.0.1:9", "a-key", key)
+
+
+def test_openai_insists_on_a_key_and_a_server_of_ones_own_does_not(monkeypatch):
+    with pytest.raises(UsageError, match=r"OPENAI_API_KEY is not set.*\.env"):
+        Service.openai()
+    assert Service.openai("http://host/v1/") == Service("openai", "http://host/v1", "none", "OPENAI_API_KEY")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert Service.openai().url == openai_url() == "https://api.openai.com/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://other/v1")
+    assert Service.openai().url == openai_url() == "http://other/v1"
+    assert Service.openai("http://host/v1").url == "http://host/v1"
+    with pytest.raises(UsageError, match=r"The server's URL is no http\(s\) URL"):
+        Service.openai("ftp://host")
+
+
+def test_azure_takes_what_is_given_before_what_is_set(monkeypatch):
+    with pytest.raises(UsageError, match="AZURE_OPENAI_API_KEY is not set"):
+        Service.azure()
+    with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT is not set"):
+        Service.azure(key=KEY)
+    with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT is not set"):
+        azure_url()
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "set-key")
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "http://set/")
+    found = Service.azure()
+    assert (found.kind, found.url, found.key, found.api_version) == (
+        "azure",
+        "http://set",
+        "set-key",
+        "2030-01-01",
+    )
+    monkeypatch.setenv("AZURE_OPENAI_API_VERSION", "2031-01-01")
+    assert Service.azure().api_version == "2031-01-01"
+    given_all = Service.azure(key=KEY, endpoint="http://given", api_version="2032-01-01")
+    assert (given_all.url, given_all.key, given_all.api_version) == ("http://given", KEY, "2032-01-01")
+
+
+def test_the_key_is_in_no_repr():
+    assert KEY not in repr(Service("openai", "http://h/v1", KEY, "OPENAI_API_KEY"))
+
+
+@pytest.mark.parametrize("key", ["sk-é", "sk-a b", "sk-a\nb", "sk-\u201ca\u201d", "sk-\x7f"])
+def test_keys_no_header_can_carry_are_refused_and_not_shown(key):
+    with pytest.raises(UsageError, match="MY_KEY holds characters no key has") as caught:
+        checked_key(key, "MY_KEY")
+    assert key not in str(caught.value)
+
+
+def test_a_blank_key_names_its_variable():
+    with pytest.raises(UsageError, match="MY_KEY is not set"):
+        checked_key("", "MY_KEY")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "host/v1",
+        "ftp://h/v1",
+        "http://",
+        "http:///v1",
+        "http://h:0/v1",
+        "http://h:x/v1",
+        "http://h:99999/v1",
+        "http://[::1/v1",
+        "http://[zz]/v1",
+        "http://999.1.1.1/v1",
+        "http://h/v1?key=PASSWORD",
+        "http://h/v1#PASSWORD",
+        "http://h /v1",
+        "http://h\\PASSWORD/v1",
+        "http://hé/v1",
+        "http://h/v1\n",
+    ],
+)
+def test_bad_urls_are_refused_and_not_shown(url):
+    with pytest.raises(UsageError, match=r"It is no http\(s\) URL") as caught:
+        checked_url(url, "It")
+    assert "PASSWORD" not in str(caught.value) + repr(vars(caught.value))
+
+
+@pytest.mark.parametrize("url", ["http://u:PASSWORD@h/v1", "https://PASSWORD@h"])
+def test_urls_with_a_password_are_refused_and_not_shown(url):
+    with pytest.raises(UsageError, match="It holds a user or a password") as caught:
+        checked_url(url, "It")
+    assert "PASSWORD" not in "".join(traceback.format_exception(caught.value)).replace(url, "")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://localhost:8080/v1", "https://[::1]:1/v1", "http://10.0.0.1", "http://h/a@b"]
+)
+def test_good_urls_pass(url):
+    assert checked_url(f"{url}/", "It") == url
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_an_address_or_an_error_of_use(text):
+    for url in (text, f"http://{text}"):
+        try:
+            sound = checked_url(url, "It")
+        except UsageError:
+            continue
+        assert place_of(sound).isprintable()
+        assert "@" not in place_of(sound)
+        assert not sound.endswith("/")
+
+
+def test_places_tell_hosts_and_unusual_paths_apart():
+    assert place_of("http://Host:80/v1") == place_of("http://host:80") == "host:80"
+    assert place_of("http://host/tenant-a/v1").startswith("host/")
+    assert "tenant" not in place_of("http://host/tenant-a/v1")
+    assert place_of("http://host/tenant-a/v1") != place_of("http://host/tenant-b/v1")
+    assert place_of("") == place_of("https://api.openai.com/v1") == ""
