@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sgi.geometry.grounding import compute_sgi
     from sgi.io.benchmarks import load_halueval_qa
     from sgi.kernel.errors import SgiError
+    from sgi.kernel.judging import JudgedMetric
     from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
     from sgi.kernel.sample import Batch, Field, Sample
     from sgi.kernel.vectors import VectorTable
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Batch": "sgi.kernel.sample",
     "Field": "sgi.kernel.sample",
+    "JudgedMetric": "sgi.kernel.judging",
     "Metric": "sgi.kernel.metric",
     "MetricSpec": "sgi.kernel.metric",
     "RAGEvalService": "sgi.engine.service",
@@ -49,6 +51,7 @@ _ROOMS = ("geometry", "testing")
 __all__ = [  # noqa: RUF022 - the order of _HOMES, then the rooms
     "Batch",
     "Field",
+    "JudgedMetric",
     "Metric",
     "MetricSpec",
     "RAGEvalService",

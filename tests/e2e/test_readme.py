@@ -12,6 +12,7 @@ from sgi.engine.rules import read_rules
 from sgi.engine.spec import RunSpec, read_spec
 
 README = Path(__file__).parents[2] / "README.md"
+JUDGE = README.parent / "docs" / "judge.md"
 
 
 def test_the_python_examples_run(tmp_path):
@@ -43,3 +44,12 @@ def test_every_link_of_the_readme_leads_somewhere():
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README.read_text("utf-8"))
     assert links
     assert [link for link in links if not (README.parent / link).exists()] == []
+
+
+def test_the_judged_metric_of_the_documentation_runs(tmp_path):
+    blocks = re.findall(r"```python\n(.*?)```", JUDGE.read_text("utf-8"), re.DOTALL)
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(blocks)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "[1.]"
