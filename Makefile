@@ -59,6 +59,7 @@ bench: $(VENV)/.development           ## Measure, as ratios
 	$(BIN)/python benchmarks/comparison.py
 	$(BIN)/python benchmarks/service.py
 	$(BIN)/python benchmarks/judge.py
+	$(BIN)/python benchmarks/judged_run.py
 
 bench-peers: $(VENV)-oracles/.done    ## Measure against sentence-transformers
 	$(VENV)-oracles/bin/python benchmarks/embedding.py

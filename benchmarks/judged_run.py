@@ -1,0 +1,108 @@
+"""The four RAGAS metrics over 10,000 rows through the engine: memory, speed, and what a second run asks.
+
+The judge is a script in the same process that answers at once; everything else is as in `sgi run`.
+
+python benchmarks/judged_run.py [ROWS]
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from sgi.engine.plan import plan
+from sgi.engine.recording import begin
+from sgi.engine.run import run
+from sgi.engine.spec import RunSpec
+from sgi.engine.tools import open_tools
+from sgi.io.dataset import open_dataset
+from sgi.judge.calls import Completion
+from sgi.judge.load import wrapped_chat
+from sgi.judge.spec import JudgeSpec
+from sgi.judge.structured import ChatJudge
+from sgi.judge.tally import Tally
+from sgi.kernel.judging import JudgedMetric, Prompt
+from sgi.kernel.registry import metric
+from sgi.store.cache import SqliteCache
+from sgi.store.database import open_database
+from streaming import write_rows
+
+if TYPE_CHECKING:
+    from sgi.judge.calls import Call
+    from sgi.kernel.ports import Usage
+
+ROWS = 10_000
+METRICS = ("faithfulness", "context_precision", "context_recall", "answer_relevance")
+MOST_MEGABYTES = 1000
+
+
+class Scripted:
+    """A model that answers at once, with each prompt's own example."""
+
+    fingerprint = "scripted"
+
+    def __init__(self) -> None:
+        found = [metric(name) for name in METRICS]
+        prompts = [prompt for made in found if isinstance(made, JudgedMetric) for prompt in made.prompts]
+        self._prompts: dict[str, Prompt] = {prompt.system: prompt for prompt in prompts}
+
+    async def complete(self, call: Call, /) -> Completion:
+        """The first example's reply, with as many entries as the schema wants."""
+        reply = self._prompts[call.messages[0].text].examples[0].reply
+        made = reply.typical(reply, _entries(call.shape.text))
+        return Completion(made.model_dump_json(), input_tokens=700, output_tokens=60)
+
+
+def _entries(schema: str) -> int | None:
+    """How many verdicts the schema wants; None where it wants no list of them."""
+    listed = json.loads(schema)["properties"].get("verdicts", {})
+    wanted = listed.get("minItems")
+    return None if wanted is None else int(wanted)
+
+
+def judged(data: Path, folder: Path) -> tuple[float, Usage]:
+    """Seconds for a whole run, and what its judge was asked."""
+    tally = Tally()
+    spec = RunSpec(data=data, metrics=METRICS)
+    dataset = open_dataset(data)
+    began = time.perf_counter()
+    with (
+        SqliteCache(folder / "replies.db") as replies,
+        open_database(folder / "runs.db") as database,
+        open_tools([metric(name) for name in METRICS], cache=folder / "vectors.db") as opened,
+    ):
+        settings = JudgeSpec(model="openai:scripted@http://127.0.0.1:1/v1", concurrency=64)
+        judge = ChatJudge(wrapped_chat(Scripted(), settings, replies, tally), tally=tally)
+        tools = replace(opened, judge=judge)
+        whole = plan(dataset, METRICS)
+        recording = begin(database, spec, whole, tools)
+        report = anyio.run(partial(run, dataset, whole, tools, recording=recording))
+    if any(made.ok != whole.rows for made in report.summary.metrics):
+        raise SystemExit(f"not every row has a value:\n{report.summary}")
+    return time.perf_counter() - began, judge.usage
+
+
+def main() -> None:
+    """Measure and print."""
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_rows(folder / "rows.jsonl", rows)
+        for which in ("first run", "second run"):
+            seconds, usage = judged(folder / "rows.jsonl", folder)
+            print(f"{which}: {seconds:.1f} s, {usage.calls:,} calls, {usage.cached:,} known")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+    print(f"peak memory (wanted < {MOST_MEGABYTES} MB): {peak:,.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
