@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from importlib.resources import files
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,7 +23,7 @@ METRICS = (
     "groundedness",
     "llm_judged_overall",
 )
-ITEMS = 10  # each has a right and a hallucinated answer
+ITEMS = 10  # the shortest; each has a right and a hallucinated answer
 
 
 def main() -> None:
@@ -32,14 +31,14 @@ def main() -> None:
     with TemporaryDirectory() as folder, local_model() as address:
         rows = Path(folder) / "answers.jsonl"
         sample = files("sgi") / "data" / "halueval_qa_sample.jsonl"
-        with sample.open(encoding="utf-8") as lines, rows.open("w", encoding="utf-8") as out:
-            out.writelines(islice(lines, ITEMS))
+        shortest = sorted(sample.read_text(encoding="utf-8").splitlines(keepends=True), key=len)[:ITEMS]
+        rows.write_text("".join(shortest), encoding="utf-8")
         database = f"{folder}/sgi.db"
-        judge = ["--judge", f"openai:smollm2@{address}", "--judge-set", "max_tokens=200"]
+        judge = ["--judge", f"openai:smollm2@{address}", "--judge-set", "max_tokens=100"]
         lenient = ["--max-failures", "100%"]  # so weak a model fails often, and each failure is told
         metrics = [word for name in METRICS for word in ("-m", name)]
         sgi("run", str(rows), *metrics, "--dry-run", *judge)
-        sgi("run", str(rows), *metrics, *judge, "--judge-concurrency", "2", *lenient, "--db", database)
+        sgi("run", str(rows), *metrics, *judge, "--judge-concurrency", "4", *lenient, "--db", database)
         sgi("show", "last", "--sample", "answers-1-hallucinated", "--db", database)
         sgi("rescore", "last", "-m", "ragas_score(weights=[0.4, 0.2, 0.2, 0.2])", "--db", database)
 

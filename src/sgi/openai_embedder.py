@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sgi.embed.remote import RemoteEmbedder
-from sgi.embed.service import Service, deployment_name, setting
+from sgi.embed.service import Service, deployment_name
+from sgi.kernel.environment import setting
 
 __all__ = ["AzureOpenAIEmbedder", "azure_is_configured"]
 

@@ -76,7 +76,9 @@ Resume = Annotated[
 RetryFailed = Annotated[
     bool,
     typer.Option(
-        "--retry-failed", help="With --resume: do failed rows again; a target is asked for those alone."
+        "--retry-failed",
+        help="With --resume: do failed rows again; a target is asked for those alone. Bad replies of a judge "
+        "that are kept are asked for once more, also in a new run.",
     ),
 ]
 NoStore = Annotated[bool, typer.Option("--no-store", help="Keep no run in a database.")]
@@ -182,7 +184,7 @@ def run(
     if dry_run:
         spec = _spec(given, record)
         _check_files(spec)
-        tell_plan(spec, quiet=quiet, as_json=as_json)
+        tell_plan(spec, cache=around["cache"], quiet=quiet, as_json=as_json)
         return
     spec, report = _performed(given, around, record, retry_failed=retry_failed, quiet=quiet)
     notes = [] if quiet else report_notes(spec, report, database_words(db))
@@ -204,10 +206,7 @@ def _performed(
 
     from sgi.cli.console import progress
     from sgi.engine.job import Surroundings, perform, resume
-    from sgi.kernel.errors import UsageError
 
-    if retry_failed and record is None:
-        raise UsageError("--retry-failed goes with --resume.", hint="Write --resume last --retry-failed.")
     reread = not _READ.isdisjoint(given)
     spec = _spec(given, record)
     _check_files(spec)
@@ -215,7 +214,7 @@ def _performed(
     with progress(quiet=quiet) as listener, _noting(listener, words) as noting, redirect_stdout(sys.stderr):
         place = Surroundings(**around, listener=noting)
         if record is None:
-            return spec, anyio.run(perform, spec, place)
+            return spec, anyio.run(lambda: perform(spec, place, retry_failed=retry_failed))
         options = {"retry_failed": retry_failed, "reread": reread}
         return spec, anyio.run(lambda: resume(spec, record, place, **options))
 

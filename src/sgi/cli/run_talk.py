@@ -11,19 +11,21 @@ import typer
 from sgi.kernel.ports import Usage
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sgi.engine.plan import Plan
     from sgi.engine.run import RunReport
     from sgi.engine.spec import RunSpec
 
 
-def tell_plan(spec: RunSpec, *, quiet: bool, as_json: bool) -> None:
+def tell_plan(spec: RunSpec, *, cache: bool | Path, quiet: bool, as_json: bool) -> None:
     """What the run would do, on stdout."""
     from sgi.cli.console import plain, print_json, progress
     from sgi.engine.job import judging_of, plan_of
 
     with progress(quiet=quiet) as listener:
         planned = plan_of(spec, count_texts=True, listener=listener)
-        judging = judging_of(spec, planned)
+        judging = judging_of(spec, planned, cache=cache)
     facts = _facts(spec, planned) | _judging_facts(spec, judging)
     if as_json:
         print_json(facts)
@@ -46,11 +48,12 @@ def _facts(spec: RunSpec, planned: Plan) -> dict[str, Any]:
 
 
 def _judging_facts(spec: RunSpec, judging: Usage | None) -> dict[str, Any]:
-    """What the judge would be asked, if no reply were known; nobody knows before a target has answered."""
+    """What the judge would be asked beyond what is known; nobody can say before a target has answered."""
     if judging is None or spec.judge is None:
         return {}
     tokens = {"judge_input_tokens": judging.input_tokens, "judge_output_tokens": judging.output_tokens}
-    return {"judge": spec.judge.model, "judge_calls": judging.calls, **tokens, "judge_cost": judging.cost}
+    calls = {"judge_calls": judging.calls, "judge_replies_known": judging.cached}
+    return {"judge": spec.judge.model, **calls, **tokens, "judge_cost": judging.cost}
 
 
 def _shown(name: str, value: Any) -> str:

@@ -13,10 +13,11 @@ import anyio.to_thread
 import numpy as np
 
 from sgi.engine.judge import with_judge
+from sgi.engine.ledger import MAX_FAILURES
 from sgi.engine.plan import plan
 from sgi.engine.progress import Finished, Started, silent
 from sgi.engine.result import Result
-from sgi.engine.run import MAX_FAILURES, score_stream
+from sgi.engine.run import score_stream
 from sgi.engine.tools import open_tools
 from sgi.io.dataset import open_dataset
 from sgi.kernel.errors import UsageError
@@ -43,6 +44,7 @@ class Options(TypedDict, total=False):
     columns: Mapping[str, str] | None
     on_error: Literal["raise", "skip"]
     judge: JudgeLike | None
+    retry_failed: bool
     max_failures: float
     cache: bool | str | Path
     listener: Listener
@@ -69,6 +71,7 @@ def evaluate(
     columns: Mapping[str, str] | None = None,
     on_error: Literal["raise", "skip"] = "raise",
     judge: JudgeLike | None = None,
+    retry_failed: bool = False,
     max_failures: float = MAX_FAILURES,
     cache: bool | str | Path = True,
     listener: Listener = silent,
@@ -85,6 +88,7 @@ def evaluate(
         on_error: ``"raise"`` stops at the first row that cannot be read; ``"skip"`` puts it in ``.rejected``.
         judge: what judged metrics ask: a name such as ``"openai:NAME"`` or ``"openai:NAME@URL"``, a mapping
             of its settings, or a judge of your own.
+        retry_failed: ask the judge once more where the replies that are kept were bad.
         max_failures: the share of failed rows above which the evaluation stops, in [0, 1].
         cache: where vectors of models known by name, and replies of judges known by name, are kept: a file,
             the user's cache (True), or nowhere beyond this call (False). Vectors of an embedder of your own
@@ -120,6 +124,7 @@ def evaluate(
             tools,
             judge,
             cache,
+            retry_failed,
             taken,
             skipping=skipping,
             limit=max_failures,
@@ -151,6 +156,7 @@ class _Work:
     tools: Tools
     judge: JudgeLike | None
     cache: bool | str | Path
+    again: bool
     taken: _Taken
     skipping: bool
     limit: float
@@ -159,7 +165,7 @@ class _Work:
 
     async def score(self) -> Ledger:
         metrics = self.planned.metrics
-        async with with_judge(self.tools, metrics, self.judge, cache=self.cache) as tools:
+        async with with_judge(self.tools, metrics, self.judge, cache=self.cache, again=self.again) as tools:
             self.listener(Started("scoring", self.planned.rows))
             ledger = await score_stream(
                 self.dataset,

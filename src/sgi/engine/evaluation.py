@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sgi.store.evaluations import EvaluationRow, MetricScore
 
 RELEVANCE, RATED = "answer_relevance", "answer_relevance_rated"
-"""The column of the published record, and the metric that it holds where there is no other of its name."""
+"""The column of the published record, and the metric it holds where there is that, as in the view."""
 
 _NO_VALUE = "no value was given"
 
@@ -211,7 +211,7 @@ def full_record(found: StoredEvaluation) -> dict[str, Any]:
 def _flat(scores: Mapping[str, MetricScore], answer: str | None) -> dict[str, Any]:
     """The columns of document 003, whose answer relevance is the rated one, and every other metric."""
     rated = scores.get(RATED)
-    if rated is not None and RELEVANCE not in scores:
+    if rated is not None:
         scores = {**scores, RELEVANCE: rated}
     values = dict.fromkeys(METRICS) | {name: score.value for name, score in scores.items()}
     said = {f"{name}{REASONING}": score.reasoning for name, score in scores.items() if score.reasoning}

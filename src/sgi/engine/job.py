@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
@@ -85,24 +86,29 @@ def plan_of(spec: RunSpec, *, count_texts: bool = False, listener: Listener = si
     return planned
 
 
-def judging_of(spec: RunSpec, planned: Plan) -> Usage | None:
+def judging_of(spec: RunSpec, planned: Plan, *, cache: bool | Path = True) -> Usage | None:
     """What the judge would be asked and what that would cost; None where none is, or nobody can know."""
     if spec.judge is None or spec.target is not None or not judged(planned.metrics):
         return None
     dataset = open_dataset(spec.data, columns=spec.columns)
     rows = dataset.samples(on_reject=(lambda _: None) if spec.on_error == "skip" else None)
-    return anyio.run(estimate, rows, planned.metrics, spec.judge)
+    return anyio.run(partial(estimate, rows, planned.metrics, spec.judge, cache=cache))
 
 
-async def perform(spec: RunSpec, around: Surroundings) -> RunReport:
+async def perform(spec: RunSpec, around: Surroundings, *, retry_failed: bool = False) -> RunReport:
     """A new run.
+
+    Args:
+        spec: how it is asked for.
+        around: where it is done.
+        retry_failed: ask the judge once more where the replies that are kept were bad.
 
     Raises:
         SgiError: something the user can mend; what was committed before is kept, and the run can go on.
     """
     planned = plan_of(spec, listener=around.listener)
     async with AsyncExitStack() as stack:
-        tools = await _open(stack, spec, planned, around)
+        tools = await _open(stack, spec, planned, around, again=retry_failed)
         recording = None
         if around.store:
             database = stack.enter_context(open_database(around.database))

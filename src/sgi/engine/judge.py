@@ -6,19 +6,22 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sgi.engine.asking import ask_batch, judged, no_judge
 from sgi.engine.batch import batches
 from sgi.engine.shared import Shared
 from sgi.engine.tools import Tools
-from sgi.kernel.ports import Judge
+from sgi.kernel.errors import BudgetSpent, JudgeError
+from sgi.kernel.judging import ReplyModel
+from sgi.kernel.ports import Judge, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
     from contextlib import AsyncExitStack
 
     from sgi.judge.spec import JudgeSpec
+    from sgi.kernel.judging import Inquiry
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.ports import Cache, Usage
     from sgi.kernel.sample import Sample
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     JudgeLike = str | Mapping[str, Any] | JudgeSpec | Judge
 else:
     JudgeLike = Any
+
+T = TypeVar("T", bound=ReplyModel)
 
 
 @dataclass(frozen=True)
@@ -97,13 +102,40 @@ def shared_judge(
 
     async def make(stack: AsyncExitStack) -> Judge | None:
         opened = with_judge(Tools(), metrics, judge, cache=cache)
-        return (await stack.enter_async_context(opened)).judge
+        found = (await stack.enter_async_context(opened)).judge
+        return found and _Patient(found)
 
     return Shared(make)
 
 
-async def estimate(samples: Iterable[Sample], metrics: Sequence[AnyMetric], judge: JudgeSpec) -> Usage:
-    """What the judge would be asked about these samples, if no reply were known yet.
+class _Patient:
+    """A judge of an application, which goes on when the money is spent: the scores fail, and nothing else."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self.fingerprint = judge.fingerprint
+        self.budget = judge.budget
+
+    @property
+    def usage(self) -> Usage:
+        return usage_of(self._judge)
+
+    async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
+        try:
+            return await self._judge.ask(inquiry, schema)
+        except BudgetSpent as error:
+            raise JudgeError(error.message, hint=error.hint) from error
+
+
+async def estimate(
+    samples: Iterable[Sample],
+    metrics: Sequence[AnyMetric],
+    judge: JudgeSpec,
+    *,
+    cache: bool | str | Path = True,
+    again: bool = False,
+) -> Usage:
+    """What the judge would be asked about these samples, beyond the replies that are kept.
 
     Tokens and cost are rough: replies are taken to be as long as those of the prompts' examples.
 
@@ -111,13 +143,15 @@ async def estimate(samples: Iterable[Sample], metrics: Sequence[AnyMetric], judg
         samples: all rows, with their responses.
         metrics: what would be scored; those that ask no judge are passed over.
         judge: which one.
+        cache: as for `with_judge`.
+        again: as for `with_judge`.
     """
     from sgi.judge.estimate import Sketching
-    from sgi.judge.prices import price_of
 
-    sketching = Sketching(budget=judge.budget, price=price_of(judge))
-    for batch in batches(samples):
-        await ask_batch(batch, metrics, sketching, {})
+    with _kept_replies(cache) as kept:
+        sketching = Sketching.of(judge, kept, again=again)
+        for batch in batches(samples):
+            await ask_batch(batch, metrics, sketching, {})
     return sketching.usage
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric, Scores
     from sgi.kernel.sample import Batch, Sample
 
+MAX_FAILURES = 0.05
+"""The share of failed rows above which a run stops."""
 _UNKNOWN = -1
 
 

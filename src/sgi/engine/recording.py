@@ -73,6 +73,7 @@ class Recording:
             evidence={name: [_plain(found) for found in rows] for name, rows in made.evidence.items()},
             usage=self._new_usage(),
         )
+        self._told = usage_of(self._judge)
 
     def answers(self, start: int, rows: int) -> Mapping[int, StoredAnswer]:
         """What the target answered before, by position."""
@@ -97,14 +98,15 @@ class Recording:
 
     def stop(self, reason: str) -> None:
         """The run ends before its time, and can go on later."""
-        self._recorder.add_usage(self._new_usage())
         self._recorder.stop(reason)
+        self._recorder.add_usage(self._new_usage())
+        self._told = usage_of(self._judge)
 
     def _new_usage(self) -> dict[str, Usage]:
         """What the judge was asked since the last time, by its fingerprint."""
-        now = usage_of(self._judge)
-        new, self._told = now.since(self._told), now
-        return {self._judge.fingerprint: new} if self._judge is not None else {}
+        if self._judge is None:
+            return {}
+        return {self._judge.fingerprint: usage_of(self._judge).since(self._told)}
 
 
 def begin(database: Database, spec: RunSpec, plan: Plan, tools: Tools) -> Recording:

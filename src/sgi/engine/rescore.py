@@ -77,7 +77,8 @@ async def rescore(
 
     A metric takes the evidence of the one with its own name, or else of one that asks the same and keeps
     evidence of the same kind. Rows without evidence keep their status and reason. The new run keeps evidence
-    and signature of the judge, so that it can be rescored again. It is there whole or not at all.
+    and signature of the judge, so that it can be rescored again. An error leaves nothing of it; a process
+    that is killed leaves it unfinished, and the way on is to rescore under another name.
 
     Args:
         database: where the run is, and the new one will be.

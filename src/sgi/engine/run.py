@@ -11,7 +11,7 @@ from sgi.engine.ahead import ahead
 from sgi.engine.answer import AnsweredBatch, answer_batch
 from sgi.engine.asking import Asked, ask_batch, judged
 from sgi.engine.batch import BATCH_SIZE, BatchScores, batches, evaluate_batch
-from sgi.engine.ledger import Ledger
+from sgi.engine.ledger import MAX_FAILURES, Ledger
 from sgi.engine.plan import batch_digest
 from sgi.engine.progress import Advanced, Finished, Judged, Started, silent
 from sgi.engine.rows import output_rows
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Batch
 
-MAX_FAILURES = 0.05
-"""The share of failed rows above which a run stops."""
 _IN_FLIGHT = 3
 
 Numbered = tuple[int, "Batch"]
@@ -188,10 +186,13 @@ def _stop_when_failing(ledger: Ledger, prepared: _Prepared, made: BatchScores, m
         for reason, status in zip(scores.reasons, scores.status, strict=True)
         if status == Status.FAILED
     ]
-    raise _failing_part(prepared)(
+    kind = _failing_part(prepared)
+    raise kind(
         f"{100 * share:.3g}% of the first {len(ledger)} rows failed, more than {100 * max_failures:.3g}%. "
         f"The last reason: {reasons[-1] if reasons else 'unknown'}",
-        hint="Mend the cause and run again, or raise --max-failures.",
+        hint="Mend the cause and go on with --retry-failed, or raise --max-failures."
+        if kind is JudgeError
+        else "Mend the cause and run again, or raise --max-failures.",
     )
 
 

@@ -148,8 +148,8 @@ class RAGEvalService:
                 "contexts": passages(contexts),
             }
         )
-        asked, told = await self._answered(sample, text_or_none("answer", answer))
         tools = await self._tools(embedding_model)
+        asked, told = await self._answered(sample, text_or_none("answer", answer))
         made = await evaluate_batch(asked.batch, self._metrics, tools, asked.failed)
         scores = scores_of_row(self._metrics, made)
         _log(told, scores, made.failures)

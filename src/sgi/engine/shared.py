@@ -42,8 +42,9 @@ class Shared(Generic[T]):
         """The thing, open; raises what opening it raises."""
         async with self._opening:
             if not self._made or self._loop != current_token():
-                self._loop, self._stack = current_token(), AsyncExitStack()
-                self._made = [await self._make(self._stack)]
+                async with AsyncExitStack() as stack:  # closed again if it cannot be opened whole
+                    made = await self._make(stack)
+                    self._loop, self._made, self._stack = current_token(), [made], stack.pop_all()
             return self._made[0]
 
     async def aclose(self) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from sgi.engine.run import MAX_FAILURES
+from sgi.engine.ledger import MAX_FAILURES
 from sgi.engine.tools import DEFAULT_EMBEDDER
 from sgi.judge.spec import JudgeSpec
 from sgi.kernel.errors import UnknownName, UsageError

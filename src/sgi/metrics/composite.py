@@ -159,7 +159,8 @@ class RagasScore(JudgedMetric[RagasParts]):
 
     A part that is undefined, or whose fields the sample lacks, is left out. A part whose judge failed makes
     the row ``failed``, unless ``failed`` says otherwise. If no part has a value the row is undefined, or
-    missing where the sample has the fields of none.
+    missing where the sample has the fields of none. So a response in which the judge finds no claim is judged
+    by its other parts, and may look the better for it.
 
     Attributes:
         weights: of F, CP, CR and AR; they are scaled to a sum of one.

@@ -115,7 +115,7 @@ class ScriptedJudge:
         self.asked.append(inquiry)
         text = _as_text(self._scripted(inquiry, schema))
         try:
-            return schema.model_validate_json(text, strict=True, context={"items": inquiry.items})
+            return schema.model_validate_json(text, strict=True, context=inquiry.context)
         except ValidationError as errors:
             problems = "; ".join(str(error["msg"]) for error in errors.errors(include_url=False))
             raise JudgeMalformed(f"The judge's reply is not what was asked: {problems}.", text=text) from None

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import anyio
 import pytest
 
-from sgi.engine.judge import Cassette, estimate, replies_path, with_judge
+from sgi.engine.judge import Cassette, estimate, replies_path, shared_judge, with_judge
 from sgi.engine.tools import Tools
 from sgi.judge.spec import JudgeSpec
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import BudgetSpent, JudgeError, UsageError
 from sgi.kernel.ports import usage_of
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
@@ -96,7 +97,7 @@ def test_an_estimate_asks_nobody_and_counts_equal_inquiries_once():
         Sample(id="c", question="Who?", response="Go!"),
         Sample(id="d"),
     ]
-    found = anyio.run(estimate, rows, (*METRICS, metric("squad_em")), spec)
+    found = anyio.run(partial(estimate, cache=False), rows, (*METRICS, metric("squad_em")), spec)
     assert (found.calls, found.cached) == (2, 1)
     assert found.input_tokens > 2 * 50
     assert 0 < found.cost < 0.001
@@ -104,7 +105,7 @@ def test_an_estimate_asks_nobody_and_counts_equal_inquiries_once():
 
 def test_an_unknown_price_is_no_price():
     spec = JudgeSpec.of("openai:m@http://127.0.0.1:9/v1")
-    assert anyio.run(estimate, [SAMPLE], METRICS, spec).cost is None
+    assert anyio.run(partial(estimate, cache=False), [SAMPLE], METRICS, spec).cost is None
 
 
 @pytest.mark.parametrize(
@@ -113,3 +114,37 @@ def test_an_unknown_price_is_no_price():
 )
 def test_replies_lie_beside_vectors(vectors, replies):
     assert replies_path(Path("folder") / vectors) == Path("folder") / replies
+
+
+class Spent(RuleJudge):
+    """Has no money left."""
+
+    async def ask(self, inquiry, schema, /):
+        raise BudgetSpent("It has cost enough.", hint="Raise the limit.")
+
+
+def test_an_application_goes_on_when_the_money_is_spent():
+    async def use():
+        shared = shared_judge(METRICS, Spent())
+        return await METRICS[0].ask(SAMPLE, await shared.opened())
+
+    with pytest.raises(JudgeError, match=r"It has cost enough\. Raise the limit\."):
+        anyio.run(use)
+
+
+def test_an_application_without_a_judge_is_told_at_once():
+    with pytest.raises(UsageError, match="needed for echo"):
+        shared_judge(METRICS, None)
+    assert anyio.run(shared_judge([metric("squad_em")], None).opened) is None
+
+
+def test_bad_replies_that_are_kept_are_asked_for_once_more_on_demand(tmp_path):
+    replies = [Says("no"), Says("no")]
+    with JudgeServer(replies, replies=Says(REPLY)) as server:
+        place = {"cache": tmp_path / "vectors.db"}
+        for _ in range(2):
+            with pytest.raises(JudgeError):
+                ask(named(server), **place)
+        assert len(server.asked) == 2
+        made, _ = ask(named(server), again=True, **place)
+    assert made[0].questions == ("When?",)

@@ -94,7 +94,8 @@ def test_kept_evidence_is_read_under_the_other_rule_and_never_guessed():
 
 
 def test_classes_are_counted_by_the_run():
-    assert {kind.spec.category for kind in (AnswerClassification, *COUNTS)} == {"class"}
+    assert AnswerClassification.spec.category == "class"
+    assert {kind.spec.category for kind in COUNTS} == {""}  # their number says it
     assert [kind.spec.higher_is_better for kind in COUNTS] == [True, False, False]
 
 

@@ -130,7 +130,9 @@ class Ratings(BaseModel):
 async def ratings_of(sample: Sample, judge: Judge) -> Ratings:
     """Every rating that the sample's texts allow: those of which neither text is blank.
 
-    Passages longer than the judge reads are shown in portions; of each rating the best portion's counts.
+    Passages longer than the judge reads are shown in portions. Of the ratings that are about passages the
+    best portion's counts; the answer's relevance has nothing to do with them, so the first reply's counts:
+    more passages are no more chances.
     """
     sections = _sections(sample)
     shown = [{"passages": portion.texts} for portion in portions(sample.contexts, judge.budget)]
@@ -162,13 +164,16 @@ async def _asked(sections: Mapping[str, Section], judge: Judge) -> Ratings:
 
 
 def _better(first: Ratings, second: Ratings) -> Ratings:
-    """The better of each rating; the first of equals."""
+    """The better of each rating that is about passages, the first of equals; else the first there is."""
 
     def worth(rated: Rated) -> int:
         return -1 if rated.rating is None else rated.rating
 
     pairs = {name: (getattr(first, name), getattr(second, name)) for name in _RUBRICS}
-    return Ratings(**{name: max(pair, key=worth) for name, pair in pairs.items()})
+    best = {name: max(pair, key=worth) for name, pair in pairs.items()}
+    if first.answer_relevance.rating is not None:
+        best["answer_relevance"] = first.answer_relevance
+    return Ratings(**best)
 
 
 _EMPTY_ANSWER = "the response is blank"
@@ -221,8 +226,8 @@ class AnswerRelevanceRated(_RatedMetric):
     The rating, 0 to 3, divided by 3; in [0, 1]. One call a row, the same that gives context relevance and
     groundedness where the sample has passages. The reasoning is kept as evidence.
 
-    A blank response is 0 and a blank question undefined, without this rating being asked for. Long passages
-    are shown in portions; the best portion's rating counts.
+    A blank response is 0 and a blank question undefined, without this rating being asked for. Where long
+    passages are shown in portions, the rating of the first reply counts.
 
     Limits: four steps are coarse, and judges are mild: compare runs made with the same judge.
 
@@ -289,7 +294,8 @@ class Groundedness(_RatedMetric):
     A blank response is undefined, since nothing is to be borne out; a response without any passage is 0, and
     so is one that states nothing, such as a refusal.
     Long passages are shown in portions; the best portion's rating counts, so that a response resting on two
-    portions is rated too low: ``faithfulness`` has no such limit.
+    portions is rated too low, and one that another portion contradicts too high: ``faithfulness`` has no such
+    limits.
 
     Limits: four steps are coarse, and judges are mild: compare runs made with the same judge.
 

@@ -110,7 +110,7 @@ def test_a_claim_cannot_rest_on_a_passage_that_was_not_shown(passage):
     reply["verdicts"][0]["passage"] = passage
     value, status, reason = outcome(Faithfulness(), ROW, TWO | {"claims.verify": reply})
     assert (value, status) == (None, "failed")
-    assert "of 2 shown" in reason
+    assert "passage" in reason
 
 
 def test_the_passage_of_a_claim_that_is_not_supported_does_not_matter():

@@ -86,11 +86,13 @@ def test_of_passages_in_portions_the_best_counts():
     sample = ROW.model_copy(update={"contexts": ("dull " * 10, "bright " * 8, "plain " * 9)})
 
     def script(inquiry, schema):
-        return every(1, 3 if "bright" in inquiry.text else 0, 2)["ratings.all"]
+        bright = "bright" in inquiry.text
+        return every(3 if bright else 1, 3 if bright else 0, 2)["ratings.all"]
 
     evidence, inquiries = asked(LlmJudgedOverall(), sample, script, budget=16)
     assert len(inquiries) == 3
     ratings = (evidence.answer_relevance, evidence.context_relevance, evidence.groundedness)
+    # The answer's relevance is no matter of passages: more of them are no more chances.
     assert [rated.rating for rated in ratings] == [1, 3, 2]
 
 

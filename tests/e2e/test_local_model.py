@@ -1,0 +1,133 @@
+"""A real language model judges real rows by every judged metric, over HTTP, by the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib.resources import files
+
+import pytest
+
+from support.injections import JUDGED
+from support.local_llm import NAME, local_llm
+
+pytestmark = pytest.mark.slow
+
+FINISHED = {0, 3}  # 3: some rows have failed
+WITHOUT_VALUE = {"undefined", "missing", "failed"}
+
+
+@pytest.fixture(scope="module")
+def model():
+    with local_llm() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The shortest real row of the bundled sample, and one without passages and without an answer."""
+    made = tmp_path_factory.mktemp("local_model")
+    sample = (files("sgi") / "data" / "halueval_qa_sample.jsonl").read_text(encoding="utf-8")
+    real = json.loads(min(sample.splitlines(), key=len))
+    rows = [
+        {
+            "id": "real",
+            "question": real["question"],
+            "contexts": [real["knowledge"]],
+            "response": real["right_answer"],
+            "reference": real["right_answer"],
+        },
+        {"id": "no passage", "question": "Who?", "contexts": [], "response": "", "reference": "Mira Oduya."},
+    ]
+    (made / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return made
+
+
+def sgi(folder, *words):
+    settings = os.environ | {"SGI_CACHE_DIR": str(folder / "cache"), "NO_PROXY": "127.0.0.1"}
+    settings.pop("SGI_DATABASE_URL", None)
+    command = [sys.executable, "-m", "sgi", *words]
+    done = subprocess.run(command, cwd=folder, env=settings, capture_output=True, text=True, check=False)
+    assert done.returncode in FINISHED, done.stderr
+    return done.stdout
+
+
+def run(folder, url, *words):
+    metrics = ("-m", ",".join(JUDGED))
+    judge = ("--judge", f"openai:{NAME}@{url}", "--judge-set", "max_tokens=100", "--judge-concurrency", "4")
+    slow = ("--judge-timeout", "600", "--max-failures", "100%")
+    return json.loads(sgi(folder, "run", "rows.jsonl", *metrics, *judge, *slow, "-q", "--json", *words))
+
+
+@pytest.fixture(scope="module")
+def first(folder, model):
+    return run(folder, model, "--name", "first", "-o", "first.jsonl")
+
+
+def scores(folder, name):
+    lines = (folder / name).read_text(encoding="utf-8").splitlines()
+    return {row["id"]: row["scores"] for row in map(json.loads, lines)}
+
+
+def test_every_judged_metric_gives_each_row_a_value_or_a_reason(folder, first):
+    kept = scores(folder, "first.jsonl")
+    assert set(kept) == {"real", "no passage"}
+    for row in kept.values():
+        assert set(row) == set(JUDGED)
+        for name, score in row.items():
+            if score["status"] == "ok":
+                assert JUDGED[name].spec.low <= score["value"] <= JUDGED[name].spec.high
+            else:
+                assert score["status"] in WITHOUT_VALUE
+                assert score["value"] is None
+                assert score["reason"]
+    assert any(score["status"] == "ok" for score in kept["real"].values())
+
+
+def test_every_row_is_accounted_for(folder, first):
+    kept = scores(folder, "first.jsonl")
+    for told in first["metrics"]:
+        statuses = [row[told["metric"]]["status"] for row in kept.values()]
+        assert told["ok"] == statuses.count("ok")
+        assert {status: told[status] for status in WITHOUT_VALUE} == {
+            status: statuses.count(status) for status in WITHOUT_VALUE
+        }
+
+
+def test_usage_is_counted_kept_and_shown(folder, first):
+    shown = json.loads(sgi(folder, "show", "first", "--json"))
+    assert shown["usage"]["calls"] == first["usage"]["calls"] > 0
+    assert shown["usage"]["input_tokens"] > shown["usage"]["output_tokens"] > 0
+    assert "calls" in sgi(folder, "show", "first")
+
+
+def test_the_evidence_of_a_row_is_shown(folder, first):
+    facts = json.loads(sgi(folder, "show", "first", "--sample", "real", "--json"))["scores"]
+    told = sgi(folder, "show", "first", "--sample", "real")
+    for name, score in facts.items():
+        assert name in told
+        if score["status"] == "ok":
+            assert score["evidence"]
+        else:
+            assert score["reason"]
+    assert "evidence" in told
+
+
+def test_another_look_at_the_evidence_gives_the_same_values_without_the_model(folder, first):
+    again = json.loads(sgi(folder, "rescore", "first", "--name", "again", "--json", "-q"))
+    assert values(again) == values(first)
+    usage = json.loads(sgi(folder, "show", "again", "--json"))["usage"]
+    assert not usage or usage["calls"] == 0
+
+
+def values(told):
+    return {metric["metric"]: (metric["mean"], metric["ok"]) for metric in told["metrics"]}
+
+
+def test_a_second_run_asks_nothing_and_says_the_same(folder, model, first):
+    second = run(folder, model, "--name", "second", "-o", "second.jsonl")
+    assert second["usage"]["calls"] == 0
+    assert second["usage"]["cached"] > 0
+    assert scores(folder, "second.jsonl") == scores(folder, "first.jsonl")
