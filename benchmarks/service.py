@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sgi.engine.service import DEFAULT_METRICS, RAGEvalService
+from sgi.engine.application.service import DEFAULT_METRICS, RAGEvalService
 
 PAIRS = 1000
 WANTED = 5.0

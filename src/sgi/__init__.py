@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sgi import geometry, testing
+    from sgi.engine.application.service import RAGEvalService
     from sgi.engine.evaluate import aevaluate, evaluate
     from sgi.engine.result import Result
-    from sgi.engine.service import RAGEvalService
     from sgi.engine.summary import Summary
     from sgi.engine.tools import load_embedder
     from sgi.geometry.grounding import compute_sgi
@@ -32,7 +32,7 @@ _HOMES = {
     "JudgedMetric": "sgi.kernel.judging",
     "Metric": "sgi.kernel.metric",
     "MetricSpec": "sgi.kernel.metric",
-    "RAGEvalService": "sgi.engine.service",
+    "RAGEvalService": "sgi.engine.application.service",
     "Result": "sgi.engine.result",
     "Sample": "sgi.kernel.sample",
     "Scores": "sgi.kernel.metric",

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from importlib.resources import files
 
 import pytest
@@ -88,19 +89,24 @@ def test_every_judged_metric_gives_each_row_a_value_or_a_reason(folder, first):
 
 def test_every_row_is_accounted_for(folder, first):
     kept = scores(folder, "first.jsonl")
+    assert [told["metric"] for told in first["metrics"]] == list(JUDGED)
     for told in first["metrics"]:
-        statuses = [row[told["metric"]]["status"] for row in kept.values()]
-        assert told["ok"] == statuses.count("ok")
-        assert {status: told[status] for status in WITHOUT_VALUE} == {
-            status: statuses.count(status) for status in WITHOUT_VALUE
-        }
+        statuses = Counter(row[told["metric"]]["status"] for row in kept.values())
+        assert told["counts"] == statuses
+        assert told["coverage"] == statuses["ok"] / len(kept)
+
+
+def usage(folder, name):
+    (used,) = json.loads(sgi(folder, "show", name, "--json"))["usage"].values()
+    return used
 
 
 def test_usage_is_counted_kept_and_shown(folder, first):
-    shown = json.loads(sgi(folder, "show", "first", "--json"))
-    assert shown["usage"]["calls"] == first["usage"]["calls"] > 0
-    assert shown["usage"]["input_tokens"] > shown["usage"]["output_tokens"] > 0
-    assert "calls" in sgi(folder, "show", "first")
+    assert first
+    used = usage(folder, "first")
+    assert used["calls"] > 0
+    assert used["input_tokens"] > used["output_tokens"] > 0
+    assert f"asked {used['calls']} times" in sgi(folder, "show", "first")
 
 
 def test_the_evidence_of_a_row_is_shown(folder, first):
@@ -118,8 +124,7 @@ def test_the_evidence_of_a_row_is_shown(folder, first):
 def test_another_look_at_the_evidence_gives_the_same_values_without_the_model(folder, first):
     again = json.loads(sgi(folder, "rescore", "first", "--name", "again", "--json", "-q"))
     assert values(again) == values(first)
-    usage = json.loads(sgi(folder, "show", "again", "--json"))["usage"]
-    assert not usage or usage["calls"] == 0
+    assert json.loads(sgi(folder, "show", "again", "--json"))["usage"] == {}
 
 
 def values(told):
@@ -127,7 +132,9 @@ def values(told):
 
 
 def test_a_second_run_asks_nothing_and_says_the_same(folder, model, first):
-    second = run(folder, model, "--name", "second", "-o", "second.jsonl")
-    assert second["usage"]["calls"] == 0
-    assert second["usage"]["cached"] > 0
+    assert first
+    run(folder, model, "--name", "second", "-o", "second.jsonl")
+    used = usage(folder, "second")
+    assert used["calls"] == used["output_tokens"] == 0
+    assert used["cached"] > 0
     assert scores(folder, "second.jsonl") == scores(folder, "first.jsonl")

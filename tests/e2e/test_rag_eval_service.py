@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from sgi.engine.gate import gate
+from sgi.engine.application.service import RAGEvalService
+from sgi.engine.gating.gate import gate
 from sgi.engine.job import export
-from sgi.engine.service import RAGEvalService
 from sgi.kernel.errors import StoreError
 from sgi.store.database import open_database
 from sgi.store.queries import find_run
@@ -24,7 +24,7 @@ from sgi.store.run_rows import scored_run
 PRINTED = """
 import asyncio
 from typing import List
-from sgi.engine.service import RAGEvalService
+from sgi.engine.application.service import RAGEvalService
 
 import logging
 logger = logging.getLogger("application")
@@ -75,7 +75,7 @@ ANSWERS = {
 
 WORKER = """
 import asyncio, sys
-from sgi.engine.service import RAGEvalService
+from sgi.engine.application.service import RAGEvalService
 from sgi.testing import HashEmbedder
 url, worker = sys.argv[1:]
 async def main():

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from sgi.cli.main import app
-from sgi.engine.rules import read_rules
+from sgi.engine.gating.rules import read_rules
 from sgi.engine.spec import RunSpec, read_spec
 
 README = Path(__file__).parents[2] / "README.md"

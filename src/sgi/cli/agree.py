@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from sgi.engine.agreement_report import AgreementReport, Estimate, MetricAgreement
+    from sgi.engine.agreement.report import AgreementReport, Estimate, MetricAgreement
     from sgi.stats.agreement import Agreement
     from sgi.store.queries import RunRecord
 
@@ -62,7 +62,7 @@ def agree(
       sgi agree nightly --label stars --scale 1:5 --json
     """
     from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
-    from sgi.engine import agree as engine
+    from sgi.engine.agreement import agree as engine
     from sgi.engine.groups import class_keys
     from sgi.store.database import open_database
     from sgi.store.queries import find_run

@@ -10,7 +10,7 @@ import typer
 from sgi.cli.options import DatabaseOption, JsonOption, RunArgument
 
 if TYPE_CHECKING:
-    from sgi.engine.gate import GateReport
+    from sgi.engine.gating.gate import GateReport
     from sgi.kernel.scored import ScoredRun
     from sgi.store.queries import RunRecord
 
@@ -77,8 +77,8 @@ def gate(
     from sgi.cli.compare import other_data
     from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
     from sgi.cli.tables import gate_table
-    from sgi.engine import gate as engine
     from sgi.engine.compare import unknown_versions
+    from sgi.engine.gating import gate as engine
     from sgi.engine.spec import share
     from sgi.kernel.errors import UsageError
 
@@ -128,7 +128,7 @@ def _verdict(report: GateReport) -> str:
 
 
 def _write_junit(report: GateReport, path: Path | None) -> None:
-    from sgi.engine.junit import junit
+    from sgi.engine.gating.junit import junit
     from sgi.kernel.errors import UsageError
 
     if path is None:

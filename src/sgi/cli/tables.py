@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from sgi.engine.compare import Comparison, MetricComparison
-    from sgi.engine.gate import GateReport
+    from sgi.engine.gating.gate import GateReport
     from sgi.engine.groups import Group
     from sgi.store.queries import RunRecord
 

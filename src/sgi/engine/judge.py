@@ -6,22 +6,17 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from sgi.engine.asking import ask_batch, judged, no_judge
 from sgi.engine.batch import batches
-from sgi.engine.shared import Shared
-from sgi.engine.tools import Tools
-from sgi.kernel.errors import BudgetSpent, JudgeError
-from sgi.kernel.judging import ReplyModel
-from sgi.kernel.ports import Judge, usage_of
+from sgi.kernel.ports import Judge
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
-    from contextlib import AsyncExitStack
 
+    from sgi.engine.tools import Tools
     from sgi.judge.spec import JudgeSpec
-    from sgi.kernel.judging import Inquiry
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.ports import Cache, Usage
     from sgi.kernel.sample import Sample
@@ -29,8 +24,6 @@ if TYPE_CHECKING:
     JudgeLike = str | Mapping[str, Any] | JudgeSpec | Judge
 else:
     JudgeLike = Any
-
-T = TypeVar("T", bound=ReplyModel)
 
 
 @dataclass(frozen=True)
@@ -87,44 +80,6 @@ async def with_judge(
         spec = judge if isinstance(judge, JudgeSpec) else JudgeSpec.of(judge)
         async with open_judge(spec, kept, again=again, **files) as opened:
             yield replace(tools, judge=opened)
-
-
-def shared_judge(
-    metrics: Sequence[AnyMetric], judge: JudgeLike | None, *, cache: bool | str | Path = True
-) -> Shared[Judge | None]:
-    """The judge that these metrics ask, opened at its first use; the arguments are those of `with_judge`.
-
-    Raises:
-        UsageError: a metric asks a judge and none is named.
-    """
-    if judge is None and judged(metrics):
-        raise no_judge(judged(metrics))
-
-    async def make(stack: AsyncExitStack) -> Judge | None:
-        opened = with_judge(Tools(), metrics, judge, cache=cache)
-        found = (await stack.enter_async_context(opened)).judge
-        return found and _Patient(found)
-
-    return Shared(make)
-
-
-class _Patient:
-    """A judge of an application, which goes on when the money is spent: the scores fail, and nothing else."""
-
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
-        self.fingerprint = judge.fingerprint
-        self.budget = judge.budget
-
-    @property
-    def usage(self) -> Usage:
-        return usage_of(self._judge)
-
-    async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
-        try:
-            return await self._judge.ask(inquiry, schema)
-        except BudgetSpent as error:
-            raise JudgeError(error.message, hint=error.hint) from error
 
 
 async def estimate(

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from sgi.engine.evaluate import Options
-    from sgi.engine.gate import GateReport
+    from sgi.engine.gating.gate import GateReport
+    from sgi.engine.gating.rules import Rule
     from sgi.engine.result import Result
-    from sgi.engine.rules import Rule
     from sgi.engine.tools import EmbedderLike
     from sgi.io.dataset import DataLike
     from sgi.kernel.metric import AnyMetric
@@ -38,7 +38,7 @@ class Score(Protocol):
 
 
 class AssertGate(Protocol):
-    """What the fixture `assert_gate` gives; the arguments are those of `sgi.engine.gate.gate`."""
+    """What the fixture `assert_gate` gives; the arguments are those of `sgi.engine.gating.gate.gate`."""
 
     def __call__(
         self,
@@ -71,7 +71,7 @@ def sgi_score() -> Score:
 @pytest.fixture(scope="session")
 def assert_gate() -> AssertGate:
     """Fail the test unless a result meets its rules."""
-    from sgi.engine.gate import COVERAGE, gate
+    from sgi.engine.gating.gate import COVERAGE, gate
     from sgi.engine.result import Result
 
     def columns(scored: Result | ScoredRun) -> ScoredRun:

@@ -36,7 +36,7 @@ class Cached:
         self._tally = tally
         self._flights: dict[bytes, asyncio.Future[Completion | SgiError | None]] = {}
         self._unwritten: dict[bytes, bytes] = {}
-        self._written: asyncio.Future[SgiError | None] | None = None
+        self._written: asyncio.Future[Exception | None] | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -97,16 +97,16 @@ class Cached:
             loop.call_soon(self._write)
         error = await asyncio.shield(self._written)
         if error is not None:
-            raise copy(error)
+            raise copy(error) if isinstance(error, SgiError) else error
 
     def _write(self) -> None:
         """Write what there is; it is written also if all who wait for it are stopped."""
         written, self._written = self._written, None
         items, self._unwritten = self._unwritten, {}
-        outcome: SgiError | None = None
+        outcome: Exception | None = None
         try:
             self._cache.put_many(items)
-        except SgiError as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait raise it
             outcome = error
         if written is not None:
             written.set_result(outcome)

@@ -66,9 +66,10 @@ class Call:
 
     def key(self, fingerprint: str) -> bytes:
         """A digest of the call and of the model that answers it."""
-        turns = [part.encode() for message in self.messages for part in (message.role, message.text)]
-        facts = fingerprint, str(self.take), self.shape.name, self.shape.text
-        return digest(b"judge", *map(str.encode, facts), *turns)
+        turns = [part for message in self.messages for part in (message.role, message.text)]
+        facts = fingerprint, str(self.take), self.shape.name, self.shape.text, *turns
+        # A text may hold half a pair of UTF-16, as JSON can.
+        return digest(b"judge", *[fact.encode("utf-8", "surrogatepass") for fact in facts])
 
     @property
     def tokens(self) -> int:

@@ -154,10 +154,11 @@ def _parameters(shape: Shape, mode: Any, *, strict: bool) -> ModelRequestParamet
 def _messages(messages: tuple[Message, ...]) -> list[ModelMessage]:
     made: list[ModelMessage] = []
     for message in messages:
+        text = _encodable(message.text)
         if message.role == "assistant":
-            made.append(ModelResponse(parts=[TextPart(message.text)]))
+            made.append(ModelResponse(parts=[TextPart(text)]))
             continue
-        part = SystemPromptPart(message.text) if message.role == "system" else UserPromptPart(message.text)
+        part = SystemPromptPart(text) if message.role == "system" else UserPromptPart(text)
         if made and isinstance(made[-1], ModelRequest):
             made[-1].parts = [*made[-1].parts, part]
         else:
@@ -188,5 +189,7 @@ def _written(part: Any) -> str:
 
 
 def _encodable(text: str) -> str:
-    """The text with a mark in place of what is no character: half a pair, as a service may send it."""
+    """The text with a mark in place of what is no character: half a pair, which no UTF-8 holds."""
+    if text.isascii():
+        return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

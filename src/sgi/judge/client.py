@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from itertools import cycle
+from io import BytesIO
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
+from urllib.request import getproxies
 
 import orjson
-from httpx2 import (
-    AsyncBaseTransport,
-    AsyncClient,
-    AsyncHTTPTransport,
-    HTTPError,
-    Limits,
-    TimeoutException,
-    create_ssl_context,
-)
+from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar, TCPConnector
+from httpx2 import AsyncBaseTransport, AsyncClient, Request, Response, create_ssl_context
 from openai import (
     APIConnectionError,
     APIStatusError,
@@ -28,36 +23,23 @@ from openai import (
 )
 from openai.types.chat import ChatCompletion
 from pydantic import ValidationError
+from yarl import URL
+
+from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from httpx2 import Request, Response
+    from aiohttp import ClientResponse
 
     from sgi.judge.service import Service
     from sgi.judge.spec import JudgeSpec
 
-_CALLS_A_LANE = 4
 _ABSENT = (Omit, NotGiven, type(None))
-
-
-class Lanes(AsyncBaseTransport):
-    """Small pools of connections in turn: a pool looks at all it has whenever a request comes or goes."""
-
-    def __init__(self, lanes: int) -> None:
-        verify = create_ssl_context()
-        limits = Limits(max_connections=None, max_keepalive_connections=2 * _CALLS_A_LANE)
-        self._lanes = [AsyncHTTPTransport(verify=verify, limits=limits) for _ in range(lanes)]
-        self._next = cycle(self._lanes)
-
-    async def handle_async_request(self, request: Request) -> Response:
-        """Send it by the next of the pools."""
-        return await next(self._next).handle_async_request(request)
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        for lane in self._lanes:
-            await lane.aclose()
+_LONGEST_REPLY = 16 * 2**20
+_LONGEST_DIRECT = 2**20
+"""Bytes of a request from where on aiohttp wants a file."""
+_OF_THE_WIRE = {b"content-encoding", b"content-length", b"transfer-encoding"}
 
 
 class Completions:
@@ -68,15 +50,17 @@ class Completions:
 
     Args:
         service: where requests go, and the key.
-        http: what sends them.
+        url: the whole address.
+        session: what sends them.
     """
 
-    def __init__(self, service: Service, http: AsyncClient) -> None:
-        self._service = service
-        self._http = http
+    def __init__(self, service: Service, url: URL, session: ClientSession) -> None:
+        self._url = url
+        self._session = session
         azure = service.kind == "azure"
         key = {"api-key": service.key} if azure else {"authorization": f"Bearer {service.key}"}
         self._headers = {**key, "content-type": "application/json"}
+        self._told = Request("POST", str(url))  # what errors hold: the address, but neither key nor texts
 
     async def create(
         self, *, extra_headers: Any = None, extra_body: Any = None, **asked: Any
@@ -85,40 +69,50 @@ class Completions:
 
         Raises:
             APIStatusError: the service answered with an error.
-            APIConnectionError: it could not be reached, or broke off.
-            ValueError: what it sent is no JSON object.
+            APIConnectionError: it could not be reached, broke off or was silent for too long.
+            ValueError: what it sent is no JSON object, or without end.
         """
-        asked.pop("timeout", None)  # the client has it
+        asked.pop("timeout", None)  # the session has it
         body = {name: value for name, value in asked.items() if not isinstance(value, _ABSENT)}
         content = orjson.dumps({**body, **(extra_body or {})})
-        headers = {**(extra_headers or {}), **self._headers}
-        request = self._http.build_request("POST", self._url(body["model"]), content=content, headers=headers)
-        # The client's own words are not repeated: they may hold an address or a header.
+        response, read = await self._sent(content, {**(extra_headers or {}), **self._headers})
+        if not 200 <= response.status < 300:  # noqa: PLR2004 - HTTP's numbers for success
+            raise self._status_error(response, read)
+        return _completion(orjson.loads(read))
+
+    async def _sent(self, content: bytes, headers: dict[str, str]) -> tuple[ClientResponse, bytes]:
+        """What comes back. The client's own words are not repeated: they may hold an address or a header."""
+        data = content if len(content) <= _LONGEST_DIRECT else BytesIO(content)
         try:
-            response = await self._http.send(request)
-        except TimeoutException:
-            raise APITimeoutError(request=request) from None
-        except HTTPError as error:
-            raise APIConnectionError(message=type(error).__name__, request=request) from None
-        if not response.is_success:
-            raise _status_error(response)
-        return _completion(orjson.loads(response.content))
+            # Redirects aren't followed, so the key stays where it was sent.
+            async with self._session.post(
+                self._url, data=data, headers=headers, allow_redirects=False
+            ) as response:
+                return response, await _whole(response)
+        except TimeoutError:
+            raise APITimeoutError(request=self._told) from None
+        except (ClientError, OSError) as error:
+            raise APIConnectionError(message=type(error).__name__, request=self._told) from None
 
-    def _url(self, model: str) -> str:
-        if self._service.kind != "azure":
-            return f"{self._service.url}/chat/completions"
-        version = quote(self._service.api_version, safe="")
-        deployment = f"{self._service.url}/openai/deployments/{quote(model, safe='')}"
-        return f"{deployment}/chat/completions?api-version={version}"
+    def _status_error(self, response: ClientResponse, read: bytes) -> APIStatusError:
+        headers = [(name, value) for name, value in response.raw_headers if name.lower() not in _OF_THE_WIRE]
+        told = Response(response.status, headers=headers, content=read, request=self._told)
+        try:
+            body = told.json()
+        except ValueError:
+            body = told.text
+        inner = body.get("error", body) if isinstance(body, dict) else body
+        return APIStatusError(f"status {response.status}", response=told, body=inner)
 
 
-def _status_error(response: Response) -> APIStatusError:
-    try:
-        body = response.json()
-    except ValueError:
-        body = response.text
-    inner = body.get("error", body) if isinstance(body, dict) else body
-    return APIStatusError(f"status {response.status_code}", response=response, body=inner)
+async def _whole(response: ClientResponse) -> bytes:
+    """All that comes, unpacked, up to a length that no reply has."""
+    read = bytearray()
+    while part := await response.content.readany():
+        read += part
+        if len(read) > _LONGEST_REPLY:
+            raise ValueError("a reply without end")
+    return bytes(read)
 
 
 def _completion(body: Any) -> ChatCompletion:
@@ -133,14 +127,24 @@ def _completion(body: Any) -> ChatCompletion:
 
 @asynccontextmanager
 async def openai_client(service: Service, spec: JudgeSpec) -> AsyncIterator[AsyncOpenAI]:
-    """The client; it neither repeats a request nor follows a redirect, so the key stays where it was sent."""
-    # As a mount, since a client with a transport of its own would ignore the environment's proxies.
-    lanes = Lanes(-(-spec.concurrency // _CALLS_A_LANE))
-    async with AsyncClient(
-        mounts={"all://": lanes}, timeout=spec.timeout, limits=Limits(max_connections=None)
-    ) as http:
-        client = _client(service, http)
-        vars(client.chat)["completions"] = Completions(service, http)
+    """The client; it repeats no request, and opens a connection when the first is made.
+
+    Raises:
+        UsageError: the environment names a proxy that cannot be used.
+    """
+    url = URL(_address(service, spec.named.name))
+    # The session is not told to trust the environment: it would send passwords of ~/.netrc.
+    async with (
+        ClientSession(
+            connector=TCPConnector(limit=spec.concurrency, ssl=create_ssl_context()),
+            timeout=ClientTimeout(total=spec.timeout),
+            cookie_jar=DummyCookieJar(),
+            proxy=proxy_of(url),
+        ) as session,
+        AsyncClient(transport=AsyncBaseTransport()) as nothing,  # all else the client has cannot send
+    ):
+        client = _client(service, nothing)
+        vars(client.chat)["completions"] = Completions(service, url, session)
         yield client
 
 
@@ -151,3 +155,63 @@ def _client(service: Service, http: AsyncClient) -> AsyncOpenAI:
             api_key=service.key, azure_endpoint=service.url, api_version=version, http_client=http
         )
     return AsyncOpenAI(api_key=service.key, base_url=service.url, http_client=http)
+
+
+def _address(service: Service, model: str) -> str:
+    if service.kind != "azure":
+        return f"{service.url}/chat/completions"
+    version = quote(service.api_version, safe="")
+    deployment = f"{service.url}/openai/deployments/{quote(model, safe='')}"
+    return f"{deployment}/chat/completions?api-version={version}"
+
+
+def proxy_of(url: URL) -> URL | None:
+    """The proxy that the environment names for an address, by the rules of httpx.
+
+    ``HTTP_PROXY`` or ``HTTPS_PROXY`` by the address's scheme, else ``ALL_PROXY``; none where an entry of
+    ``NO_PROXY`` covers the address: ``*``, a host with all below it, ``.host`` for those below it only, an IP
+    address or a network as ``10.0.0.0/8``, each of the names also with a port.
+
+    Raises:
+        UsageError: this is no proxy of http or https.
+
+    >>> proxy_of(URL("http://127.0.0.1:8080/v1")) is None
+    True
+    """
+    named = getproxies()
+    proxy = named.get(url.scheme) or named.get("all")
+    if not proxy or any(_covers(entry.strip(), url) for entry in named.get("no", "").split(",")):
+        return None
+    try:
+        found = URL(proxy if "://" in proxy else f"http://{proxy}")
+    except ValueError:
+        found = URL()
+    if found.scheme not in ("http", "https") or not found.host:
+        hint = "HTTP_PROXY, HTTPS_PROXY and ALL_PROXY take http://host:port; NO_PROXY names hosts to spare."
+        raise UsageError("The environment names a proxy that a judge cannot use.", hint=hint)
+    return found
+
+
+def _covers(entry: str, url: URL) -> bool:
+    """Whether an entry of ``NO_PROXY`` means this address."""
+    scheme, _, place = entry.lower().rpartition("://")
+    if not place or scheme not in ("", "all", url.scheme):
+        return False
+    host = url.raw_host or ""
+    try:
+        return ip_address(host) in ip_network(place.strip("[]"), strict=False)
+    except ValueError:
+        return place == "*" or _names(place, host, url.port, only=bool(scheme))
+
+
+def _names(place: str, host: str, port: int | None, *, only: bool) -> bool:
+    """Whether a host with or without a port is this one, or above it unless only itself is meant."""
+    try:
+        parts = urlsplit(f"//{place}")
+        name, wanted = parts.hostname or "", parts.port
+    except ValueError:  # an entry that cannot be read is none
+        return False
+    below = name.removeprefix("*") if name.startswith(("*.", ".")) else f".{name}"
+    itself = name == host
+    above = host.endswith(below) and not (only and not name.startswith("*."))
+    return (itself or (above and name != "localhost")) and wanted in (None, port)

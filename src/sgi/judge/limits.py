@@ -19,7 +19,7 @@ LONGEST_PAUSE = 120.0
 
 
 class Limiter:
-    """Gives turns, in the order they were asked for, and to those first that had one before.
+    """Gives turns, to those first that had one before, else in the order they were asked for.
 
     Requests and tokens a minute are spaced evenly. When the service says it is asked too fast, as many may be
     in flight as half of before, and none begins before the time it asks for has passed; each turn that ends
@@ -45,6 +45,7 @@ class Limiter:
         self._slowed_at = float("-inf")
         self._running = 0
         self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
+        self._returning: deque[tuple[asyncio.Future[None], int]] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
     @asynccontextmanager
@@ -55,7 +56,7 @@ class Limiter:
             tokens: about how many the request has.
             again: whether it had a turn before: then it goes before those that had none.
         """
-        await self._admitted(tokens, first=again)
+        await self._admitted(tokens, self._returning if again else self._waiting)
         began = asyncio.get_running_loop().time()
         try:
             yield
@@ -73,9 +74,9 @@ class Limiter:
         """Count the tokens of a reply, which nobody knew before."""
         self._next_token += tokens * self._per_token
 
-    async def _admitted(self, tokens: int, *, first: bool) -> None:
+    async def _admitted(self, tokens: int, queue: deque[tuple[asyncio.Future[None], int]]) -> None:
         future = asyncio.get_running_loop().create_future()
-        (self._waiting.appendleft if first else self._waiting.append)((future, tokens))
+        queue.append((future, tokens))
         self._admit()
         try:
             await future
@@ -85,19 +86,19 @@ class Limiter:
                 self._admit()
             else:
                 with suppress(ValueError):
-                    self._waiting.remove((future, tokens))
+                    queue.remove((future, tokens))
             raise
 
     def _admit(self) -> None:
         """Give all the turns there are to give now, and come back for the next one."""
         loop = asyncio.get_running_loop()
         now = loop.time()
-        while self._waiting and self._running < int(self.allowed):
+        while (queue := self._returning or self._waiting) and self._running < int(self.allowed):
             start = max(self._paused_until, self._next_call, self._next_token)
             if start > now:
                 self._wake_at(loop, start)
                 return
-            future, tokens = self._waiting.popleft()
+            future, tokens = queue.popleft()
             if not future.done():
                 self._running += 1
                 self._next_call = now + self._per_call

@@ -26,7 +26,7 @@ class Price:
     sent: float
     written: float
 
-    def of(self, sent: int, written: int) -> float:
+    def of(self, sent: float, written: float) -> float:
         """US dollars for so many tokens."""
         return (sent * self.sent + written * self.written) / _MILLION
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 30.0
+_REMEMBERED = 30.0
+"""Seconds after which a service that took no request is tried once more."""
 _JITTER = SystemRandom()  # not the shared generator, which someone may have seeded
 
 
@@ -26,7 +28,8 @@ class Retrying:
     Every try has a turn of the limiter, and a later try goes before calls that had none, which is why limits
     stand within this and not around a single try. The wait before it is what the service asks for, else any
     time up to 0.5, 1, 2, … s, at most 30. After a service has said that it takes no request of ours, none is
-    sent: every later call fails at once, for the same reason.
+    sent: every later call fails at once, for the same reason. One call every 30 s is sent all the same, since
+    keys and quotas are mended while others wait; once it is answered, all are.
 
     Args:
         chat: the model.
@@ -43,6 +46,7 @@ class Retrying:
         self._retries = retries
         self._timeout = timeout
         self._rejected: JudgeRejected | None = None
+        self._sent_again_at = 0.0
 
     @property
     def fingerprint(self) -> str:
@@ -56,27 +60,43 @@ class Retrying:
             JudgeUnavailable: there was none, not later either, or not in time; says after how many tries.
             JudgeError: there is none, and asking again would not help.
         """
-        left = self._timeout
         clock = asyncio.get_running_loop().time
+        rejected = self._outlived(clock())
+        left = self._timeout
         for tries in range(1, self._retries + 2):
             began = None
+            self._check_taken(rejected)
             try:
                 async with self._limiter.turn(call.tokens, again=tries > 1):
+                    self._check_taken(rejected)  # it may have been said while this one waited
                     began = clock()
-                    return await self._try(call, left)
+                    completion = await self._try(call, left)
             except JudgeUnavailable as error:
                 left -= clock() - (began or clock())
                 wait = _wait(error, tries)
                 if tries > self._retries or wait >= left:
                     raise _given_up(error, tries) from None
+            else:
+                if self._rejected is rejected:
+                    self._rejected = None
+                return completion
             self._tally.add(Usage(retries=1))
             await asyncio.sleep(wait)
             left -= wait
         raise AssertionError("the last try has returned or raised")
 
-    async def _try(self, call: Call, seconds: float) -> Completion:
-        if self._rejected is not None:
+    def _outlived(self, now: float) -> JudgeRejected | None:
+        """What the service said last, if it takes no request of ours and it is time to see whether it does."""
+        if self._rejected is None or now < self._sent_again_at:
+            return None
+        self._sent_again_at = now + _REMEMBERED
+        return self._rejected
+
+    def _check_taken(self, outlived: JudgeRejected | None) -> None:
+        if self._rejected not in (None, outlived):
             raise JudgeRejected(self._rejected.message, hint=self._rejected.hint)
+
+    async def _try(self, call: Call, seconds: float) -> Completion:
         try:
             async with asyncio.timeout(seconds):
                 completion = await self._chat.complete(call)
@@ -87,6 +107,7 @@ class Retrying:
             ) from None
         except JudgeRejected as error:
             self._rejected = error
+            self._sent_again_at = asyncio.get_running_loop().time() + _REMEMBERED
             raise
         self._limiter.written(completion.output_tokens)
         return completion

@@ -6,7 +6,7 @@ import pytest
 
 from sgi.cli.console import one_line
 from sgi.cli.show import toml_lines
-from sgi.engine.service import RAGEvalService
+from sgi.engine.application.service import RAGEvalService
 from sgi.kernel.sample import Sample
 from sgi.store.database import open_database
 from support.answers import FLAKY, SPITEFUL, rows, write

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.cli.evidence import sample_facts, sample_lines, value_lines
-from sgi.engine.service import RAGEvalService
+from sgi.engine.application.service import RAGEvalService
 from sgi.kernel.metric import Status
 from sgi.kernel.ports import Usage
 from sgi.kernel.sample import Sample

@@ -9,10 +9,10 @@ from pathlib import Path
 import anyio
 import pytest
 
-from sgi.engine.judge import Cassette, estimate, replies_path, shared_judge, with_judge
+from sgi.engine.judge import Cassette, estimate, replies_path, with_judge
 from sgi.engine.tools import Tools
 from sgi.judge.spec import JudgeSpec
-from sgi.kernel.errors import BudgetSpent, JudgeError, UsageError
+from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.ports import usage_of
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
@@ -114,28 +114,6 @@ def test_an_unknown_price_is_no_price():
 )
 def test_replies_lie_beside_vectors(vectors, replies):
     assert replies_path(Path("folder") / vectors) == Path("folder") / replies
-
-
-class Spent(RuleJudge):
-    """Has no money left."""
-
-    async def ask(self, inquiry, schema, /):
-        raise BudgetSpent("It has cost enough.", hint="Raise the limit.")
-
-
-def test_an_application_goes_on_when_the_money_is_spent():
-    async def use():
-        shared = shared_judge(METRICS, Spent())
-        return await METRICS[0].ask(SAMPLE, await shared.opened())
-
-    with pytest.raises(JudgeError, match=r"It has cost enough\. Raise the limit\."):
-        anyio.run(use)
-
-
-def test_an_application_without_a_judge_is_told_at_once():
-    with pytest.raises(UsageError, match="needed for echo"):
-        shared_judge(METRICS, None)
-    assert anyio.run(shared_judge([metric("squad_em")], None).opened) is None
 
 
 def test_bad_replies_that_are_kept_are_asked_for_once_more_on_demand(tmp_path):

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
+from sgi.engine.application.service import RAGEvalService
 from sgi.engine.compare import compare
-from sgi.engine.gate import gate
+from sgi.engine.gating.gate import gate
 from sgi.engine.rescore import NOT_KEPT, rescore
-from sgi.engine.service import RAGEvalService
 from sgi.engine.summary import Summary
 from sgi.kernel.errors import EmbedderError, StoreError, TargetError, UnknownName, UsageError
 from sgi.kernel.metric import Status

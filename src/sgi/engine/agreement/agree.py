@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.engine.agreement_report import (
+from sgi.engine.agreement.labels import read_labels
+from sgi.engine.agreement.report import (
     AgreementReport,
     CorpusScore,
     Estimate,
@@ -19,7 +20,6 @@ from sgi.engine.agreement_report import (
     verdict_words,
 )
 from sgi.engine.groups import class_keys, with_range
-from sgi.engine.labels import read_labels
 from sgi.kernel.errors import UsageError
 from sgi.kernel.scored import STATUSES
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.engine.labels import LabelKind, Labels
+    from sgi.engine.agreement.labels import LabelKind, Labels
     from sgi.kernel.scored import MetricColumn, ScoredRun
     from sgi.stats.agreement import Scale, Weights
 

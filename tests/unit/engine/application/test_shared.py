@@ -3,7 +3,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from sgi.engine.shared import Shared
+from sgi.engine.application.shared import Shared
 
 
 class Maker:

@@ -1,4 +1,4 @@
-"""What `sgi.engine.agree` finds: each metric beside the labels, in numbers and in words."""
+"""What `sgi.engine.agreement.agree` finds: each metric beside the labels, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.engine.labels import LabelKind
+    from sgi.engine.agreement.labels import LabelKind
     from sgi.stats.agreement import Agreement, Scale, Weights
     from sgi.stats.intervals import Interval
 

@@ -1,6 +1,6 @@
 import pytest
 
-from sgi.engine.labels import Labels, read_labels
+from sgi.engine.agreement.labels import Labels, read_labels
 from sgi.kernel.errors import DataError
 
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from sgi.engine.service import RAGEvalService
-from sgi.engine.shared_target import SharedTarget
+from sgi.engine.application.service import RAGEvalService
+from sgi.engine.application.shared_target import SharedTarget
 from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.ports import Reply
 from sgi.target import TargetSpec

@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from sgi.engine import agree as engine
-from sgi.engine.agree import agree
+from sgi.engine.agreement import agree as engine
+from sgi.engine.agreement.agree import agree
 from sgi.kernel.errors import DataError, UnknownName, UsageError
 from sgi.stats import mean_interval
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import anyio.to_thread
 
-from sgi.engine.evaluation import (
+from sgi.engine.application.evaluation import (
     Evaluation,
     evaluation_row,
     full_record,
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from sgi.engine.answer import AnsweredBatch
+    from sgi.engine.application.shared_target import TargetLike
     from sgi.engine.embedding_model import EmbeddingModel
     from sgi.engine.judge import JudgeLike
-    from sgi.engine.shared_target import TargetLike
     from sgi.engine.summary import Summary
     from sgi.engine.tools import Tools
     from sgi.kernel.metric import AnyMetric
@@ -99,9 +99,9 @@ class RAGEvalService:
         embedder: EmbeddingModel | None = None,
         cache: bool | str | Path = True,
     ) -> None:
+        from sgi.engine.application.shared_judge import shared_judge
+        from sgi.engine.application.shared_target import SharedTarget
         from sgi.engine.embedding_model import EmbeddingModels
-        from sgi.engine.judge import shared_judge
-        from sgi.engine.shared_target import SharedTarget
 
         self._target = SharedTarget(target)
         self._where = database
@@ -287,7 +287,7 @@ class RAGEvalService:
             UsageError: the run was not made by this service.
             StoreError: the database cannot be written.
         """
-        from sgi.engine.growing import finish
+        from sgi.engine.application.growing import finish
 
         return finish(self._opened_database(), required("test_run_id", test_run_id))
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.rules import Condition, Rule, parse_rule, read_rules
+from sgi.engine.gating.rules import Condition, Rule, parse_rule, read_rules
 from sgi.kernel.errors import UnknownName, UsageError
 
 

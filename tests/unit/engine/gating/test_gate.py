@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sgi.engine.compare import compare
-from sgi.engine.gate import _drop, gate
-from sgi.engine.rules import Condition, Rule
+from sgi.engine.gating.gate import _drop, gate
+from sgi.engine.gating.rules import Condition, Rule
 from sgi.kernel.errors import UsageError
 from sgi.stats import Interval, mean_interval
 from support.scored_runs import column, run

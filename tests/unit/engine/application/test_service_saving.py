@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sgi.engine.application.service import DEFAULT_METRICS, RAGEvalService
 from sgi.engine.embedding_model import EmbeddingModels, OwnModel
-from sgi.engine.service import DEFAULT_METRICS, RAGEvalService
 from sgi.engine.summary import Summary
 from sgi.kernel.errors import RunMismatch, UnknownName, UsageError
 from sgi.kernel.metric import Status

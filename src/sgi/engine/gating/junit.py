@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 if TYPE_CHECKING:
-    from sgi.engine.gate import Check, GateReport
+    from sgi.engine.gating.gate import Check, GateReport
 
 # What XML 1.0 cannot hold, not even escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -20,7 +20,7 @@ def junit(report: GateReport) -> bytes:
 
     Source: the reports of JUnit's Ant task, which build servers took up.
 
-    >>> from sgi.engine.gate import Check, GateReport
+    >>> from sgi.engine.gating.gate import Check, GateReport
     >>> junit(GateReport("last", (Check("sgi", "sgi > 1.0", 1.2, 1.1, 1.0, True, ""),))).count(b"<testcase")
     1
     """

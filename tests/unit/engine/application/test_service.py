@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from sgi.engine.service import DEFAULT_METRICS, RAGEvalService
+from sgi.engine.application.service import DEFAULT_METRICS, RAGEvalService
 from sgi.kernel.errors import EmbedderError, UnknownName, UsageError
 from sgi.kernel.metric import Status
 from sgi.store.evals_record import METRICS
@@ -29,7 +29,7 @@ def service(database_url):
 
 
 def test_importing_and_making_it_loads_nothing_heavy():
-    code = "import sys, sgi.engine.service as s; s.RAGEvalService('a:b'); print(*sys.modules)"
+    code = "import sys, sgi.engine.application.service as s; s.RAGEvalService('a:b'); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     heavy = {"sqlalchemy", "sqlite3", "onnxruntime", "openai", "httpx2", "tokenizers", "sacrebleu", "pandas"}
     assert heavy.isdisjoint(done.stdout.split())

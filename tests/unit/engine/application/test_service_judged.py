@@ -6,7 +6,7 @@ import anyio
 import pytest
 import sqlalchemy as sa
 
-from sgi.engine.service import RAGEvalService
+from sgi.engine.application.service import RAGEvalService
 from sgi.kernel.errors import BudgetSpent, JudgeError, UsageError
 from sgi.testing.fakes import HashEmbedder, ScriptedJudge
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.engine.shared import Shared
+from sgi.engine.application.shared import Shared
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sgi.engine.compare import Comparison, MetricComparison, compare
+from sgi.engine.gating.rules import Condition, Rule, checked_share, checked_threshold, read_rules
 from sgi.engine.groups import column_summary
-from sgi.engine.rules import Condition, Rule, checked_share, checked_threshold, read_rules
 from sgi.kernel.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.gate import Check, GateReport
-from sgi.engine.junit import junit
+from sgi.engine.gating.gate import Check, GateReport
+from sgi.engine.gating.junit import junit
 
 
 def parsed(document):

@@ -1,0 +1,63 @@
+"""The judge of a service: opened at its first use and shared by its tasks, and never a reason to stop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from sgi.engine.application.shared import Shared
+from sgi.engine.asking import judged, no_judge
+from sgi.engine.judge import with_judge
+from sgi.engine.tools import Tools
+from sgi.kernel.errors import BudgetSpent, JudgeError
+from sgi.kernel.judging import ReplyModel
+from sgi.kernel.ports import usage_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AsyncExitStack
+    from pathlib import Path
+
+    from sgi.engine.judge import JudgeLike
+    from sgi.kernel.judging import Inquiry
+    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.ports import Judge, Usage
+
+T = TypeVar("T", bound=ReplyModel)
+
+
+def shared_judge(
+    metrics: Sequence[AnyMetric], judge: JudgeLike | None, *, cache: bool | str | Path = True
+) -> Shared[Judge | None]:
+    """The judge that these metrics ask, opened at its first use; the arguments are those of `with_judge`.
+
+    Raises:
+        UsageError: a metric asks a judge and none is named.
+    """
+    if judge is None and judged(metrics):
+        raise no_judge(judged(metrics))
+
+    async def make(stack: AsyncExitStack) -> Judge | None:
+        opened = with_judge(Tools(), metrics, judge, cache=cache)
+        found = (await stack.enter_async_context(opened)).judge
+        return found and _Patient(found)
+
+    return Shared(make)
+
+
+class _Patient:
+    """A judge of an application, which goes on when the money is spent: the scores fail, and nothing else."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self.fingerprint = judge.fingerprint
+        self.budget = judge.budget
+
+    @property
+    def usage(self) -> Usage:
+        return usage_of(self._judge)
+
+    async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
+        try:
+            return await self._judge.ask(inquiry, schema)
+        except BudgetSpent as error:
+            raise JudgeError(error.message, hint=error.hint) from error
