@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from sgi.judge.calls import completion_of, kept
-from sgi.kernel.errors import DataError, JudgeError, UsageError
+from sgi.kernel.errors import (
+    DataError,
+    JudgeError,
+    JudgeMalformed,
+    JudgeRefused,
+    JudgeRejected,
+    JudgeUnavailable,
+    UsageError,
+)
 from sgi.kernel.ports import Usage
+from sgi.kernel.signature import canonical_json, digest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,15 +26,23 @@ if TYPE_CHECKING:
     from sgi.judge.calls import Call, Chat, Completion
     from sgi.judge.tally import Tally
 
+    Outcome = Completion | JudgeError
+
 _FORMAT = "sgi judge cassette"
 _VERSION = 1
+_KINDS = {
+    kind.__name__: kind
+    for kind in (JudgeUnavailable, JudgeRejected, JudgeRefused, JudgeMalformed, JudgeError)
+}
+"""What a call may end in beside a reply."""
 
 
 class Recorded:
-    """A model around a model that writes each reply into a file, a line a call.
+    """A model around a model that writes what each call ends in into a file, a line a call.
 
-    A file that is there is gone on with, if it was recorded from the same model. It holds digests of the
-    calls, not their texts, and no secret; replies may quote what was judged.
+    That is a reply, or an error's kind and words. A file that is there is gone on with, if it was recorded
+    from the same model; where a call ends otherwise than before, the later line holds. The file has digests
+    of the calls, not their texts, and no secret; replies may quote what was judged.
 
     Args:
         chat: the model.
@@ -48,14 +66,21 @@ class Recorded:
         return self._chat.fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
-        """The model's reply, written down before it is handed on."""
-        completion = await self._chat.complete(call)
-        key = call.key(self.fingerprint)
-        if key not in self._known:
-            self._known.add(key)
-            reply = json.loads(kept(completion))
-            self._write({"call": key.hex(), "schema": call.shape.name, "reply": reply})
+        """The model's reply, written down before it is handed on; JudgeError, written as well, if none."""
+        try:
+            completion = await self._chat.complete(call)
+        except JudgeError as error:
+            self._note(call, error)
+            raise
+        self._note(call, completion)
         return completion
+
+    def _note(self, call: Call, outcome: Outcome) -> None:
+        key, told = call.key(self.fingerprint), _told(outcome)
+        mark = _mark(told)
+        if self._known.get(key) != mark:
+            self._known[key] = mark
+            self._write({"call": key.hex(), "schema": call.shape.name, **told})
 
     def close(self) -> None:
         """Close the file."""
@@ -88,7 +113,7 @@ class Replayed:
     def __init__(self, path: Path, tally: Tally) -> None:
         self._path = path
         self._tally = tally
-        self._fingerprint, self._replies = _read(path)
+        self._fingerprint, self._outcomes = _read(path)
 
     @property
     def fingerprint(self) -> str:
@@ -96,24 +121,42 @@ class Replayed:
         return self._fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
-        """The recorded reply; JudgeError where there is none."""
-        found = self._replies.get(call.key(self._fingerprint))
+        """The recorded reply; JudgeError where that was recorded, or nothing is."""
+        found = self._outcomes.get(call.key(self._fingerprint))
         if found is None:
             message = f"The cassette {self._path} has no such call: data, prompts or settings have changed."
             raise JudgeError(message, hint="Record it anew.")
+        if isinstance(found, JudgeError):
+            raise type(found)(found.message, hint=found.hint)
         self._tally.add(Usage(cached=1))
         return found
 
+    def knows(self, call: Call) -> bool:
+        """Whether the call was recorded."""
+        return call.key(self._fingerprint) in self._outcomes
 
-def _known(chat: Chat, path: Path) -> set[bytes]:
-    """The calls that are in the file already."""
+
+def _told(outcome: Outcome) -> dict[str, Any]:
+    """What is written of the end of a call."""
+    if not isinstance(outcome, JudgeError):
+        return {"reply": json.loads(kept(outcome))}
+    kind = type(outcome).__name__
+    return {"error": {"kind": kind, "message": outcome.message, "hint": outcome.hint}}
+
+
+def _mark(told: dict[str, Any]) -> bytes:
+    return digest(canonical_json(told), size=8)
+
+
+def _known(chat: Chat, path: Path) -> dict[bytes, bytes]:
+    """The calls that are in the file already, each with a mark of what it ended in."""
     if not path.exists() or not path.stat().st_size:
-        return set()
-    fingerprint, replies = _read(path)
+        return {}
+    fingerprint, outcomes = _read(path)
     if fingerprint != chat.fingerprint:
         message = f"The cassette {path} was recorded from {fingerprint}, and the judge is {chat.fingerprint}."
         raise UsageError(message, hint="Name another file.")
-    return set(replies)
+    return {key: _mark(_told(outcome)) for key, outcome in outcomes.items()}
 
 
 def _opened(path: Path) -> IO[str]:
@@ -123,8 +166,8 @@ def _opened(path: Path) -> IO[str]:
         raise UsageError(f"The cassette {path} cannot be written: {error.strerror}.") from None
 
 
-def _read(path: Path) -> tuple[str, dict[bytes, Completion]]:
-    """The fingerprint and the replies by call."""
+def _read(path: Path) -> tuple[str, dict[bytes, Outcome]]:
+    """The fingerprint, and by call what it ended in."""
     try:
         header, *lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
     except OSError as error:
@@ -143,12 +186,22 @@ def _fingerprint(path: Path, line: bytes) -> str:
     return str(header["fingerprint"])
 
 
-def _entry(path: Path, number: int, line: bytes) -> tuple[bytes, Completion]:
+def _entry(path: Path, number: int, line: bytes) -> tuple[bytes, Outcome]:
     entry = _object(path, number, line)
     try:
-        return bytes.fromhex(entry["call"]), completion_of(json.dumps(entry["reply"]).encode())
+        return bytes.fromhex(entry["call"]), _outcome(entry)
     except (LookupError, TypeError, ValueError):
         raise DataError("this is no recorded call", file=str(path), line=number) from None
+
+
+def _outcome(entry: dict[str, Any]) -> Outcome:
+    """What a call ended in: known by now, as a kept reply is."""
+    if "error" not in entry:
+        return replace(completion_of(json.dumps(entry["reply"]).encode()), cached=True)
+    kind, message, hint = (entry["error"][name] for name in ("kind", "message", "hint"))
+    if not isinstance(message, str) or not isinstance(hint, str):
+        raise TypeError("words are texts")
+    return _KINDS[kind](message, hint=hint)
 
 
 def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections import deque
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from sgi.kernel.errors import JudgeUnavailable
+from sgi.kernel.errors import JudgeRejected, JudgeUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -16,6 +16,9 @@ _PAUSE = 1.0
 """Seconds to wait after a service says it is asked too fast, but not how long to wait."""
 LONGEST_PAUSE = 120.0
 """Seconds: whatever a service asks for."""
+
+_Queue = deque[tuple[asyncio.Future[JudgeRejected | None], int]]
+"""Who waits, with the tokens of the request; told the reason if there will be no turn."""
 
 
 class Limiter:
@@ -44,8 +47,8 @@ class Limiter:
         self._paused_until = 0.0
         self._slowed_at = float("-inf")
         self._running = 0
-        self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
-        self._returning: deque[tuple[asyncio.Future[None], int]] = deque()
+        self._waiting: _Queue = deque()
+        self._returning: _Queue = deque()
         self._timer: asyncio.TimerHandle | None = None
 
     @asynccontextmanager
@@ -55,6 +58,9 @@ class Limiter:
         Args:
             tokens: about how many the request has.
             again: whether it had a turn before: then it goes before those that had none.
+
+        Raises:
+            JudgeRejected: all who waited were sent away.
         """
         await self._admitted(tokens, self._returning if again else self._waiting)
         began = asyncio.get_running_loop().time()
@@ -74,20 +80,30 @@ class Limiter:
         """Count the tokens of a reply, which nobody knew before."""
         self._next_token += tokens * self._per_token
 
-    async def _admitted(self, tokens: int, queue: deque[tuple[asyncio.Future[None], int]]) -> None:
+    def send_away(self, error: JudgeRejected) -> None:
+        """Tell all who wait that no request is taken, and why."""
+        for queue in (self._returning, self._waiting):
+            for future, _ in queue:
+                if not future.done():
+                    future.set_result(error)
+            queue.clear()
+
+    async def _admitted(self, tokens: int, queue: _Queue) -> None:
         future = asyncio.get_running_loop().create_future()
         queue.append((future, tokens))
         self._admit()
         try:
-            await future
+            error = await future
         except asyncio.CancelledError:
-            if not future.cancelled():  # it was given a turn in the same moment
-                self._running -= 1
-                self._admit()
-            else:
+            if future.cancelled():
                 with suppress(ValueError):
                     queue.remove((future, tokens))
+            elif future.result() is None:  # it was given a turn in the same moment
+                self._running -= 1
+                self._admit()
             raise
+        if error is not None:
+            raise JudgeRejected(error.message, hint=error.hint)
 
     def _admit(self) -> None:
         """Give all the turns there are to give now, and come back for the next one."""

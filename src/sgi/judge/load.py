@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from sgi.judge.cached import Cached
@@ -11,18 +12,25 @@ from sgi.judge.limits import Limiter
 from sgi.judge.metered import Metered
 from sgi.judge.prices import price_of
 from sgi.judge.retrying import Retrying
-from sgi.judge.service import open_chat
+from sgi.judge.service import Service
 from sgi.judge.structured import ChatJudge
 from sgi.judge.tally import Tally
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import MissingExtra, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from openai import AsyncOpenAI
+    from pydantic_ai.models import Model
+    from pydantic_ai.providers import Provider
+
     from sgi.judge.calls import Chat
+    from sgi.judge.chat import ModelChat
     from sgi.judge.spec import JudgeSpec
     from sgi.kernel.ports import Cache
+
+_MODULES = {"anthropic": "anthropic", "google": "google.genai"}
 
 
 @asynccontextmanager
@@ -40,8 +48,9 @@ async def open_judge(
         spec: which judge, and how it is asked.
         cache: keeps what was answered.
         again: ask anew where all that is kept of an inquiry is that its replies were unfit.
-        record: a cassette that gets every reply, also those from the cache.
-        replay: a cassette that answers instead of the model; nothing is sent, and the cache isn't used.
+        record: a cassette that gets what every call ends in, also what comes from the cache.
+        replay: a cassette that answers instead of the model; nothing is sent, and the cache isn't used. What
+            was asked anew when it was recorded is so again.
 
     Raises:
         MissingExtra: the extra ``judge`` is not installed.
@@ -52,7 +61,8 @@ async def open_judge(
     if replay is not None:
         if record is not None:
             raise UsageError("A cassette is replayed or recorded, not both at once.")
-        yield ChatJudge(Replayed(replay, tally), budget=spec.budget, tally=tally)
+        replayed = Replayed(replay, tally)
+        yield ChatJudge(replayed, budget=spec.budget, again=replayed.knows, tally=tally)
         return
     async with open_chat(spec) as chat:
         wrapped: Chat = wrapped_chat(chat, spec, cache, tally)
@@ -74,5 +84,82 @@ def wrapped_chat(chat: Chat, spec: JudgeSpec, cache: Cache, tally: Tally) -> Cha
     """
     limiter = Limiter(concurrency=spec.concurrency, rpm=spec.rpm, tpm=spec.tpm)
     retrying = Retrying(chat, limiter, tally, retries=spec.retries, timeout=spec.timeout)
-    metered = Metered(retrying, tally, price=price_of(spec), max_cost=spec.max_cost)
+    price = price_of(spec)
+    metered = Metered(retrying, tally, price=price, max_cost=spec.max_cost, max_tokens=spec.max_tokens)
     return Cached(metered, cache, tally)
+
+
+@asynccontextmanager
+async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
+    """The model a spec names, with one client as long as it is open; nothing is sent before it is used.
+
+    Raises:
+        MissingExtra: the extra ``judge`` is not installed.
+        UsageError: the service's own client is not installed; a key or an address is missing.
+    """
+    _check_installed(spec.named.kind)
+    from sgi.judge.chat import ModelChat
+
+    service = Service.of(spec.named)
+    if service.kind in _MODULES:
+        model = _other_model(service, spec.named.name)
+        yield ModelChat(model, model, spec, service)
+        return
+    from sgi.judge.client import openai_client
+
+    async with openai_client(service, spec) as client:
+        yield ModelChat(*_openai_models(service, spec.named.name, client), spec, service)
+
+
+def _check_installed(kind: str) -> None:
+    if find_spec("pydantic_ai") is None or find_spec("openai") is None:
+        raise MissingExtra("A judge", "judge")
+    module = _MODULES.get(kind)
+    if module is not None and not _importable(module):
+        hint = f'Install it: pip install "pydantic-ai-slim[{kind}]"'
+        raise UsageError(f"A judge of {kind} needs its own client.", hint=hint)
+
+
+def _importable(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # its parent isn't there
+        return False
+
+
+def _other_model(service: Service, name: str) -> Model:
+    """A model of a service that speaks its own language."""
+    if service.kind == "anthropic":
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
+
+        return AnthropicModel(name, provider=AnthropicProvider(api_key=service.key))
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.providers.google import GoogleProvider
+
+    return GoogleModel(name, provider=GoogleProvider(api_key=service.key))
+
+
+def _openai_models(service: Service, name: str, client: AsyncOpenAI) -> tuple[Model, Model]:
+    """A model reached by OpenAI's chat completions, and the same which sends schemas as they are."""
+    from openai import AsyncAzureOpenAI
+    from pydantic_ai.models.ollama import OllamaModel
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.profiles import ModelProfile, merge_profile
+    from pydantic_ai.profiles.openai import OpenAIModelProfile
+    from pydantic_ai.providers.azure import AzureProvider
+    from pydantic_ai.providers.ollama import OllamaProvider
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    kind = OllamaModel if service.kind == "ollama" else OpenAIChatModel
+    if isinstance(client, AsyncAzureOpenAI):
+        provider: Provider[AsyncOpenAI] = AzureProvider(openai_client=client)
+    elif service.kind == "ollama":
+        provider = OllamaProvider(openai_client=client)
+    else:
+        provider = OpenAIProvider(openai_client=client)
+    # Every server of one's own knows the older name of the limit.
+    older = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False) if service.own else None
+    profile = merge_profile(kind(name, provider=provider).profile, older)
+    prepared = merge_profile(profile, ModelProfile(json_schema_transformer=None))
+    return kind(name, provider=provider, profile=profile), kind(name, provider=provider, profile=prepared)

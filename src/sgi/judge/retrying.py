@@ -72,7 +72,7 @@ class Retrying:
                     began = clock()
                     completion = await self._try(call, left)
             except JudgeUnavailable as error:
-                left -= clock() - (began or clock())
+                left -= 0.0 if began is None else clock() - began
                 wait = _wait(error, tries)
                 if tries > self._retries or wait >= left:
                     raise _given_up(error, tries) from None
@@ -86,14 +86,14 @@ class Retrying:
         raise AssertionError("the last try has returned or raised")
 
     def _outlived(self, now: float) -> JudgeRejected | None:
-        """What the service said last, if it takes no request of ours and it is time to see whether it does."""
+        """Why the service took no request of ours, if it is time to try one again."""
         if self._rejected is None or now < self._sent_again_at:
             return None
         self._sent_again_at = now + _REMEMBERED
         return self._rejected
 
     def _check_taken(self, outlived: JudgeRejected | None) -> None:
-        if self._rejected not in (None, outlived):
+        if self._rejected is not None and self._rejected is not outlived:
             raise JudgeRejected(self._rejected.message, hint=self._rejected.hint)
 
     async def _try(self, call: Call, seconds: float) -> Completion:
@@ -107,6 +107,7 @@ class Retrying:
             ) from None
         except JudgeRejected as error:
             self._rejected = error
+            self._limiter.send_away(error)
             self._sent_again_at = asyncio.get_running_loop().time() + _REMEMBERED
             raise
         self._limiter.written(completion.output_tokens)

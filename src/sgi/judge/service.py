@@ -1,10 +1,8 @@
-"""Where judges are, and the models that ask there."""
+"""Where judges are, and the keys that open them."""
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from sgi.kernel import environment
@@ -19,22 +17,13 @@ from sgi.kernel.environment import (
     place_of,
     setting,
 )
-from sgi.kernel.errors import MissingExtra, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from openai import AsyncOpenAI
-    from pydantic_ai.models import Model
-    from pydantic_ai.providers import Provider
-
-    from sgi.judge.chat import ModelChat
     from sgi.judge.spec import JudgeSpec, ModelName
 
 _OLLAMA_URL = "http://localhost:11434/v1"
 _OLLAMA_KEY = "OLLAMA_API_KEY"
 _OLLAMA_PLACE = "OLLAMA_BASE_URL"
-_MODULES = {"anthropic": "anthropic", "google": "google.genai"}
 _KEYS = {"anthropic": ("ANTHROPIC_API_KEY",), "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY")}
 
 
@@ -88,79 +77,3 @@ def _url(name: ModelName) -> str:
     if name.kind == "ollama":
         return name.url or setting(_OLLAMA_PLACE) or _OLLAMA_URL
     return azure_url() if name.kind == "azure" else ""
-
-
-@asynccontextmanager
-async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
-    """The model a spec names, with one client as long as it is open; nothing is sent before it is used.
-
-    Raises:
-        MissingExtra: the extra ``judge`` is not installed.
-        UsageError: the service's own client is not installed; a key or an address is missing.
-    """
-    _check_installed(spec.named.kind)
-    from sgi.judge.chat import ModelChat
-
-    service = Service.of(spec.named)
-    if service.kind in _MODULES:
-        model = _other_model(service, spec.named.name)
-        yield ModelChat(model, model, spec, service)
-        return
-    from sgi.judge.client import openai_client
-
-    async with openai_client(service, spec) as client:
-        yield ModelChat(*_openai_models(service, spec.named.name, client), spec, service)
-
-
-def _check_installed(kind: str) -> None:
-    if find_spec("pydantic_ai") is None or find_spec("openai") is None:
-        raise MissingExtra("A judge", "judge")
-    module = _MODULES.get(kind)
-    if module is not None and not _importable(module):
-        hint = f'Install it: pip install "pydantic-ai-slim[{kind}]"'
-        raise UsageError(f"A judge of {kind} needs its own client.", hint=hint)
-
-
-def _importable(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # its parent isn't there
-        return False
-
-
-def _other_model(service: Service, name: str) -> Model:
-    """A model of a service that speaks its own language."""
-    if service.kind == "anthropic":
-        from pydantic_ai.models.anthropic import AnthropicModel
-        from pydantic_ai.providers.anthropic import AnthropicProvider
-
-        return AnthropicModel(name, provider=AnthropicProvider(api_key=service.key))
-    from pydantic_ai.models.google import GoogleModel
-    from pydantic_ai.providers.google import GoogleProvider
-
-    return GoogleModel(name, provider=GoogleProvider(api_key=service.key))
-
-
-def _openai_models(service: Service, name: str, client: AsyncOpenAI) -> tuple[Model, Model]:
-    """A model reached by OpenAI's chat completions, and the same which sends schemas as they are."""
-    from openai import AsyncAzureOpenAI
-    from pydantic_ai.models.ollama import OllamaModel
-    from pydantic_ai.models.openai import OpenAIChatModel
-    from pydantic_ai.profiles import ModelProfile, merge_profile
-    from pydantic_ai.profiles.openai import OpenAIModelProfile
-    from pydantic_ai.providers.azure import AzureProvider
-    from pydantic_ai.providers.ollama import OllamaProvider
-    from pydantic_ai.providers.openai import OpenAIProvider
-
-    kind = OllamaModel if service.kind == "ollama" else OpenAIChatModel
-    if isinstance(client, AsyncAzureOpenAI):
-        provider: Provider[AsyncOpenAI] = AzureProvider(openai_client=client)
-    elif service.kind == "ollama":
-        provider = OllamaProvider(openai_client=client)
-    else:
-        provider = OpenAIProvider(openai_client=client)
-    # Every server of one's own knows the older name of the limit.
-    older = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False) if service.own else None
-    profile = merge_profile(kind(name, provider=provider).profile, older)
-    prepared = merge_profile(profile, ModelProfile(json_schema_transformer=None))
-    return kind(name, provider=provider, profile=profile), kind(name, provider=provider, profile=prepared)

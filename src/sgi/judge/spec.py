@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Self
 
@@ -17,7 +16,8 @@ from pydantic import (
 )
 
 from sgi.kernel.environment import checked_url
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UsageError
+from sgi.kernel.settings import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -148,20 +148,12 @@ class JudgeSpec(BaseModel):
         try:
             spec = handler(values)
         except ValidationError as errors:
-            first = errors.errors(include_url=False, include_context=False, include_input=False)[0]
+            refused = refusal(errors, "judge", cls.model_fields)
         else:
             if (spec.input_price is None) != (spec.output_price is None):
                 raise UsageError("The judge has one price without the other; give both prices or none.")
             return spec
-        place = ".".join(map(str, first["loc"]))
-        if first["type"] == "extra_forbidden":
-            near = tuple(difflib.get_close_matches(place, cls.model_fields, n=2))
-            raise UnknownName(
-                "setting of a judge", place, near, hint=f"It has: {', '.join(cls.model_fields)}."
-            )
-        problem = first["msg"].removeprefix("Value error, ")
-        what = f"The judge's {place}" if place else "The judge"
-        raise UsageError(f"{what}: {problem[:1].lower()}{problem[1:]}.")
+        raise refused
 
     @field_validator("model")
     @classmethod

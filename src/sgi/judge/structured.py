@@ -14,7 +14,7 @@ from sgi.kernel.errors import JudgeMalformed, JudgeRefused
 from sgi.kernel.judging import ReplyModel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from sgi.judge.calls import Chat, Completion
     from sgi.kernel.judging import Inquiry
@@ -32,16 +32,22 @@ class ChatJudge:
     Args:
         chat: the model.
         budget: the most tokens of passages one inquiry may hold.
-        again: ask anew where all that is known of an inquiry is that its replies were unfit.
+        again: whether to ask anew where all that is known of an inquiry is that its replies were unfit; or
+            which of the requests that would be made then may be made.
         tally: what the wrappers around the model count with; its sum is ``usage``.
     """
 
     def __init__(
-        self, chat: Chat, *, budget: int = 16000, again: bool = False, tally: Tally | None = None
+        self,
+        chat: Chat,
+        *,
+        budget: int = 16000,
+        again: bool | Callable[[Call], bool] = False,
+        tally: Tally | None = None,
     ) -> None:
         self._chat = chat
         self._budget = budget
-        self._again = again
+        self._again = again if callable(again) else lambda _: again
         self._tally = tally or Tally()
 
     @property
@@ -73,12 +79,13 @@ class ChatJudge:
         first = first_call(inquiry, schema)
         while True:
             seen: list[Completion] = []
+            anew = Call(first.messages, first.shape, first.take + 1)
             try:
                 return await self._converse(first, schema, inquiry.context, seen)
             except (JudgeMalformed, JudgeRefused):
-                if not self._again or not seen or not all(completion.cached for completion in seen):
+                if not seen or not all(completion.cached for completion in seen) or not self._again(anew):
                     raise
-            first = Call(first.messages, first.shape, first.take + 1)
+            first = anew
 
     async def _converse(
         self, first: Call, schema: type[T], context: Mapping[str, Any], seen: list[Completion]

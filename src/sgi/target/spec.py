@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -19,7 +18,8 @@ from pydantic import (
     model_validator,
 )
 
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UsageError
+from sgi.kernel.settings import refusal
 from sgi.target.environment import has_variable, is_variable, names_a_count, names_a_secret
 from sgi.target.paths import check_path, placed
 
@@ -95,19 +95,11 @@ class TargetSpec(BaseModel):
         try:
             spec = handler(values)
         except ValidationError as errors:
-            first = errors.errors(include_url=False, include_context=False, include_input=False)[0]
+            refused = refusal(errors, "target", cls.model_fields)
         else:
             _check_fits(spec)
             return spec
-        place = ".".join(map(str, first["loc"]))
-        if first["type"] == "extra_forbidden":
-            near = tuple(difflib.get_close_matches(place, cls.model_fields, n=2))
-            raise UnknownName(
-                "setting of a target", place, near, hint=f"It has: {', '.join(cls.model_fields)}."
-            )
-        problem = first["msg"].removeprefix("Value error, ")
-        what = f"The target's {place}" if place else "The target"
-        raise UsageError(f"{what}: {problem[:1].lower()}{problem[1:]}.")
+        raise refused
 
     @field_validator("where")
     @classmethod

@@ -157,6 +157,19 @@ def test_a_cache_that_cannot_be_written_is_an_error(tmp_path):
     assert [str(error) for error in asyncio.run(work())] == ["The disk is full."] * 2
 
 
+def test_a_bug_in_the_cache_leaves_nobody_waiting():
+    class Broken(MemoryCache):
+        def put_many(self, items):
+            raise ZeroDivisionError("a bug")
+
+    async def work():
+        cached = Cached(ScriptedChat("x"), Broken(), Tally())
+        asked = asyncio.gather(*[cached.complete(call(n)) for n in "aba"], return_exceptions=True)
+        return await asyncio.wait_for(asked, 5)
+
+    assert [str(error) for error in asyncio.run(work())] == ["a bug"] * 3
+
+
 _RUN = textwrap.dedent("""
     import asyncio, sys
     from sgi.judge.load import open_judge

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 
 import pytest
 
 from sgi.judge.calls import Completion, Finish
 from sgi.judge.cassette import Recorded, Replayed
 from sgi.judge.tally import Tally
-from sgi.kernel.errors import DataError, JudgeError, UsageError
+from sgi.kernel.errors import (
+    BudgetSpent,
+    DataError,
+    JudgeError,
+    JudgeMalformed,
+    JudgeRefused,
+    JudgeRejected,
+    JudgeUnavailable,
+    UsageError,
+)
 from sgi.kernel.ports import Usage
 from support.judge_server import ScriptedChat, call
 
 ANSWER = Completion('{"a": "é\u2028\n"}', Finish.LENGTH, "no", 3, 4)
+KNOWN = replace(ANSWER, cached=True)
 
 
 def record(path, *calls, chat=None):
@@ -31,7 +42,7 @@ def test_what_was_recorded_is_replayed(tmp_path):
     assert record(file, call("a"), call("b"), call("a", take=2)) == [ANSWER] * 3
     replayed = Replayed(file, tally)
     assert replayed.fingerprint == "scripted"
-    assert asyncio.run(replayed.complete(call("b"))) == ANSWER
+    assert asyncio.run(replayed.complete(call("b"))) == KNOWN
     assert tally.usage == Usage(cached=1)
     with pytest.raises(JudgeError, match="has no such call"):
         asyncio.run(replayed.complete(call("c")))
@@ -54,7 +65,7 @@ def test_a_cassette_is_gone_on_with(tmp_path):
     record(file, call("a"), call("b"))
     assert file.read_bytes().startswith(before)
     assert len(file.read_bytes().splitlines()) == 3
-    assert replay(file, call("a")) == replay(file, call("b")) == ANSWER
+    assert replay(file, call("a")) == replay(file, call("b")) == KNOWN
 
 
 def test_a_cassette_of_another_model_is_left_alone(tmp_path):
@@ -80,6 +91,11 @@ def test_a_cassette_of_another_model_is_left_alone(tmp_path):
         b'{"call": 3, "reply": {}}',
         b'{"call": "00", "reply": {"text": 3}}',
         b'{"call": "00", "reply": {"text": "a", "finish": "never"}}',
+        b'{"call": "00", "error": null}',
+        b'{"call": "00", "error": {"kind": "JudgeError", "message": "no"}}',
+        b'{"call": "00", "error": {"kind": "JudgeError", "message": 3, "hint": ""}}',
+        b'{"call": "00", "error": {"kind": "SystemExit", "message": "no", "hint": ""}}',
+        b'{"call": "00", "error": {"kind": [], "message": "no", "hint": ""}}',
     ],
 )
 def test_a_line_that_cannot_be_read_is_told_with_file_and_number(tmp_path, line):
@@ -121,4 +137,52 @@ def test_an_empty_file_is_a_new_cassette(tmp_path):
     file = tmp_path / "c.jsonl"
     file.touch()
     record(file, call("a"))
-    assert replay(file, call("a")) == ANSWER
+    assert replay(file, call("a")) == KNOWN
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        JudgeError("It is too long.", hint="Lower the budget."),
+        JudgeUnavailable("It is busy (after 5 tries).", retry_after=3, throttled=True, hint="Wait."),
+        JudgeRejected("It refused the key."),
+        JudgeRefused("A filter declined. é\u2028"),
+        JudgeMalformed("It sent something else.", hint="Check the URL."),
+    ],
+)
+def test_what_ended_in_an_error_does_so_again(tmp_path, error):
+    file = tmp_path / "c.jsonl"
+    for _ in range(2):
+        with pytest.raises(type(error)):
+            record(file, call("a"), chat=ScriptedChat(lambda *_: error))
+    tally = Tally()
+    with pytest.raises(JudgeError) as caught:
+        asyncio.run(Replayed(file, tally).complete(call("a")))
+    assert type(caught.value) is type(error)
+    assert str(caught.value) == str(error)
+    assert tally.usage == Usage()
+    assert len(file.read_bytes().splitlines()) == 2
+
+
+def test_the_later_end_of_a_call_holds(tmp_path):
+    file = tmp_path / "c.jsonl"
+    with pytest.raises(JudgeUnavailable):
+        record(file, call("a"), chat=ScriptedChat(lambda *_: JudgeUnavailable("gone")))
+    record(file, call("a"))
+    assert replay(file, call("a")) == KNOWN
+
+
+@pytest.mark.parametrize("error", [BudgetSpent("enough"), ZeroDivisionError("a bug")])
+def test_what_says_nothing_about_the_call_is_not_recorded(tmp_path, error):
+    file = tmp_path / "c.jsonl"
+    with pytest.raises(type(error)):
+        record(file, call("a"), chat=ScriptedChat(lambda *_: error))
+    with pytest.raises(JudgeError, match="has no such call"):
+        replay(file, call("a"))
+
+
+def test_it_knows_what_it_holds(tmp_path):
+    file = tmp_path / "c.jsonl"
+    record(file, call("a", take=2))
+    replayed = Replayed(file, Tally())
+    assert [replayed.knows(call("a", take=take)) for take in (1, 2, 3)] == [False, True, False]

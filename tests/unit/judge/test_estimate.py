@@ -67,7 +67,7 @@ def test_the_estimate_is_what_a_model_is_sent_and_replies_as_the_example():
         text = verdicts("y" * wanted)
         return Completion(text, input_tokens=call.tokens, output_tokens=estimated_tokens(text))
 
-    judge = ChatJudge(Metered(ScriptedChat(reply), tally), tally=tally)
+    judge = ChatJudge(Metered(ScriptedChat(reply), tally, max_tokens=4096), tally=tally)
     sketch = Sketching()
     for some in claims:
         ask(judge, *some)

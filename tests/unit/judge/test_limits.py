@@ -7,28 +7,8 @@ import asyncio
 import pytest
 
 from sgi.judge.limits import Limiter
-from sgi.kernel.errors import JudgeUnavailable
-
-
-class Clocked(asyncio.SelectorEventLoop):
-    """An event loop whose clock jumps to the next timer, so that minutes pass at once."""
-
-    def __init__(self):
-        super().__init__()
-        self.now = 0.0
-
-    def time(self):
-        return self.now
-
-    def _run_once(self):
-        if not self._ready and self._scheduled:
-            self.now = max(self.now, self._scheduled[0].when())
-        super()._run_once()
-
-
-def run(work):
-    with asyncio.Runner(loop_factory=Clocked) as runner:
-        return runner.run(work)
+from sgi.kernel.errors import JudgeRejected, JudgeUnavailable
+from support.clocked import clocked
 
 
 async def starts(limiter, sizes, *, seconds=0.0):
@@ -46,16 +26,16 @@ async def starts(limiter, sizes, *, seconds=0.0):
 
 
 def test_as_many_at_once_as_allowed_in_order():
-    assert run(starts(Limiter(concurrency=3), [1] * 7, seconds=10)) == [0, 0, 0, 10, 10, 10, 20]
+    assert clocked(starts(Limiter(concurrency=3), [1] * 7, seconds=10)) == [0, 0, 0, 10, 10, 10, 20]
 
 
 def test_requests_a_minute_are_spaced_evenly():
-    assert run(starts(Limiter(concurrency=9, rpm=30), [1] * 5)) == [0, 2, 4, 6, 8]
+    assert clocked(starts(Limiter(concurrency=9, rpm=30), [1] * 5)) == [0, 2, 4, 6, 8]
 
 
 def test_tokens_a_minute_count_what_is_sent_and_what_is_written():
     limiter = Limiter(concurrency=9, tpm=600)
-    assert run(starts(limiter, [100, 50, 10, 1])) == pytest.approx([0, 10, 15, 16])
+    assert clocked(starts(limiter, [100, 50, 10, 1])) == pytest.approx([0, 10, 15, 16])
 
     async def work():
         async with limiter.turn(10):
@@ -64,12 +44,12 @@ def test_tokens_a_minute_count_what_is_sent_and_what_is_written():
             return asyncio.get_running_loop().time()
 
     limiter = Limiter(concurrency=9, tpm=600)
-    assert run(work()) == pytest.approx(10)
+    assert clocked(work()) == pytest.approx(10)
 
 
 def test_no_token_limit_is_passed_over_a_long_run():
     limiter = Limiter(concurrency=50, tpm=6000)
-    began = run(starts(limiter, [37] * 400, seconds=3))
+    began = clocked(starts(limiter, [37] * 400, seconds=3))
     for start in range(0, 140, 7):
         assert sum(37 for time in began if start <= time < start + 60) <= 6000 + 37
 
@@ -90,7 +70,7 @@ def test_a_busy_service_is_asked_half_as_much_and_not_before_its_time():
         await starts(limiter, [1] * 500)
         return halved, began, after, limiter.allowed
 
-    halved, began, after, recovered = run(work())
+    halved, began, after, recovered = clocked(work())
     assert halved == 8  # once, though sixteen were told
     assert began == [5] * 8
     assert 8.9 < after < 9.1
@@ -105,7 +85,7 @@ def test_one_turn_is_always_allowed():
                 await throttled(limiter)
         return limiter.allowed, asyncio.get_running_loop().time()
 
-    assert run(work()) == (1.0, 8.0)
+    assert clocked(work()) == (1.0, 8.0)
 
 
 def test_a_service_out_of_order_is_not_asked_less():
@@ -116,7 +96,7 @@ def test_a_service_out_of_order_is_not_asked_less():
                 raise JudgeUnavailable("out of order", retry_after=9)
         return limiter.allowed, await starts(limiter, [1])
 
-    assert run(work()) == (4.0, [0])
+    assert clocked(work()) == (4.0, [0])
 
 
 def test_who_had_a_turn_goes_first():
@@ -128,10 +108,11 @@ def test_who_had_a_turn_goes_first():
                 order.append(name)
                 await asyncio.sleep(1)
 
-        await asyncio.gather(one("a"), one("b"), one("c"), one("d", again=True))
+        again = [one(name, again=True) for name in ("r1", "r2", "r3")]
+        await asyncio.gather(one("a"), one("b"), one("c"), *again)
         return order
 
-    assert run(work()) == ["a", "d", "b", "c"]
+    assert clocked(work()) == ["a", "r1", "r2", "r3", "b", "c"]
 
 
 def test_who_is_stopped_gives_the_turn_back():
@@ -145,7 +126,7 @@ def test_who_is_stopped_gives_the_turn_back():
         await asyncio.gather(running, waiting, return_exceptions=True)
         return await starts(limiter, [1, 1], seconds=1)
 
-    assert run(work()) == [2, 3]
+    assert clocked(work()) == [2, 3]
 
 
 def test_who_is_stopped_in_the_moment_of_the_turn_gives_it_back():
@@ -159,4 +140,38 @@ def test_who_is_stopped_in_the_moment_of_the_turn_gives_it_back():
         await asyncio.gather(waiting, return_exceptions=True)
         return await starts(limiter, [1])
 
-    assert run(work()) == [0]
+    assert clocked(work()) == [0]
+
+
+def test_who_waits_can_be_sent_away_at_once():
+    async def work():
+        limiter = Limiter(concurrency=9, rpm=1)
+        waiting = [asyncio.create_task(starts(limiter, [1])) for _ in range(5)]
+        await asyncio.sleep(1)
+        limiter.send_away(JudgeRejected("No.", hint="Pay."))
+        waiting[4].cancel()  # it has been told, and has not run yet
+        ends = await asyncio.gather(*waiting, return_exceptions=True)
+        return ends, asyncio.get_running_loop().time(), await starts(limiter, [1])
+
+    (first, *others, stopped), ended, later = clocked(work())
+    assert (first, ended, later) == ([0], 1, [60])
+    assert [str(other) for other in others] == ["No. Pay."] * 3
+    assert len(set(map(id, others))) == 3
+    assert isinstance(stopped, asyncio.CancelledError)
+
+
+def test_who_is_stopped_when_sent_away_takes_no_turn_from_anyone():
+    async def work():
+        limiter = Limiter(concurrency=1)
+        async with limiter.turn(1):
+            waiting = asyncio.create_task(starts(limiter, [1]))
+            await asyncio.sleep(1)
+            limiter.send_away(JudgeRejected("No."))
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+            second = asyncio.create_task(starts(limiter, [1]))
+            await asyncio.sleep(1)
+            assert not second.done()  # there is one turn, and it is held
+        return await second
+
+    assert clocked(work()) == [2]

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import traceback
+from contextlib import suppress
 
 import pytest
 
@@ -16,6 +17,7 @@ from sgi.kernel.errors import (
     JudgeError,
     JudgeMalformed,
     JudgeRefused,
+    JudgeUnavailable,
     UsageError,
 )
 from sgi.kernel.judging import Verdicts
@@ -220,29 +222,52 @@ def test_cost_is_counted_from_given_prices():
     assert usage.cost == pytest.approx(0.003)
 
 
-def test_spending_stops_before_the_limit_and_goes_on_from_the_cache():
+COST = 0.0023
+
+
+@pytest.mark.parametrize("limit", [0.1, 0.02, 0.3])
+def test_spending_stops_before_the_limit_loses_nothing_and_goes_on_from_the_cache(limit):
     cache = MemoryCache()
 
     async def work(max_cost):
         spec = JudgeSpec(
             model=f"openai:m@{server.url}",
             input_price=1.0,
-            output_price=1.0,
+            output_price=10.0,
             max_cost=max_cost,
-            concurrency=2,
+            concurrency=16,
         )
         async with open_judge(spec, cache) as judge:
-            asked = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(20)]
-            return await asyncio.gather(*asked, return_exceptions=True), judge.usage
+            # As an evaluation asks: the first exception stops all the others.
+            with suppress(BaseExceptionGroup):
+                async with asyncio.TaskGroup() as group:
+                    for n in range(200):
+                        group.create_task(judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA))
+            return judge.usage
 
-    with JudgeServer(replies=Says(verdicts("y"), usage=(9000, 1000))) as server:
-        first, usage = asyncio.run(work(0.1))
-        assert usage.calls == len(server.asked) == 10
-        assert usage.cost == pytest.approx(0.1)
-        assert sum(isinstance(reply, BudgetSpent) for reply in first) == 10
-        later, more = asyncio.run(work(0.2))
-    assert not any(isinstance(reply, Exception) for reply in later)
-    assert (more.calls, more.cached) == (10, 10)
+    with JudgeServer(replies=Says(verdicts("y"), usage=(300, 200), delay=0.005)) as server:
+        usage = asyncio.run(work(limit))
+        assert usage.calls == len(server.asked) == len(cache._values)
+        assert limit - 2 * COST <= usage.cost <= limit
+        later = asyncio.run(work(1.0))
+        assert (later.calls, later.cached) == (200 - usage.calls, usage.calls)
+        assert len(server.asked) == 200
+
+
+def test_one_short_reply_says_nothing_about_those_to_come():
+    async def work():
+        spec = JudgeSpec(model=f"openai:m@{server.url}", input_price=1.0, output_price=10.0, max_cost=1.0)
+        async with open_judge(spec, MemoryCache()) as judge:
+            asked = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(300)]
+            ends = await asyncio.gather(*asked, return_exceptions=True)
+            return ends, judge.usage
+
+    with JudgeServer([Says(verdicts("y"), usage=(300, 5))], Says(verdicts("y"), usage=(600, 4000))) as server:
+        ends, usage = asyncio.run(work())
+    dearest = 0.0406
+    assert usage.calls == len(server.asked)
+    assert 1.0 - dearest <= usage.cost <= 1.0 + dearest
+    assert sum(isinstance(end, BudgetSpent) for end in ends) == 300 - usage.calls
 
 
 def test_a_limit_needs_a_price():
@@ -266,6 +291,31 @@ def test_a_recorded_run_is_replayed_without_a_server(tmp_path):
     error, _ = ask(server, "another", options={"replay": file})
     assert isinstance(error, JudgeError)
     assert f"The cassette {file} has no such call" in str(error)
+
+
+@pytest.mark.parametrize("takes", [1, 2, 3])
+@pytest.mark.parametrize("last", [TWO, "nonsense", "I am sorry, no.", None])
+def test_what_was_asked_anew_is_replayed_as_often_and_ends_the_same(tmp_path, takes, last):
+    file, cache = tmp_path / "cassette.jsonl", MemoryCache()
+    with JudgeServer(replies=Says("rubbish")) as server:
+        for _ in range(takes - 1):
+            ask(server, cache=cache, options={"again": True})
+        server._replies = fails(400, "The request is too odd") if last is None else Says(last)
+        found, _ = ask(server, cache=cache, options={"again": True, "record": file})
+    replayed, usage = ask(server, options={"replay": file})
+    assert str(replayed) == str(found)
+    assert type(replayed) is type(found)
+    assert usage.calls == 0
+
+
+def test_a_dead_service_is_replayed_as_one(tmp_path):
+    file = tmp_path / "cassette.jsonl"
+    with JudgeServer(replies=fails(503)) as server:
+        found, _ = ask(server, retries=0, options={"record": file})
+    replayed, usage = ask(server, options={"replay": file})
+    assert isinstance(replayed, JudgeUnavailable)
+    assert str(replayed) == str(found)
+    assert usage == Usage()
 
 
 def test_a_cassette_is_not_recorded_and_replayed_at_once(tmp_path):

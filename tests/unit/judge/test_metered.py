@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
+from sgi.judge import metered
 from sgi.judge.calls import Completion
-from sgi.judge.metered import Metered
+from sgi.judge.limits import Limiter
 from sgi.judge.prices import Price
+from sgi.judge.retrying import Retrying
 from sgi.judge.tally import Tally
 from sgi.kernel.errors import BudgetSpent, JudgeUnavailable, UsageError
 from sgi.kernel.ports import Usage
+from support.clocked import clocked
 from support.judge_server import ScriptedChat, call
 
 CENT = Completion("x", input_tokens=5000, output_tokens=5000)
 PRICE = Price(1.0, 1.0)
+Metered = partial(metered.Metered, max_tokens=5000)
 
 
-def ask_all(metered, calls):
+def ask_all(asked, calls):
     async def work():
-        asked = [metered.complete(call(str(number))) for number in range(calls)]
-        return await asyncio.gather(*asked, return_exceptions=True)
+        made = [asked.complete(call(str(number))) for number in range(calls)]
+        return await asyncio.gather(*made, return_exceptions=True)
 
-    return asyncio.run(work())
+    return clocked(work())
 
 
 def test_calls_tokens_and_cost_are_counted():
@@ -45,28 +50,113 @@ def test_a_call_without_an_answer_counts_nothing():
     assert tally.usage == Usage()
 
 
-def test_no_more_is_spent_than_may_be_whatever_is_in_flight():
-    chat, tally = ScriptedChat(CENT, pause=0.001), Tally()
-    replies = ask_all(Metered(chat, tally, price=PRICE, max_cost=0.055), 50)
-    assert len(chat.calls) == 5
-    assert tally.usage.cost == pytest.approx(0.05)
+@pytest.mark.parametrize(("limit", "most"), [(0.055, 5), (0.1, 10), (0.0301, 3), (5.0, 50)])
+def test_no_more_is_spent_than_may_be_whatever_is_in_flight(limit, most):
+    chat, tally = ScriptedChat(CENT, pause=1), Tally()
+    replies = ask_all(Metered(chat, tally, price=PRICE, max_cost=limit), 50)
+    assert most - 1 <= len(chat.calls) == tally.usage.calls <= most
     errors = [reply for reply in replies if isinstance(reply, BudgetSpent)]
-    assert len(errors) == 45
-    # The others stop while five are in flight, so they name what had been paid by then.
-    assert "one more call could pass $0.055" in str(errors[-1])
-    assert "max_cost" in str(errors[-1])
+    assert len(errors) == 50 - tally.usage.calls
+    told = f"The judge has cost ${tally.usage.cost:.4f}, and one more call could pass ${limit:g}. Go on with"
+    assert all(str(error).startswith(told) for error in errors)
 
 
-def test_nothing_is_known_before_the_first_answer_so_it_is_awaited():
-    chat = ScriptedChat(CENT, pause=0.01)
-    ask_all(Metered(chat, Tally(), price=PRICE, max_cost=0.015), 9)
-    assert len(chat.calls) == 1
+def test_far_from_the_limit_calls_are_made_at_once():
+    async def work():
+        asked = [metered.complete(call(str(number))) for number in range(200)]
+        await asyncio.gather(*asked)
+        return asyncio.get_running_loop().time()
+
+    metered = Metered(ScriptedChat(CENT, pause=1), Tally(), price=PRICE, max_cost=5.0)
+    assert clocked(work()) == 2  # the first alone, then all
 
 
-def test_a_first_call_that_fails_lets_the_next_try():
-    chat = ScriptedChat(lambda _, before: JudgeUnavailable("gone") if not before else CENT, pause=0.01)
+def test_nobody_hears_that_the_money_is_spent_while_a_call_is_in_flight():
+    async def one(number):
+        try:
+            await metered.complete(call(str(number)))
+        except BudgetSpent:
+            assert chat._at_once == 0
+
+    async def work():
+        async with asyncio.TaskGroup() as group:
+            for number in range(100):
+                group.create_task(one(number))
+
+    chat = ScriptedChat(CENT, pause=1)
+    metered = Metered(chat, Tally(), price=PRICE, max_cost=0.305)
+    clocked(work())
+    assert 29 <= len(chat.calls) <= 30
+    assert chat.most_at_once > 10
+
+
+@pytest.mark.parametrize("price", [Price(1.0, 0.0), Price(0.0, 1.0), Price(1.0, 1.0)])
+def test_one_cheap_call_does_not_let_dear_ones_pass(price):
+    long = "word " * 20_000
+
+    def reply(asked, before):
+        del before
+        return Completion("x", input_tokens=asked.tokens, output_tokens=4000 if asked.tokens > 100 else 1)
+
+    async def work():
+        asked = [metered.complete(call(f"{number} {long if number else ''}")) for number in range(500)]
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    chat, tally = ScriptedChat(reply, pause=1), Tally()
+    metered = Metered(chat, tally, price=price, max_cost=0.2)
+    clocked(work())
+    dearest = price.of(call(f"499 {long}").tokens, 4000)
+    assert tally.usage.calls == len(chat.calls)
+    assert 0.2 - dearest <= tally.usage.cost <= 0.2 + dearest
+
+
+def test_who_is_stopped_while_waiting_lets_the_next_one_in():
+    async def work():
+        first, second, third = [
+            asyncio.create_task(metered.complete(call(str(number)))) for number in range(3)
+        ]
+        await asyncio.sleep(0.5)
+        second.cancel()
+        return await asyncio.gather(first, third)
+
+    metered = Metered(ScriptedChat(CENT, pause=1), Tally(), price=PRICE, max_cost=0.0301)
+    assert clocked(work()) == [CENT, CENT]
+
+
+def test_who_is_stopped_in_flight_sets_nothing_aside_any_more():
+    async def work():
+        asked = [asyncio.create_task(metered.complete(call(str(number)))) for number in range(4)]
+        await asyncio.sleep(1.5)
+        for task in asked[1:3]:
+            task.cancel()
+        await asyncio.gather(*asked, return_exceptions=True)
+        return await metered.complete(call("last"))
+
+    metered = Metered(ScriptedChat(CENT, pause=1), Tally(), price=PRICE, max_cost=0.0401)
+    assert clocked(work()) == CENT
+
+
+def test_a_dead_service_is_found_dead_almost_as_soon_as_without_a_limit():
+    async def seconds(limit):
+        tally = Tally()
+        chat = ScriptedChat(lambda *_: JudgeUnavailable("gone", retry_after=1), pause=1)
+        tried = Retrying(chat, Limiter(concurrency=16), tally, retries=4, timeout=100)
+        metered = Metered(tried, tally, price=PRICE, max_cost=limit)
+        asked = [metered.complete(call(str(number))) for number in range(256)]
+        ends = await asyncio.gather(*asked, return_exceptions=True)
+        assert all(isinstance(end, JudgeUnavailable) for end in ends)
+        return asyncio.get_running_loop().time()
+
+    without, within = clocked(seconds(None)), clocked(seconds(10.0))
+    assert without < 100
+    assert within <= without + 18  # the tries of one call take 9 s
+
+
+def test_a_first_call_that_fails_lets_all_others_try():
+    chat = ScriptedChat(lambda _, before: JudgeUnavailable("gone") if not before else CENT, pause=1)
     replies = ask_all(Metered(chat, Tally(), price=PRICE, max_cost=1.0), 5)
     assert len(chat.calls) == 5
+    assert chat.most_at_once == 4
     assert sum(isinstance(reply, Completion) for reply in replies) == 4
 
 
@@ -80,3 +170,16 @@ def test_what_is_sent_first_must_be_affordable():
 def test_a_limit_without_a_price_is_no_limit():
     with pytest.raises(UsageError, match="what this judge costs is not known"):
         Metered(ScriptedChat(), Tally(), max_cost=1.0)
+
+
+def test_after_the_money_is_spent_a_cheap_call_is_not_made_either():
+    async def work():
+        with pytest.raises(BudgetSpent):
+            await metered.complete(call("word " * 1_000_000))
+        with pytest.raises(BudgetSpent):
+            await metered.complete(call("a"))
+
+    chat = ScriptedChat(Completion("x"))
+    metered = Metered(chat, Tally(), price=PRICE, max_cost=1.0)
+    clocked(work())
+    assert not chat.calls

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -10,6 +11,7 @@ from sgi.judge.limits import Limiter
 from sgi.judge.retrying import Retrying
 from sgi.judge.tally import Tally
 from sgi.kernel.errors import JudgeError, JudgeRejected, JudgeUnavailable
+from support.clocked import clocked
 from support.judge_server import ScriptedChat, call
 
 
@@ -17,9 +19,9 @@ def busy(after=0.0):
     return JudgeUnavailable("It is busy.", retry_after=after, throttled=True, hint="Wait.")
 
 
-def retrying(chat, *, retries=4, timeout=5.0, concurrency=8):
+def retrying(chat, *, retries=4, timeout=5.0, concurrency=8, rpm=None):
     tally = Tally()
-    limiter = Limiter(concurrency=concurrency)
+    limiter = Limiter(concurrency=concurrency, rpm=rpm)
     return Retrying(chat, limiter, tally, retries=retries, timeout=timeout), tally
 
 
@@ -62,39 +64,50 @@ async def _raising(_):
     raise JudgeUnavailable("gone")
 
 
-def test_a_wait_the_service_asks_for_is_kept(monkeypatch):
-    chat = ScriptedChat(lambda _, before: JudgeUnavailable("x", retry_after=0.2) if not before else "x")
+def test_a_wait_the_service_asks_for_is_kept():
+    chat = ScriptedChat(lambda _, before: JudgeUnavailable("x", retry_after=3.5) if not before else "x")
     wrapped, _ = retrying(chat)
 
     async def timed():
-        began = asyncio.get_running_loop().time()
         await wrapped.complete(call())
-        return asyncio.get_running_loop().time() - began
+        return asyncio.get_running_loop().time()
 
-    assert 0.2 <= asyncio.run(timed()) < 2
+    assert clocked(timed()) == 3.5
 
 
 def test_the_deadline_holds_for_all_tries_together():
-    chat = ScriptedChat(lambda *_: busy(0.05), pause=0.1)
-    wrapped, _ = retrying(chat, retries=20, timeout=0.4)
-    with pytest.raises(JudgeUnavailable):
-        asyncio.run(wrapped.complete(call()))
-    assert 2 <= len(chat.calls) <= 3
+    async def ended():
+        with pytest.raises(JudgeUnavailable) as caught:
+            await wrapped.complete(call())
+        return str(caught.value), asyncio.get_running_loop().time()
 
-    slow = ScriptedChat("x", pause=5)
-    wrapped, _ = retrying(slow, timeout=0.05)
-    with pytest.raises(JudgeUnavailable, match=r"no answer within 0\.05 s"):
-        asyncio.run(wrapped.complete(call()))
-    assert len(slow.calls) == 1
+    # A try takes 4 s and a wait 3 s: of the third try there is 1 s left.
+    chat = ScriptedChat(lambda *_: busy(3), pause=4)
+    wrapped, _ = retrying(chat, retries=20, timeout=15)
+    told, seconds = clocked(ended())
+    assert "no answer within 15 s (after 3 tries)" in told
+    assert (seconds, len(chat.calls)) == (15, 3)
+
+    # No wait is begun that would not leave time for a try.
+    chat = ScriptedChat(lambda *_: busy(3), pause=4)
+    wrapped, _ = retrying(chat, retries=20, timeout=14)
+    assert clocked(ended()) == ("It is busy (after 2 tries). Wait.", 11)
+
+    slow = ScriptedChat("x", pause=500)
+    wrapped, _ = retrying(slow, timeout=5, retries=0)
+    told, seconds = clocked(ended())
+    assert "no answer within 5 s." in told
+    assert (seconds, len(slow.calls)) == (5, 1)
 
 
 def test_waiting_for_a_turn_is_not_counted():
     async def work():
-        return await asyncio.gather(*[wrapped.complete(call(str(n))) for n in range(8)])
+        asked = [wrapped.complete(call(str(n))) for n in range(8)]
+        return await asyncio.gather(*asked), asyncio.get_running_loop().time()
 
-    chat = ScriptedChat("x", pause=0.1)
-    wrapped, _ = retrying(chat, timeout=0.3, concurrency=1)
-    assert len(asyncio.run(work())) == 8
+    wrapped, _ = retrying(ScriptedChat("x", pause=1), timeout=3, concurrency=1)
+    replies, seconds = clocked(work())
+    assert (len(replies), seconds) == (8, 8)
 
 
 @pytest.mark.parametrize("error", [JudgeError("too long"), ValueError("a bug")])
@@ -117,3 +130,42 @@ def test_after_a_final_no_nothing_more_is_sent():
     errors = asyncio.run(work())
     assert {str(error) for error in errors} == {"It refused the key. Check it."}
     assert len(chat.calls) == 2  # those that were in flight
+
+
+REJECTED = partial(JudgeRejected, "It refused the key.", hint="Check it.")
+
+
+def test_a_final_no_reaches_all_who_wait_for_a_turn_at_once():
+    async def work():
+        asked = [wrapped.complete(call(str(n))) for n in range(256)]
+        errors = await asyncio.gather(*asked, return_exceptions=True)
+        with pytest.raises(JudgeRejected):
+            await wrapped.complete(call("later"))
+        return errors, asyncio.get_running_loop().time()
+
+    chat = ScriptedChat(lambda *_: REJECTED(), pause=1)
+    wrapped, _ = retrying(chat, rpm=10)
+    errors, seconds = clocked(work())
+    assert {str(error) for error in errors} == {"It refused the key. Check it."}
+    assert (len(chat.calls), seconds) == (1, 1)
+
+
+def test_a_final_no_is_tried_again_after_a_while_by_one():
+    async def together():
+        asked = [wrapped.complete(call(str(n))) for n in range(5)]
+        return [isinstance(end, Exception) for end in await asyncio.gather(*asked, return_exceptions=True)]
+
+    async def work():
+        ends, sent = [], []
+        for wait in (0, 29, 2, 29, 2, 0):
+            await asyncio.sleep(wait)
+            ends.append(sum(await together()))
+            sent.append(len(chat.calls))
+        return ends, sent
+
+    chat = ScriptedChat(lambda _, before: REJECTED() if before < 2 else "x")
+    wrapped, _ = retrying(chat, concurrency=1)
+    ends, sent = clocked(work())
+    # Seconds 0, 29, 31, 60, 62, 62: the third try is answered, and then all are sent.
+    assert ends == [5, 5, 5, 5, 4, 0]
+    assert sent == [1, 1, 2, 2, 3, 8]

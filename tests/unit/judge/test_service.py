@@ -11,8 +11,8 @@ from pydantic_ai.exceptions import UserError
 
 from sgi.judge.calls import Finish
 from sgi.judge.chat import _encodable
-from sgi.judge.load import open_judge
-from sgi.judge.service import Service, fingerprint_of, open_chat
+from sgi.judge.load import open_chat, open_judge
+from sgi.judge.service import Service, fingerprint_of
 from sgi.judge.spec import JudgeSpec, ModelName
 from sgi.kernel.errors import JudgeMalformed, JudgeRejected, MissingExtra, UsageError
 from sgi.kernel.judging import Example, Prompt, ReplyModel
@@ -143,6 +143,21 @@ def test_text_that_is_no_unicode_is_marked_or_refused():
         complete(f"openai:m@{server.url}")
 
 
+def test_half_a_pair_in_what_is_judged_is_sent_as_a_mark():
+    async def work():
+        async with open_judge(JudgeSpec(model=f"openai:m@{server.url}", timeout=20), MemoryCache()) as judge:
+            prompt = Prompt("test.any", "Reply.", (Example({"text": "x"}, Plain(marks=(1.0,))),))
+            one, other = prompt.about(text="a\ud800\U0001f98ab"), prompt.about(text="a\ud801\U0001f98ab")
+            await judge.ask(one, Plain)
+            await judge.ask(one, Plain)
+            await judge.ask(other, Plain)
+            return judge.usage.calls, judge.usage.cached
+
+    with JudgeServer(replies=Says('{"marks": [0.5]}')) as server:
+        assert asyncio.run(work()) == (2, 1)
+    assert "a\ufffd\U0001f98ab" in server.asked[0].text
+
+
 def test_a_redirect_does_not_take_the_key_along(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     with JudgeServer() as other:
@@ -160,15 +175,13 @@ def test_a_key_that_is_refused_names_its_variable(monkeypatch):
 
 @pytest.mark.parametrize(("kind", "module"), [("anthropic", "anthropic"), ("google", "google.genai")])
 def test_a_client_that_is_not_installed_is_named_with_its_line(monkeypatch, kind, module):
-    monkeypatch.setattr(
-        "sgi.judge.service.find_spec", lambda name: None if name == module else find_spec(name)
-    )
+    monkeypatch.setattr("sgi.judge.load.find_spec", lambda name: None if name == module else find_spec(name))
     with pytest.raises(UsageError, match=rf'pip install "pydantic-ai-slim\[{kind}\]"'):
         complete(f"{kind}:m")
 
 
 def test_without_the_extra_its_line_is_named(monkeypatch):
-    monkeypatch.setattr("sgi.judge.service.find_spec", lambda _: None)
+    monkeypatch.setattr("sgi.judge.load.find_spec", lambda _: None)
     with pytest.raises(MissingExtra, match=r"semantic-grounding-index\[judge\]"):
         complete("openai:m@http://127.0.0.1:1/v1")
 
