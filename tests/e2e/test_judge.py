@@ -240,11 +240,15 @@ def test_a_recorded_run_is_replayed_to_the_bit_without_key_or_server(tmp_path):
         recorded = sgi(tmp_path, "judge", "record", "calls.jsonl", *run_words, *judge)
         assert recorded.returncode == 0, recorded.stderr
         calls = len(server.asked)
-    replayed = sgi(
-        tmp_path, "judge", "replay", "calls.jsonl", *run_words, *judge, SGI_CACHE_DIR=str(tmp_path / "new")
-    )
+    elsewhere = {"SGI_CACHE_DIR": str(tmp_path / "new")}
+    replayed = sgi(tmp_path, "judge", "replay", "calls.jsonl", *run_words, **elsewhere)
     assert replayed.returncode == 0, replayed.stderr
     assert json.loads(replayed.stdout) == json.loads(recorded.stdout)
+    other = sgi(
+        tmp_path, "judge", "replay", "calls.jsonl", *run_words, "--judge", "openai:other", **elsewhere
+    )
+    assert other.returncode == 2
+    assert "recorded from another judge: model differs" in other.stderr
     assert calls == 6
 
 

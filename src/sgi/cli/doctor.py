@@ -13,11 +13,14 @@ import typer
 from sgi.cli.options import JsonOption
 
 _EXTRAS = {
+    "http": "httpx2",
     "hub": "huggingface_hub",
+    "judge": "pydantic_ai",
     "openai": "openai",
     "pandas": "pandas",
     "parquet": "pyarrow",
     "polars": "polars",
+    "postgres": "psycopg",
     "torch": "sentence_transformers",
 }
 

@@ -34,12 +34,12 @@ def record(context: typer.Context, file: FileArgument) -> None:
 def replay(context: typer.Context, file: FileArgument) -> None:
     """Do a run with FILE for a judge: no key, no network, the same replies.
 
-    After FILE comes what `sgi run` takes. A call that is not in FILE fails its row; nothing is asked in its
-    place.
+    After FILE comes what `sgi run` takes; the judge is the one of FILE. A call that is not in FILE fails its
+    row; nothing is asked in its place.
 
     Example:
 
-      sgi judge replay calls.jsonl answers.csv -m faithfulness --judge openai:gpt-4o-mini
+      sgi judge replay calls.jsonl answers.csv -m faithfulness
     """
     _run(context, file, replaying=True)
 

@@ -106,7 +106,7 @@ JudgeTimeoutOption = Annotated[
 MaxCostOption = Annotated[
     float | None,
     typer.Option(
-        "--max-cost", min=0, help="US dollars the judge may cost; the run stops before it costs more."
+        "--max-cost", min=0, help="US dollars this command may spend on the judge; it stops before."
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]

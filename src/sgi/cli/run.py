@@ -41,6 +41,7 @@ from sgi.cli.run_talk import database_words, report_notes, tell_plan, tell_repor
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sgi.engine.judge import Cassette
     from sgi.engine.progress import Event, Listener
     from sgi.engine.run import RunReport
     from sgi.engine.spec import RunSpec
@@ -174,6 +175,8 @@ def run(
         "inputs": inputs or None,
     }
     given = {key: value for key, value in asked.items() if value is not None}
+    if context.obj is not None and context.obj.replaying and "judge" not in given:
+        given["judge"] = _recorded(context.obj)
     around = {
         "database": db,
         "store": not no_store,
@@ -289,6 +292,13 @@ def _spec(given: dict[str, Any], record: RunRecord | None = None) -> RunSpec:
     if spec.on_error == "skip" and spec.rejects is None:
         spec = spec.model_copy(update={"rejects": _beside(spec.out or spec.data)})
     return spec
+
+
+def _recorded(cassette: Cassette) -> dict[str, Any]:
+    """The judge that a cassette was recorded from."""
+    from sgi.judge.cassette import recorded_judge
+
+    return recorded_judge(cassette.path)
 
 
 def _judge_values(judge: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
@@ -22,11 +22,15 @@ from sgi.engine.tools import open_tools
 from sgi.io.dataset import open_dataset
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import AnyMetric, Scores
+from sgi.kernel.ports import Usage, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
     from pathlib import Path
 
+    from pydantic import BaseModel
+
+    from sgi.engine.asking import Evidence
     from sgi.engine.batch import BatchScores
     from sgi.engine.judge import JudgeLike
     from sgi.engine.ledger import Ledger
@@ -132,7 +136,10 @@ def evaluate(
         )
         ledger = _outside_any_loop(work.score)
     scores = {metric.canonical: _joined(taken.parts, metric.canonical) for metric in planned.metrics}
-    return Result(tuple(taken.samples), planned.metrics, work.signature, tuple(rejected), scores, ledger)
+    samples, evidence = tuple(taken.samples), taken.evidence()
+    return Result(
+        samples, planned.metrics, work.signature, tuple(rejected), scores, ledger, evidence, work.usage
+    )
 
 
 class _Taken:
@@ -141,10 +148,16 @@ class _Taken:
     def __init__(self) -> None:
         self.samples: list[Sample] = []
         self.parts: list[Mapping[str, Scores]] = []
+        self._evidence: dict[str, list[BaseModel | None]] = {}
 
     def take(self, batch: Batch, made: BatchScores) -> None:
         self.samples.extend(batch.samples)
         self.parts.append(made.scores)
+        for name, found in made.evidence.items():
+            self._evidence.setdefault(name, []).extend(found)
+
+    def evidence(self) -> dict[str, Evidence]:
+        return {name: tuple(found) for name, found in self._evidence.items()}
 
 
 @dataclass(eq=False)
@@ -162,6 +175,7 @@ class _Work:
     limit: float
     listener: Listener
     signature: str = ""
+    usage: Usage = field(default_factory=Usage)
 
     async def score(self) -> Ledger:
         metrics = self.planned.metrics
@@ -177,6 +191,7 @@ class _Work:
                 listener=self.listener,
             )
             self.listener(Finished("scoring"))
+            self.usage = usage_of(tools.judge)
             self.signature = tools.signature(metrics, n=len(self.taken.samples))
         return ledger
 

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from sgi.engine.asking import ask_batch, judged, no_judge
 from sgi.engine.batch import batches
-from sgi.kernel.ports import Judge
+from sgi.kernel.errors import JudgeMalformed, UsageError
+from sgi.kernel.judging import ReplyModel
+from sgi.kernel.ports import Judge, usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
     from sgi.engine.tools import Tools
     from sgi.judge.spec import JudgeSpec
+    from sgi.kernel.judging import Inquiry
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.ports import Cache, Usage
     from sgi.kernel.sample import Sample
@@ -24,6 +30,8 @@ if TYPE_CHECKING:
     JudgeLike = str | Mapping[str, Any] | JudgeSpec | Judge
 else:
     JudgeLike = Any
+
+T = TypeVar("T", bound=ReplyModel)
 
 
 @dataclass(frozen=True)
@@ -68,10 +76,14 @@ async def with_judge(
         yield tools
         return
     if isinstance(judge, Judge):
-        yield replace(tools, judge=judge)
+        yield replace(tools, judge=_Checked(judge))
         return
     if judge is None:
         raise no_judge(asking)
+    given: object = judge
+    if not isinstance(given, (str, Mapping, BaseModel)):
+        hint = "A judge has a `fingerprint`, a `budget` and `ask`; sgi.testing.check_judge proves it."
+        raise UsageError(f"{type(given).__name__} is no judge.", hint=hint)
     from sgi.judge.load import open_judge
     from sgi.judge.spec import JudgeSpec
 
@@ -80,6 +92,40 @@ async def with_judge(
         spec = judge if isinstance(judge, JudgeSpec) else JudgeSpec.of(judge)
         async with open_judge(spec, kept, again=again, **files) as opened:
             yield replace(tools, judge=opened)
+
+
+class _Checked:
+    """A judge of the caller's own, whose replies are held to what was asked as those of any other."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self.fingerprint = judge.fingerprint
+        self.budget = judge.budget
+
+    @property
+    def usage(self) -> Usage:
+        return usage_of(self._judge)
+
+    async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
+        try:
+            reply: object = await self._judge.ask(inquiry, schema)
+        except ValidationError as errors:
+            raise JudgeMalformed(f"The judge's reply is not what was asked: {_told(errors)}.") from None
+        if not isinstance(reply, schema):
+            raise JudgeMalformed(f"The judge gave a {type(reply).__name__}, not a {schema.__name__}.")
+        text = reply.model_dump_json()
+        try:
+            return schema.model_validate_json(text, strict=True, context=inquiry.context)
+        except ValidationError as errors:
+            message = f"The judge's reply is not what was asked: {_told(errors)}."
+            raise JudgeMalformed(message, text=text) from None
+
+
+def _told(errors: ValidationError) -> str:
+    first = errors.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    problem = first["msg"].removeprefix("Value error, ")
+    return f"{place}: {problem}" if place else problem
 
 
 async def estimate(

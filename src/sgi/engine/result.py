@@ -13,6 +13,7 @@ from sgi.engine.rows import flat_row, nested_row
 from sgi.engine.summary import Summary, summarise
 from sgi.io.write import json_line
 from sgi.kernel.errors import MissingExtra, UnknownName
+from sgi.kernel.ports import Usage
 from sgi.kernel.sample import Batch
 from sgi.kernel.scored import ScoredRun
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from sgi.engine.asking import Evidence
     from sgi.engine.ledger import Ledger
     from sgi.io.rows import Rejected
     from sgi.kernel.metric import AnyMetric, Scores
@@ -41,6 +43,8 @@ class Result(Mapping[str, "Scores"]):
         metrics: what was scored, in the order asked.
         signature: everything that can change a number.
         rejected: rows that could not be read (only with ``on_error="skip"``).
+        evidence: what the judge made of each row, by the metric's canonical string; None where nothing.
+        usage: what the judge was asked, and what it took.
     """
 
     samples: tuple[Sample, ...]
@@ -49,6 +53,8 @@ class Result(Mapping[str, "Scores"]):
     rejected: tuple[Rejected, ...]
     _scores: Mapping[str, Scores] = field(repr=False)
     _ledger: Ledger = field(repr=False)
+    evidence: Mapping[str, Evidence] = field(default_factory=dict, repr=False)
+    usage: Usage = field(default_factory=Usage)
 
     def __getitem__(self, name: str) -> Scores:
         """The scores of a metric by its canonical string, or by its bare name if only one metric has it."""

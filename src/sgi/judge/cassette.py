@@ -20,8 +20,11 @@ from sgi.kernel.ports import Usage
 from sgi.kernel.signature import canonical_json, digest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
     from types import TracebackType
+
+    from pydantic import JsonValue
 
     from sgi.judge.calls import Call, Chat, Completion
     from sgi.judge.tally import Tally
@@ -47,18 +50,20 @@ class Recorded:
     Args:
         chat: the model.
         path: the file.
+        judge: how the model is asked, to be asked alike when it is replayed; no secrets.
 
     Raises:
         DataError: the file is no cassette, or a line of it cannot be read.
         UsageError: it was recorded from another model, or cannot be written.
     """
 
-    def __init__(self, chat: Chat, path: Path) -> None:
+    def __init__(self, chat: Chat, path: Path, judge: Mapping[str, JsonValue]) -> None:
         self._chat = chat
         self._known = _known(chat, path)
         self._file = _opened(path)
         if not self._file.tell():
-            self._write({"format": _FORMAT, "version": _VERSION, "fingerprint": chat.fingerprint})
+            head = {"format": _FORMAT, "version": _VERSION, "fingerprint": chat.fingerprint}
+            self._write(head | {"judge": dict(judge)})
 
     @property
     def fingerprint(self) -> str:
@@ -174,6 +179,24 @@ def _read(path: Path) -> tuple[str, dict[bytes, Outcome]]:
         raise DataError(f"it cannot be read: {error.strerror}", file=str(path)) from None
     fingerprint = _fingerprint(path, header)
     return fingerprint, dict(_entry(path, number, line) for number, line in enumerate(lines, 2))
+
+
+def recorded_judge(path: Path) -> dict[str, JsonValue]:
+    """How the judge of a cassette was asked, as the values of its spec.
+
+    Raises:
+        DataError: the file cannot be read, or is no cassette.
+    """
+    try:
+        with path.open("rb") as file:
+            header = file.readline()
+    except OSError as error:
+        raise DataError(f"it cannot be read: {error.strerror}", file=str(path)) from None
+    _fingerprint(path, header)
+    judge = _object(path, 1, header).get("judge")
+    if not isinstance(judge, dict):
+        raise DataError("it does not say which judge it was recorded from", file=str(path), line=1)
+    return judge
 
 
 def _fingerprint(path: Path, line: bytes) -> str:

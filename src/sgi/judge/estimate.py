@@ -98,7 +98,7 @@ class Sketching:
         except _Unknown as unknown:
             reply = _typical(inquiry, schema)
             self._count(unknown.call, reply)
-            return reply
+            return _told_apart(reply, unknown.call.key(self.fingerprint))
 
     def _count(self, call: Call, reply: ReplyModel) -> None:
         key = call.key(self.fingerprint)
@@ -116,6 +116,16 @@ def _typical(inquiry: Inquiry, schema: type[T]) -> T:
     if not isinstance(reply, schema):
         raise TypeError(f"{schema.__name__}.typical made a {type(reply).__name__}")
     return reply
+
+
+def _told_apart(reply: T, key: bytes) -> T:
+    """The reply with its lists of texts made its call's own, so that what follows from it is no other's."""
+    lists = {
+        name: tuple(f"{text} {key.hex()[:6]}" for text in value)
+        for name, value in reply
+        if isinstance(value, tuple) and all(isinstance(text, str) for text in value)
+    }
+    return reply.model_copy(update=lists)
 
 
 class _Unknown(Exception):  # noqa: N818 - the name says what the call is

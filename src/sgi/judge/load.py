@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from sgi.judge.cached import Cached
-from sgi.judge.cassette import Recorded, Replayed
+from sgi.judge.cassette import Recorded, Replayed, recorded_judge
 from sgi.judge.limits import Limiter
 from sgi.judge.metered import Metered
 from sgi.judge.prices import price_of
@@ -62,6 +62,7 @@ async def open_judge(
         if record is not None:
             raise UsageError("A cassette is replayed or recorded, not both at once.")
         replayed = Replayed(replay, tally)
+        _check_recorded(replay, spec)
         yield ChatJudge(replayed, budget=spec.budget, again=replayed.knows, tally=tally)
         return
     async with open_chat(spec) as chat:
@@ -69,7 +70,7 @@ async def open_judge(
         if record is None:
             yield ChatJudge(wrapped, budget=spec.budget, again=again, tally=tally)
             return
-        with Recorded(wrapped, record) as recorded:
+        with Recorded(wrapped, record, spec.identity()) as recorded:
             yield ChatJudge(recorded, budget=spec.budget, again=again, tally=tally)
 
 
@@ -111,8 +112,17 @@ async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
         yield ModelChat(*_openai_models(service, spec.named.name, client), spec, service)
 
 
+def _check_recorded(path: Path, spec: JudgeSpec) -> None:
+    """Another judge would not have been asked like that."""
+    recorded = recorded_judge(path)
+    if recorded != spec.identity():
+        changed = sorted(name for name, value in spec.identity().items() if recorded.get(name) != value)
+        hint = f"Leave out --judge, and name it as it was: {recorded.get('model')}."
+        raise UsageError(f"{path} was recorded from another judge: {', '.join(changed)} differs.", hint=hint)
+
+
 def _check_installed(kind: str) -> None:
-    if find_spec("pydantic_ai") is None or find_spec("openai") is None:
+    if not all(map(find_spec, ("pydantic_ai", "openai", "aiohttp"))):
         raise MissingExtra("A judge", "judge")
     module = _MODULES.get(kind)
     if module is not None and not _importable(module):

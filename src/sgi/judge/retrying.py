@@ -19,6 +19,8 @@ _FIRST_WAIT = 0.5
 _LONGEST_WAIT = 30.0
 _REMEMBERED = 30.0
 """Seconds after which a service that took no request is tried once more."""
+_BELIEVED = 3
+"""Rejections in a row after which a service that has answered before is believed."""
 _JITTER = SystemRandom()  # not the shared generator, which someone may have seeded
 
 
@@ -29,7 +31,9 @@ class Retrying:
     stand within this and not around a single try. The wait before it is what the service asks for, else any
     time up to 0.5, 1, 2, … s, at most 30. After a service has said that it takes no request of ours, none is
     sent: every later call fails at once, for the same reason. One call every 30 s is sent all the same, since
-    keys and quotas are mended while others wait; once it is answered, all are.
+    keys and quotas are mended while others wait; once it is answered, all are. A service that has answered is
+    believed only when it says so three times in a row: some turn down single requests that way. One that asks
+    to wait longer than a call may take has said that it takes none now.
 
     Args:
         chat: the model.
@@ -47,6 +51,8 @@ class Retrying:
         self._timeout = timeout
         self._rejected: JudgeRejected | None = None
         self._sent_again_at = 0.0
+        self._answered = False
+        self._rejections = 0
 
     @property
     def fingerprint(self) -> str:
@@ -106,12 +112,27 @@ class Retrying:
                 message, hint="Raise the judge's timeout, or lower its concurrency."
             ) from None
         except JudgeRejected as error:
-            self._rejected = error
-            self._limiter.send_away(error)
-            self._sent_again_at = asyncio.get_running_loop().time() + _REMEMBERED
+            self._rejections += 1
+            if not self._answered or self._rejections >= _BELIEVED:
+                self._send_away(error)
             raise
+        except JudgeUnavailable as error:
+            if error.retry_after is None or error.retry_after <= self._timeout:
+                raise
+            times = f"{error.retry_after:.0f} s, and a call may take {self._timeout:g} s"
+            message = f"{error.message} It asks to wait {times}."
+            rejected = JudgeRejected(message, hint="Go on later, or raise the judge's timeout.")
+            self._send_away(rejected)
+            raise rejected from error
+        self._answered, self._rejections = True, 0
         self._limiter.written(completion.output_tokens)
         return completion
+
+    def _send_away(self, error: JudgeRejected) -> None:
+        """No call is made for a while."""
+        self._rejected = error
+        self._limiter.send_away(error)
+        self._sent_again_at = asyncio.get_running_loop().time() + _REMEMBERED
 
 
 def _wait(error: JudgeUnavailable, tries: int) -> float:

@@ -32,6 +32,9 @@ _HOW_TO_NAME = (
 )
 _IDENTITY = ("model", "temperature", "seed", "max_tokens", "budget")
 
+_ADDRESS = re.compile(r"@[^@/]*(:\d+|/)|@localhost|@\d+(\.\d+)+$")
+"""What looks like a server's address: taken for a part of the name, it would be asked elsewhere."""
+
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -57,6 +60,8 @@ class ModelName(NamedTuple):
         """
         kind, _, rest = text.strip().partition(":")
         found = re.fullmatch(r"([^\s@]+(?:@(?!\w+://)[^\s@]+)*)(?:@(\w+://.*))?", rest)
+        if found is not None and kind in _WITH_URL and _ADDRESS.search(found[1]):
+            raise ValueError("its address has no http:// or https:// before it")
         if kind not in KINDS or found is None or "://" in found[1]:
             raise ValueError(f"that names no judge: {_HOW_TO_NAME}")
         url = found[2] or ""

@@ -100,7 +100,7 @@ class ChatJudge:
         try:
             return read(seen[-1], schema, context)
         except Unfit as error:
-            message = f"The judge's reply cannot be used, and neither could the one before: {error}."
+            message = f"The judge's reply is unfit, twice: {error}."
             raise JudgeMalformed(message, text=seen[-1].text) from None
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from sgi.engine.evaluate import evaluate
 from sgi.engine.judge import Cassette, estimate, replies_path, with_judge
 from sgi.engine.tools import Tools
 from sgi.judge.spec import JudgeSpec
@@ -16,6 +17,7 @@ from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.ports import usage_of
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
+from sgi.testing.fakes import HashEmbedder
 from support.judge_server import JudgeServer, Says
 from support.judged_metrics import Echo, RuleJudge
 
@@ -126,3 +128,74 @@ def test_bad_replies_that_are_kept_are_asked_for_once_more_on_demand(tmp_path):
         assert len(server.asked) == 2
         made, _ = ask(named(server), again=True, **place)
     assert made[0].questions == ("When?",)
+
+
+class Own(RuleJudge):
+    """A judge as a user writes one: it builds the reply, and checks nothing."""
+
+    def __init__(self, reply):
+        super().__init__()
+        self.reply = reply
+
+    async def ask(self, inquiry, schema, /):
+        if inquiry.prompt.name == "claims.extract":
+            return schema.model_validate_json('{"claims": ["One.", "Two."]}')
+        if not isinstance(self.reply, dict):
+            return self.reply
+        return schema.model_validate_json(json.dumps(self.reply))
+
+
+def told(*indices, supported=1):
+    return {
+        "verdicts": [
+            {"index": index, "reason": f"{index}.", "supported": supported, "passage": 1} for index in indices
+        ]
+    }
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (told(7, 7), "asked: 2 verdicts were wanted, one for each entry, and 2 came"),
+        (told(1), "2 verdicts were wanted"),
+        (told(1, 2, 3), "that were not asked: 3"),
+        (told(1, 2, supported=2), "verdicts.0.supported"),
+        ("yes", "gave a str"),
+        (None, "gave a NoneType"),
+    ],
+)
+def test_the_replies_of_ones_own_judge_are_held_to_what_was_asked(reply, reason):
+    rows = [{"response": "One. Two.", "contexts": ["One."]}]
+    result = evaluate(rows, ["faithfulness"], judge=Own(reply), max_failures=1.0)
+    assert result["faithfulness"].status.tolist() == ["failed"]
+    assert reason in result["faithfulness"].reasons[0]
+
+
+def test_the_verdicts_of_ones_own_judge_are_put_in_order():
+    rows = [{"response": "One. Two.", "contexts": ["One."]}]
+    reply = told(2, 1)
+    reply["verdicts"][0]["supported"] = 0
+    result = evaluate(rows, ["faithfulness"], judge=Own(reply))
+    (found,) = result.evidence["faithfulness"]
+    assert [(claim.claim, claim.supported) for claim in found.claims] == [("One.", 1), ("Two.", 0)]
+    assert result["faithfulness"].values.tolist() == [0.5]
+
+
+def test_something_else_is_no_judge():
+    with pytest.raises(UsageError, match=r"object is no judge\. A judge has a `fingerprint`"):
+        ask(object())
+
+
+def test_a_result_has_the_evidence_and_the_usage(server, tmp_path):
+    rows = [{"question": "Who?", "response": "Thank you."}, {"response": "No question."}]
+    result = evaluate(rows, METRICS, HashEmbedder(), judge=named(server), cache=tmp_path / "vectors.db")
+    assert result.evidence["echo"][0].questions == ("When?",)
+    assert result.evidence["echo"][1] is None
+    assert (result.usage.calls, result.usage.cached) == (1, 0)
+
+
+def test_an_estimate_takes_no_two_texts_for_one():
+    rows = [Sample(id=str(n), contexts=("The same.",), response=f"Answer {n}.") for n in range(5)]
+    spec = JudgeSpec.of("openai:gpt-4o-mini")
+    found = anyio.run(partial(estimate, cache=False), rows, [metric("faithfulness")], spec)
+    assert (found.calls, found.cached) == (10, 0)  # claims and verdicts of each, over the same passage

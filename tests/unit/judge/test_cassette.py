@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from sgi.judge.calls import Completion, Finish
-from sgi.judge.cassette import Recorded, Replayed
+from sgi.judge.cassette import Recorded, Replayed, recorded_judge
 from sgi.judge.tally import Tally
 from sgi.kernel.errors import (
     BudgetSpent,
@@ -29,7 +29,7 @@ KNOWN = replace(ANSWER, cached=True)
 
 
 def record(path, *calls, chat=None):
-    with Recorded(chat or ScriptedChat(ANSWER), path) as recorded:
+    with Recorded(chat or ScriptedChat(ANSWER), path, {"model": "openai:m"}) as recorded:
         return [asyncio.run(recorded.complete(one)) for one in calls]
 
 
@@ -52,7 +52,14 @@ def test_a_line_a_call_with_a_header_and_no_text_of_the_call(tmp_path):
     file = tmp_path / "c.jsonl"
     record(file, call("the question"), call("the question"))
     header, *lines = map(json.loads, file.read_bytes().splitlines())
-    assert header == {"format": "sgi judge cassette", "version": 1, "fingerprint": "scripted"}
+    judge = {"model": "openai:m"}
+    assert header == {
+        "format": "sgi judge cassette",
+        "version": 1,
+        "fingerprint": "scripted",
+        "judge": judge,
+    }
+    assert recorded_judge(file) == judge
     assert len(lines) == 1
     assert "the question" not in file.read_text(encoding="utf-8")
     assert lines[0]["schema"] == "Reply"
@@ -186,3 +193,12 @@ def test_it_knows_what_it_holds(tmp_path):
     record(file, call("a", take=2))
     replayed = Replayed(file, Tally())
     assert [replayed.knows(call("a", take=take)) for take in (1, 2, 3)] == [False, True, False]
+
+
+def test_what_is_no_cassette_tells_no_judge(tmp_path):
+    for name, text in {"gone": None, "empty": "", "other": "{}\n", "text": "no JSON"}.items():
+        file = tmp_path / name
+        if text is not None:
+            file.write_text(text)
+        with pytest.raises(DataError, match=name):
+            recorded_judge(file)

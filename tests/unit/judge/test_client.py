@@ -5,34 +5,29 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-import re
 import shutil
 import ssl
 import subprocess
 import time
 import warnings
 from base64 import b64encode
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from yarl import URL
 
 from sgi.judge.calls import Call, Message, Shape
-from sgi.judge.client import proxy_of
 from sgi.judge.load import open_chat, open_judge
 from sgi.judge.spec import JudgeSpec
-from sgi.kernel.errors import JudgeMalformed, JudgeUnavailable, UsageError
+from sgi.kernel.errors import JudgeMalformed, JudgeUnavailable
 from sgi.kernel.judging import Verdicts
 from sgi.store.cache import MemoryCache
 from support.judge_server import PROMPT, JudgeServer, Says, Supported, call, verdicts
+from support.wire import Wire, served
 
 KEY = "sk-very-secret-0123456789"
-_NO_MATTER = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # making the usual one takes long
 _VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 _BODY = Says(verdicts("y")).sent("m")
 pytestmark = pytest.mark.usefixtures("no_remote_settings", "no_proxies")
@@ -48,48 +43,6 @@ def no_proxies(monkeypatch):
 
 def answer(body=_BODY, head="", status="200 OK"):
     return f"HTTP/1.1 {status}\r\n{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
-
-
-class Wire:
-    """A server that says bytes, and what came to it: heads of requests, and how many connections."""
-
-    def __init__(self, *said, then=None):
-        self.heads: list[str] = []
-        self.connections = 0
-        self.open = 0
-        self._said = [*said]
-        self._then = then or self._write
-
-    async def _write(self, writer):
-        if not self._said:
-            return writer.close()
-        writer.write(self._said.pop(0) if len(self._said) > 1 else self._said[0])
-        return await writer.drain()
-
-    async def __call__(self, reader, writer):
-        self.connections += 1
-        self.open += 1
-        try:
-            while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode()
-                self.heads.append(head)
-                size = re.search(r"(?i)content-length: (\d+)", head)
-                await reader.readexactly(int(size[1]) if size else 0)
-                await self._then(writer)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            self.open -= 1
-            writer.close()
-
-
-@asynccontextmanager
-async def served(wire, context=None):
-    server = await asyncio.start_server(wire, "127.0.0.1", 0, ssl=context)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
 
 
 def complete(
@@ -433,53 +386,3 @@ def test_passwords_of_netrc_are_not_sent(monkeypatch, tmp_path):
 
         asyncio.run(work())
     assert "authorization" not in server.asked[0].headers
-
-
-@pytest.mark.parametrize(
-    "proxy", ["socks5://me:pass-1@127.0.0.1:1", "http://", "http://h:99999", "http://[x"]
-)
-def test_a_proxy_of_another_kind_is_said_without_its_password(monkeypatch, proxy):
-    monkeypatch.setenv("ALL_PROXY", proxy)
-    with pytest.raises(UsageError, match="names a proxy that a judge cannot use") as caught:
-        proxy_of(URL("https://judge.example/v1"))
-    assert "pass-1" not in str(caught.value)
-
-
-_HOSTS = [
-    "a.example",
-    "b.a.example",
-    "ba.example",
-    "localhost",
-    "x.localhost",
-    "127.0.0.1",
-    "10.1.2.3",
-    "[::1]",
-]
-_ENTRIES = [
-    "", "*", "a.example", ".a.example", "*.a.example", "A.Example", "localhost", "127.0.0.1", "10.0.0.0/8",
-    "10.1.2.3/31", "::1", "[::1]", "::/64", "a.example:8080", "127.0.0.1:8080", "127.0.0.1:9", "http://a.example",
-    "https://a.example", "10.0.0.0/99", "a b", "example", "https://10.1.2.3:8080",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("scheme", ["http", "https"])
-@pytest.mark.parametrize("host", _HOSTS)
-@pytest.mark.parametrize(
-    "named", [("HTTP_PROXY",), ("HTTPS_PROXY",), ("ALL_PROXY",), ("HTTP_PROXY", "ALL_PROXY")]
-)
-def test_proxies_are_those_of_httpx(monkeypatch, scheme, host, named):
-    for number, name in enumerate(named):
-        monkeypatch.setenv(name, f"proxy-{number}.example:3128")
-    address = f"{scheme}://{host}:8080/v1"
-    for entry in [*_ENTRIES, ", nowhere.example ,a.example", "nowhere.example"]:
-        monkeypatch.setenv("NO_PROXY", entry)
-        ours = proxy_of(URL(address))
-        assert (ours and str(ours)) == _by_httpx(address), entry
-
-
-def _by_httpx(address):
-    """The proxy httpx would use: it keeps one transport for each."""
-    client = httpx2.AsyncClient(verify=_NO_MATTER)
-    pool = client._transport_for_url(httpx2.URL(address))._pool
-    proxy = getattr(pool, "_proxy_url", None)
-    return proxy and f"{proxy.scheme.decode()}://{proxy.host.decode()}:{proxy.port}"

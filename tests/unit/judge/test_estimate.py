@@ -43,7 +43,10 @@ def test_a_reply_has_one_verdict_for_each_item():
 def test_the_example_of_the_wanted_kind_is_taken():
     example = Example({"text": "It rains."}, Claims(claims=("It rains.",)))
     both = Prompt("test.both", "Split.", (*PROMPT.examples, example))
-    assert asyncio.run(Sketching().ask(both.about(text="x"), Claims)) == example.reply
+    made = asyncio.run(Sketching().ask(both.about(text="x"), Claims))
+    # As long as the example, and no other call's: what follows from it is asked for it alone.
+    assert [claim.rpartition(" ")[0] for claim in made.claims] == ["It rains."]
+    assert made != asyncio.run(Sketching().ask(both.about(text="y"), Claims))
 
 
 def test_each_distinct_inquiry_is_counted_once():
@@ -121,7 +124,7 @@ def test_of_an_unfit_reply_only_the_repair_is_still_to_be_paid():
     assert not ask(cached, "a").verdicts[0].supported
     assert (cached.usage.calls, cached.usage.cached) == (0, 2)
     spoilt = known(first)
-    with pytest.raises(JudgeMalformed, match="cannot be used"):
+    with pytest.raises(JudgeMalformed, match="unfit, twice"):
         ask(spoilt, "a")
     assert (spoilt.usage.calls, spoilt.usage.cached) == (0, 2)
     anew = known(first, again=True)

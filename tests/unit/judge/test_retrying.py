@@ -169,3 +169,51 @@ def test_a_final_no_is_tried_again_after_a_while_by_one():
     # Seconds 0, 29, 31, 60, 62, 62: the third try is answered, and then all are sent.
     assert ends == [5, 5, 5, 5, 4, 0]
     assert sent == [1, 1, 2, 2, 3, 8]
+
+
+def test_a_service_that_has_answered_may_turn_down_single_requests():
+    chat = ScriptedChat(lambda _, before: JudgeRejected("flagged") if before in {1, 3} else "x")
+    wrapped, _ = retrying(chat)
+
+    async def asked():
+        ends = []
+        for number in range(6):
+            try:
+                ends.append((await wrapped.complete(call(str(number)))).text)
+            except JudgeRejected:
+                ends.append("no")
+        return ends
+
+    assert clocked(asked()) == ["x", "no", "x", "no", "x", "x"]
+    assert len(chat.calls) == 6
+
+
+def test_a_service_that_has_answered_is_believed_when_it_says_no_three_times_in_a_row():
+    chat = ScriptedChat(lambda _, before: JudgeRejected("no more") if before else "x")
+    wrapped, _ = retrying(chat)
+
+    async def asked():
+        await wrapped.complete(call("first"))
+        for number in range(10):
+            with pytest.raises(JudgeRejected, match="no more"):
+                await wrapped.complete(call(str(number)))
+
+    clocked(asked())
+    assert len(chat.calls) == 4
+
+
+def test_a_wait_longer_than_a_call_may_take_is_a_no_for_now_and_holds_nobody_up():
+    chat = ScriptedChat(lambda *_: busy(86400))
+    wrapped, _ = retrying(chat, timeout=5.0, concurrency=2)
+
+    async def asked():
+        ends = await asyncio.gather(
+            *(wrapped.complete(call(str(number))) for number in range(50)), return_exceptions=True
+        )
+        return ends, asyncio.get_running_loop().time()
+
+    ends, seconds = clocked(asked())
+    assert {type(end) for end in ends} == {JudgeRejected}
+    assert "asks to wait 86400 s, and a call may take 5 s" in str(ends[-1])
+    assert seconds < 1
+    assert len(chat.calls) <= 2

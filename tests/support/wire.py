@@ -1,0 +1,49 @@
+"""A server on the loopback that says bytes as they are given, in the event loop of the test."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import asynccontextmanager
+
+
+class Wire:
+    """A server that says bytes, and what came to it: heads of requests, and how many connections."""
+
+    def __init__(self, *said, then=None):
+        self.heads: list[str] = []
+        self.connections = 0
+        self.open = 0
+        self._said = [*said]
+        self._then = then or self._write
+
+    async def _write(self, writer):
+        if not self._said:
+            return writer.close()
+        writer.write(self._said.pop(0) if len(self._said) > 1 else self._said[0])
+        return await writer.drain()
+
+    async def __call__(self, reader, writer):
+        self.connections += 1
+        self.open += 1
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+                self.heads.append(head)
+                size = re.search(r"(?i)content-length: (\d+)", head)
+                await reader.readexactly(int(size[1]) if size else 0)
+                await self._then(writer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            self.open -= 1
+            writer.close()
+
+
+@asynccontextmanager
+async def served(wire, context=None):
+    server = await asyncio.start_server(wire, "127.0.0.1", 0, ssl=context)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
