@@ -52,7 +52,7 @@ def _judging_facts(spec: RunSpec, judging: Usage | None) -> dict[str, Any]:
     if judging is None or spec.judge is None:
         return {}
     tokens = {"judge_input_tokens": judging.input_tokens, "judge_output_tokens": judging.output_tokens}
-    calls = {"judge_calls": judging.calls, "judge_replies_known": judging.cached}
+    calls = {"judge_calls": judging.calls, "judge_replies_known_or_shared": judging.cached}
     return {"judge": spec.judge.model, **calls, **tokens, "judge_cost": judging.cost}
 
 
