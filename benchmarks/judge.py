@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sgi.engine.batch import BATCH_SIZE
 from sgi.judge.calls import Completion
 from sgi.judge.load import open_judge, wrapped_chat
 from sgi.judge.spec import JudgeSpec
@@ -26,11 +27,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.judge.calls import Call
+    from sgi.kernel.judging import Inquiry
     from sgi.kernel.ports import Judge
 
 CALLS = 3200
 LATENCY = 0.2
 AT_ONCE = 64
+UNDER_WAY = 3 * BATCH_SIZE
+"""Inquiries begun at once: the rows of as many batches as a run has in flight."""
 WANTED = 0.3
 """Milliseconds of our own a call."""
 _CLAIM = "The novel Emma was written by Jane Austen and published in December 1815 in London."
@@ -96,13 +100,19 @@ class Scripted:
 
 
 async def ask_all(judge: Judge, calls: int, *, first: int = 0) -> float:
-    """Seconds for so many distinct inquiries, all asked at once."""
+    """Seconds for so many distinct inquiries, as many under way as in a run of one metric."""
     inquiries = [
         _PROMPT.about(passages=(f"{number}: {_CLAIM * 10}",), claims=(_CLAIM,) * 3)
         for number in range(first, first + calls)
     ]
+    places = asyncio.Semaphore(UNDER_WAY)
+
+    async def ask(inquiry: Inquiry) -> None:
+        async with places:
+            await judge.ask(inquiry, Verdicts[Supported])
+
     began = time.perf_counter()
-    await asyncio.gather(*[judge.ask(inquiry, Verdicts[Supported]) for inquiry in inquiries])
+    await asyncio.gather(*map(ask, inquiries))
     return time.perf_counter() - began
 
 

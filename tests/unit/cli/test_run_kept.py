@@ -56,7 +56,6 @@ def test_a_finished_run_is_told_again_and_needs_no_data(sgi, answers):
     [
         ((), "Which data?"),
         (("--resume", "last"), "sgi.db"),
-        (("answers.jsonl", "-m", "rouge_l", "--retry-failed"), "--resume last --retry-failed"),
         (("answers.jsonl", "-m", "rouge_l", "--resume", "x", "--no-store"), "Leave out --no-store"),
         (("--resume", "x", "--name", "y"), "Leave out --name"),
         (("answers.jsonl", "-m", "rouge_l", "--name", "last"), "cannot be called 'last'"),

@@ -213,6 +213,9 @@ def _verdicts(beside: _Beside, made: MetricAgreement, threshold: float | None) -
     where = high / 2 if threshold is None and high is not None else threshold
     if where is None:
         return replace(made, reason="it is no share, so it has no usual threshold; give one with --threshold")
+    low, most = (math.inf if end is None else end for end in (column.low, column.high))
+    if (column.low is not None and where < low) or where > most:
+        return replace(made, reason=f"its values lie from {low:g} to {most:g}: {where:g} decides nothing")
     said = column.values >= where if column.higher_is_better else column.values <= where
     verdicts = np.where(column.ok, said, np.nan)
     scores = verdicts if high is None else column.values / high

@@ -278,3 +278,11 @@ def test_equal_input_gives_equal_bits_as_json():
     labels, verdicts = judged()
     reports = [agree(run(column("faith", verdicts)), "human", labels).to_dict() for _ in range(2)]
     assert json.dumps(reports[0], allow_nan=False) == json.dumps(reports[1], allow_nan=False)
+
+
+@pytest.mark.parametrize("threshold", [7.0, -1.0])
+def test_a_threshold_that_no_value_can_cross_decides_nothing(threshold):
+    labels, verdicts = judged()
+    found = only(agree(run(column("faith", verdicts)), "human", labels, threshold=threshold))
+    assert "its values lie from 0 to 1" in found.reason
+    assert found.kappa is None
