@@ -94,8 +94,8 @@ async def with_judge(
             yield replace(tools, judge=opened)
 
 
-class _Checked:
-    """A judge of the caller's own, whose replies are held to what was asked as those of any other."""
+class JudgeAround:
+    """What a judge around a judge has of the one within; a subclass says what ``ask`` does with it."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
@@ -104,7 +104,12 @@ class _Checked:
 
     @property
     def usage(self) -> Usage:
+        """What was asked of the one within."""
         return usage_of(self._judge)
+
+
+class _Checked(JudgeAround):
+    """A judge of the caller's own, whose replies are held to what was asked as those of any other."""
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
         try:

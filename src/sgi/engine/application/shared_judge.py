@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 from sgi.engine.application.shared import Shared
 from sgi.engine.asking import judged, no_judge
-from sgi.engine.judge import with_judge
+from sgi.engine.judge import JudgeAround, with_judge
 from sgi.engine.tools import Tools
 from sgi.kernel.errors import BudgetSpent, JudgeError
 from sgi.kernel.judging import ReplyModel
-from sgi.kernel.ports import usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from sgi.engine.judge import JudgeLike
     from sgi.kernel.judging import Inquiry
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.ports import Judge, Usage
+    from sgi.kernel.ports import Judge
 
 T = TypeVar("T", bound=ReplyModel)
 
@@ -44,17 +43,8 @@ def shared_judge(
     return Shared(make)
 
 
-class _Patient:
+class _Patient(JudgeAround):
     """A judge of an application, which goes on when the money is spent: the scores fail, and nothing else."""
-
-    def __init__(self, judge: Judge) -> None:
-        self._judge = judge
-        self.fingerprint = judge.fingerprint
-        self.budget = judge.budget
-
-    @property
-    def usage(self) -> Usage:
-        return usage_of(self._judge)
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
         try:
