@@ -220,16 +220,15 @@ def _account(task: _Task, batch: Batch, vectors: Mapping[str, _Vectors]) -> Scor
     absent = np.setdiff1d(np.arange(len(batch)), np.union1d(task.rows, lost))
     parts = [
         (lost, Scores.without_value(Status.FAILED, [task.failed[row] for row in lost.tolist()])),
-        (absent, Scores.without_value(Status.MISSING, [_lacks(batch, task.metric, row) for row in absent])),
+        (
+            absent,
+            Scores.without_value(
+                Status.MISSING, [batch.samples[row].lacking(task.metric.spec.needs) for row in absent]
+            ),
+        ),
         *computed,
     ]
     return Scores.assemble(len(batch), parts)
-
-
-def _lacks(batch: Batch, metric: AnyMetric, row: int) -> str:
-    sample = batch.samples[row]
-    lacking = sorted(field.value for field in metric.spec.needs if not sample.has(field))
-    return "the sample has no " + " and no ".join(lacking)
 
 
 def _computed(task: _Task, vectors: Mapping[str, _Vectors]) -> list[tuple[NDArray[np.int64], Scores]]:

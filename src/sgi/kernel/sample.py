@@ -109,6 +109,14 @@ class Sample(BaseModel):
         """Whether the field was given (a blank text counts as given)."""
         return field.value in self.model_fields_set
 
+    def lacking(self, fields: Fields) -> str:
+        """Why a metric that needs these fields has no value here, where some were not given.
+
+        >>> Sample(id="1", question="Who?").lacking(QUESTION | RESPONSE | REFERENCE)
+        'the sample has no reference and no response'
+        """
+        return "the sample has no " + " and no ".join(sorted(f.value for f in fields if not self.has(f)))
+
 
 def _listed(value: Any) -> Any:
     """A list as it is; anything else as a list of one."""

@@ -249,12 +249,12 @@ def _part_scores(
     """The scores of one part: of rows with evidence, of those that failed, and of those that lack a field."""
     rows = _with_evidence(found)
     absent = sorted({*range(len(batch))} - {*rows, *failed})
-    lacking = [sorted(f for f in part.spec.needs if not batch.samples[row].has(f)) for row in absent]
+    lacking = [batch.samples[row].lacking(part.spec.needs) for row in absent]
     without = Scores.without_value
     parts = [
         (rows, part.score(batch.take(rows), [found[row] for row in rows], vectors)),
         ([*failed], without(Status.FAILED, [*failed.values()])),
-        (absent, without(Status.MISSING, ["the sample has no " + " and no ".join(f) for f in lacking])),
+        (absent, without(Status.MISSING, lacking)),
     ]
     return Scores.assemble(len(batch), ((np.array(chosen, dtype=np.int64), one) for chosen, one in parts))
 
