@@ -25,8 +25,9 @@ _REMOTE = ("OPENAI_", "AZURE_OPENAI_", "OLLAMA_", "ANTHROPIC_", "GOOGLE_", "GEMI
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The tests share one vector cache, and never touch the user's."""
+    """The tests share one vector cache and one folder of models, and never touch the user's."""
     os.environ["SGI_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+    os.environ["SGI_MODELS_DIR"] = str(tmp_path_factory.mktemp("models"))
 
 
 @pytest.fixture

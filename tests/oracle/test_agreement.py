@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn import metrics
 
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
 from sgi.stats.intervals import normal_quantile, student_quantile
@@ -19,7 +20,6 @@ def rated(seed, kinds, rows=80):
 @pytest.mark.parametrize("kinds", [2, 3, 5, 9])
 @pytest.mark.parametrize("seed", range(5))
 def test_kappa_equals_scikit_learns(kinds, seed):
-    metrics = pytest.importorskip("sklearn.metrics", reason="the oracle scikit-learn is not installed")
     first, second = rated(seed, kinds)
     for ours, theirs in (("nominal", None), ("linear", "linear"), ("quadratic", "quadratic")):
         expected = metrics.cohen_kappa_score(first, second, weights=theirs, labels=list(range(kinds)))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from sgi.stats import holm, mcnemar, paired_differences
 from sgi.stats.intervals import expanded_level
@@ -10,7 +11,6 @@ pytestmark = pytest.mark.oracle
 
 
 def test_sign_flips_equal_scipys_permutations():
-    stats = pytest.importorskip("scipy.stats", reason="the oracle scipy is not installed")
     generator = np.random.default_rng(0)
     for effect in (0.0, 0.2, 0.4):
         first = generator.random(40)
@@ -27,7 +27,6 @@ def test_sign_flips_equal_scipys_permutations():
 
 
 def test_bootstrap_of_the_difference_equals_scipys_paired_one():
-    stats = pytest.importorskip("scipy.stats", reason="the oracle scipy is not installed")
     generator = np.random.default_rng(2)
     first = generator.exponential(size=200)
     second = first + generator.normal(0.1, 0.5, 200)

@@ -2,26 +2,111 @@
 
 import numpy as np
 import pytest
+from scipy import stats
+from sklearn import metrics
 
-from sgi.stats import auroc, auroc_interval, mean_interval, wilson_interval
+from sgi.stats import (
+    auroc,
+    auroc_interval,
+    average_precision,
+    cohen_d,
+    fpr_at_recall,
+    mean_interval,
+    pearson,
+    permutation_control,
+    spearman,
+    stratified_auroc,
+    welch_p,
+    wilson_interval,
+)
 from sgi.stats.intervals import expanded_level, student_quantile
 
 pytestmark = pytest.mark.oracle
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_auroc_equals_scikit_learn(seed):
-    metrics = pytest.importorskip("sklearn.metrics", reason="the oracle scikit-learn is not installed")
+def ranked(seed):
+    """Scores with more or fewer ties, labels, and weights of which some are 0."""
     generator = np.random.default_rng(seed)
     n = int(generator.integers(10, 3000))
     labels = generator.random(n) < generator.uniform(0.1, 0.9)
     labels[:2] = [True, False]
     scores = (generator.normal(size=n) + labels).round(int(generator.integers(0, 5)))
+    weights = generator.integers(0, 4, n) if seed % 2 else generator.random(n)
+    weights[:2] = 1
+    return scores, labels, weights
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_auroc_equals_scikit_learn(seed):
+    scores, labels, weights = ranked(seed)
     assert auroc(scores, labels) == pytest.approx(metrics.roc_auc_score(labels, scores), abs=1e-12)
+    theirs = metrics.roc_auc_score(labels, scores, sample_weight=weights)
+    assert auroc(scores, labels, weights) == pytest.approx(theirs, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_average_precision_equals_scikit_learn(seed):
+    scores, labels, weights = ranked(seed)
+    theirs = metrics.average_precision_score(labels, scores)
+    assert average_precision(scores, labels) == pytest.approx(theirs, abs=1e-12)
+    theirs = metrics.average_precision_score(labels, scores, sample_weight=weights)
+    assert average_precision(scores, labels, weights) == pytest.approx(theirs, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_false_alarms_stand_on_scikit_learns_roc_curve(seed):
+    scores, labels, weights = ranked(seed)
+    for recall in (0.1, 0.5, 0.8, 0.95, 1.0):
+        for weight in (None, weights):
+            false, true, _ = metrics.roc_curve(labels, scores, sample_weight=weight, drop_intermediate=False)
+            # Their sums of fractional weights may end a last digit below 1.
+            theirs = false[true >= recall - 1e-12].min()
+            assert fpr_at_recall(scores, labels, recall, weight) == pytest.approx(theirs, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_stratified_auroc_is_the_weighted_mean_of_scikit_learns(seed):
+    scores, labels, _ = ranked(seed)
+    strata = np.random.default_rng(seed).integers(0, 6, len(scores))
+    areas, pairs = [], []
+    for stratum in range(6):
+        rows = strata == stratum
+        if 0 < labels[rows].sum() < rows.sum():
+            areas.append(metrics.roc_auc_score(labels[rows], scores[rows]))
+            pairs.append(float(labels[rows].sum()) * float((~labels[rows]).sum()))
+    ours = stratified_auroc(scores, labels, strata, draws=1)
+    assert ours.ranking.auroc == pytest.approx(np.average(areas, weights=pairs), abs=1e-12)
+    assert ours.strata == len(areas)
+
+
+def test_permutations_find_as_mann_and_whitney_do():
+    generator = np.random.default_rng(3)
+    for lift in (0.0, 0.3, 0.6):
+        labels = generator.random(60) < 0.4
+        scores = generator.normal(size=60) + lift * labels
+        theirs = stats.mannwhitneyu(scores[labels], scores[~labels], method="exact").pvalue
+        ours = permutation_control(scores, labels, draws=5000)
+        assert ours.p == pytest.approx(theirs, abs=0.02)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_effects_equal_scipys(seed):
+    generator = np.random.default_rng(seed)
+    first = generator.normal(0.3, 2, int(generator.integers(2, 300))).round(1)
+    second = generator.exponential(1 + seed, int(generator.integers(2, 300)))
+    theirs = stats.ttest_ind(first, second, equal_var=False)
+    assert welch_p(first, second) == pytest.approx(theirs.pvalue, rel=1e-9)
+    # With pooled variances t is d in units of √(1/n₁ + 1/n₂).
+    t = stats.ttest_ind(first, second).statistic
+    assert cohen_d(first, second) == pytest.approx(t * np.sqrt(1 / len(first) + 1 / len(second)), rel=1e-9)
+    rows = int(generator.integers(3, 400))
+    one = generator.normal(size=rows).round(1)
+    other = (one + generator.normal(size=rows)).round(1)
+    assert pearson(one, other) == pytest.approx(stats.pearsonr(one, other).statistic, rel=1e-9)
+    assert spearman(one, other) == pytest.approx(stats.spearmanr(one, other).statistic, rel=1e-9)
 
 
 def test_bootstrap_of_the_mean_equals_scipys():
-    stats = pytest.importorskip("scipy.stats", reason="the oracle scipy is not installed")
     values = np.random.default_rng(0).exponential(size=300)
     theirs = stats.bootstrap(
         (values,),
@@ -39,7 +124,6 @@ def test_bootstrap_of_the_mean_equals_scipys():
 @pytest.mark.parametrize(("successes", "n"), [(0, 5), (5, 5), (3, 10), (997, 1000)])
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
 def test_wilson_equals_scipys(successes, n, level):
-    stats = pytest.importorskip("scipy.stats", reason="the oracle scipy is not installed")
     theirs = stats.binomtest(successes, n).proportion_ci(level, method="wilson")
     ours = wilson_interval(successes, n, level=level)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
@@ -47,13 +131,11 @@ def test_wilson_equals_scipys(successes, n, level):
 
 @pytest.mark.parametrize(("freedom", "error"), [(3, 2e-3), (3.7, 1e-3), (5, 2e-4), (11.4, 3e-6), (500, 1e-9)])
 def test_students_quantile_equals_scipys_as_nearly_as_it_says(freedom, error):
-    stats = pytest.importorskip("scipy.stats", reason="the oracle scipy is not installed")
     assert student_quantile(0.95, freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=error)
 
 
 @pytest.mark.parametrize("sizes", [np.ones(12), np.array([1, 8, 3, 3, 5, 2])])
 def test_expanded_percentiles_by_scipys_distributions(sizes):
-    stats = pytest.importorskip("scipy.stats", reason="the oracle scipy is not installed")
     count = len(sizes)
     freedom = sizes.sum() ** 2 / (sizes**2).sum() - 1
     tail = stats.norm.cdf(-np.sqrt(count / (count - 1)) * stats.t.ppf(0.975, freedom))
@@ -61,7 +143,6 @@ def test_expanded_percentiles_by_scipys_distributions(sizes):
 
 
 def test_bootstrap_of_auroc_equals_one_that_writes_the_rows_out():
-    metrics = pytest.importorskip("sklearn.metrics", reason="the oracle scikit-learn is not installed")
     generator = np.random.default_rng(2)
     labels = np.tile([True, False], 50)
     scores = (generator.normal(size=100) + labels).round(1)

@@ -4,7 +4,22 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgi.stats import auroc, auroc_interval, mean_interval, wilson_interval
+from sgi.stats import (
+    auroc,
+    auroc_interval,
+    average_precision,
+    bootstrap_interval,
+    cohen_d,
+    fpr_at_recall,
+    matched_rows,
+    mean_interval,
+    pearson,
+    permutation_control,
+    spearman,
+    stratified_auroc,
+    welch_p,
+    wilson_interval,
+)
 
 numbers = st.floats(-1e6, 1e6)
 columns = st.lists(numbers, min_size=2, max_size=40)
@@ -83,3 +98,75 @@ def test_an_interval_of_auroc_lies_in_range_and_mirrors(made):
         assert 0.0 <= found.low <= found.high <= 1.0
         assert found.method == mirror.method
         np.testing.assert_allclose([1 - mirror.high, 1 - mirror.low], [found.low, found.high], atol=1e-12)
+
+
+@given(labelled(), st.randoms(use_true_random=False))
+def test_precision_and_false_alarms_need_no_order_of_rows(made, random):
+    scores, labels, _ = made
+    order = list(range(len(scores)))
+    random.shuffle(order)
+    for statistic in (average_precision, fpr_at_recall):
+        found = statistic(scores, labels)
+        assert statistic(scores[order], labels[order]) == found
+        assert (found is None) == (labels.all() or not labels.any())
+        assert found is None or 0.0 <= found <= 1.0
+
+
+@given(labelled(), st.floats(0.01, 1.0), st.floats(0.01, 1.0))
+def test_more_recall_costs_no_fewer_false_alarms(made, one, other):
+    scores, labels, _ = made
+    less, more = (fpr_at_recall(scores, labels, recall) for recall in sorted([one, other]))
+    assert (less is None and more is None) or less <= more
+
+
+@settings(max_examples=50)
+@given(labelled())
+def test_any_interval_lies_in_range_or_is_none(made):
+    for statistic in (auroc, average_precision):
+        found = bootstrap_interval(statistic, *made, draws=20)
+        assert found is None or 0.0 <= found.low <= found.high <= 1.0
+
+
+@settings(max_examples=100)
+@given(labelled())
+def test_strata_count_every_row_once_and_mirror(made):
+    scores, labels, strata = made
+    found = stratified_auroc(scores, labels, strata, draws=10)
+    mirror = stratified_auroc(-scores, labels, strata, draws=10)
+    assert (found is None) == (mirror is None)
+    if found is not None:
+        rank = found.ranking
+        assert rank.positives + rank.negatives + found.dropped == len(labels)
+        assert abs(rank.auroc + mirror.ranking.auroc - 1) < 1e-12
+        whole = stratified_auroc(scores, labels, np.zeros(len(labels)), draws=10)
+        assert whole.ranking.auroc == auroc(scores, labels)
+
+
+@given(labelled(), st.one_of(st.just(0.0), st.floats(1e-300, 4.0)))
+def test_matched_rows_are_balanced_and_rank_nothing_by_their_value(made, width):
+    values, labels, _ = made
+    kept = matched_rows(values, labels, width=width)
+    assert labels[kept].sum() * 2 == len(kept) == len(set(kept.tolist()))
+    exact = matched_rows(values, labels)
+    assert auroc(values[exact], labels[exact]) in {None, 0.5}
+
+
+@settings(max_examples=50)
+@given(labelled())
+def test_shuffles_have_a_p_and_keep_the_range(made):
+    found = permutation_control(*made, draws=9)
+    if found is not None:
+        assert found.p in {tenth / 10 for tenth in range(1, 11)}
+        assert 0.0 <= found.interval.low <= found.auroc + 1e-12
+        assert found.auroc - 1e-12 <= found.interval.high <= 1.0
+
+
+@given(st.lists(st.tuples(st.floats(-1e300, 1e300), st.floats(-1e300, 1e300)), max_size=20))
+def test_effects_are_numbers_in_range_or_none(rows):
+    one, other = np.array(rows, float).reshape(-1, 2).T
+    for correlation in (pearson, spearman):
+        found = correlation(one, other)
+        assert found is None or (-1.0 <= found <= 1.0 and found == correlation(other, one))
+    p, d = welch_p(one, other), cohen_d(one, other)
+    assert p is None or 0.0 <= p <= 1.0
+    assert d is None or np.isfinite(d)

@@ -7,7 +7,18 @@ import pytest
 
 import sgi
 
-HEAVY = ("onnxruntime", "sqlalchemy", "sqlite3", "scipy", "sklearn", "typer", "rich", "pandas", "openai")
+HEAVY = (
+    "onnxruntime",
+    "sqlalchemy",
+    "sqlite3",
+    "scipy",
+    "sklearn",
+    "altair",
+    "typer",
+    "rich",
+    "pandas",
+    "openai",
+)
 
 
 def loaded_after(code: str) -> set[str]:

@@ -14,6 +14,8 @@ import typer
 
 from sgi.cli.agree import agree
 from sgi.cli.cache import cache
+from sgi.cli.calibrate import calibrate
+from sgi.cli.card import card
 from sgi.cli.compare import compare
 from sgi.cli.compute import compute
 from sgi.cli.db import db
@@ -24,6 +26,7 @@ from sgi.cli.gate import gate
 from sgi.cli.judge import judge
 from sgi.cli.metrics import metrics
 from sgi.cli.models import models
+from sgi.cli.reproduce import reproduce
 from sgi.cli.rescore import rescore
 from sgi.cli.run import run
 from sgi.cli.runs import runs
@@ -39,7 +42,24 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (demo, run, runs, show, compare, agree, rescore, gate, export, score, compute, metrics, doctor):
+for verb in (
+    demo,
+    run,
+    runs,
+    show,
+    compare,
+    agree,
+    card,
+    calibrate,
+    reproduce,
+    rescore,
+    gate,
+    export,
+    score,
+    compute,
+    metrics,
+    doctor,
+):
     app.command()(verb)
 app.add_typer(db)
 app.add_typer(models)

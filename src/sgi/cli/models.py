@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from sgi.cli.options import JsonOption
+
+if TYPE_CHECKING:
+    from sgi.embed.models import ModelRecord
+
+AtHand = Literal["embedded", "onnx", "torch"] | None
+_SOURCES: dict[AtHand, str] = {
+    "embedded": "embedded, no network",
+    "onnx": "your models, no network",
+    "torch": "your models, no network (extra torch)",
+    None: "{hub} (extra hub)",
+}
 
 models = typer.Typer(
     name="models",
@@ -26,24 +37,40 @@ def _models(context: typer.Context) -> None:
 
 @models.command("list")
 def show(as_json: JsonOption = False) -> None:
-    """List the models known by name.
+    """List the models known by name, and which of them are at hand.
 
     Example:
 
       sgi models list --json
     """
-    from sgi.cli.console import print_json
+    from sgi.cli.console import plain, print_json
+    from sgi.embed.files import models_folder
     from sgi.embed.models import MODELS
 
     if as_json:
-        print_json([asdict(record) for record in MODELS.values()])
+        print_json([asdict(record) | {"at_hand": _at_hand(record)} for record in MODELS.values()])
         return
-    typer.echo(f"{'name':<20}{'dimension':>10}{'tokens':>8}  {'pooling':<9}{'licence':<12}from")
+    typer.echo(f"{'name':<20}{'short':<8}{'dimension':>9}{'tokens':>8}  {'pooling':<9}{'licence':<12}from")
     for record in MODELS.values():
-        source = "embedded, no network" if record.embedded else f"{record.hub} (extra hub)"
-        numbers = f"{record.dimension:>10}{record.limit:>8}"
-        typer.echo(f"{record.name:<20}{numbers}  {record.pooling:<9}{record.licence:<12}{source}")
+        numbers = f"{record.dimension:>9}{record.limit:>8}"
+        source = _SOURCES[_at_hand(record)].format(hub=record.hub)
+        typer.echo(
+            f"{record.name:<20}{record.alias:<8}{numbers}  {record.pooling:<9}{record.licence:<12}{source}"
+        )
+    typer.echo(plain(f"Models of yours go into {models_folder()}/NAME (or where SGI_MODELS_DIR says)."))
     typer.echo("Also: a folder, torch:NAME, openai:MODEL, openai:MODEL@URL, azure:DEPLOYMENT.")
+
+
+def _at_hand(record: ModelRecord) -> AtHand:
+    """Where a model is on this machine, as `load_embedder` would find it."""
+    from sgi.embed.files import has_graph, kept_folder
+
+    if record.embedded:
+        return "embedded"
+    folder = kept_folder(record)
+    if folder is None:
+        return None
+    return "onnx" if has_graph(folder) else "torch"
 
 
 @models.command()

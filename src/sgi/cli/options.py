@@ -109,6 +109,14 @@ MaxCostOption = Annotated[
         "--max-cost", min=0, help="US dollars this command may spend on the judge; it stops before."
     ),
 ]
+CalibrationOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--calibration",
+        help="A file of `sgi calibrate`: its metric is scored, and beside it the probability of being "
+        "grounded and the verdict that the calibration makes of it.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 InputsOption = Annotated[bool, typer.Option("--inputs", help="Write the texts beside the scores.")]
 OutOption = Annotated[

@@ -11,6 +11,7 @@ import typer
 
 from sgi.cli.options import (
     CacheOption,
+    CalibrationOption,
     DatabaseOption,
     DryRunOption,
     EmbedderOption,
@@ -110,6 +111,7 @@ def run(
     tpm: TpmOption = None,
     judge_timeout: JudgeTimeoutOption = None,
     max_cost: MaxCostOption = None,
+    calibration: CalibrationOption = None,
     target: Target = None,
     target_set: TargetSet = None,
     name: Name = None,
@@ -143,6 +145,8 @@ def run(
 
       sgi run answers.jsonl -m faithfulness,ragas_score --judge openai:gpt-4o-mini --max-cost 2
 
+      sgi run answers.jsonl --calibration sgi.calibration.json
+
       sgi run questions.jsonl --target app:answer --target-set concurrency=16
 
       sgi run nightly.toml
@@ -165,6 +169,7 @@ def run(
             timeout=judge_timeout,
             max_cost=max_cost,
         ),
+        "calibration": calibration,
         "name": name,
         "backend": backend,
         "columns": column_map(columns) or None,
@@ -290,7 +295,7 @@ def _spec(given: dict[str, Any], record: RunRecord | None = None) -> RunSpec:
             raise UsageError("No judge is named.", hint="Write --judge openai:NAME.")
     spec = RunSpec.of(values | given, source=source)
     if spec.on_error == "skip" and spec.rejects is None:
-        spec = spec.model_copy(update={"rejects": _beside(spec.out or spec.data)})
+        spec = spec.model_copy(update={"rejects": _beside(spec.out or _file_of(spec.data))})
     return spec
 
 
@@ -304,6 +309,14 @@ def _recorded(cassette: Cassette) -> dict[str, Any]:
 def _judge_values(judge: Any) -> dict[str, Any]:
     """A judge's settings as a TOML file or a kept run has them: a table, or the name alone."""
     return {"model": judge} if isinstance(judge, str) else dict(judge or {})
+
+
+def _file_of(data: Path) -> Path:
+    """The file itself where the data is named with its benchmark; the benchmark where it is named alone."""
+    from sgi.io.benchmarks.naming import named
+
+    spelt = named(data)
+    return data if spelt is None else spelt.path or Path(spelt.name)
 
 
 def _beside(path: Path) -> Path:

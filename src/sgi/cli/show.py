@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 400
 
+_CALIBRATION = "calibration"
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _STEERING = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
@@ -218,7 +219,14 @@ def _head(record: RunRecord) -> Iterator[str]:
 
 def _origin(record: RunRecord) -> Iterator[str]:
     """What made the run, as it was asked for, and how to go on."""
-    yield from toml_lines(record.spec)
+    from sgi.cli.console import one_line
+
+    yield from toml_lines({name: value for name, value in record.spec.items() if name != _CALIBRATION})
+    calibration = record.spec.get(_CALIBRATION)
+    if calibration:
+        metric, target, fitted_on = (calibration[key] for key in ("metric", "target", "run"))
+        told = f"{metric} for {target['rate']}={target['value']}, fitted on run {fitted_on}"
+        yield f"calibration of {one_line(told, longest=_LONGEST)}; all of it: sgi show {record.id} --spec"
     yield ""
     yield ", ".join(f"{name} {version}" for name, version in record.versions.items())
     elsewhere = {"imported_from", "service", "rescored_from"}

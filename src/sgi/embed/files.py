@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,7 +125,8 @@ def hub_files(record: ModelRecord) -> ModelFiles:
         raise MissingExtra(f"Fetching the model {record.name}", "hub") from error
     way_out = (
         f"With a network (and without HF_HUB_OFFLINE) it comes from https://huggingface.co/{record.hub}; "
-        f"or name a folder that holds {HUB_GRAPH} and {HUB_TOKENIZER}."
+        f"or put a folder that holds {HUB_GRAPH} and {HUB_TOKENIZER}, or weights for the torch backend, at "
+        f"{models_folder() / record.name}, or name yours."
     )
     try:
         graph, tokenizer = (Path(hf_hub_download(record.hub, name)) for name in (HUB_GRAPH, HUB_TOKENIZER))
@@ -137,6 +139,51 @@ def hub_files(record: ModelRecord) -> ModelFiles:
     )
 
 
+def models_folder() -> Path:
+    """Where the user keeps models: ``SGI_MODELS_DIR``, else ``sgi/models`` among the user's data.
+
+    >>> models_folder().name in ("models", Path(os.environ.get("SGI_MODELS_DIR", "models")).name)
+    True
+    """
+    from platformdirs import user_data_path
+
+    folder = os.environ.get("SGI_MODELS_DIR")
+    return Path(folder).expanduser() if folder else user_data_path("sgi", appauthor=False) / "models"
+
+
+def kept_folder(record: ModelRecord) -> Path | None:
+    """The folder of a known model among the user's models, if there is one that a backend can read."""
+    folder = models_folder() / record.name
+    return folder if has_graph(folder) or has_weights(folder) else None
+
+
+def has_graph(folder: Path) -> bool:
+    """Whether a folder holds an ONNX graph."""
+    return any(path.exists() for path in graphs(folder))
+
+
+def has_weights(folder: Path) -> bool:
+    """Whether a folder holds a model that the torch backend can read."""
+    return (folder / "config.json").exists()
+
+
+def default_prompt(folder: Path) -> str:
+    """What the torch backend puts before every text, as the folder's settings say."""
+    settings = _settings(folder / "config_sentence_transformers.json")
+    prompts = settings.get("prompts")
+    return str(prompts.get(settings.get("default_prompt_name"), "")) if isinstance(prompts, dict) else ""
+
+
+def kept_files(record: ModelRecord, folder: Path) -> ModelFiles:
+    """The ONNX files of a known model in a folder; what its settings say is known of it already.
+
+    Raises:
+        ModelMissing: no graph or no tokenizer.
+    """
+    found = _onnx(folder)
+    return replace(found, name=record.name, limit=record.limit, pooling=record.pooling, prefix=record.prefix)
+
+
 def folder_files(folder: Path) -> ModelFiles:
     """The files in a folder laid out as on the hub; pooling, limit and prefix from its settings if told.
 
@@ -144,28 +191,38 @@ def folder_files(folder: Path) -> ModelFiles:
         ModelMissing: no graph or no tokenizer.
         ModelCorrupt: settings that can't be read, or a pooling that isn't known here.
     """
-    way_out = f"A model's folder holds {HUB_GRAPH} (or model.onnx) and {HUB_TOKENIZER}."
-    graph = next((path for path in graphs(folder) if path.exists()), None)
-    if graph is None or not (folder / HUB_TOKENIZER).exists():
-        raise ModelMissing(f"{folder} holds no ONNX model with its tokenizer.", hint=way_out)
-    data = graph.with_name(f"{graph.name}_data")
+    found = _onnx(folder)
     limit = _settings(folder / "sentence_bert_config.json").get("max_seq_length")
     prompts = _settings(folder / "config_sentence_transformers.json").get("prompts") or {}
-    return ModelFiles(
-        name=folder.resolve().name,
-        graph=graph,
-        tokenizer=folder / HUB_TOKENIZER,
+    return replace(
+        found,
         limit=limit if isinstance(limit, int) and limit > 2 else _LIMIT_UNTOLD,  # noqa: PLR2004 - [CLS] and [SEP]
         pooling=_pooling(folder / "1_Pooling" / "config.json"),
         prefix=str(prompts.get("query", "")) if isinstance(prompts, dict) else "",
-        weights=data if data.exists() else None,
-        way_out=way_out,
     )
 
 
 def graphs(folder: Path) -> tuple[Path, ...]:
     """Where a folder may keep its graph, the usual place first."""
     return folder / HUB_GRAPH, folder / Path(HUB_GRAPH).name
+
+
+def _onnx(folder: Path) -> ModelFiles:
+    """The ONNX files in a folder, with nothing known of how they are used."""
+    way_out = f"A model's folder holds {HUB_GRAPH} (or model.onnx) and {HUB_TOKENIZER}."
+    graph = next((path for path in graphs(folder) if path.exists()), None)
+    if graph is None or not (folder / HUB_TOKENIZER).exists():
+        raise ModelMissing(f"{folder} holds no ONNX model with its tokenizer.", hint=way_out)
+    data = graph.with_name(f"{graph.name}_data")
+    return ModelFiles(
+        name=folder.resolve().name,
+        graph=graph,
+        tokenizer=folder / HUB_TOKENIZER,
+        limit=_LIMIT_UNTOLD,
+        pooling="mean",
+        weights=data if data.exists() else None,
+        way_out=way_out,
+    )
 
 
 def _pooling(path: Path) -> Pooling:

@@ -1,7 +1,7 @@
 """Known models as data: where their files lie, what they read, how their tokens become one row.
 
-Only ``minilm`` travels with the package; the others come from the Hugging Face hub (extra ``hub``) as the
-ONNX files their authors publish, or from a folder.
+Only ``minilm`` travels with the package; the others are looked for in the user's folder of models, and come
+from the Hugging Face hub (extra ``hub``) as the ONNX files their authors publish.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ class ModelRecord:
         prefix: put before every text. A model trained with one prefix for queries and another for passages
             gets the one its card gives for symmetric tasks: here any text is compared with any other.
         embedded: whether its files come with the package.
+        alias: a short name it also goes by, that of the SGI paper (arXiv:2512.13771).
     """
 
     name: str
@@ -36,6 +37,7 @@ class ModelRecord:
     licence: str
     prefix: str = ""
     embedded: bool = False
+    alias: str = ""
 
 
 DEFAULT_MODEL = "minilm"
@@ -55,11 +57,17 @@ MODELS: dict[str, ModelRecord] = {
         ModelRecord("minilm", _MINILM, 384, 256, "mean", "Apache-2.0", embedded=True),
         ModelRecord("all-MiniLM-L6-v2", _MINILM, 384, 256, "mean", "Apache-2.0"),
         ModelRecord(
-            "all-mpnet-base-v2", "sentence-transformers/all-mpnet-base-v2", 768, 384, "mean", "Apache-2.0"
+            "all-mpnet-base-v2",
+            "sentence-transformers/all-mpnet-base-v2",
+            768,
+            384,
+            "mean",
+            "Apache-2.0",
+            alias="mpnet",
         ),
-        ModelRecord("bge-base-en-v1.5", "BAAI/bge-base-en-v1.5", 768, 512, "cls", "MIT"),
-        ModelRecord("e5-base-v2", "intfloat/e5-base-v2", 768, 512, "mean", "MIT", prefix="query: "),
-        ModelRecord("gte-base", "thenlper/gte-base", 768, 512, "mean", "MIT"),
+        ModelRecord("bge-base-en-v1.5", "BAAI/bge-base-en-v1.5", 768, 512, "cls", "MIT", alias="bge"),
+        ModelRecord("e5-base-v2", "intfloat/e5-base-v2", 768, 512, "mean", "MIT", "query: ", alias="e5"),
+        ModelRecord("gte-base", "thenlper/gte-base", 768, 512, "mean", "MIT", alias="gte"),
     )
 }
 """Every model known by name.
@@ -67,3 +75,15 @@ MODELS: dict[str, ModelRecord] = {
 >>> MODELS["e5-base-v2"].prefix
 'query: '
 """
+
+ALIASES: dict[str, ModelRecord] = {record.alias: record for record in MODELS.values() if record.alias}
+"""The models that have a short name, by it."""
+
+
+def known_model(name: str) -> ModelRecord | None:
+    """The model of this name or short name, if any.
+
+    >>> known_model("mpnet").name
+    'all-mpnet-base-v2'
+    """
+    return MODELS.get(name) or ALIASES.get(name)

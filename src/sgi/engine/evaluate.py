@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 import numpy as np
 
+from sgi.engine.calibration.file import read_calibration
 from sgi.engine.judge import with_judge
 from sgi.engine.ledger import MAX_FAILURES
 from sgi.engine.plan import plan
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.asking import Evidence
     from sgi.engine.batch import BatchScores
+    from sgi.engine.calibration.file import CalibrationFile
     from sgi.engine.judge import JudgeLike
     from sgi.engine.ledger import Ledger
     from sgi.engine.plan import Plan
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from sgi.io.rows import Rejected
     from sgi.kernel.sample import Batch, Sample
 
+    CalibrationLike = str | Path | CalibrationFile
+
 
 class Options(TypedDict, total=False):
     """The keyword arguments of `evaluate`."""
@@ -49,6 +53,7 @@ class Options(TypedDict, total=False):
     on_error: Literal["raise", "skip"]
     judge: JudgeLike | None
     retry_failed: bool
+    calibration: CalibrationLike | None
     max_failures: float
     cache: bool | str | Path
     listener: Listener
@@ -76,6 +81,7 @@ def evaluate(
     on_error: Literal["raise", "skip"] = "raise",
     judge: JudgeLike | None = None,
     retry_failed: bool = False,
+    calibration: CalibrationLike | None = None,
     max_failures: float = MAX_FAILURES,
     cache: bool | str | Path = True,
     listener: Listener = silent,
@@ -93,6 +99,8 @@ def evaluate(
         judge: what judged metrics ask: a name such as ``"openai:NAME"`` or ``"openai:NAME@URL"``, a mapping
             of its settings, or a judge of your own.
         retry_failed: ask the judge once more where the replies that are kept were bad.
+        calibration: the file that ``sgi calibrate`` wrote: its metric is scored too, and beside it the
+            probability and the verdict it makes of that.
         max_failures: the share of failed rows above which the evaluation stops, in [0, 1].
         cache: where vectors of models known by name, and replies of judges known by name, are kept: a file,
             the user's cache (True), or nowhere beyond this call (False). Vectors of an embedder of your own
@@ -119,7 +127,13 @@ def evaluate(
     skipping = on_error == "skip"
     dataset = open_dataset(data, columns=columns)
     named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
-    planned = plan(dataset, named, on_reject=rejected.append if skipping else None)
+    fitted = None if calibration is None else read_calibration(calibration)
+    planned = plan(
+        dataset,
+        named,
+        on_reject=rejected.append if skipping else None,
+        beside=() if fitted is None else fitted.metrics(),
+    )
     taken = _Taken()
     with open_tools(planned.metrics, embedder, cache=cache) as tools:
         work = _Work(
@@ -129,6 +143,7 @@ def evaluate(
             judge,
             cache,
             retry_failed,
+            fitted,
             taken,
             skipping=skipping,
             limit=max_failures,
@@ -170,6 +185,7 @@ class _Work:
     judge: JudgeLike | None
     cache: bool | str | Path
     again: bool
+    calibration: CalibrationFile | None
     taken: _Taken
     skipping: bool
     limit: float
@@ -180,6 +196,8 @@ class _Work:
     async def score(self) -> Ledger:
         metrics = self.planned.metrics
         async with with_judge(self.tools, metrics, self.judge, cache=self.cache, again=self.again) as tools:
+            if self.calibration is not None:
+                self.calibration.check(tools)
             self.listener(Started("scoring", self.planned.rows))
             ledger = await score_stream(
                 self.dataset,

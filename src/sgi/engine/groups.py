@@ -12,6 +12,7 @@ import numpy as np
 from sgi.engine.summary import MetricSummary, metric_summary
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import BUILT_IN, metric_class
+from sgi.metrics.calibrated import SPEC as CALIBRATED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -78,7 +79,9 @@ def class_keys(metrics: Iterable[str]) -> dict[str, str]:
     found = {}
     for name in metrics:
         with suppress(UsageError):
-            found[name] = metric_class(name.partition("(")[0]).spec.category
+            bare = name.partition("(")[0]
+            spec = CALIBRATED if bare == CALIBRATED.name else metric_class(bare).spec
+            found[name] = spec.category
     return {name: key for name, key in found.items() if key}
 
 

@@ -11,7 +11,7 @@ import anyio
 
 from sgi.engine.asking import judged, no_judge
 from sgi.engine.judge import estimate, with_judge
-from sgi.engine.plan import plan, resolve
+from sgi.engine.plan import joined, plan, resolve
 from sgi.engine.progress import RunBegan, silent
 from sgi.engine.recording import begin, check_same, take_up
 from sgi.engine.rows import output_rows
@@ -75,6 +75,7 @@ def plan_of(spec: RunSpec, *, count_texts: bool = False, listener: Listener = si
         spec.metrics,
         on_reject=(lambda _: None) if spec.on_error == "skip" else None,
         supplied=RESPONSE | CONTEXTS if asked else frozenset(),
+        beside=spec.beside,
         count_texts=count_texts and not asked,
         listener=listener,
     )
@@ -141,7 +142,8 @@ async def resume(
     async with AsyncExitStack() as stack:
         database = stack.enter_context(open_database(around.database, create=False))
         finished = record.finished and not retry_failed
-        if finished and not reread and spec.identity(resolve(spec.metrics or ())) == record.spec_hash:
+        named = joined(resolve(spec.metrics or ()), spec.beside)
+        if finished and not reread and spec.identity(named) == record.spec_hash:
             return _finished(spec, record, database)
         planned = plan_of(spec, listener=around.listener)
         tools = await _open(stack, spec, planned, around, again=retry_failed)
@@ -175,6 +177,8 @@ async def _open(
             cassette=around.cassette,
         )
     )
+    if spec.calibration is not None:
+        spec.calibration.check(tools)
     if spec.target is None:
         return tools
     from sgi.target.load import open_target

@@ -73,6 +73,7 @@ def plan(
     *,
     on_reject: Callable[[Rejected], None] | None = None,
     supplied: Fields = frozenset(),
+    beside: Sequence[AnyMetric] = (),
     count_texts: bool = False,
     listener: Listener = silent,
 ) -> Plan:
@@ -83,6 +84,7 @@ def plan(
         metrics: names or metrics; None takes those of ``PREFERRED`` whose fields the data has.
         on_reject: takes rows that cannot be read; without it the first such row is raised.
         supplied: fields that come from elsewhere than the data: a target's response and contexts.
+        beside: further metrics, of which those that are chosen anyway are scored once.
         count_texts: also count the distinct texts that would be embedded.
         listener: hears of the progress.
 
@@ -99,7 +101,7 @@ def plan(
         raise DataError("There is nothing to score: no rows.", file=dataset.name)
     for name in supplied:
         scan.present[name] = scan.rows
-    usable = chosen if chosen is not None else _preferred(scan, dataset)
+    usable = joined(chosen if chosen is not None else _preferred(scan, dataset), beside)
     _check(usable, scan, dataset)
     texts, characters = _count_texts(dataset, usable, on_reject) if count_texts else (None, 0)
     return Plan(
@@ -125,6 +127,11 @@ def resolve(metrics: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
     if twice:
         raise UsageError(f"The metric {twice[0]!r} is named twice.")
     return chosen
+
+
+def joined(metrics: Iterable[AnyMetric], beside: Iterable[AnyMetric]) -> tuple[AnyMetric, ...]:
+    """The metrics, and after them those of the others that are not among them."""
+    return tuple({found.canonical: found for found in (*metrics, *beside)}.values())
 
 
 def _scan(dataset: Dataset, on_reject: Callable[[Rejected], None] | None, listener: Listener) -> _Scan:

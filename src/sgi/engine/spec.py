@@ -10,11 +10,14 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from sgi.engine.calibration.file import CalibrationFile, read_calibration
 from sgi.engine.ledger import MAX_FAILURES
 from sgi.engine.tools import DEFAULT_EMBEDDER
+from sgi.io.benchmarks.naming import absolute
 from sgi.judge.spec import JudgeSpec
 from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.signature import canonical_json, digest
+from sgi.metrics.calibrated import Calibrated, CalibratedJudged
 from sgi.target.spec import TargetSpec
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric
 
 _PATHS = ("data", "out", "rejects")
+_READ_FROM = (*_PATHS, "calibration")
 _ASKED = ("where", "question_field", "body", "headers", "answer_field", "contexts_field")
 
 
@@ -53,6 +57,11 @@ def _named(value: Any) -> Any:
     return {"model": value} if isinstance(value, str) else value
 
 
+def _calibration(value: Any) -> Any:
+    """A calibration by its file alone is what the file holds."""
+    return None if value is None else read_calibration(value)
+
+
 def _without_secret(names: tuple[str, ...]) -> tuple[str, ...]:
     """A run keeps the names of its models, so none may hold a password."""
     for name in names:
@@ -78,6 +87,7 @@ class RunSpec(BaseModel):
         max_failures: the share of failed rows above which the run stops, in [0, 1].
         target: the RAG system that is asked for the responses; None where the data has them.
         judge: what judged metrics ask; None where there are none.
+        calibration: its metric is scored too, and beside it the probability and the verdict it makes of that.
         name: what to call the run.
         out: where the scores go beside the store.
         inputs: whether the texts are written beside them.
@@ -95,6 +105,7 @@ class RunSpec(BaseModel):
     max_failures: Annotated[float, BeforeValidator(share)] = MAX_FAILURES
     target: TargetSpec | None = None
     judge: Annotated[JudgeSpec | None, BeforeValidator(_named)] = None
+    calibration: Annotated[CalibrationFile | None, BeforeValidator(_calibration)] = None
     name: str | None = None
     out: Path | None = None
     inputs: bool = False
@@ -128,8 +139,19 @@ class RunSpec(BaseModel):
     def resolved(self, metrics: Sequence[AnyMetric]) -> Self:
         """The same with all metrics named and paths that hold from any folder."""
         paths = {name: getattr(self, name) for name in _PATHS}
-        absolute = {name: path.resolve() for name, path in paths.items() if path is not None}
-        return self.model_copy(update={**absolute, "metrics": tuple(m.canonical for m in metrics)})
+        known = {name: path.resolve() for name, path in paths.items() if path is not None}
+        known["data"] = absolute(self.data)
+        named = tuple(m.canonical for m in metrics if not isinstance(m, (Calibrated, CalibratedJudged)))
+        return self.model_copy(update={**known, "metrics": named})
+
+    @property
+    def beside(self) -> tuple[AnyMetric, ...]:
+        """What is scored beside the metrics that are named: that of the calibration, and what it makes of it.
+
+        Raises:
+            UsageError: the calibration is for another version of its metric.
+        """
+        return () if self.calibration is None else self.calibration.metrics()
 
     def stored(self) -> dict[str, JsonValue]:
         """The spec as JSON; it holds no secrets."""
@@ -162,7 +184,7 @@ def read_spec(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} cannot be read: {reason}.") from error
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path} is no TOML: {error}.") from error
-    for name in _PATHS:
+    for name in _READ_FROM:
         if isinstance(values.get(name), str):
             values[name] = path.parent / values[name]
     return values

@@ -81,7 +81,7 @@ def open_tools(
     if not any(metric.embeds for metric in metrics):
         yield Tools()
         return
-    with _opened(cache) as vectors:
+    with open_cache(cache) as vectors:
         opened: dict[str, Embedder] = {}
         for wanted in _listed(embedders):
             embedder = _open(wanted, vectors, backend)
@@ -119,7 +119,8 @@ def load_embedder(
 
 
 @contextmanager
-def _opened(path: bool | str | Path) -> Iterator[Cache]:
+def open_cache(path: bool | str | Path) -> Iterator[Cache]:
+    """The vector cache in this file; the user's own if True; one that goes with the context if False."""
     from sgi.store.cache import SqliteCache, default_cache_path
 
     if path is False:

@@ -1,6 +1,10 @@
-"""Angles between vectors, and the grounding index made of them: pure numpy on your own vectors."""
+"""Angles between vectors, the grounding index made of them, and the sphere they live on: pure numpy.
+
+`sgi.geometry.displacement`, `flat_displacement` and `context_displacement` hold the displacement scores.
+"""
 
 from sgi.geometry.angles import angle, cosine, unit
+from sgi.geometry.displacement import Neighbours
 from sgi.geometry.grounding import (
     EPSILON,
     Grounding,
@@ -9,15 +13,32 @@ from sgi.geometry.grounding import (
     compute_sgi,
     grounding_index,
 )
+from sgi.geometry.reference import ReferenceSet
+from sgi.geometry.sphere import (
+    exp_map,
+    frechet_mean,
+    log_map,
+    mean_direction,
+    parallel_transport,
+    resultant_length,
+)
 
 __all__ = [
     "EPSILON",
     "Grounding",
+    "Neighbours",
+    "ReferenceSet",
     "angle",
     "bounded_grounding_index",
     "bounds",
     "compute_sgi",
     "cosine",
+    "exp_map",
+    "frechet_mean",
     "grounding_index",
+    "log_map",
+    "mean_direction",
+    "parallel_transport",
+    "resultant_length",
     "unit",
 ]

@@ -2,11 +2,11 @@
 
 `open_dataset` takes whatever the user has and gives a `Dataset` that can be read again and again in constant
 memory; `stream_rows` reads JSON lines as they arrive; `open_writer` writes rows so that a file is there whole
-or not at all; `load_halueval_qa` finds the HaluEval questions. Every bad row is named with its file, line, id
-and field.
+or not at all; `open_benchmark` reads published benchmarks as they are published, and `load_halueval_qa` gives
+HaluEval's questions as plain cases. Every bad row is named with its file, line, id and field.
 """
 
-from sgi.io.benchmarks import Case, load_halueval_qa
+from sgi.io.benchmarks import Case, load_halueval_qa, open_benchmark
 from sgi.io.dataset import DataLike, Dataset, open_dataset
 from sgi.io.jsonl import stream_rows
 from sgi.io.rows import Rejected
@@ -19,6 +19,7 @@ __all__ = [
     "Rejected",
     "RowWriter",
     "load_halueval_qa",
+    "open_benchmark",
     "open_dataset",
     "open_writer",
     "stream_rows",

@@ -19,7 +19,7 @@ _INVERTED = ("hallucination", "is_hallucination", "hallucinated", "is_hallucinat
 
 NAMES: dict[str, tuple[str, ...]] = {
     "id": ("id", "_id", "sample_id", "qid", "example_id", "row_id", "uid", "uuid"),
-    "question": ("question", "user_input", "input", "query", "prompt", "user_query"),
+    "question": ("question", "user_input", "input", "query", "prompt", "user_query", "dialogue_history"),
     "contexts": (
         "contexts",
         "context",
@@ -27,6 +27,7 @@ NAMES: dict[str, tuple[str, ...]] = {
         "retrieved_context",
         "retrieval_context",
         "documents",
+        "document",
         "docs",
         "source_documents",
         "passages",
@@ -65,7 +66,7 @@ NAMES: dict[str, tuple[str, ...]] = {
 """Field → the column names that mean it, the canonical one first; compared without case, space and hyphen."""
 
 _SCORABLE = {"question", "contexts", "response", "reference", "alternatives"}
-_RIGHT, _HALLUCINATED = "right_answer", "hallucinated_answer"
+_PAIRS = tuple((f"right_{word}", f"hallucinated_{word}") for word in ("answer", "response", "summary"))
 _SHOWN = 20
 
 
@@ -193,9 +194,10 @@ def _by_name(columns: tuple[str, ...]) -> dict[str, str]:
 
 def _pair(by_name: Mapping[str, str], chosen: Mapping[str, str]) -> tuple[str, str] | None:
     """HaluEval's two answers in one row, unless a column says which answer is meant."""
-    if "response" in chosen or "label" in chosen or not {_RIGHT, _HALLUCINATED} <= by_name.keys():
+    if "response" in chosen or "label" in chosen:
         return None
-    return by_name[_RIGHT], by_name[_HALLUCINATED]
+    found = (pair for pair in _PAIRS if by_name.keys() >= {*pair})
+    return next(((by_name[right], by_name[wrong]) for right, wrong in found), None)
 
 
 def _normal(column: str) -> str:

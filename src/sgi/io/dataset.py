@@ -22,6 +22,7 @@ from sgi.kernel.sample import Sample
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from sgi.io.columns import Pairs
     from sgi.io.rows import Reject
 
 _JSON_LINES = (".jsonl", ".ndjson")
@@ -55,8 +56,10 @@ def open_dataset(data: DataLike, *, columns: Mapping[str, str] | None = None) ->
     """The data as a dataset.
 
     Args:
-        data: a path; a list or another iterable of dicts or Samples; a pandas, polars or Arrow table; a
-            Hugging Face ``Dataset``; or a Dataset, which comes back as it is.
+        data: a path; ``ragtruth:PATH`` and the like for a published benchmark (see
+            `sgi.io.benchmarks.open_benchmark`), unless a file has that very name; a list or another iterable
+            of dicts or Samples; a pandas, polars or Arrow table; a Hugging Face ``Dataset``; or a Dataset,
+            which comes back as it is.
         columns: field → column, where names are not recognised.
 
     >>> data = open_dataset([{"query": "Who?", "answer": "Nobody."}])
@@ -65,11 +68,15 @@ def open_dataset(data: DataLike, *, columns: Mapping[str, str] | None = None) ->
 
     Raises:
         DataError: the file cannot be read as a whole.
+        UnknownName: no such benchmark; says which come near.
         UsageError: the data is of no known kind, or the mapping names an unknown field.
     """
     checked_mapping(columns)
     if isinstance(data, (str, os.PathLike)):
-        return _file_dataset(Path(data), columns)
+        from sgi.io.benchmarks.naming import named, open_named  # they read files through this module
+
+        spelt = named(data)
+        return _file_dataset(Path(data), columns) if spelt is None else open_named(spelt, columns)
     table = frame_dataset(data, columns)
     if table is not None:
         return table
@@ -102,30 +109,36 @@ class FileDataset:
 
     def samples(self, *, on_reject: Reject | None = None) -> Iterator[Sample]:
         """The samples in order; see `read_rows` for what is refused."""
-        rows = self._filled(self._rows())
+        rows = filled(file_rows(self.path, checked_mapping(self.columns)), str(self.path))
         return read_rows(rows, file=str(self.path), columns=self.columns, on_reject=on_reject)
 
-    def _rows(self) -> Iterator[RawRow]:
-        suffix, file = _suffix(self.path), str(self.path)
-        if suffix == ".parquet":
-            yield from parquet_rows(self.path, mapping=checked_mapping(self.columns))
-            return
-        with open_bytes(self.path) as stream:
-            if suffix in _TABLES:
-                mapping = checked_mapping(self.columns)
-                yield from csv_rows(stream, file, mapping=mapping, delimiter=_TABLES[suffix])
-            elif suffix == ".json":
-                yield from json_file(stream, file)
-            else:
-                yield from json_lines(numbered_lines(stream, file))
 
-    def _filled(self, rows: Iterator[RawRow]) -> Iterator[RawRow]:
-        """The rows; an error where there are none."""
-        first = next(rows, None)
-        if first is None:
-            raise DataError("holds no rows", file=str(self.path))
-        yield first
-        yield from rows
+def file_rows(path: Path, mapping: Pairs = ()) -> Iterator[RawRow]:
+    """The raw rows of a file of any kind in `SUFFIXES`; opened when the first is asked for.
+
+    Raises:
+        DataError: the file cannot be read as a whole.
+    """
+    kind, file = suffix(path), str(path)
+    if kind == ".parquet":
+        yield from parquet_rows(path, mapping=mapping)
+        return
+    with open_bytes(path) as stream:
+        if kind in _TABLES:
+            yield from csv_rows(stream, file, mapping=mapping, delimiter=_TABLES[kind])
+        elif kind == ".json":
+            yield from json_file(stream, file)
+        else:
+            yield from json_lines(numbered_lines(stream, file))
+
+
+def filled(rows: Iterator[RawRow], file: str) -> Iterator[RawRow]:
+    """The rows; a DataError where there are none."""
+    first = next(rows, None)
+    if first is None:
+        raise DataError("holds no rows", file=file)
+    yield first
+    yield from rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,15 +169,24 @@ def _object_row(number: int, row: Any) -> RawRow:
 
 
 def _file_dataset(path: Path, columns: Mapping[str, str] | None) -> FileDataset:
-    with open_bytes(path):  # a file that cannot be read is told now, not at its first row
-        pass
-    if _suffix(path) not in SUFFIXES:
-        hint = f"It can be {', '.join(SUFFIXES)}."
-        raise DataError(f"has the suffix {path.suffix!r}, which is not known", file=str(path), hint=hint)
+    check_readable(path)
     return FileDataset(path, columns)
 
 
-def _suffix(path: Path) -> str:
-    """The suffix that tells the format, without ``.gz``."""
+def check_readable(path: Path) -> None:
+    """Raise a DataError, now and not at the first row, if the file cannot be read or is of no known kind."""
+    with open_bytes(path):
+        pass
+    if suffix(path) not in SUFFIXES:
+        hint = f"It can be {', '.join(SUFFIXES)}."
+        raise DataError(f"has the suffix {path.suffix!r}, which is not known", file=str(path), hint=hint)
+
+
+def suffix(path: Path) -> str:
+    """The suffix that tells the format, without ``.gz``.
+
+    >>> suffix(Path("rows.CSV.gz"))
+    '.csv'
+    """
     name = path.name.casefold()
     return Path(name.removesuffix(".gz")).suffix

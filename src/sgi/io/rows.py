@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sgi.io.columns import Pairs, Plan
 
     Reject = Callable[["Rejected"], None]
+    Convert = Callable[[Mapping[str, Any], int], Iterable[Mapping[str, Any]]]
 
 _READ: dict[str, Callable[[Any], Any]] = {
     "question": cells.as_text,
@@ -66,6 +67,8 @@ def read_rows(
     file: str | None,
     columns: Mapping[str, str] | None = None,
     on_reject: Reject | None = None,
+    stem: str | None = None,
+    convert: Convert | None = None,
 ) -> Iterator[Sample]:
     """The samples of raw rows, in order.
 
@@ -74,11 +77,15 @@ def read_rows(
         file: the name for messages, or None.
         columns: field → column, where names are not recognised.
         on_reject: is given each bad row; without it the first one raises.
+        stem: what ids begin with where a row has none, as in ``<stem>-17``; by default such an id is the
+            number alone, and that of a pair begins with the file's name.
+        convert: makes rows in columns known here of a row, given with its number; a row of which any part
+            is bad is refused whole.
 
     Raises:
         DataError: a bad row; or no row at all has a known, or a mapped, column.
     """
-    reading = _Reading(file, checked_mapping(columns))
+    reading = _Reading(file, checked_mapping(columns), stem, convert)
     for number, row in enumerate(rows, 1):
         try:
             samples = reading.samples(row, number)
@@ -104,10 +111,14 @@ def placed(
 class _Reading:
     """What one pass over the rows remembers: the ids, and which columns there were."""
 
-    def __init__(self, file: str | None, mapping: Pairs) -> None:
+    def __init__(
+        self, file: str | None, mapping: Pairs, stem: str | None = None, convert: Convert | None = None
+    ) -> None:
         self.file = file
         self.mapping = mapping
-        self.stem = PurePath(file or "row").name.partition(".")[0]
+        self.stem = stem or PurePath(file or "row").name.partition(".")[0]
+        self.before_number = f"{stem}-" if stem else ""
+        self.convert = convert
         self.ids = _Ids(file)
         self.unseen = {column for _, column in mapping}
         self.noted: dict[str, None] = {}
@@ -121,7 +132,8 @@ class _Reading:
             self.recognised = True
             samples = [_encodable(row.values)]
         else:
-            samples = self._understood(row.values, number)
+            parts = [row.values] if self.convert is None else self.convert(row.values, number)
+            samples = [sample for part in parts for sample in self._understood(part, number)]
         for sample in samples:
             self.ids.add(sample.id, row.line)
         return samples
@@ -145,11 +157,9 @@ class _Reading:
             self.unrecognised = self.unrecognised or error
             raise
         self.recognised = True
-        return (
-            _pair(values, plan, plan.pair, self.stem, number)
-            if plan.pair
-            else [_single(values, plan, number)]
-        )
+        if plan.pair:
+            return _pair(values, plan, plan.pair, f"{self.stem}-{number}", number)
+        return [_single(values, plan, f"{self.before_number}{number}")]
 
     def _note(self, values: Mapping[str, Any]) -> None:
         """Keep some of the column names, for the message, until every mapped one has been seen."""
@@ -182,22 +192,22 @@ class _Ids:
         self.lines.append(line)
 
 
-def _single(values: Mapping[str, Any], plan: Plan, number: int) -> Sample:
+def _single(values: Mapping[str, Any], plan: Plan, unnamed: str) -> Sample:
     known = _known_id(values, plan)
     try:
         given = _given(values, plan)
     except DataError as error:
         raise placed(error, file=None, line=None, sample_id=known) from None
-    given["id"] = known or str(number)
+    given["id"] = known or unnamed
     return Sample.model_validate(given)
 
 
 def _pair(
-    values: Mapping[str, Any], plan: Plan, pair: tuple[str, str], stem: str, number: int
+    values: Mapping[str, Any], plan: Plan, pair: tuple[str, str], unnamed: str, number: int
 ) -> list[Sample]:
     """HaluEval's row of two answers: the right one first, which is also the reference of both."""
     given = _given(values, plan)
-    name = _known_id(values, plan) or f"{stem}-{number}"
+    name = _known_id(values, plan) or unnamed
     given["metadata"] = {**given.get("metadata", {}), "item": number}
     answers = [_read(cells.as_text, values, "response", column) for column in pair]
     given.setdefault("reference", answers[0])

@@ -1,29 +1,82 @@
-"""Intervals, tests, rankings and agreement that respect repeated questions; baselines for every detector."""
+"""Intervals, tests, rankings and agreement that respect repeated questions; controls for every detector."""
 
 from sgi.stats.agreement import Agreement, cohen_kappa, krippendorff_alpha
-from sgi.stats.confounds import Baseline, trivial_baselines
+from sgi.stats.calibration import (
+    Brier,
+    Reliability,
+    brier,
+    expected_calibration_error,
+    out_of_fold,
+    reliability,
+)
+from sgi.stats.conformal import LengthThresholds, conformal_threshold, length_thresholds
+from sgi.stats.confounds import (
+    Baseline,
+    Permuted,
+    Stratified,
+    baseline,
+    matched_rows,
+    permutation_control,
+    stratified_auroc,
+    trivial_baselines,
+)
+from sgi.stats.effects import cohen_d, pearson, spearman, welch_p
 from sgi.stats.intervals import Interval, mean_interval, wilson_interval
 from sgi.stats.paired import McNemar, PairedDifference, holm, mcnemar, paired_differences
 from sgi.stats.prediction_powered import PoweredMean, prediction_powered_mean
-from sgi.stats.ranking import Ranking, auroc, auroc_interval
+from sgi.stats.probability_maps import IsotonicMap, PlattMap, fit_isotonic, fit_platt
+from sgi.stats.ranking import (
+    Ranking,
+    auroc,
+    auroc_interval,
+    average_precision,
+    bootstrap_interval,
+    fpr_at_recall,
+)
 
 __all__ = [
     "Agreement",
     "Baseline",
+    "Brier",
     "Interval",
+    "IsotonicMap",
+    "LengthThresholds",
     "McNemar",
     "PairedDifference",
+    "Permuted",
+    "PlattMap",
     "PoweredMean",
     "Ranking",
+    "Reliability",
+    "Stratified",
     "auroc",
     "auroc_interval",
+    "average_precision",
+    "baseline",
+    "bootstrap_interval",
+    "brier",
+    "cohen_d",
     "cohen_kappa",
+    "conformal_threshold",
+    "expected_calibration_error",
+    "fit_isotonic",
+    "fit_platt",
+    "fpr_at_recall",
     "holm",
     "krippendorff_alpha",
+    "length_thresholds",
+    "matched_rows",
     "mcnemar",
     "mean_interval",
+    "out_of_fold",
     "paired_differences",
+    "pearson",
+    "permutation_control",
     "prediction_powered_mean",
+    "reliability",
+    "spearman",
+    "stratified_auroc",
     "trivial_baselines",
+    "welch_p",
     "wilson_interval",
 ]

@@ -1,26 +1,35 @@
-"""How well scores rank the true over the false: AUROC, ties shared, and its interval."""
+"""How well scores rank the true over the false: AUROC, average precision, false alarms; ties shared."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from sgi.stats.draws import clusters_of_the_rarer, differ, drawn_values, interval_of_draws
 from sgi.stats.intervals import (
     Interval,
     check_draws,
     cluster_codes,
     normal_quantile,
-    percentiles,
     wilson_interval,
 )
+from sgi.stats.steps import Steps, row_weights, scores_and_truths
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 # Above this many rows a closed form takes the place of draws that would give the same to two digits.
 _MOST_BOOTSTRAPPED = 20_000
+# One cluster has no spread.
+_FEWEST_CLUSTERS = 2
+
+Statistic: TypeAlias = Callable[
+    ["NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.float64]"], "float | None"
+]
+"""A number from scores, labels and weights of the rows."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +79,7 @@ def ranking(
     >>> ranking([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]).auroc
     0.75
     """
-    column, truth = _columns(scores, labels)
+    column, truth = scores_and_truths(scores, labels)
     area = auroc(column, truth)
     if area is None:
         return None
@@ -78,31 +87,105 @@ def ranking(
     return Ranking(area, interval, int(truth.sum()), int((~truth).sum()))
 
 
-def auroc(scores: ArrayLike, labels: ArrayLike) -> float | None:
+def auroc(scores: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None) -> float | None:
     """The chance that a true row scores above a false one, ties counting half.
 
-    AUROC = (#{s⁺ > s⁻} + ½·#{s⁺ = s⁻}) / (n⁺·n⁻), which is the area under the ROC curve.
+    AUROC = (#{s⁺ > s⁻} + ½·#{s⁺ = s⁻}) / (n⁺·n⁻), which is the area under the ROC curve; a row of weight w
+    counts w times.
 
     Args:
         scores: higher = more likely true, shape (n,); not NaN.
         labels: true or false (or 1 and 0), shape (n,).
+        weights: finite and not negative, shape (n,); whole numbers give the very bits of rows written out.
 
     Returns:
-        A value in [0, 1]; None where a class is absent.
+        A value in [0, 1]; None where a class is absent or has no weight.
 
     Raises:
-        ValueError: a score is NaN, a label is neither true nor false, or lengths differ.
+        ValueError: a score is NaN, a label is neither true nor false, a weight is no weight, or lengths
+            differ.
 
     Source: Mann and Whitney (1947); Hanley and McNeil (1982), Radiology 143.
 
     >>> auroc([0.1, 0.4, 0.4, 0.8], [False, False, True, True])
     0.875
     """
-    column, truth = _columns(scores, labels)
-    if truth.all() or not truth.any():
+    true, false = _sums(scores, labels, weights)
+    if not (true.any() and false.any()):
         return None
-    order = _Order.of(column, truth)
-    return order.area(np.ones(len(order.positive)), np.ones(len(order.negative)))
+    # The steps hold the sums of both classes from the lowest score to the highest.
+    below = np.cumsum(false)
+    pairs = np.einsum("i,i->", true, 2.0 * below - false)
+    return float(pairs / (2.0 * true.sum() * below[-1]))
+
+
+def average_precision(scores: ArrayLike, labels: ArrayLike, weights: ArrayLike | None = None) -> float | None:
+    """How clean a list is that goes down the scores, averaged over the true rows that it finds.
+
+    AP = Σ_k (R_k − R_{k−1})·P_k over the thresholds from the highest score down, P_k and R_k being precision
+    and recall of what scores no less; rows of one score come at once, and nothing is interpolated. Scores
+    without information have about the share of true rows, so an AP says little without that share beside it.
+
+    Args:
+        scores: higher = more likely true, shape (n,); not NaN.
+        labels: true or false (or 1 and 0), shape (n,).
+        weights: as in `auroc`.
+
+    Returns:
+        A value in (0, 1]; None where a class is absent or has no weight.
+
+    Raises:
+        ValueError: as for `auroc`.
+
+    Source: Davis and Goadrich (2006), ICML (why not to interpolate); Boyd, Eng and Page (2013), ECML PKDD.
+
+    >>> round(average_precision([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]), 4)
+    0.8333
+    """
+    true, false = _sums(scores, labels, weights)
+    if not (true.any() and false.any()):
+        return None
+    found = np.cumsum(true[::-1])
+    # Steps without true rows add no recall, and the first ones may hold no weight at all.
+    steps = np.flatnonzero(true[::-1])
+    precision = found[steps] / (found[steps] + np.cumsum(false[::-1])[steps])
+    return float(np.einsum("i,i->", true[::-1][steps], precision) / found[-1])
+
+
+def fpr_at_recall(
+    scores: ArrayLike, labels: ArrayLike, recall: float = 0.95, weights: ArrayLike | None = None
+) -> float | None:
+    """The share of false rows that is taken for true where that share of the true ones is found.
+
+    The least false positive rate of all thresholds "score no less than t" whose true positive rate reaches
+    ``recall``: a step of the ROC curve, never a point between two.
+
+    Args:
+        scores: higher = more likely true, shape (n,); not NaN.
+        labels: true or false (or 1 and 0), shape (n,).
+        recall: the share of true rows to find, in (0, 1].
+        weights: as in `auroc`.
+
+    Returns:
+        A value in [0, 1], 0 being best; None where a class is absent or has no weight.
+
+    Raises:
+        ValueError: as for `auroc`, or recall is out of range.
+
+    Source: Liang, Li and Srikant (2018), ICLR, from whom detectors have the rate at 95 %.
+
+    >>> fpr_at_recall([0.9, 0.8, 0.7, 0.6, 0.1], [1, 0, 1, 0, 0])
+    0.3333333333333333
+    """
+    if not 0.0 < recall <= 1.0:
+        raise ValueError(f"A recall of {recall} lies not in (0, 1].")
+    true, false = _sums(scores, labels, weights)
+    if not (true.any() and false.any()):
+        return None
+    found, mistaken = np.cumsum(true[::-1]), np.cumsum(false[::-1])
+    # A quotient of whole numbers is the float nearest to it, so that 19 of 20 do reach 0.95.
+    reached = int(np.argmax(found / found[-1] >= recall))
+    return float(mistaken[reached] / mistaken[-1])
 
 
 def auroc_interval(
@@ -121,6 +204,8 @@ def auroc_interval(
     * ``wilson of disjoint pairs``: where the ranking is perfect (AUROC 0 or 1) draws would never differ; as
       many pairs as can be made without using a cluster twice are independent trials, and all came out alike.
     * ``bootstrap``: percentiles over draws of clusters; draws with one class only are left out and counted.
+      A score that is the same for all rows of a cluster, both classes being in each, has 0.5 in every draw,
+      and an interval of no width that says so.
     * ``delong``: above 20,000 rows, AUROC ± z·SE, SE² from each cluster's summed placements.
 
     Args:
@@ -142,95 +227,116 @@ def auroc_interval(
     >>> auroc_interval([1, 2, 3, 4, 5, 6, 7, 8], [0, 0, 0, 0, 1, 1, 1, 1]).method
     'wilson of disjoint pairs'
     """
-    column, truth = _columns(scores, labels)
+    column, truth = scores_and_truths(scores, labels)
     check_draws(level, draws)
     codes, n_clusters = cluster_codes(clusters, len(column))
-    true_clusters, false_clusters = len(np.unique(codes[truth])), len(np.unique(codes[~truth]))
-    if min(true_clusters, false_clusters) < 2:  # noqa: PLR2004 - one cluster has no spread
+    smaller = clusters_of_the_rarer(codes, truth)
+    if smaller < _FEWEST_CLUSTERS:
         return None
-    order = _Order.of(column, truth)
-    area = order.area(np.ones(len(order.positive)), np.ones(len(order.negative)))
-    if area in (0.0, 1.0):
-        pairs = min(true_clusters, false_clusters, n_clusters // 2)
+    area = auroc(column, truth)
+    if area in {0.0, 1.0}:
+        pairs = min(smaller, n_clusters // 2)
         return wilson_interval(area * pairs, pairs, level=level, method="wilson of disjoint pairs")
     if len(column) > _MOST_BOOTSTRAPPED:
-        return _delong(order, codes, n_clusters, level)
-    return _bootstrap(order, codes, n_clusters, level, draws, seed)
+        return _delong(column, truth, codes, level)
+    values = _drawn(auroc, column, truth, codes, draws, seed)
+    return interval_of_draws(values, level, "one class only")
 
 
-@dataclass(frozen=True, eq=False)
-class _Order:
-    """Both classes sorted once; an area under any weights of the rows is then two running sums.
-
-    Attributes:
-        positive: the true rows by score.
-        negative: the false rows by score.
-        below: for each true row, how many false rows score less.
-        through: for each true row, how many false rows score no more.
-    """
-
-    positive: NDArray[np.int64]
-    negative: NDArray[np.int64]
-    below: NDArray[np.int64]
-    through: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, scores: NDArray[np.float64], labels: NDArray[np.bool_]) -> Self:
-        ordered = np.argsort(scores, kind="stable")
-        positive, negative = ordered[labels[ordered]], ordered[~labels[ordered]]
-        against, sought = scores[negative], scores[positive]
-        below = np.searchsorted(against, sought, side="left")
-        return cls(positive, negative, below, np.searchsorted(against, sought, side="right"))
-
-    def area(self, positive: NDArray[np.float64], negative: NDArray[np.float64]) -> float:
-        """AUROC with these weights, in the order of the sorted rows; whole weights make it exact."""
-        running = np.concatenate([[0.0], np.cumsum(negative)])
-        pairs = positive @ (running[self.below] + running[self.through])
-        return float(pairs / (2.0 * positive.sum() * running[-1]))
-
-
-def _columns(scores: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    column, truth = np.asarray(scores, dtype=np.float64), np.asarray(labels)
-    if column.ndim != 1 or column.shape != truth.shape:
-        raise ValueError(f"Scores of shape {column.shape} have labels of shape {truth.shape}.")
-    if np.isnan(column).any():
-        raise ValueError("A score is NaN, which has no rank.")
-    if truth.dtype != np.bool_ and not np.isin(truth, (0, 1)).all():
-        raise ValueError("A label is true or false, or 1 or 0.")
-    return column, truth.astype(np.bool_)
-
-
-def _bootstrap(
-    order: _Order, codes: NDArray[np.int64], n_clusters: int, level: float, draws: int, seed: int
+def bootstrap_interval(
+    statistic: Statistic,
+    scores: ArrayLike,
+    labels: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+    draws: int = 1000,
+    seed: int = 0,
 ) -> Interval | None:
-    generator = np.random.default_rng(seed)
-    positive, negative = codes[order.positive], codes[order.negative]
-    areas = np.full(draws, np.nan)
-    for draw in range(draws):
-        drawn = generator.integers(0, n_clusters, size=n_clusters)
-        times = np.bincount(drawn, minlength=n_clusters).astype(np.float64)
-        on_positive, on_negative = times[positive], times[negative]
-        if on_positive.any() and on_negative.any():
-            areas[draw] = order.area(on_positive, on_negative)
-    kept = areas[~np.isnan(areas)]
-    if not len(kept):
+    """An interval of any statistic of scores and labels: percentiles over draws of whole clusters.
+
+    A draw is how often each cluster came, handed on as weights of its rows. Statistics of the same rows with
+    the same seed see the same draws, so that their intervals can be set side by side.
+
+    Where every draw gives the same value the draws show nothing of the spread and there is no interval: a
+    perfect ranking has an average precision of 1 and no false alarms however its rows are drawn, and that is
+    no proof of perfection. `auroc_interval` has a way out for that case; of AP and of a rate of false alarms
+    at some recall there is none that holds for any distribution.
+
+    In simulations of binormal scores (AUROC 0.76, two answers a question, half of the variance its own) 95 %
+    intervals of the false positive rate at 95 % recall hold the truth in 94 to 96 % from 50 questions on
+    (89 % of 20). Those of AP lie too high where rows are few, since a drawn row that comes twice ties with
+    itself: they hold it in 93 % of 200 and of 400 questions, 92 % of 100, 87 % of 50 and 83 % of 20.
+
+    Args:
+        statistic: called with scores, labels and weights, by place and **sorted by score**, so not in the
+            order given; None where a class has no weight. `auroc`, `average_precision`, or `fpr_at_recall`
+            with its recall filled in: ``lambda s, labels, weights: fpr_at_recall(s, labels, 0.95, weights)``.
+        scores: higher = more likely true, shape (n,); not NaN.
+        labels: true or false (or 1 and 0), shape (n,).
+        clusters: what belongs together (say, the same question), shape (n,); None if nothing does.
+        level: in (0, 1).
+        draws: how many; those with one class only are left out and counted in the method.
+        seed: equal input gives equal bits.
+
+    Returns:
+        None where a class is absent or stands in one cluster only, and where the draws do not differ.
+
+    Raises:
+        ValueError: as for `auroc_interval`.
+
+    Source: Efron (1979); Obuchowski (1997), Biometrics 53 (clusters).
+
+    >>> scores, labels = [3, 1, 4, 1, 5, 9, 2, 6], [1, 0, 0, 0, 1, 1, 0, 1]
+    >>> bootstrap_interval(average_precision, scores, labels).method
+    'bootstrap, 9 of 1000 draws had one class only'
+    """
+    column, truth = scores_and_truths(scores, labels)
+    check_draws(level, draws)
+    codes, _ = cluster_codes(clusters, len(column))
+    if clusters_of_the_rarer(codes, truth) < _FEWEST_CLUSTERS:
         return None
-    dropped = draws - len(kept)
-    note = f", {dropped} of {draws} draws had one class only" if dropped else ""
-    return percentiles(kept, level, f"bootstrap{note}")
+    values = _drawn(statistic, column, truth, codes, draws, seed)
+    return interval_of_draws(values, level, "one class only") if differ(values) else None
 
 
-def _delong(order: _Order, codes: NDArray[np.int64], n_clusters: int, level: float) -> Interval:
+def _sums(
+    scores: ArrayLike, labels: ArrayLike, weights: ArrayLike | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The weight of true and of false rows on each step, lowest score first."""
+    column, truth = scores_and_truths(scores, labels)
+    weight = row_weights(weights, len(column))
+    steps = Steps.of(column)
+    return steps.sums(weight * truth), steps.sums(weight * ~truth)
+
+
+def _drawn(
+    statistic: Statistic,
+    scores: NDArray[np.float64],
+    truth: NDArray[np.bool_],
+    codes: NDArray[np.int64],
+    draws: int,
+    seed: int,
+) -> NDArray[np.float64]:
+    """The statistic of each draw, NaN where it has no value; the rows are sorted once for all draws."""
+    order = np.argsort(scores, kind="stable")
+    column, labels = scores[order], truth[order]
+    return drawn_values(lambda weights: statistic(column, labels, weights), codes[order], draws, seed)
+
+
+def _delong(
+    scores: NDArray[np.float64], truth: NDArray[np.bool_], codes: NDArray[np.int64], level: float
+) -> Interval:
     """A cluster pulls at the area by the placements of its rows; the pulls of clusters are independent."""
-    n_positive, n_negative = len(order.positive), len(order.negative)
-    of_positive = (order.below + order.through) / (2.0 * n_negative)
-    area = float(of_positive.mean())
-    # A false row's placement: the share of true rows above it, from the same two counts seen the other way.
-    under = np.searchsorted(order.through, np.arange(n_negative), side="right")
-    through = np.searchsorted(order.below, np.arange(n_negative), side="right")
-    of_negative = 1.0 - (under + through) / (2.0 * n_positive)
-    pull = np.bincount(codes[order.positive], (of_positive - area) / n_positive, n_clusters)
-    pull += np.bincount(codes[order.negative], (of_negative - area) / n_negative, n_clusters)
-    error = float(np.sqrt(np.square(pull).sum() * n_clusters / (n_clusters - 1)))
+    steps = Steps.of(scores)
+    true, false = steps.sums(truth.astype(np.float64)), steps.sums((~truth).astype(np.float64))
+    n_true, n_false = true.sum(), false.sum()
+    # A row's placement: the share of the other class that it is on the right side of, ties counting half.
+    of_true = steps.of_rows((np.cumsum(false) - false / 2) / n_false)
+    of_false = steps.of_rows((n_true - np.cumsum(true) + true / 2) / n_true)
+    area = float(of_true[truth].mean())
+    share = np.where(truth, (of_true - area) / n_true, (of_false - area) / n_false)
+    pull = np.bincount(codes, share)
+    error = float(np.sqrt(np.square(pull).sum() * len(pull) / (len(pull) - 1)))
     half = normal_quantile(level) * error
     return Interval(max(0.0, area - half), min(1.0, area + half), level, "delong")

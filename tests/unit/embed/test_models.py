@@ -4,7 +4,7 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 
-from sgi.embed.models import DEFAULT_MODEL, MODELS
+from sgi.embed.models import ALIASES, DEFAULT_MODEL, MODELS, known_model
 
 NAMES = {"minilm", "all-MiniLM-L6-v2", "all-mpnet-base-v2", "bge-base-en-v1.5", "e5-base-v2", "gte-base"}
 
@@ -34,3 +34,18 @@ def test_pooling_and_prefix_where_they_differ():
     assert {name: record.prefix for name, record in MODELS.items() if record.prefix} == {
         "e5-base-v2": "query: "
     }
+
+
+def test_short_names_are_those_of_the_paper():
+    assert {alias: record.name for alias, record in ALIASES.items()} == {
+        "mpnet": "all-mpnet-base-v2",
+        "bge": "bge-base-en-v1.5",
+        "e5": "e5-base-v2",
+        "gte": "gte-base",
+    }
+    assert not set(ALIASES) & set(MODELS)
+
+
+def test_a_model_is_known_by_either_name():
+    assert known_model("mpnet") is known_model("all-mpnet-base-v2") is MODELS["all-mpnet-base-v2"]
+    assert known_model("") is known_model("mpnet2") is None

@@ -122,3 +122,10 @@ def test_a_share_is_a_share_or_an_error(value):
 def test_any_values_give_a_spec_or_an_error_of_ours(values):
     with suppress(SgiError):
         assert isinstance(RunSpec.of(values), RunSpec)
+
+
+def test_data_named_with_its_benchmark_is_found_from_any_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    spec = RunSpec.of({"data": "ragtruth(split=test):../elsewhere", "metrics": "sgi"}).resolved([])
+    assert str(spec.data) == f"ragtruth(split=test):{tmp_path.parent / 'elsewhere'}"
+    assert spec.resolved([]).data == spec.data

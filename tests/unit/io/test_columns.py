@@ -98,11 +98,29 @@ def test_a_column_that_says_the_reverse_is_known(column, inverted):
     assert recognise(("answer", column), (("label", column),)).inverted is inverted
 
 
-def test_halueval_has_two_answers_in_a_row():
-    plan = recognise(("knowledge", "question", "right_answer", "hallucinated_answer"))
+@pytest.mark.parametrize(
+    ("given", "fields", "word"),
+    [
+        (("knowledge", "question"), {"question": "question", "contexts": "knowledge"}, "answer"),
+        (
+            ("knowledge", "dialogue_history"),
+            {"question": "dialogue_history", "contexts": "knowledge"},
+            "response",
+        ),
+        (("document",), {"contexts": "document"}, "summary"),
+    ],
+)
+def test_halueval_has_two_answers_in_a_row(given, fields, word):
+    pair = (f"right_{word}", f"hallucinated_{word}")
 
-    assert plan.pair == ("right_answer", "hallucinated_answer")
-    assert plan.fields == {"question": "question", "contexts": "knowledge"}
+    plan = recognise((*given, *pair))
+
+    assert plan.pair == pair
+    assert plan.fields == fields
+
+
+def test_half_a_pair_and_halves_of_two_are_none():
+    assert recognise(("question", "right_answer", "hallucinated_response")).pair is None
 
 
 def test_a_mapped_response_undoes_the_pair():

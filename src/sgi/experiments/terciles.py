@@ -1,0 +1,222 @@
+"""Tables 2 and 3, figures 3 and 4: SGI by terciles of θ(q,c) and of lengths, length alone beside each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sgi.experiments.findings import Column, Finding, Section
+from sgi.experiments.published import TABLE_2, TABLE_3
+from sgi.experiments.separation import CLASS_COLUMNS, LENGTH_COLUMN, separation
+from sgi.geometry.grounding import bounds
+from sgi.report.charts import line_chart, side_by_side
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.experiments.answers import Measured
+    from sgi.experiments.published import Stratum
+    from sgi.experiments.workbench import Study, Workbench
+
+    Floats = NDArray[np.float64]
+    Row = dict[str, Any]
+
+TERCILES = ("low", "middle", "high")
+
+_COLUMNS = (
+    Column("tercile", "tercile"),
+    Column("from – to", "range", digits=2),
+    *CLASS_COLUMNS,
+    Column("paper d", "paper_effect", digits=2, signed=True),
+    Column("paper AUROC", "paper_auroc"),
+    Column("AUROC − paper", "auroc_difference", signed=True),
+    LENGTH_COLUMN,
+)
+
+
+def table2(bench: Workbench) -> Finding:
+    """By terciles of θ(q,c), for each model; the bounds of the triangle inequality are counted on the way."""
+    study = bench.halueval
+    selection = study.rows(bench.sample)
+    tables = {
+        model: _rows(study, model, study.of(model).theta_qc, selection.rows, TABLE_2)
+        for model in study.models
+    }
+    return Finding(
+        name="table2",
+        title="Table 2: SGI by terciles of θ(q,c)",
+        settings=study.settings(selection),
+        sections=tuple(Section(model, _COLUMNS, rows) for model, rows in tables.items()),
+        figures={"table2": _lines("terciles of θ(q,c)", tables, TABLE_2)},
+        remarks=(
+            *(_monotone(model, rows) for model, rows in tables.items()),
+            *(_bounds(model, study.of(model)) for model in study.models),
+        ),
+        signatures=study.signatures(study.models, len(selection.rows)),
+    )
+
+
+def table3(bench: Workbench) -> Finding:
+    """By terciles of the characters of question, context and response, for each model."""
+    study, selection = bench.halueval, bench.halueval.rows(bench.sample)
+    features = _lengths(study)
+    tables = {
+        f"{feature} length, {model}": _rows(study, model, values, selection.rows, TABLE_3[feature])
+        for model in study.models
+        for feature, values in features.items()
+    }
+    shown = {feature: tables[f"{feature} length, {study.reported}"] for feature in features}
+    return Finding(
+        name="table3",
+        title="Table 3: SGI by terciles of length in characters",
+        settings=study.settings(selection),
+        sections=tuple(Section(heading, _COLUMNS, rows) for heading, rows in tables.items()),
+        figures={"table3": _by_length(study.reported, shown)},
+        remarks=tuple(_by_length_remarks(study, shown)),
+        signatures=study.signatures(study.models, len(selection.rows)),
+    )
+
+
+def figure3(bench: Workbench) -> Finding:
+    """Effect and AUROC over the terciles of θ(q,c), beside the paper's."""
+    study, selection = bench.halueval, bench.halueval.rows(bench.sample)
+    model = study.reported
+    rows = _rows(study, model, study.of(model).theta_qc, selection.rows, TABLE_2)
+    charts = [_lines("terciles of θ(q,c)", {model: rows}, TABLE_2, key) for key in ("effect", "auroc")]
+    return Finding(
+        name="figure3",
+        title="Figure 3: SGI and the distance of question and context",
+        settings=study.settings(selection),
+        sections=(Section(model, _COLUMNS, rows),),
+        figures={"figure3": side_by_side(*charts)},
+        remarks=(_monotone(model, rows),),
+        signatures=study.signatures([model], len(selection.rows)),
+    )
+
+
+def figure4(bench: Workbench) -> Finding:
+    """AUROC of SGI over the terciles of each length, beside the paper's and length alone."""
+    study, selection = bench.halueval, bench.halueval.rows(bench.sample)
+    model = study.reported
+    shown = {
+        feature: _rows(study, model, values, selection.rows, TABLE_3[feature])
+        for feature, values in _lengths(study).items()
+    }
+    return Finding(
+        name="figure4",
+        title="Figure 4: SGI and the lengths of question, context and response",
+        settings=study.settings(selection),
+        sections=tuple(
+            Section(f"{feature} length, {model}", _COLUMNS, rows) for feature, rows in shown.items()
+        ),
+        figures={"figure4": _by_length(model, shown)},
+        remarks=tuple(_by_length_remarks(study, shown)),
+        signatures=study.signatures([model], len(selection.rows)),
+    )
+
+
+def tercile_of(values: Floats) -> NDArray[np.int64]:
+    """0, 1 or 2: the third of the values that each belongs to; a value on an edge belongs to the lower.
+
+    >>> tercile_of(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])).tolist()
+    [0, 0, 1, 1, 2, 2]
+    """
+    edges = np.quantile(values, [1 / 3, 2 / 3])
+    return np.searchsorted(edges, values, side="left").astype(np.int64)
+
+
+def _lengths(study: Study) -> dict[str, Floats]:
+    answers = study.answers
+    return {
+        "question": answers.question_lengths,
+        "context": answers.context_lengths,
+        "response": answers.lengths,
+    }
+
+
+def _rows(
+    study: Study, model: str, values: Floats, rows: NDArray[np.int64], paper: Mapping[str, Stratum]
+) -> list[Row]:
+    """One row a tercile of ``values`` over these rows."""
+    thirds, scores = tercile_of(values[rows]), study.of(model).sgi
+    return [
+        _row(study, scores, rows[thirds == third], name, values, paper[name])
+        for third, name in enumerate(TERCILES)
+    ]
+
+
+def _row(
+    study: Study, scores: Floats, rows: NDArray[np.int64], name: str, values: Floats, paper: Stratum
+) -> Row:
+    found = separation(scores, study.answers, rows, seed=study.seed).row()
+    ends = (float(values[rows].min()), float(values[rows].max())) if len(rows) else None
+    known = found["auroc"] is not None
+    return {
+        "tercile": name,
+        "range": ends,
+        **found,
+        "paper_effect": paper.effect,
+        "paper_auroc": paper.auroc,
+        "auroc_difference": found["auroc"] - paper.auroc if known else None,
+    }
+
+
+def _monotone(model: str, rows: Sequence[Row]) -> str:
+    for key, name in (("effect", "d"), ("auroc", "AUROC")):
+        values = [row[key] for row in rows]
+        if None in values or not values[0] < values[1] < values[2]:
+            shown = ", ".join(Column("", key, digits=2).cell(row) for row in rows)
+            return f"{model}: {name} does not rise from tercile to tercile of θ(q,c): {shown}."
+    return f"{model}: d and AUROC rise from tercile to tercile of θ(q,c), as in the paper."
+
+
+def _bounds(model: str, measured: Measured) -> str:
+    """How often the bounds of the triangle inequality are broken, over all answers."""
+    low, high = bounds(measured.theta_qc, measured.theta_rc)
+    ratio = measured.theta_rq / measured.theta_rc
+    known = np.isfinite(ratio)
+    slack = 1e-9 * np.maximum(1.0, ratio)
+    outside = int(((ratio < low - slack) | (ratio > high + slack))[known].sum())
+    far = float((measured.theta_rc > measured.theta_qc)[known].mean())
+    width = float(np.median((high - low)[known]))
+    return (
+        f"{model}: |θ(q,c)/θ(r,c) − 1| ≤ SGI ≤ its upper bound is broken by {outside:,} of "
+        f"{int(known.sum()):,} answers; the interval is {width:.2f} wide at the median. Without the "
+        f"modulus, as printed in the paper, the lower bound says nothing for {100 * far:.0f} % of them."
+    )
+
+
+def _lines(
+    title: str, tables: Mapping[str, Sequence[Row]], paper: Mapping[str, Stratum], key: str = "auroc"
+) -> Any:
+    series: dict[str, dict[str, float | None]] = {
+        f"SGI, {model}": {row["tercile"]: row[key] for row in rows} for model, rows in tables.items()
+    }
+    series["the paper"] = {name: getattr(paper[name], key) for name in TERCILES}
+    if key == "auroc":
+        first = next(iter(tables.values()))
+        series["length alone"] = {row["tercile"]: row["length_auroc"] for row in first}
+    axis = "AUROC" if key == "auroc" else "Cohen's d"
+    return line_chart(series, title=f"SGI by {title}", axis=axis, across=title)
+
+
+def _by_length(model: str, shown: Mapping[str, Sequence[Row]]) -> Any:
+    charts = [
+        _lines(f"terciles of {feature} length", {model: rows}, TABLE_3[feature])
+        for feature, rows in shown.items()
+    ]
+    return side_by_side(*charts)
+
+
+def _by_length_remarks(study: Study, shown: Mapping[str, Sequence[Row]]) -> Iterator[str]:
+    long = shown["response"]
+    rates = ", ".join(f"{row['base_rate']:.2f}" for row in long)
+    yield f"Share of grounded answers in the terciles of response length: {rates}."
+    least = min(
+        (row["length_auroc"] for rows in shown.values() for row in rows if row["length_auroc"]), default=None
+    )
+    if least is not None:
+        yield f"Length alone ranks with at least {least:.3f} in each tercile of a length, {study.reported}."

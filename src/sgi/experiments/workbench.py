@@ -1,0 +1,117 @@
+"""Data and models of a reproduction, each opened once and only when an experiment wants it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sgi.engine.progress import silent
+from sgi.experiments.answers import Answers, Measured, embedded
+from sgi.experiments.published import paper_model
+from sgi.experiments.samples import SampleName, Selection, select
+from sgi.kernel.signature import run_signature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sgi.engine.progress import Listener
+    from sgi.kernel.ports import Embedder
+    from sgi.kernel.sample import Sample
+
+HALUEVAL, TRUTHFULQA = "halueval_qa", "truthfulqa"
+
+
+@dataclass(eq=False)
+class Study:
+    """One benchmark's answers under the models at hand.
+
+    Attributes:
+        answers: all labelled answers.
+        embedders: by the name the user gave.
+        seed: of every draw.
+        listener: is told how far embedding has come.
+        measured: a model's vectors, once they were wanted.
+    """
+
+    answers: Answers
+    embedders: Mapping[str, Embedder]
+    seed: int = 0
+    listener: Listener = silent
+    measured: dict[str, Measured] = field(default_factory=dict)
+    _selections: dict[SampleName, Selection] = field(default_factory=dict)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models' names."""
+        return tuple(self.embedders)
+
+    @property
+    def reported(self) -> str:
+        """The model for what the paper shows of one model: its own choice, mpnet, or the first at hand."""
+        return next((name for name in self.models if paper_model(name) == "mpnet"), self.models[0])
+
+    def of(self, model: str) -> Measured:
+        """What the model measures on all answers."""
+        if model not in self.measured:
+            self.measured[model] = Measured.of(model, self.embedders[model], self.answers, self.listener)
+        return self.measured[model]
+
+    def embedded(self, model: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Further texts as unit rows, in their order."""
+        return embedded(model, self.embedders[model], texts, self.listener)
+
+    def rows(self, name: SampleName) -> Selection:
+        """The rows of a sample."""
+        if name not in self._selections:
+            self._selections[name] = select(self.answers, name, seed=self.seed)
+        return self._selections[name]
+
+    def settings(self, selection: Selection | None = None) -> dict[str, Any]:
+        """What a number here depends on beside the model."""
+        about: dict[str, Any] = {
+            "data": f"{self.answers.name} ({len(self.answers.labels):,} answers, {self.answers.digest})"
+        }
+        if selection is not None:
+            about |= {"sample": selection.name, "n": len(selection.rows), "left out": selection.told}
+        return about | {"seed": self.seed}
+
+    def signatures(self, models: Sequence[str], n: int) -> tuple[str, ...]:
+        """One line a model."""
+        return tuple(run_signature([self.of(model).fingerprint], n=n) for model in models)
+
+
+@dataclass(eq=False)
+class Workbench:
+    """What the experiments work with.
+
+    Attributes:
+        read: the samples of a benchmark, by its name.
+        embedders: by the name the user gave, at least one.
+        sample: the sample that experiments on one sample are made on.
+        seed: of every draw.
+        listener: is told how far embedding has come.
+    """
+
+    read: Callable[[str], tuple[str, Sequence[Sample]]]
+    embedders: Mapping[str, Embedder]
+    sample: SampleName = "paper"
+    seed: int = 0
+    listener: Listener = silent
+
+    @cached_property
+    def halueval(self) -> Study:
+        """HaluEval QA."""
+        return self._study(HALUEVAL)
+
+    @cached_property
+    def truthfulqa(self) -> Study:
+        """TruthfulQA."""
+        return self._study(TRUTHFULQA)
+
+    def _study(self, benchmark: str) -> Study:
+        name, samples = self.read(benchmark)
+        return Study(Answers.of(name, samples), self.embedders, self.seed, self.listener)

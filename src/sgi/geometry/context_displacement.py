@@ -1,0 +1,216 @@
+"""Responses as displacements from their contexts: the displacement scores that need no reference set.
+
+They compare a response with what it was given, and so can be called grounding. Sentences stand flat, one row
+after another, with offsets: row i has ``sentences[offsets[i]:offsets[i + 1]]``, as in `sgi.kernel.ragged`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sgi.geometry.angles import angle
+from sgi.geometry.displacement import cosine_of_tangents
+from sgi.geometry.sphere import log_map
+from sgi.geometry.subspace import principal_axes, squared_residuals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+_BLOCK_BYTES = 2**22
+_LEAST_LENGTH = 1e-12
+
+
+def context_displacement_magnitude(contexts: ArrayLike, responses: ArrayLike) -> Floats:
+    """How far a response lies from its context: ‖Log_c r‖ = θ(r, c).
+
+    Low means grounded.
+
+    Args:
+        contexts: unit rows, shape (n, d).
+        responses: unit rows, shape (n, d).
+
+    Returns:
+        Angles in radians, in [0, π], shape (n,).
+
+    Raises:
+        ValueError: shapes differ, or a row is not of unit length.
+
+    Source: `displacement_magnitude_ratio` with the context as base; without a reference it has no ratio.
+
+    >>> context_displacement_magnitude([[1.0, 0.0]], [[0.0, 1.0]]).round(4).tolist()
+    [1.5708]
+    """
+    return angle(responses, contexts)
+
+
+def context_displacement_consistency(contexts: ArrayLike, sentences: ArrayLike, offsets: ArrayLike) -> Floats:
+    """Whether the sentences of a response leave its context in one direction.
+
+    It is the mean of cos(Log_c s_i, Log_c s_{i+1}) over consecutive sentences. High is what the published
+    notebook calls grounded. Where a response has fewer than two sentences there is nothing to compare, and no
+    value (the notebook scored 0).
+
+    Args:
+        contexts: unit rows, shape (n, d).
+        sentences: unit rows of all responses' sentences, shape (s, d).
+        offsets: where each response's sentences begin and the last ones end, shape (n + 1,).
+
+    Returns:
+        Values in [−1, 1], shape (n,); NaN where no two consecutive sentences leave the context.
+
+    Raises:
+        ValueError: shapes do not fit, or a row is not of unit length.
+
+    Source: Marín, notebook "03_displacement_consistency", with tangent vectors for differences.
+
+    >>> eye = np.eye(3)
+    >>> context_displacement_consistency(eye[:2], eye[[1, 2, 0]], [0, 2, 3]).round(6).tolist()
+    [0.0, nan]
+    """
+    bases, rows, ends = _sentences(contexts, sentences, offsets)
+    owners = np.repeat(np.arange(len(bases)), np.diff(ends))
+    ways = log_map(bases[owners], rows)
+    together = np.flatnonzero(owners[1:] == owners[:-1])
+    cosines = cosine_of_tangents(ways[together], ways[together + 1])
+    known = ~np.isnan(cosines)
+    total = np.bincount(owners[together][known], cosines[known], len(bases))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / np.bincount(owners[together][known], minlength=len(bases)))
+
+
+def context_tangent_residual(
+    contexts: ArrayLike, responses: ArrayLike, sentences: ArrayLike, offsets: ArrayLike, *, axes: int = 3
+) -> Floats:
+    """How much of the way from context to response the context's own sentences do not span.
+
+    It is the length of Log_c r outside the first m principal axes of Log_c s_j about c, over ‖Log_c r‖: the
+    sine of the angle between the two. Low means grounded. Taking axes about c, where the ways begin, is ours.
+
+    Args:
+        contexts: unit rows, shape (n, d).
+        responses: unit rows, shape (n, d).
+        sentences: unit rows of all contexts' sentences, shape (s, d).
+        offsets: where each context's sentences begin and the last ones end, shape (n + 1,).
+        axes: m, at least 1; a context of fewer sentences has as many axes as sentences.
+
+    Returns:
+        Values in [0, 1], shape (n,); NaN where the response is its context or the antipode, or the context
+        has no sentence but itself.
+
+    Raises:
+        ValueError: shapes do not fit, a row is not of unit length, or axes are below 1.
+
+    Source: Marín, notebook "03_displacement_consistency", with the context's sentences for
+    reference responses.
+
+    >>> eye = np.eye(4)
+    >>> way = np.array([[0.0, 0.6, 0.0, 0.8]])
+    >>> context_tangent_residual(eye[:1], way, eye[1:3], [0, 2]).round(6).tolist()
+    [0.8]
+    """
+    bases, rows, ends = _sentences(contexts, sentences, offsets)
+    if axes < 1:
+        raise ValueError(f"A span takes 1 axis or more, not {axes}.")
+    way = log_map(bases, responses)
+    squared = np.vecdot(way, way)
+    share = np.full(len(bases), np.nan)
+    for chosen, count in _of_equal_count(ends, bases.shape[1]):
+        ways = log_map(bases[chosen][:, None], rows[ends[chosen][:, None] + np.arange(count)])
+        values, coefficients = principal_axes(ways @ ways.mT)
+        cross = (ways @ way[chosen][..., None])[..., 0]
+        outside = squared_residuals(coefficients, cross, squared[chosen])[:, min(axes, count)]
+        spanned = (values[:, 0] > _LEAST_LENGTH**2) & (squared[chosen] > _LEAST_LENGTH**2)
+        share[chosen[spanned]] = np.sqrt(outside[spanned] / squared[chosen][spanned])
+    return share
+
+
+def context_local_grounding_index(
+    questions: ArrayLike, contexts: ArrayLike, sentences: ArrayLike, offsets: ArrayLike
+) -> Floats:
+    """Whether a response's sentences lie nearer to its context than to its question.
+
+    LSGI = Σ θ(s_i, q) / Σ θ(s_i, c) over the response's sentences: SGI as a ratio of means. High means
+    grounded.
+
+    Args:
+        questions: unit rows, shape (n, d).
+        contexts: unit rows, shape (n, d).
+        sentences: unit rows of all responses' sentences, shape (s, d).
+        offsets: where each response's sentences begin and the last ones end, shape (n + 1,).
+
+    Returns:
+        Values in [0, ∞], shape (n,); ∞ where every sentence is the context, NaN without a sentence.
+
+    Raises:
+        ValueError: shapes do not fit, or a row is not of unit length.
+
+    Source: Marín, notebook "03_displacement_consistency", as a ratio of means.
+
+    >>> eye = np.eye(3)
+    >>> near = np.array([[0.0, 0.6, 0.8]])
+    >>> context_local_grounding_index(eye[:1], eye[1:2], near, [0, 1]).round(4).tolist()
+    [1.694]
+    """
+    bases, rows, ends = _sentences(contexts, sentences, offsets)
+    asked = np.asarray(questions)
+    if asked.shape != bases.shape:
+        raise ValueError(f"Questions of shape {asked.shape} do not fit contexts of shape {bases.shape}.")
+    owners = np.repeat(np.arange(len(bases)), np.diff(ends))
+    from_question = np.bincount(owners, angle(rows, asked[owners]), len(bases))
+    from_context = np.bincount(owners, angle(rows, bases[owners]), len(bases))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(from_question / from_context)
+
+
+def displacement_alignment(questions: ArrayLike, contexts: ArrayLike, responses: ArrayLike) -> Floats:
+    """Whether a response leaves its question toward the context: cos(Log_q r, Log_q c).
+
+    High means grounded. It is the cosine of the angle at q in the triangle of question, context and response.
+
+    Args:
+        questions: unit rows, shape (n, d).
+        contexts: unit rows, shape (n, d).
+        responses: unit rows, shape (n, d).
+
+    Returns:
+        Values in [−1, 1], shape (n,); NaN where context or response is the question or its antipode.
+
+    Raises:
+        ValueError: shapes do not fit, or a row is not of unit length.
+
+    Source: the spherical law of cosines; as a score, ours.
+
+    >>> eye = np.eye(3)
+    >>> displacement_alignment(eye[:1], eye[1:2], [[0.6, 0.8, 0.0]]).round(6).tolist()
+    [1.0]
+    """
+    return cosine_of_tangents(log_map(questions, responses), log_map(questions, contexts))
+
+
+def _sentences(
+    contexts: ArrayLike, sentences: ArrayLike, offsets: ArrayLike
+) -> tuple[NDArray[np.generic], NDArray[np.generic], NDArray[np.int64]]:
+    """Contexts, sentences and offsets that fit one another."""
+    bases, rows, ends = np.asarray(contexts), np.asarray(sentences), np.asarray(offsets, dtype=np.int64)
+    if bases.ndim != 2 or rows.ndim != 2 or bases.shape[1] != rows.shape[1]:  # noqa: PLR2004 - rows and columns
+        raise ValueError(f"Sentences of shape {rows.shape} do not fit contexts of shape {bases.shape}.")
+    begins = ends.shape == (len(bases) + 1,) and ends[0] == 0
+    if not begins or ends[-1] != len(rows) or np.any(np.diff(ends) < 0):
+        raise ValueError(f"Offsets lead from 0 to {len(rows)} in {len(bases)} steps, none of them back.")
+    return bases, rows, ends
+
+
+def _of_equal_count(offsets: NDArray[np.int64], dimension: int) -> Iterator[tuple[NDArray[np.int64], int]]:
+    """A few rows at a time that have equally many sentences, and how many."""
+    counts = np.diff(offsets)
+    for count in np.unique(counts[counts > 0]).tolist():
+        of_count = np.flatnonzero(counts == count)
+        step = max(1, _BLOCK_BYTES // (8 * count * dimension))
+        for start in range(0, len(of_count), step):
+            yield of_count[start : start + step], count

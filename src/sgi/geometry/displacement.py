@@ -1,0 +1,374 @@
+"""Responses as displacements from their questions, compared with those of the nearest reference questions.
+
+A reference pair is a question with a response known to be good. Where nothing else is said, a score knows
+nothing of contexts: it measures whether a response is of the kind that questions nearby have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from sgi.geometry.angles import angle
+from sgi.geometry.sphere import exp_map, karcher_means, log_map, parallel_transport
+from sgi.geometry.subspace import fewest_axes, held_out_residuals, principal_axes, squared_residuals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+    Rows = NDArray[Any]
+
+_BLOCK_BYTES = 2**22
+# Below this length in radians a displacement is rounding, and has no direction.
+_LEAST_LENGTH = 1e-12
+# Distances come from differences of squares, which leave about 1e-8 of rounding where there is none.
+_LEAST_SPREAD = 1e-6
+_FEWEST_NEIGHBOURS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """For each scored row, the reference pairs whose questions are nearest to its own.
+
+    `ReferenceSet.neighbours` finds them and keeps a row from meeting itself; `of` takes what it is given.
+
+    Attributes:
+        indices: the reference pairs of each row, nearest first, shape (n, k).
+        weights: what each counts, adding to 1 in a row, shape (n, k).
+        angles: θ(q, q_i) in radians, shape (n, k).
+        questions: unit rows of all reference questions, shape (m, d).
+        responses: unit rows of all reference responses, shape (m, d).
+    """
+
+    indices: NDArray[np.int64]
+    weights: Floats
+    angles: Floats
+    questions: Rows
+    responses: Rows
+
+    @classmethod
+    def of(
+        cls, rows: Rows, indices: NDArray[np.int64], temperature: float, *, questions: Rows, responses: Rows
+    ) -> Self:
+        """Weigh chosen reference pairs: w_i = softmax(−θ(q, q_i) / τ).
+
+        Args:
+            rows: unit rows of the scored questions, shape (n, d).
+            indices: the reference pairs of each, shape (n, k), k at least 1.
+            temperature: τ in radians, above 0.
+            questions: unit rows of all reference questions, shape (m, d).
+            responses: unit rows of all reference responses, shape (m, d).
+
+        Raises:
+            ValueError: the temperature is not above 0, shapes do not fit, or rows are not of unit length.
+
+        Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
+
+        >>> eye = np.eye(3)
+        >>> made = Neighbours.of(eye[:1], np.array([[0, 1]]), 1.0, questions=eye, responses=eye)
+        >>> made.angles.round(3).tolist(), made.weights.round(3).tolist()
+        ([[0.0, 1.571]], [[0.828, 0.172]])
+        """
+        if not temperature > 0.0:
+            raise ValueError(f"A temperature is above 0, not {temperature}.")
+        if indices.ndim != 2 or not indices.shape[1] or len(indices) != len(rows):  # noqa: PLR2004 - rows, columns
+            raise ValueError(f"{len(rows)} rows have neighbours of shape (n, k), not {indices.shape}.")
+        count = indices.shape[1]
+        angles = angle(np.repeat(rows, count, axis=0), questions[indices.ravel()]).reshape(-1, count)
+        lead = np.exp((angles.min(axis=1, keepdims=True) - angles) / temperature)
+        return cls(indices, lead / lead.sum(axis=1, keepdims=True), angles, questions, responses)
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, rows: slice) -> Neighbours:
+        """Those of some rows."""
+        return Neighbours(
+            self.indices[rows], self.weights[rows], self.angles[rows], self.questions, self.responses
+        )
+
+    def response_angles(self, responses: Rows) -> Floats:
+        """θ(r, r_i) of each row's response and its neighbours', in radians, shape (n, k)."""
+        count = self.indices.shape[1]
+        theirs = self.responses[self.indices.ravel()]
+        return angle(np.repeat(responses, count, axis=0), theirs).reshape(-1, count)
+
+    def lengths(self) -> Floats:
+        """θ(q_i, r_i) of each row's neighbours, in radians, shape (n, k)."""
+        chosen = self.indices.ravel()
+        return angle(self.questions[chosen], self.responses[chosen]).reshape(self.indices.shape)
+
+
+def by_block(
+    score: Callable[[Rows, Rows, Neighbours], Floats],
+    questions: ArrayLike,
+    responses: ArrayLike,
+    neighbours: Neighbours,
+) -> Floats:
+    """A score of all rows from one of a few, so that n·k rows never stand in memory together.
+
+    Args:
+        score: of questions, responses and neighbours of some rows; a row's value rests on that row alone.
+        questions: unit rows, shape (n, d).
+        responses: unit rows, shape (n, d).
+        neighbours: of the same n rows.
+
+    Raises:
+        ValueError: shapes do not fit.
+    """
+    asked, answered = np.asarray(questions), np.asarray(responses)
+    dimension = neighbours.questions.shape[-1]
+    if asked.shape != (len(neighbours), dimension) or answered.shape != asked.shape:
+        raise ValueError(
+            f"Neighbours of {len(neighbours)} rows of dimension {dimension} do not fit questions of shape "
+            f"{asked.shape} and responses of shape {answered.shape}."
+        )
+    step = max(1, _BLOCK_BYTES // (8 * neighbours.indices.shape[1] * max(1, dimension)))
+    blocks = [slice(start, start + step) for start in range(0, len(asked), step)]
+    values = [score(asked[block], answered[block], neighbours[block]) for block in blocks]
+    return np.concatenate(values) if values else np.empty(0)
+
+
+def cosine_of_tangents(first: Floats, second: Floats) -> Floats:
+    """Cosines of vectors of any length, shape (…, d); NaN where one has no direction."""
+    one, two = (np.linalg.norm(vectors, axis=-1) for vectors in (first, second))
+    known = (one > _LEAST_LENGTH) & (two > _LEAST_LENGTH)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cosine = np.vecdot(first, second) / one / two
+    return np.where(known, np.clip(cosine, -1.0, 1.0), np.nan)
+
+
+def displacement_consistency(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+    """DC: whether a response leaves its question in the direction the neighbours' do.
+
+    DC = cos(Log_q r, v̄), v̄ = Σ w_i P_{q_i→q}(Log_{q_i} r_i): the neighbours' displacements, carried to q.
+    High means grounded.
+
+    Args:
+        questions: unit rows, shape (n, d).
+        responses: unit rows, shape (n, d).
+        neighbours: of the same rows.
+
+    Returns:
+        Values in [−1, 1], shape (n,); NaN where r or the mean stays at q, or leads to an antipode.
+
+    Raises:
+        ValueError: shapes do not fit, or a row is not of unit length.
+
+    Source: the flat form `flat_displacement_consistency`, in tangent spaces of the sphere.
+
+    >>> eye = np.eye(3)
+    >>> near = Neighbours.of(eye[:1], np.array([[0]]), 1.0, questions=eye[:1], responses=eye[1:2])
+    >>> displacement_consistency(eye[:1], eye[1:2], near).round(6).tolist()
+    [1.0]
+    """
+    return by_block(_consistency, questions, responses, neighbours)
+
+
+def _consistency(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
+    return cosine_of_tangents(log_map(questions, responses), _expected(questions, neighbours))
+
+
+def _expected(questions: Rows, neighbours: Neighbours) -> Floats:
+    """v̄: the weighted mean of the neighbours' displacements, carried to each question."""
+    starts = neighbours.questions[neighbours.indices]
+    ways = log_map(starts, neighbours.responses[neighbours.indices])
+    carried = parallel_transport(starts, questions[:, None], ways)
+    return np.asarray((neighbours.weights[:, None] @ carried)[:, 0])
+
+
+def expected_response_deviation(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+    """ERD: how far a response lies from where the neighbours' displacements lead.
+
+    ERD = θ(r, Exp_q v̄), v̄ as for `displacement_consistency`. Low means grounded.
+
+    Args:
+        questions: unit rows, shape (n, d).
+        responses: unit rows, shape (n, d).
+        neighbours: of the same rows.
+
+    Returns:
+        Angles in radians, in [0, π], shape (n,); NaN where a neighbour leads to an antipode.
+
+    Raises:
+        ValueError: shapes do not fit, or a row is not of unit length.
+
+    Source: the flat form `flat_expected_response_deviation`, on the sphere.
+
+    >>> eye = np.eye(3)
+    >>> near = Neighbours.of(eye[:1], np.array([[0]]), 1.0, questions=eye[:1], responses=eye[1:2])
+    >>> expected_response_deviation(eye[:1], eye[2:], near).round(4).tolist()
+    [1.5708]
+    """
+    return by_block(_deviation, questions, responses, neighbours)
+
+
+def _deviation(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
+    ends = exp_map(questions, _expected(questions, neighbours))
+    known = ~np.isnan(ends[:, 0])
+    deviation = np.full(len(ends), np.nan)
+    deviation[known] = angle(responses[known], ends[known])
+    return deviation
+
+
+def displacement_magnitude_ratio(
+    questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours
+) -> Floats:
+    """DMR: whether a response lies as far from its question as the neighbours' do.
+
+    DMR = |log(θ(q, r) / Σ w_i θ(q_i, r_i))|. Low means grounded.
+
+    Args:
+        questions: unit rows, shape (n, d).
+        responses: unit rows, shape (n, d).
+        neighbours: of the same rows.
+
+    Returns:
+        Values in [0, ∞], shape (n,): 0 at equal lengths, ∞ where one is 0; NaN where both are.
+
+    Raises:
+        ValueError: shapes do not fit, or a row is not of unit length.
+
+    Source: the flat form `flat_displacement_magnitude_ratio`, with angles for chords.
+
+    >>> eye = np.eye(3)
+    >>> near = Neighbours.of(eye[:1], np.array([[0]]), 1.0, questions=eye[:1], responses=eye[1:2])
+    >>> displacement_magnitude_ratio(eye[:1], eye[2:], near).tolist()
+    [0.0]
+    """
+    return by_block(_magnitude, questions, responses, neighbours)
+
+
+def _magnitude(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
+    usual = np.vecdot(neighbours.weights, neighbours.lengths())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.abs(np.log(angle(questions, responses) / usual)))
+
+
+def local_grounding_index(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+    """LSGI: how far a response lies from the neighbours', for how far its question lies from theirs.
+
+    LSGI = Σ w_i θ(r, r_i) / Σ w_i θ(q, q_i). Low means grounded. A ratio of means: a mean of ratios is ruled
+    by the one neighbour that happens to be nearest.
+
+    Args:
+        questions: unit rows, shape (n, d).
+        responses: unit rows, shape (n, d).
+        neighbours: of the same rows.
+
+    Returns:
+        Values in [0, ∞], shape (n,); NaN where both sums are 0.
+
+    Raises:
+        ValueError: shapes do not fit, or a row is not of unit length.
+
+    Source: the flat form `flat_local_grounding_index`, as a ratio of means.
+
+    >>> eye = np.eye(3)
+    >>> near = Neighbours.of(eye[:1], np.array([[0]]), 1.0, questions=eye[1:2], responses=eye[1:2])
+    >>> local_grounding_index(eye[:1], eye[2:], near).tolist()
+    [1.0]
+    """
+    return by_block(_local_index, questions, responses, neighbours)
+
+
+def _local_index(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(
+            np.vecdot(neighbours.weights, neighbours.response_angles(responses))
+            / np.vecdot(neighbours.weights, neighbours.angles)
+        )
+
+
+def tangent_space_residual(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+    """TSR: how far a response lies outside the flat piece that the neighbours' responses span.
+
+    With μ the Fréchet mean of the neighbours' r_i, it is the length of Log_μ r outside the first m principal
+    axes of Log_μ r_i, over the median of the same for each r_i measured by the others. Low means grounded;
+    at 1 it is as far outside as the neighbours are of one another.
+
+    Each neighbour left out in turn, m is the least number below k − 1 and d − 1 whose mean squared residual,
+    by dimension left, is within one standard error of the best. This rule, the equal weights and the chart
+    that stays at μ are ours.
+
+    Args:
+        questions: unit rows, shape (n, d); they have chosen the neighbours and do nothing else here.
+        responses: unit rows, shape (n, d).
+        neighbours: of the same rows, at least 3 each.
+
+    Returns:
+        Values in [0, ∞), shape (n,); NaN where the neighbours' responses coincide, lie in a space of m
+        dimensions or have no mean.
+
+    Raises:
+        ValueError: fewer than 3 neighbours, shapes do not fit, or a row is not of unit length.
+
+    Source: the flat form `flat_tangent_space_residual`, on the sphere and free of scale; Hastie, Tibshirani
+    and Friedman, "The Elements of Statistical Learning" (2009), §7.10, for the rule of one standard error.
+
+    >>> from sgi.geometry import unit
+    >>> eye = np.eye(8)
+    >>> arc = eye[0] + 0.3 * np.outer([-2, -1, 0, 1, 2], eye[1]) + 0.02 * eye[3:]  # nearly a great circle
+    >>> arc, along, across = unit(arc), unit(eye[0] + 0.4 * eye[1]), unit(eye[0] + 0.4 * eye[2])
+    >>> near = Neighbours.of(eye[:2], np.array([[0, 1, 2, 3, 4]] * 2), 1.0, questions=arc, responses=arc)
+    >>> tangent_space_residual(eye[:2], [along, across], near).round(2).tolist()
+    [0.51, 16.5]
+    """
+    if neighbours.indices.shape[1] < _FEWEST_NEIGHBOURS:
+        raise ValueError(f"A tangent space takes {_FEWEST_NEIGHBOURS} neighbours or more.")
+    return by_block(_residual, questions, responses, neighbours)
+
+
+def _residual(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
+    theirs = neighbours.responses[neighbours.indices]
+    count, dimension = theirs.shape[1:]
+    centre = karcher_means(theirs, np.full(theirs.shape[:2], 1.0 / count))
+    known = ~np.isnan(centre[:, 0])
+    ways, way = log_map(centre[known][:, None], theirs[known]), log_map(centre[known], responses[known])
+    gram = ways @ ways.mT
+    axes = principal_axes(gram)[1]
+    own = squared_residuals(axes, (ways @ way[..., None])[..., 0], np.vecdot(way, way))
+    held_out = held_out_residuals(gram)[..., : min(count, dimension) - 1]
+    chosen = fewest_axes(held_out, dimension - 1)[:, None]
+    outside = np.sqrt(np.take_along_axis(own, chosen, axis=1)[:, 0])
+    usual = np.median(np.sqrt(np.take_along_axis(held_out, chosen[..., None], axis=2)[..., 0]), axis=1)
+    residual = np.full(len(theirs), np.nan)
+    residual[known] = np.divide(outside, usual, out=np.full(len(usual), np.nan), where=usual > _LEAST_SPREAD)
+    return residual
+
+
+def directional_grounding_index(questions: ArrayLike, responses: ArrayLike, directions: ArrayLike) -> Floats:
+    """DGI: whether a response leaves its question in the direction good responses do everywhere.
+
+    DGI = cos(r − q, μ̂), μ̂ the mean direction of the reference displacements r_i − q_i, each brought to length
+    one. High means grounded. Displacements are chords here: tangent vectors at questions far apart have no
+    common direction.
+
+    Args:
+        questions: unit rows, shape (n, d).
+        responses: unit rows, shape (n, d).
+        directions: μ̂ of `ReferenceSet.directions`, shape (n, d), or one for all, shape (d,).
+
+    Returns:
+        Values in [−1, 1], shape (n,); NaN where the response is the question.
+
+    Raises:
+        ValueError: shapes do not fit.
+
+    Source: Marín, groundlens, `docs/benchmarks/results.md`; Mardia and Jupp, "Directional Statistics" (2000),
+    §9.2, for the mean direction.
+
+    >>> eye = np.eye(3)
+    >>> directional_grounding_index(eye[:1], eye[1:2], [-1.0, 0.0, 0.0]).round(4).tolist()
+    [0.7071]
+    """
+    start, end = np.asarray(questions, dtype=np.float64), np.asarray(responses, dtype=np.float64)
+    way = np.asarray(directions, dtype=np.float64)
+    if start.ndim != 2 or end.shape != start.shape or way.shape not in (start.shape, start.shape[1:]):  # noqa: PLR2004 - rows, columns
+        raise ValueError(f"Rows {start.shape} and {end.shape} do not fit directions {way.shape}.")
+    return cosine_of_tangents(end - start, np.broadcast_to(way, start.shape))

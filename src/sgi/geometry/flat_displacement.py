@@ -1,0 +1,287 @@
+"""The displacement scores as they were published: chords, weighted sums and percentiles in flat space.
+
+They are here to reproduce published tables, with k = 10 neighbours and τ = 0.1. The forms of
+`sgi.geometry.displacement` take their place elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sgi.geometry.angles import angle
+from sgi.geometry.displacement import Neighbours, by_block, cosine_of_tangents
+from sgi.geometry.subspace import principal_axes, squared_residuals
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+    Rows = NDArray[Any]
+
+_EPSILON = 1e-8
+_EXPLAINED = 0.95
+_FEWEST_AXES = 3
+
+
+def flat_displacement_consistency(
+    questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours
+) -> Floats:
+    """DC as published: cos(r − q, Σ w_i (r_i − q_i)).
+
+    High means grounded.
+
+    Args:
+        questions: unit rows, shape (n, d).
+        responses: unit rows, shape (n, d).
+        neighbours: of the same rows.
+
+    Returns:
+        Values in [−1, 1], shape (n,); NaN where r is q, or the neighbours' displacements cancel out.
+
+    Raises:
+        ValueError: shapes do not fit.
+
+    Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
+
+    >>> eye = np.eye(3)
+    >>> near = Neighbours.of(eye[:1], np.array([[0]]), 0.1, questions=eye[:1], responses=eye[1:2])
+    >>> flat_displacement_consistency(eye[:1], eye[2:], near).round(6).tolist()
+    [0.5]
+    """
+    return by_block(_consistency, questions, responses, neighbours)
+
+
+def _consistency(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
+    ways = _chords(neighbours.questions[neighbours.indices], neighbours.responses[neighbours.indices])
+    return cosine_of_tangents(_chords(questions, responses), _weighted(neighbours, ways))
+
+
+def flat_expected_response_deviation(
+    questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours
+) -> Floats:
+    """ERD as published: θ(r, r̂), r̂ the direction of Σ w_i r_i.
+
+    Low means grounded.
+
+    Args:
+        questions: unit rows, shape (n, d); they have chosen the neighbours and do nothing else here.
+        responses: unit rows, shape (n, d).
+        neighbours: of the same rows.
+
+    Returns:
+        Angles in radians, in [0, π], shape (n,); NaN where the neighbours' responses cancel out.
+
+    Raises:
+        ValueError: shapes do not fit, or a row is not of unit length.
+
+    Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
+
+    >>> eye = np.eye(3)
+    >>> near = Neighbours.of(eye[:1], np.array([[0, 1]]), 0.1, questions=eye[[0, 0]], responses=eye[1:])
+    >>> flat_expected_response_deviation(eye[:1], eye[1:2], near).round(6).tolist()
+    [0.785398]
+    """
+    return by_block(_deviation, questions, responses, neighbours)
+
+
+def _deviation(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
+    expected = _weighted(neighbours, neighbours.responses[neighbours.indices].astype(np.float64))
+    length = np.linalg.norm(expected, axis=1)
+    known = length > _EPSILON
+    deviation = np.full(len(expected), np.nan)
+    deviation[known] = angle(responses[known], expected[known] / length[known, None])
+    return deviation
+
+
+def flat_displacement_magnitude_ratio(
+    questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours
+) -> Floats:
+    """DMR as published: |log(‖r − q‖ / Σ w_i ‖r_i − q_i‖ + 1e−8)|.
+
+    Low means grounded.
+
+    Args:
+        questions: unit rows, shape (n, d).
+        responses: unit rows, shape (n, d).
+        neighbours: of the same rows.
+
+    Returns:
+        Values in [0, ∞], shape (n,); NaN where all these lengths are 0.
+
+    Raises:
+        ValueError: shapes do not fit.
+
+    Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
+
+    >>> eye = np.eye(3)
+    >>> near = Neighbours.of(eye[:1], np.array([[0]]), 0.1, questions=eye[:1], responses=eye[1:2])
+    >>> flat_displacement_magnitude_ratio(eye[:1], eye[2:], near).round(6).tolist()
+    [0.0]
+    """
+    return by_block(_magnitude, questions, responses, neighbours)
+
+
+def _magnitude(questions: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
+    ways = _chords(neighbours.questions[neighbours.indices], neighbours.responses[neighbours.indices])
+    usual = np.vecdot(neighbours.weights, np.linalg.norm(ways, axis=-1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.linalg.norm(_chords(questions, responses), axis=-1) / usual
+    return np.asarray(np.abs(np.log(ratio + _EPSILON)))
+
+
+def flat_tangent_space_residual(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+    """TSR as published: ‖(I − BᵀB)(r − r̄)‖, B the first m principal axes of the neighbours' r_i about r̄.
+
+    m is the least number of axes with 95 % of the variance, at least 3. Low means grounded.
+
+    Args:
+        questions: unit rows, shape (n, d); they have chosen the neighbours and do nothing else here.
+        responses: unit rows, shape (n, d).
+        neighbours: of the same rows.
+
+    Returns:
+        Lengths in [0, 2], shape (n,).
+
+    Raises:
+        ValueError: shapes do not fit.
+
+    Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
+
+    >>> eye = np.eye(4)
+    >>> near = Neighbours.of(eye[:1], np.array([[0, 1]]), 0.1, questions=eye[:2], responses=eye[1:3])
+    >>> flat_tangent_space_residual(eye[:1], eye[3:], near).round(4).tolist()
+    [1.2247]
+    """
+    return by_block(_residual, questions, responses, neighbours)
+
+
+def _residual(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
+    theirs = neighbours.responses[neighbours.indices].astype(np.float64)
+    mean = theirs.mean(axis=1)
+    ways, way = theirs - mean[:, None], responses - mean
+    values, axes = principal_axes(ways @ ways.mT)
+    share = np.cumsum(values, axis=1)
+    wanted = 1 + np.sum(share < _EXPLAINED * share[:, -1:], axis=1)
+    outside = squared_residuals(axes, (ways @ way[..., None])[..., 0], np.vecdot(way, way))
+    chosen = np.minimum(np.maximum(wanted, _FEWEST_AXES), values.shape[1])
+    return np.sqrt(np.take_along_axis(outside, chosen[:, None], axis=1)[:, 0])
+
+
+def flat_local_grounding_index(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+    """LSGI as published: the mean of θ(r, r_i) / θ(q, q_i), without neighbours whose θ(q, q_i) ≤ 1e−8.
+
+    Low means grounded.
+
+    Args:
+        questions: unit rows, shape (n, d); θ(q, q_i) is the neighbours'.
+        responses: unit rows, shape (n, d).
+        neighbours: of the same rows.
+
+    Returns:
+        Values in [0, ∞), shape (n,); NaN where no neighbour is left.
+
+    Raises:
+        ValueError: shapes do not fit, or a row is not of unit length.
+
+    Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
+
+    >>> eye = np.eye(3)
+    >>> near = Neighbours.of(eye[:1], np.array([[0, 1]]), 0.1, questions=eye[:2], responses=eye[:2])
+    >>> flat_local_grounding_index(eye[:1], eye[2:], near).tolist()
+    [1.0]
+    """
+    return by_block(_local_index, questions, responses, neighbours)
+
+
+def _local_index(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
+    apart = neighbours.angles > _EPSILON
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return _mean_where(apart, neighbours.response_angles(responses) / neighbours.angles)
+
+
+def flat_response_rank(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+    """Response rank as published: where the mean of θ(r, r_i) stands among the θ(r_i, r_j), i < j.
+
+    It is the share of these below it, equal ones counting half. Low means grounded.
+
+    Args:
+        questions: unit rows, shape (n, d); they have chosen the neighbours and do nothing else here.
+        responses: unit rows, shape (n, d).
+        neighbours: of the same rows, at least 2 each.
+
+    Returns:
+        Values in [0, 1], shape (n,).
+
+    Raises:
+        ValueError: fewer than 2 neighbours, shapes do not fit, or a row is not of unit length.
+
+    Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study; how
+    equal ones count is ours.
+
+    >>> eye = np.eye(3)
+    >>> near = Neighbours.of(eye[:1], np.array([[0, 1]]), 0.1, questions=eye[:2], responses=eye[:2])
+    >>> flat_response_rank(eye[:1], eye[1:2], near).tolist()  # π/4 on average, the two are π/2 apart
+    [0.0]
+    """
+    if neighbours.indices.shape[1] < 2:  # noqa: PLR2004 - a pair
+        raise ValueError("A rank among pairs of neighbours takes 2 neighbours or more.")
+    return by_block(_rank, questions, responses, neighbours)
+
+
+def _rank(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
+    first, second = np.triu_indices(neighbours.indices.shape[1], k=1)
+    one, two = neighbours.indices[:, first].ravel(), neighbours.indices[:, second].ravel()
+    among = angle(neighbours.responses[one], neighbours.responses[two]).reshape(len(responses), -1)
+    own = neighbours.response_angles(responses).mean(axis=1, keepdims=True)
+    return np.asarray(((among < own).mean(axis=1) + (among <= own).mean(axis=1)) / 2.0)
+
+
+def flat_local_density_ratio(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
+    """LDR as published: log(ρ_R(r) / ρ_Q(q)), ρ = 1 / the mean angle to the neighbours.
+
+    High means grounded. As in `flat_local_grounding_index`, neighbours whose θ(q, q_i) ≤ 1e−8 are left out.
+
+    Args:
+        questions: unit rows, shape (n, d); θ(q, q_i) is the neighbours'.
+        responses: unit rows, shape (n, d).
+        neighbours: of the same rows.
+
+    Returns:
+        Real values, shape (n,); ∞ where all θ(r, r_i) are 0, NaN where no neighbour is left.
+
+    Raises:
+        ValueError: shapes do not fit, or a row is not of unit length.
+
+    Source: Marín, notebook "geometric_hallucination_detection_1" of the displacement study.
+
+    >>> eye = np.eye(3)
+    >>> near = Neighbours.of(eye[:1], np.array([[0, 1]]), 0.1, questions=eye[:2], responses=eye[:2])
+    >>> flat_local_density_ratio(eye[:1], eye[2:], near).tolist()
+    [0.0]
+    """
+    return by_block(_density, questions, responses, neighbours)
+
+
+def _density(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
+    apart = neighbours.angles > _EPSILON
+    with np.errstate(divide="ignore"):
+        return np.asarray(
+            np.log(_mean_where(apart, neighbours.angles))
+            - np.log(_mean_where(apart, neighbours.response_angles(responses)))
+        )
+
+
+def _chords(starts: Rows, ends: Rows) -> Floats:
+    return np.asarray(ends.astype(np.float64) - starts)
+
+
+def _weighted(neighbours: Neighbours, rows: Floats) -> Floats:
+    return np.asarray((neighbours.weights[:, None] @ rows)[:, 0])
+
+
+def _mean_where(kept: NDArray[np.bool_], values: Floats) -> Floats:
+    """The mean of the values kept in each row; NaN where none is."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(kept, values, 0.0).sum(axis=1) / kept.sum(axis=1))

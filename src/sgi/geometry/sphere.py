@@ -1,0 +1,304 @@
+"""The unit sphere as a curved space: tangent vectors, ways along great circles, and means of directions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+_UNIT_TOLERANCE = 1e-3
+_EXACT = 1e-14
+# A tangent vector may lean out of its tangent space by this share of its length: the rounding of float32.
+_TANGENT_TOLERANCE = 1e-3
+# A sum of unit vectors shorter than this (for weights that add to 1) is rounding, and points nowhere.
+_LEAST_RESULTANT = 1e-12
+
+
+def log_map(base: ArrayLike, points: ArrayLike) -> Floats:
+    """The tangent vector at each base that leads to its point: Log_b(p) = θ·(p − cos θ·b) / sin θ.
+
+    Its length is the angle θ between the two, its direction that of the great circle from b to p. It is
+    computed from p − b or p + b, whichever is short, and so keeps its digits near 0 and near π.
+
+    Args:
+        base: unit rows, shape (n, d); here and below, more axes may come before and broadcast.
+        points: unit rows, shape (n, d).
+
+    Returns:
+        Rows at right angles to those of ``base``, of length in [0, π], shape (n, d); NaN where a point is the
+        antipode of its base, to which every great circle leads.
+
+    Raises:
+        ValueError: shapes do not fit, or a row is not of unit length.
+
+    Source: do Carmo, "Riemannian Geometry" (1992), chapter 3, for the unit sphere.
+
+    >>> log_map([[1.0, 0.0]], [[0.0, 1.0]]).round(6).tolist()
+    [[0.0, 1.570796]]
+    """
+    return _log(*_fitting(_directions(base), _directions(points)))
+
+
+def exp_map(base: ArrayLike, tangents: ArrayLike) -> Floats:
+    """Where each tangent vector leads: Exp_b(v) = cos‖v‖·b + sin‖v‖·v/‖v‖.
+
+    It undoes `log_map`.
+
+    Args:
+        base: unit rows, shape (n, d).
+        tangents: rows at right angles to those of ``base``, of any length, shape (n, d).
+
+    Returns:
+        Unit rows, shape (n, d); NaN where a tangent vector holds NaN.
+
+    Raises:
+        ValueError: shapes do not fit, a row is not of unit length, or a tangent vector not at right angles.
+
+    Source: do Carmo, "Riemannian Geometry" (1992), chapter 3, for the unit sphere.
+
+    >>> exp_map([[1.0, 0.0]], [[0.0, np.pi / 2]]).round(6).tolist()
+    [[0.0, 1.0]]
+    """
+    return _exp(*_tangent(_directions(base), tangents))
+
+
+def parallel_transport(start: ArrayLike, end: ArrayLike, tangents: ArrayLike) -> Floats:
+    """Tangent vectors carried along great circles: P(v) = v − ⟨y,v⟩/(1 + ⟨x,y⟩)·(x + y).
+
+    It turns the tangent space at x into that at y, and keeps lengths and angles.
+
+    Args:
+        start: unit rows x, shape (n, d).
+        end: unit rows y, shape (n, d).
+        tangents: rows at right angles to those of ``start``, shape (n, d).
+
+    Returns:
+        Rows at right angles to those of ``end``, shape (n, d); NaN where end and start are antipodes.
+
+    Raises:
+        ValueError: shapes do not fit, a row is not of unit length, or a tangent vector not at right angles.
+
+    Source: Absil, Mahony and Sepulchre, "Optimization Algorithms on Matrix Manifolds" (2008), §8.1.
+
+    >>> parallel_transport([[1.0, 0.0]], [[0.0, 1.0]], [[0.0, 2.0]]).round(6).tolist()
+    [[-2.0, 0.0]]
+    """
+    first, ways = _tangent(_directions(start), tangents)
+    first, last = _fitting(first, _directions(end))
+    middle = first + last
+    # 1 + ⟨x,y⟩ is half of ‖x + y‖², which has its digits where the two are nearly opposite.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = 2.0 * np.vecdot(last, ways) / np.vecdot(middle, middle)
+        # From x = −y on 0/0 is NaN already; ⟨y,v⟩ is rounding there, and must not make it infinite.
+        return np.asarray(ways - np.where(middle.any(axis=-1), share, np.nan)[..., None] * middle)
+
+
+def mean_direction(points: ArrayLike, weights: ArrayLike | None = None) -> Floats:
+    """The direction of the sum of unit vectors: Σ w_i p_i / ‖Σ w_i p_i‖.
+
+    Args:
+        points: unit rows, shape (k, d), or sets of them, shape (n, k, d).
+        weights: not negative and not all 0 in a set, shape (k,) or (n, k); equal where None.
+
+    Returns:
+        A unit vector of shape (d,), or one a set, shape (n, d).
+
+    Raises:
+        ValueError: shapes do not fit, a row is not of unit length, weights are none, or points cancel out.
+
+    Source: Mardia and Jupp, "Directional Statistics" (2000), §9.2.
+
+    >>> mean_direction(np.eye(2)).round(6).tolist()
+    [0.707107, 0.707107]
+    """
+    rows, shares = _sets(points, weights)
+    total = _mean(shares, rows)
+    length = np.linalg.norm(total, axis=-1, keepdims=True)
+    _no_set_among(length <= _LEAST_RESULTANT, "cancel out, and have no direction in common")
+    return np.asarray(total / length)
+
+
+def resultant_length(points: ArrayLike, weights: ArrayLike | None = None) -> Floats:
+    """How far unit vectors point one way: R = ‖Σ w_i p_i‖ / Σ w_i.
+
+    Args:
+        points: unit rows, shape (k, d), or sets of them, shape (n, k, d).
+        weights: not negative and not all 0 in a set, shape (k,) or (n, k); equal where None.
+
+    Returns:
+        Values in [0, 1], of shape () or (n,): 1 where all points coincide, 0 where they cancel out.
+
+    Raises:
+        ValueError: shapes do not fit, rows are not of unit length, or weights are no weights.
+
+    Source: Mardia and Jupp, "Directional Statistics" (2000), §9.2.
+
+    >>> float(resultant_length([[1.0, 0.0], [-1.0, 0.0]])), float(resultant_length([[1.0, 0.0]]))
+    (0.0, 1.0)
+    """
+    rows, shares = _sets(points, weights)
+    return np.asarray(np.minimum(np.linalg.norm(_mean(shares, rows), axis=-1), 1.0))
+
+
+def frechet_mean(
+    points: ArrayLike, weights: ArrayLike | None = None, *, tolerance: float = 1e-10, most_steps: int = 200
+) -> Floats:
+    """The point of least weighted squared angles: argmin_μ Σ w_i θ(μ, p_i)².
+
+    From the mean direction on, μ moves by the mean of Log_μ(p_i) until a step is no longer than the tolerance
+    (Karcher's iteration). It is the only such point where all points lie within π/2 of it.
+
+    Args:
+        points: unit rows, shape (k, d), or sets of them, shape (n, k, d).
+        weights: not negative and not all 0 in a set, shape (k,) or (n, k); equal where None.
+        tolerance: the length of a last step, in radians.
+        most_steps: after how many steps a set is given up.
+
+    Returns:
+        A unit vector of shape (d,), or one a set, shape (n, d).
+
+    Raises:
+        ValueError: shapes do not fit, a row is not of unit length, weights are none, or a set has no mean:
+            its points cancel out, or the steps do not end.
+
+    Source: Karcher (1977), Communications on Pure and Applied Mathematics 30; Afsari (2011), Proceedings of
+    the American Mathematical Society 139, for where it is the only one.
+
+    >>> frechet_mean(np.eye(2), weights=[2.0, 1.0]).round(6).tolist()  # a third of the way
+    [0.866025, 0.5]
+    """
+    rows, shares = _sets(points, weights)
+    means = karcher_means(
+        rows.reshape(-1, *rows.shape[-2:]), shares.reshape(-1, shares.shape[-1]), tolerance, most_steps
+    )
+    _no_set_among(np.isnan(means[:, 0]), f"lie too far apart: no mean is reached in {most_steps} steps")
+    return np.asarray(means.reshape(*rows.shape[:-2], rows.shape[-1]))
+
+
+def karcher_means(
+    points: ArrayLike, weights: Floats, tolerance: float = 1e-10, most_steps: int = 200
+) -> Floats:
+    """The means of `frechet_mean` of many sets, where one set without a mean must not stop the others.
+
+    Args:
+        points: unit rows, shape (n, k, d).
+        weights: adding to 1 in each set, shape (n, k).
+        tolerance: the length of a last step, in radians.
+        most_steps: after how many steps a set is given up.
+
+    Returns:
+        Unit rows, shape (n, d); NaN for a set that has no mean.
+
+    Raises:
+        ValueError: a row is not of unit length.
+
+    Source: as for `frechet_mean`.
+
+    >>> karcher_means(np.array([[[1.0, 0.0], [-1.0, 0.0]]]), np.array([[0.5, 0.5]])).tolist()
+    [[nan, nan]]
+    """
+    rows = _directions(points)
+    means = _mean(weights, rows)
+    length = np.linalg.norm(means, axis=-1, keepdims=True)
+    moving = np.flatnonzero(length > _LEAST_RESULTANT)
+    means = np.divide(means, length, out=np.full_like(means, np.nan), where=length > _LEAST_RESULTANT)
+    for _ in range(most_steps):
+        step = _mean(weights[moving], _log(means[moving][:, None], rows[moving]))
+        means[moving] = _exp(means[moving], step)
+        # A step that is NaN, with a point at the antipode, has made its mean NaN and goes no further.
+        moving = moving[np.linalg.norm(step, axis=-1) > tolerance]
+        if not moving.size:
+            break
+    means[moving] = np.nan
+    return np.asarray(means)
+
+
+def _log(base: Floats, points: Floats) -> Floats:
+    cosine = np.vecdot(base, points)
+    away = cosine < 0.0
+    # The part of p across b is the same with b added or taken away; in the short sum it has its digits.
+    across = points - np.where(away, -1.0, 1.0)[..., None] * base
+    across -= np.vecdot(base, across)[..., None] * base
+    sine = np.linalg.norm(across, axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        stretch = np.arctan2(sine, cosine) / sine
+    across *= np.where(sine > 0.0, stretch, np.where(away, np.nan, 1.0))[..., None]
+    return np.asarray(across)
+
+
+def _exp(base: Floats, tangents: Floats) -> Floats:
+    length = np.linalg.norm(tangents, axis=-1, keepdims=True)
+    # numpy's sinc(x) is sin(πx) / (πx), and 1 at 0.
+    ends = np.cos(length) * base + np.sinc(length / np.pi) * tangents
+    return np.asarray(ends / np.linalg.norm(ends, axis=-1, keepdims=True))
+
+
+def _mean(shares: Floats, rows: Floats) -> Floats:
+    """Σ w_i row_i in each set."""
+    return np.asarray((shares[..., None, :] @ rows)[..., 0, :])
+
+
+def _directions(rows: ArrayLike) -> Floats:
+    """Unit rows in float64, of length 1 to the last digit."""
+    array = np.asarray(rows)
+    if array.dtype.kind not in "fiu" or array.ndim < 2:  # noqa: PLR2004 - rows and columns
+        raise ValueError(
+            f"Unit rows are real numbers of shape (n, d), not {array.dtype} of shape {array.shape}."
+        )
+    exact = array.astype(np.float64, copy=False)
+    with np.errstate(over="ignore", invalid="ignore"):  # told below, in words
+        off = np.linalg.norm(exact, axis=-1, keepdims=True) - 1.0
+    bad = np.flatnonzero(~(np.abs(off) <= _UNIT_TOLERANCE))
+    if bad.size:
+        raise ValueError(f"Row {bad[0]} is not of unit length; sgi.geometry.unit brings rows to it.")
+    return exact if np.all(np.abs(off) <= _EXACT) else exact / (1.0 + off)
+
+
+def _fitting(first: Floats, second: Floats) -> tuple[Floats, Floats]:
+    try:
+        np.broadcast_shapes(first.shape, second.shape)
+        same = first.shape[-1:] == second.shape[-1:]
+    except ValueError:
+        same = False
+    if not same:
+        raise ValueError(f"Rows of one shape (n, d) are wanted, not {first.shape} and {second.shape}.")
+    return first, second
+
+
+def _tangent(base: Floats, tangents: ArrayLike) -> tuple[Floats, Floats]:
+    """Bases and tangent vectors, which must be such."""
+    start, ways = _fitting(base, np.asarray(tangents, dtype=np.float64))
+    with np.errstate(over="ignore", invalid="ignore"):  # told below, in words
+        lean = np.abs(np.vecdot(start, ways))
+        length = np.linalg.norm(ways, axis=-1)
+        wrong = np.isinf(length) | (lean > _TANGENT_TOLERANCE * np.maximum(length, _EXACT))
+    bad = np.flatnonzero(wrong)
+    if bad.size:
+        raise ValueError(
+            f"Row {bad[0]} of the tangent vectors is infinite or not at right angles to its base."
+        )
+    return start, ways
+
+
+def _sets(points: ArrayLike, weights: ArrayLike | None) -> tuple[Floats, Floats]:
+    """Sets of unit rows, and weights that add to 1 in each."""
+    rows = _directions(points)
+    if rows.ndim > 3 or not rows.shape[-2]:  # noqa: PLR2004 - sets, rows and columns
+        raise ValueError(f"Points have shape (k, d) or (n, k, d), with k at least 1, not {rows.shape}.")
+    shares = np.ones(rows.shape[:-1]) if weights is None else np.asarray(weights, dtype=np.float64)
+    if shares.shape != rows.shape[:-1]:
+        raise ValueError(f"Points of shape {rows.shape} have weights of shape {shares.shape}.")
+    total = shares.sum(axis=-1, keepdims=True)
+    if not (np.all(shares >= 0.0) and np.all(np.isfinite(total)) and np.all(total > 0.0)):
+        raise ValueError("Weights are finite, not negative, and not all 0 in a set.")
+    return rows, shares / total
+
+
+def _no_set_among(bad: NDArray[np.bool_], what: str) -> None:
+    if bad.any():
+        raise ValueError(f"The points of set {np.flatnonzero(bad)[0]} {what}.")

@@ -1,0 +1,58 @@
+"""BEGIN: dialogue turns of four systems, judged by people for whether their knowledge attributes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sgi.io.benchmarks.reading import Reading, field, foreign, is_own, rest
+from sgi.io.benchmarks.tabs import tab_rows
+from sgi.io.dataset import file_rows, suffix
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_LABELS = {"fully attributable": True, "not fully attributable": False, "generic": None}
+_COLUMNS = ("knowledge", "message", "response", "begin_label")
+_MODELS = {"model_name": "model"}
+
+
+def begin(path: Path) -> Reading:
+    """BEGIN, a TSV: ``model_name``, ``knowledge``, ``message``, ``response``, ``begin_label``.
+
+    The message is the question and the knowledge the context. Only «Fully attributable» is labelled true;
+    «Not fully attributable» is false; «Generic», a turn that claims nothing, has no label, and metrics are
+    not judged by it. The published label, the model and the source stay in the metadata; ids are
+    ``begin-<row>`` from 1. This is the release of June 2022; the labels of 2021 are refused.
+
+    References: Dziri et al. (2022), Evaluating Attribution in Dialogue Systems: The BEGIN Benchmark,
+    arXiv:2105.00071.
+    """
+    return Reading(path, tab_rows(path) if suffix(path) == ".tsv" else file_rows(path), _row)
+
+
+def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
+    if not set(_COLUMNS) <= values.keys():
+        if is_own(values):
+            return [values]
+        raise foreign("BEGIN", "knowledge, message, response and begin_label")
+    told = field(values, "begin_label")
+    label = told.strip().casefold()
+    if label not in _LABELS:
+        known = "Fully attributable, Not fully attributable and Generic"
+        raise DataError(f"there is no label {told[:40]!r}; there are {known}", field="begin_label")
+    others = rest(values, "knowledge", "message", "response", "begin_label")
+    return [
+        {
+            "id": f"begin-{number}",
+            "question": field(values, "message"),
+            "context": field(values, "knowledge"),
+            "response": field(values, "response"),
+            "label": _LABELS[label],
+            "metadata": {
+                "begin_label": told,
+                **{_MODELS.get(key, key): value for key, value in others.items()},
+            },
+        }
+    ]

@@ -1,0 +1,71 @@
+"""HaluEval: a right and a made-up answer to each question, dialogue and document."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sgi.io.benchmarks.reading import Reading, foreign, is_own
+from sgi.io.dataset import file_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+class _Form(NamedTuple):
+    """The columns of one task as published."""
+
+    title: str
+    given: tuple[str, ...]
+    answer: str
+
+
+_QA = _Form("HaluEval QA", ("knowledge", "question"), "answer")
+_DIALOGUE = _Form("HaluEval dialogue", ("knowledge", "dialogue_history"), "response")
+_SUMMARIZATION = _Form("HaluEval summarization", ("document",), "summary")
+
+
+def halueval_qa(path: Path) -> Reading:
+    """HaluEval QA: ``knowledge``, ``question``, ``right_answer``, ``hallucinated_answer``.
+
+    Each row is two samples, ``halueval_qa-17-right`` and ``halueval_qa-17-hallucinated``, counted from 1; the
+    right answer is the reference of both, and both have ``item`` in their metadata. The form with one answer
+    a row (``answer``, ``hallucination``: yes or no) is read too. Beware: length alone tells the two apart.
+
+    References: Li et al. (2023), HaluEval, arXiv:2305.11747.
+    """
+    return _reading(path, _QA)
+
+
+def halueval_dialogue(path: Path) -> Reading:
+    """HaluEval dialogue: ``knowledge``, ``dialogue_history``, ``right_response``, ``hallucinated_response``.
+
+    The history is the question; for the rest see `halueval_qa`.
+    """
+    return _reading(path, _DIALOGUE)
+
+
+def halueval_summarization(path: Path) -> Reading:
+    """HaluEval summarization: ``document``, ``right_summary``, ``hallucinated_summary``.
+
+    The document is the context, and there is no question; for the rest see `halueval_qa`.
+    """
+    return _reading(path, _SUMMARIZATION)
+
+
+def _reading(path: Path, form: _Form) -> Reading:
+    return Reading(path, file_rows(path), partial(_row, form))
+
+
+def _row(form: _Form, values: Mapping[str, Any], _: int) -> list[Mapping[str, Any]]:
+    """The row itself: `sgi.io.rows` knows pairs; only one column of one form has another name there."""
+    if is_own(values):
+        return [values]
+    right, wrong = f"right_{form.answer}", f"hallucinated_{form.answer}"
+    if {*form.given, right, wrong} <= values.keys():
+        return [values]
+    if {*form.given, form.answer, "hallucination"} <= values.keys():
+        return [{"response" if key == form.answer else key: value for key, value in values.items()}]
+    *others, last = (*form.given, right, wrong)
+    raise foreign(form.title, f"{', '.join(others)} and {last}")

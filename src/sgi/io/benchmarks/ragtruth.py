@@ -1,0 +1,151 @@
+"""RAGTruth: answers, summaries and descriptions by six models, with what people found made up in them."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from sgi.io import cells
+from sgi.io.benchmarks.reading import Reading, field, foreign, is_own, rest
+from sgi.io.dataset import file_rows, filled
+from sgi.io.rows import placed
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from sgi.io.rows import RawRow
+
+TASK_TYPES = ("QA", "Summary", "Data2txt")
+SPLITS = ("train", "test")
+RESPONSES = "response.jsonl"
+_SOURCES = "source_info.jsonl"
+_HEADING = re.compile(r"(?:^|\n)[ \t]*passage (\d{1,4}):")
+
+
+def ragtruth(path: Path, task_type: str | None = None, split: str | None = None) -> Reading:
+    """RAGTruth: a folder with ``response.jsonl`` and ``source_info.jsonl``.
+
+    A response is labelled true if nothing in it is marked, false if any span is. The spans stay in the
+    metadata, with ``task_type``, ``split``, ``source``, ``source_id``, ``model``, ``temperature`` and
+    ``quality`` (the authors score «good» ones only; all are read here). Passages of QA are taken apart; the
+    article of a summary is its context; data to be described is the context as JSON. Only QA has a question.
+    Ids are the published ones. Rows that share a ``source_id`` are not independent. The sources are kept in
+    memory, the responses are not.
+
+    References: Niu et al. (2024), RAGTruth, arXiv:2401.00396.
+
+    Args:
+        path: the folder, or a file of rows in this project's own columns.
+        task_type: only ``QA``, ``Summary`` or ``Data2txt``.
+        split: only ``train`` or ``test``.
+    """
+    wanted = {"task_type": task_type, "split": split}
+    choice = {key: value for key, value in wanted.items() if value is not None}
+    if not path.is_dir():
+        return Reading(path, file_rows(path), partial(_own, choice))
+    file = path / RESPONSES
+    sources: dict[str, dict[str, Any]] = {}
+    return Reading(file, _responses(file, sources), partial(_published, sources, choice))
+
+
+def _responses(file: Path, sources: dict[str, dict[str, Any]]) -> Iterator[RawRow]:
+    """The responses; before the first, the sources are read: what is wrong with those is no row's fault."""
+    path = file.with_name(_SOURCES)
+    for row in filled(file_rows(path), str(path)):
+        try:
+            _add_source(sources, row.values)
+        except DataError as error:
+            raise placed(error, file=str(path), line=row.line, sample_id=error.sample_id) from None
+    yield from file_rows(file)
+
+
+def _add_source(sources: dict[str, dict[str, Any]], values: Any) -> None:
+    if isinstance(values, DataError):
+        raise values
+    name = field(values, "source_id", cells.as_id)
+    if name in sources:
+        raise DataError("another line has the same source", sample_id=name, field="source_id")
+    info = field(values, "source_info", lambda value: value)
+    told = {key: values[key] for key in ("task_type", "source") if key in values}
+    sources[name] = {**_material(info), "metadata": told}
+
+
+def _material(info: Any) -> dict[str, Any]:
+    """What a response rests on: an article, passages for a question, or data."""
+    if isinstance(info, str):
+        return {"context": info}
+    if isinstance(info, dict) and "passages" in info:
+        return {"question": field(info, "question"), "contexts": _passages(field(info, "passages"))}
+    if isinstance(info, dict):
+        return {"context": orjson.dumps(cells.as_json(info)).decode()}
+    raise DataError(f"expected text or an object, found {cells.found(info)}", field="source_info")
+
+
+def _passages(text: str) -> tuple[str, ...]:
+    """The passages under the headings ``passage 1:``, ``passage 2:``, …; all of the text where none is.
+
+    A heading counts only in its turn: passages quote such words too.
+    """
+    found: list[re.Match[str]] = []
+    for heading in _HEADING.finditer(text):
+        if int(heading[1]) == len(found) + 1:
+            found.append(heading)
+    if not found or text[: found[0].start()].strip():
+        return (text,)
+    ends = [*(heading.start() for heading in found[1:]), len(text)]
+    return tuple(text[heading.end() : end].strip() for heading, end in zip(found, ends, strict=True))
+
+
+def _published(
+    sources: Mapping[str, dict[str, Any]], choice: Mapping[str, str], values: Mapping[str, Any], _: int
+) -> list[Mapping[str, Any]]:
+    if not {"id", "source_id", "labels", "response"} <= values.keys():
+        raise foreign("RAGTruth", "id, source_id, labels and response")
+    name = field(values, "id", cells.as_id)
+    try:
+        number, source = _source_of(sources, values)
+        spans = field(values, "labels", _spans)
+        response = field(values, "response")
+    except DataError as error:
+        raise placed(error, file=None, line=None, sample_id=name) from None
+    told = {"source_id": number, **rest(values, "id", "source_id", "labels", "response"), "spans": spans}
+    row = {**source, "id": name, "response": response, "label": not spans}
+    return _chosen(choice, {**row, "metadata": {**source["metadata"], **told}})
+
+
+def _source_of(
+    sources: Mapping[str, dict[str, Any]], values: Mapping[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    number = field(values, "source_id", cells.as_id)
+    if number not in sources:
+        raise DataError(f"{number!r} is not in {_SOURCES}", field="source_id")
+    return number, sources[number]
+
+
+def _own(choice: Mapping[str, str], values: Mapping[str, Any], _: int) -> list[Mapping[str, Any]]:
+    if "source_id" in values and "labels" in values:
+        hint = f"Name the folder that holds {RESPONSES} and {_SOURCES}."
+        raise DataError(f"the response rests on a source in {_SOURCES}", field="source_id", hint=hint)
+    if not is_own(values):
+        raise foreign("RAGTruth", "id, source_id, labels and response")
+    return _chosen(choice, values)
+
+
+def _chosen(choice: Mapping[str, str], row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The row, if its metadata say what was asked for."""
+    metadata = row.get("metadata", row.get("meta"))
+    for key in choice:
+        if not isinstance(metadata, dict) or key not in metadata:
+            raise DataError(f"nothing tells the {key} that rows are chosen by", field="metadata")
+    return [row] if all(metadata[key] == value for key, value in choice.items()) else []
+
+
+def _spans(value: Any) -> list[Any]:
+    if not isinstance(value, list) or not all(isinstance(span, dict) for span in value):
+        raise DataError(f"expected a list of spans, found {cells.found(value)}")
+    return value

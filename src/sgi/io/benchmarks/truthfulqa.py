@@ -1,0 +1,58 @@
+"""TruthfulQA: questions many people answer wrongly, with true and false answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sgi.io import cells
+from sgi.io.benchmarks.reading import Reading, field, foreign, is_own, rest
+from sgi.io.dataset import file_rows
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_QUESTION, _BEST, _RIGHT, _WRONG = "question", "best_answer", "correct_answers", "incorrect_answers"
+
+
+def truthfulqa(path: Path) -> Reading:
+    """TruthfulQA: ``Question``, ``Best Answer``, ``Correct Answers``, ``Incorrect Answers``, ``Category``, ….
+
+    Each answer is a sample: correct ones are labelled true, incorrect ones false, the best answer is the
+    reference, and there is no context. In the published CSV a semicolon stands between answers. Ids are
+    ``truthfulqa-<row>-c<answer>`` and ``…-i<answer>``, all counted from 0. Answers stand as published: three
+    questions of the CSV list an answer twice, and two list «Unknown» as correct and as incorrect.
+
+    References: Lin, Hilton and Evans (2022), TruthfulQA, arXiv:2109.07958.
+    """
+    return Reading(path, file_rows(path), _row)
+
+
+def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
+    columns = {str(key).strip().casefold().replace(" ", "_"): value for key, value in values.items()}
+    if not {_QUESTION, _BEST, _RIGHT, _WRONG} <= columns.keys():
+        if is_own(values):
+            return [values]
+        raise foreign("TruthfulQA", "Question, Best Answer, Correct Answers and Incorrect Answers")
+    shared = {
+        "question": field(columns, _QUESTION),
+        "reference": field(columns, _BEST),
+        "metadata": {"item": number - 1, **rest(columns, _QUESTION, _BEST, _RIGHT, _WRONG)},
+    }
+    answers: list[Mapping[str, Any]] = [
+        {"id": f"truthfulqa-{number - 1}-{letter}{place}", **shared, "response": answer, "label": label}
+        for letter, column, label in (("c", _RIGHT, True), ("i", _WRONG, False))
+        for place, answer in enumerate(_answers(columns, column))
+    ]
+    if not answers:
+        raise DataError("there is no answer to the question", field=_RIGHT)
+    return answers
+
+
+def _answers(columns: Mapping[str, Any], column: str) -> list[str]:
+    """The answers in a cell, cut at semicolons, or in a list."""
+    found = field(columns, column, cells.as_answers)
+    parts = found[0].split(";") if isinstance(columns[column], str) else found
+    answers = [part.strip() for part in parts]
+    return [answer for answer in answers if answer]

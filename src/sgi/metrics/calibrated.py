@@ -1,0 +1,209 @@
+"""A metric read through a calibration: the probability of being grounded, and a verdict."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from sgi.kernel.judging import JudgedMetric
+from sgi.kernel.metric import AnyMetric, Metric, MetricSpec, Scores
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from pydantic import BaseModel, JsonValue
+
+    from sgi.kernel.ports import Judge
+    from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.vectors import VectorTable
+    from sgi.stats.conformal import LengthThresholds
+    from sgi.stats.probability_maps import ProbabilityMap
+
+SPEC = MetricSpec("calibrated", 1, needs=frozenset(), low=0.0, high=1.0, category="verdict")
+"""The facts of every calibrated metric; its needs are those of the metric within."""
+
+_NOTHING: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What labelled rows taught about a metric.
+
+    Thresholds and map are for values of which higher is better: those of the metric, negated where its lower
+    values are the better ones.
+
+    Attributes:
+        digest: tells calibrations apart.
+        higher_is_better: the metric's direction.
+        thresholds: below which a row is flagged, by the length of its response in characters.
+        probabilities: from such values to the probability of being grounded.
+    """
+
+    digest: str
+    higher_is_better: bool
+    thresholds: LengthThresholds
+    probabilities: ProbabilityMap
+
+    def applied(self, scores: Scores, batch: Batch) -> Scores:
+        """The probability of each row that has a score; a row without one keeps its status and reason.
+
+        Args:
+            scores: of the metric that was calibrated.
+            batch: their rows.
+
+        Returns:
+            Scores in [0, 1], whose details hold ``score``, ``threshold`` (on the metric's own scale; None
+            where nothing can be flagged) and ``verdict``, ``flagged`` or ``passed``.
+        """
+        sign = 1.0 if self.higher_is_better else -1.0
+        better = sign * scores.values
+        probabilities = self.probabilities.probability(better)
+        thresholds = self.thresholds.of([len(response) for response in batch.response])
+        details = [
+            _detail(score, sign * threshold, flagged=value < threshold) if ok else _NOTHING
+            for score, value, threshold, ok in zip(
+                scores.values.tolist(), better.tolist(), thresholds.tolist(), scores.ok.tolist(), strict=True
+            )
+        ]
+        return Scores(np.asarray(probabilities), scores.status, scores.reasons, tuple(details))
+
+
+def _detail(score: float, threshold: float, *, flagged: bool) -> dict[str, JsonValue]:
+    known = threshold + 0.0 if math.isfinite(threshold) else None
+    return {"score": score, "threshold": known, "verdict": "flagged" if flagged else "passed"}
+
+
+@dataclass(frozen=True)
+class Calibrated(Metric):
+    r"""The probability that a response is grounded, from a metric's score and a calibration of it.
+
+    .. math:: P(grounded \mid s)
+
+    In [0, 1]. The details hold the score, the threshold for responses of that length, and the verdict: a
+    score worse than its threshold is ``flagged``, any other ``passed``. Where the metric has no value, nor
+    has this; status and reason are the metric's. The probability is that of rows like those the calibration
+    was fitted on, and with their base rate; elsewhere it can be far off.
+
+    Attributes:
+        metric: the one within.
+        calibration: what was fitted on labelled rows.
+
+    References: Platt (1999); Zadrozny and Elkan (2002); Vovk (2012).
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.metrics.lexical import SquadTokenF1
+    >>> from sgi.stats.conformal import LengthThresholds
+    >>> from sgi.stats.probability_maps import PlattMap
+    >>> fitted = Calibration("3f2a", True, LengthThresholds((), (0.5,), (99,)), PlattMap(4.0, -2.0))
+    >>> rows = Batch.of([Sample(id="1", response="in 1950", reference="1950 or later")])
+    >>> made = Calibrated(SquadTokenF1(), fitted)
+    >>> made.canonical
+    'calibrated(metric="squad_token_f1", calibration="3f2a")'
+    >>> made.score(rows, VectorTable()).details[0]["verdict"]
+    'flagged'
+    """
+
+    metric: Metric
+    calibration: Calibration
+    spec: ClassVar = SPEC
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spec", _spec_around(self.metric))
+
+    @property
+    def canonical(self) -> str:
+        """The metric within, and the calibration's digest."""
+        return _canonical(self.metric, self.calibration)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether the metric within needs vectors."""
+        return self.metric.embeds
+
+    def wanted_models(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
+        """Those of the metric within."""
+        return self.metric.wanted_models(configured)
+
+    def texts(self, batch: Batch, /) -> Iterable[str]:
+        """Those of the metric within."""
+        return self.metric.texts(batch)
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """The scores of the metric within, as probabilities."""
+        return self.calibration.applied(self.metric.score(batch, vectors), batch)
+
+
+@dataclass(frozen=True)
+class CalibratedJudged(JudgedMetric[Any]):
+    """The same around a metric that asks a judge; it asks what that one asks, so one call serves both.
+
+    Attributes:
+        metric: the one within.
+        calibration: what was fitted on labelled rows.
+    """
+
+    metric: JudgedMetric[Any]
+    calibration: Calibration
+    spec: ClassVar = SPEC
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spec", _spec_around(self.metric))
+        object.__setattr__(self, "evidence", self.metric.evidence)
+        object.__setattr__(self, "prompts", self.metric.prompts)
+
+    @property
+    def canonical(self) -> str:
+        """The metric within, and the calibration's digest."""
+        return _canonical(self.metric, self.calibration)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether the metric within needs vectors."""
+        return self.metric.embeds
+
+    def wanted_models(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
+        """Those of the metric within."""
+        return self.metric.wanted_models(configured)
+
+    async def ask(self, sample: Sample, judge: Judge, /) -> BaseModel:
+        """What the metric within asks."""
+        found: BaseModel = await self.metric.ask(sample, judge)
+        return found
+
+    def texts(self, batch: Batch, evidence: Sequence[Any], /) -> Iterable[str]:
+        """Those of the metric within."""
+        return self.metric.texts(batch, evidence)
+
+    def score(self, batch: Batch, evidence: Sequence[Any], vectors: VectorTable, /) -> Scores:
+        """The scores of the metric within, as probabilities."""
+        return self.calibration.applied(self.metric.score(batch, evidence, vectors), batch)
+
+
+def calibrated(metric: AnyMetric, calibration: Calibration) -> Calibrated | CalibratedJudged:
+    """The metric read through the calibration.
+
+    >>> from sgi.metrics.lexical import RougeL
+    >>> from sgi.stats.conformal import LengthThresholds
+    >>> from sgi.stats.probability_maps import PlattMap
+    >>> fitted = Calibration("3f2a", True, LengthThresholds((), (0.5,), (99,)), PlattMap(4.0, -2.0))
+    >>> calibrated(RougeL(beta=1.2), fitted).canonical
+    'calibrated(metric="rouge_l(beta=1.2)", calibration="3f2a")'
+    """
+    if isinstance(metric, JudgedMetric):
+        return CalibratedJudged(metric, calibration)
+    assert isinstance(metric, Metric)  # noqa: S101 - there is no third kind
+    return Calibrated(metric, calibration)
+
+
+def _canonical(metric: AnyMetric, calibration: Calibration) -> str:
+    quoted = json.dumps(metric.canonical, ensure_ascii=False)
+    return f'{SPEC.name}(metric={quoted}, calibration="{calibration.digest}")'
+
+
+def _spec_around(metric: AnyMetric) -> MetricSpec:
+    return replace(SPEC, needs=metric.spec.needs, citation=metric.spec.citation)

@@ -1,0 +1,207 @@
+"""A detector card as tables and as Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sgi.engine.card.words import number, width_words
+from sgi.report.markdown import escaped, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.engine.agreement.report import Estimate
+    from sgi.engine.card.card import Calibration, DetectorCard, Matched
+    from sgi.stats.intervals import Interval
+    from sgi.stats.ranking import Ranking
+
+_NONE = "–"
+_INTERVAL = "95 % interval"
+
+
+@dataclass(frozen=True)
+class CardTable:
+    """A table of a card, as texts.
+
+    Attributes:
+        title: what it shows.
+        columns: the headings.
+        rows: one cell for each column.
+        left: columns beside the first whose cells are words.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left: tuple[str, ...] = ()
+
+
+def card_tables(card: DetectorCard) -> list[CardTable]:
+    """The numbers of a card as tables; those that would be empty are left out."""
+    made = [
+        _score(card),
+        _controls(card),
+        _beside(card),
+        _subgroups(card),
+        _calibration(card),
+        _dropped(card),
+    ]
+    return [one for one in made if one.rows]
+
+
+def card_markdown(card: DetectorCard) -> str:
+    """A card as a page of Markdown: what it says in words, then the numbers, then what made them.
+
+    >>> import numpy as np
+    >>> from sgi.engine.card.detector import detector_card
+    >>> made = detector_card("coin", np.arange(41) % 7, np.arange(41) % 2, draws=100)
+    >>> card_markdown(made).splitlines()[0]
+    '# Detector card: coin'
+    """
+    parts = [f"# Detector card: {escaped(card.name)}", escaped(headline(card))]
+    parts += [f"> **Warning.** {escaped(one)}" for one in card.warnings]
+    parts += ["## In words", "\n".join(f"- {escaped(one)}" for one in card.notes)]
+    for made in card_tables(card):
+        parts += [f"## {made.title}", table(made.columns, made.rows, left=made.left)]
+    parts += [escaped(one) for one in remarks(card)]
+    if card.signature:
+        parts.append(f"Signature: {escaped(card.signature)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def headline(card: DetectorCard) -> str:
+    """What the card is over, in one sentence."""
+    side = "higher" if card.higher_is_better else "lower"
+    return (
+        f"{card.rows:,} labelled rows with a score: {card.grounded:,} grounded, {card.ungrounded:,} not"
+        f" ({100 * card.ungrounded_share:.1f} %), from {card.clusters:,} independent groups; {side} scores"
+        " are taken for grounded."
+    )
+
+
+def remarks(card: DetectorCard) -> Iterator[str]:
+    """How the numbers were made, and what could not be."""
+    yield (
+        "AUROC is the chance that a grounded answer scores better than an ungrounded one. Average precision"
+        " and false positives are of the search for ungrounded answers. Intervals are at 95 %, from"
+        f" {card.draws:,} draws of whole groups (seed {card.seed})."
+    )
+    if card.shuffled.reason:
+        yield f"Contexts were not shuffled: {card.shuffled.reason}."
+    if card.uncalibrated:
+        yield f"No probabilities were fitted: {card.uncalibrated}"
+    if card.calibration:
+        yield (
+            "Probabilities are of being grounded and out of fold, whole groups in one fold. ECE is the"
+            " expected calibration error over ten bins; the Brier score is reliability − resolution +"
+            " uncertainty. The maps' probabilities are taken to two digits."
+        )
+
+
+def _score(card: DetectorCard) -> CardTable:
+    found = card.ranking
+    precision, rate = card.average_precision, card.false_positive_rate
+    rows = [
+        ("AUROC", f"{found.auroc:.3f}", _span(found.interval), "0.5"),
+        ("average precision (ungrounded)", *_estimate(precision), f"{card.ungrounded_share:.3f}"),
+        ("false positives at 95 % recall (ungrounded)", *_estimate(rate), "0.95"),
+    ]
+    if card.permuted is not None:
+        name = f"AUROC with labels shuffled, mean of {card.permuted.draws:,} (p = {card.permuted.p:.3f})"
+        rows.append((name, f"{card.permuted.auroc:.3f}", _span(card.permuted.interval), "0.5"))
+    return CardTable("How well it ranks", ("measure", "value", _INTERVAL, "chance"), tuple(rows))
+
+
+def _controls(card: DetectorCard) -> CardTable:
+    rows = [_control("all rows", card.ranking)]
+    if card.length_matched is not None:
+        rows.append(_matched(card.length_matched, "length"))
+    if card.length_stratified is not None:
+        made = card.length_stratified
+        left = f", {made.dropped:,} rows in strata of one label" if made.dropped else ""
+        rows.append(_control(f"within {made.strata} strata of length{left}", made.ranking))
+    if card.overlap_matched is not None:
+        rows.append(_matched(card.overlap_matched, "overlap"))
+    columns = ("rows", "AUROC", _INTERVAL, "grounded / not")
+    return CardTable("With length and overlap held still", columns, tuple(rows) if len(rows) > 1 else ())
+
+
+def _matched(made: Matched, unit: str) -> tuple[str, ...]:
+    return _control(f"{made.pairs:,} pairs of {width_words(made.width, unit)}", made.ranking)
+
+
+def _control(name: str, found: Ranking) -> tuple[str, ...]:
+    return (name, *_auroc(found), f"{found.positives:,} / {found.negatives:,}")
+
+
+def _beside(card: DetectorCard) -> CardTable:
+    made = {"length-matched": card.length_matched, "overlap-matched": card.overlap_matched}
+    there = {name: one for name, one in made.items() if one is not None}
+    rows = [("the score itself", *map(_one, (card.ranking, *(one.ranking for one in there.values()))))]
+    for one in card.baselines:
+        again = [_of(found, one.name) for found in there.values()]
+        name = f"{one.name} ({one.direction} = grounded)"
+        rows.append((name, _one(one.ranking), *again))
+    if card.shuffled.ranking is not None:
+        again = [_one(found.shuffled.ranking) for found in there.values()]
+        rows.append(("the score with contexts shuffled", _one(card.shuffled.ranking), *again))
+    columns = ("AUROC of", "all rows", *there)
+    return CardTable("Beside trivial scores", columns, tuple(rows) if len(rows) > 1 else ())
+
+
+def _one(found: Ranking | None) -> str:
+    return _NONE if found is None else number(found.auroc, found.interval)
+
+
+def _of(made: Matched, name: str) -> str:
+    return _one(next((one.ranking for one in made.baselines if one.name == name), None))
+
+
+def _subgroups(card: DetectorCard) -> CardTable:
+    rows = tuple(
+        (one.column, one.value, f"{one.rows:,}", f"{100 * one.base_rate:.1f} %", *_auroc(one.ranking))
+        for one in card.subgroups
+    )
+    columns = ("column", "value", "rows", "grounded", "AUROC", _INTERVAL)
+    return CardTable("By subgroup", columns, rows, left=("value",))
+
+
+def _calibration(card: DetectorCard) -> CardTable:
+    columns = (
+        "probabilities",
+        "ECE, equal width",
+        "ECE, equal mass",
+        "Brier",
+        "reliability",
+        "resolution",
+        "uncertainty",
+        "gain over the base rate",
+        _INTERVAL,
+    )
+    return CardTable("As probabilities", columns, tuple(map(_forecast, card.calibration)))
+
+
+def _forecast(made: Calibration) -> tuple[str, ...]:
+    parts = made.brier
+    errors = (made.error_of_width, made.error_of_mass, parts.score)
+    numbers = (*errors, parts.reliability, parts.resolution, parts.uncertainty)
+    gain = (_NONE, _NONE) if made.gain is None else _estimate(made.gain, digits=4)
+    return (made.method, *(f"{value:.4f}" for value in numbers), *gain)
+
+
+def _dropped(card: DetectorCard) -> CardTable:
+    rows = tuple((reason, f"{rows:,}") for reason, rows in card.dropped.items())
+    return CardTable("Rows that take no part", ("reason", "rows"), rows)
+
+
+def _auroc(found: Ranking | None) -> tuple[str, str]:
+    return (_NONE, _NONE) if found is None else (f"{found.auroc:.3f}", _span(found.interval))
+
+
+def _estimate(made: Estimate, *, digits: int = 3) -> tuple[str, str]:
+    return f"{made.value:.{digits}f}", _span(made.interval, digits=digits)
+
+
+def _span(interval: Interval | None, *, digits: int = 3) -> str:
+    return _NONE if interval is None else f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"

@@ -1,0 +1,62 @@
+"""A detector card as one figure: the score among the trivial ones, and how far its probabilities hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgi.report.charts import Dot, dot_chart, reliability_chart, side_by_side
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.engine.card.card import DetectorCard, Matched
+    from sgi.report.charts import AnyChart
+    from sgi.stats.ranking import Ranking
+
+ALL_ROWS, WITHIN = "all rows", "within length bins"
+EQUAL_LENGTH, EQUAL_OVERLAP = "equal length", "equal overlap"
+
+
+def card_chart(card: DetectorCard) -> AnyChart:
+    """AUROC of the score, its baselines and its controls; beside it, where it was calibrated, reliability.
+
+    Args:
+        card: of `sgi.detector_card`.
+
+    Returns:
+        A chart for `sgi.report.charts.save_figure`.
+    """
+    ranks = dot_chart(list(_dots(card)), title=f"{card.name}: AUROC", axis="AUROC", chance=0.5)
+    bins = {made.method: made.reliability for made in card.calibration if made.method != "base rate"}
+    if not bins:
+        return ranks
+    return side_by_side(ranks, reliability_chart(bins, title="P(grounded), out of fold"))
+
+
+def _dots(card: DetectorCard) -> Iterator[Dot]:
+    yield _dot(card.name, card.ranking, ALL_ROWS)
+    if card.length_stratified is not None:
+        yield _dot(card.name, card.length_stratified.ranking, WITHIN)
+    for matched, series in ((card.length_matched, EQUAL_LENGTH), (card.overlap_matched, EQUAL_OVERLAP)):
+        if matched is not None:
+            yield _dot(card.name, matched.ranking, series)
+    for baseline in card.baselines:
+        yield _dot(f"{baseline.name} ({baseline.direction})", baseline.ranking, ALL_ROWS)
+    yield from _matched_baselines(card.length_matched, EQUAL_LENGTH)
+    if card.shuffled.ranking is not None:
+        yield _dot(f"{card.name}, contexts shuffled", card.shuffled.ranking, ALL_ROWS)
+    if card.permuted is not None:
+        interval = card.permuted.interval
+        low, high = (None, None) if interval is None else (interval.low, interval.high)
+        yield Dot(f"{card.name}, labels shuffled", card.permuted.auroc, ALL_ROWS, low, high)
+
+
+def _matched_baselines(matched: Matched | None, series: str) -> Iterator[Dot]:
+    for baseline in () if matched is None else matched.baselines:
+        yield _dot(f"{baseline.name} ({baseline.direction})", baseline.ranking, series)
+
+
+def _dot(label: str, found: Ranking, series: str) -> Dot:
+    interval = found.interval
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    return Dot(label, found.auroc, series, low, high)

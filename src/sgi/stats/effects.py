@@ -1,0 +1,182 @@
+"""How far apart two groups lie, and how two columns go together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def cohen_d(first: ArrayLike, second: ArrayLike) -> float | None:
+    r"""The difference of two means in pooled standard deviations.
+
+    .. math:: d = (\bar x_1 - \bar x_2) / s, \qquad
+              s^2 = \frac{(n_1 - 1)\,s_1^2 + (n_2 - 1)\,s_2^2}{n_1 + n_2 - 2}
+
+    with variances of divisor n − 1. By convention 0.2 is small, 0.5 medium, 0.8 large.
+
+    Args:
+        first: values of one group, finite, shape (n₁,).
+        second: values of the other, finite, shape (n₂,).
+
+    Returns:
+        Any number, above 0 where the first group's mean is higher; None where a group is empty, or nothing
+        within the groups differs so that there is no unit.
+
+    Raises:
+        ValueError: values are not finite or not one column.
+
+    Source: Cohen (1988), Statistical Power Analysis, 2nd edition, 2.5.
+
+    >>> cohen_d([2.0, 4.0, 6.0], [1.0, 3.0, 5.0])
+    0.5
+    """
+    one, other = _scaled(first, second)
+    freedom = len(one) + len(other) - 2
+    if not (len(one) and len(other) and freedom > 0):
+        return None
+    squares = _squares(one) + _squares(other)
+    if squares == 0.0:
+        return None
+    return _apart(one, other) / float(np.sqrt(squares / freedom))
+
+
+def welch_p(first: ArrayLike, second: ArrayLike) -> float | None:
+    r"""The two-sided p of Welch's test that two groups have one mean, their variances being free.
+
+    .. math:: t = \frac{\bar x_1 - \bar x_2}{\sqrt{e_1 + e_2}}, \qquad
+              \nu = \frac{(e_1 + e_2)^2}{e_1^2 / (n_1 - 1) + e_2^2 / (n_2 - 1)}, \qquad e_k = s_k^2 / n_k
+
+    It takes every row for independent: answers to one question are not, and the p is then too small.
+
+    Args:
+        first: values of one group, finite, shape (n₁,).
+        second: values of the other, finite, shape (n₂,).
+
+    Returns:
+        A value in [0, 1], 0 where it is too small for a float; None where a group has fewer than two values,
+        or neither group varies.
+
+    Raises:
+        ValueError: values are not finite or not one column.
+
+    Source: Welch (1947), Biometrika 34.
+
+    >>> round(welch_p([2.0, 4.0, 6.0], [1.0, 3.0, 5.0]), 4)
+    0.5734
+    """
+    from scipy.special import stdtr
+
+    one, other = _scaled(first, second)
+    if min(len(one), len(other)) < 2:  # noqa: PLR2004 - one value has no variance
+        return None
+    errors = [_squares(column) / ((len(column) - 1) * len(column)) for column in (one, other)]
+    whole = sum(errors)
+    if whole == 0.0:
+        return None
+    # Shares of the whole, since squares of small errors would vanish.
+    shares = [
+        (error / whole) ** 2 / (len(column) - 1) for error, column in zip(errors, (one, other), strict=True)
+    ]
+    distance = abs(_apart(one, other)) / np.sqrt(whole)
+    return min(1.0, float(2.0 * stdtr(1.0 / sum(shares), -distance)))
+
+
+def pearson(first: ArrayLike, second: ArrayLike) -> float | None:
+    r"""How nearly two columns lie on a straight line.
+
+    .. math:: r = \frac{\sum_i (x_i - \bar x)(y_i - \bar y)}
+              {\sqrt{\sum_i (x_i - \bar x)^2 \sum_i (y_i - \bar y)^2}}
+
+    Args:
+        first: finite, shape (n,).
+        second: finite, shape (n,), row for row.
+
+    Returns:
+        A value in [−1, 1]; None where a column does not vary, or has fewer than two rows.
+
+    Raises:
+        ValueError: values are not finite or not one column, or lengths differ.
+
+    Source: Pearson (1895), Proc. R. Soc. 58.
+
+    >>> round(pearson([1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0]), 4)
+    0.8
+    """
+    one, other = _column(first), _column(second)
+    if one.shape != other.shape:
+        raise ValueError(f"Columns of {len(one)} and {len(other)} rows do not pair.")
+    if not (_varies(one) and _varies(other)):
+        return None
+    x, y = _centred(_scaled(one, one)[0]), _centred(_scaled(other, other)[0])
+    cosine = float(np.sum(x * y) / np.sqrt(np.sum(x * x) * np.sum(y * y)))
+    return max(-1.0, min(1.0, cosine))
+
+
+def spearman(first: ArrayLike, second: ArrayLike) -> float | None:
+    """How nearly two columns have one order: `pearson` of their ranks, tied values sharing the mean rank.
+
+    Args:
+        first: shape (n,); infinities have a rank, NaN has none.
+        second: shape (n,), row for row.
+
+    Returns:
+        A value in [−1, 1]; None where a column does not vary, or has fewer than two rows.
+
+    Raises:
+        ValueError: a value is NaN, values are not one column, or lengths differ.
+
+    Source: Spearman (1904), Am. J. Psychol. 15.
+
+    >>> round(spearman([1.0, 2.0, 3.0, 4.0], [1.0, 9.0, 4.0, 16.0]), 4)
+    0.8
+    """
+    return pearson(_ranks(first), _ranks(second))
+
+
+def _column(values: ArrayLike) -> NDArray[np.float64]:
+    column = np.asarray(values, dtype=np.float64)
+    if column.ndim != 1 or not np.isfinite(column).all():
+        raise ValueError("An effect is measured on columns of finite values.")
+    return column
+
+
+def _scaled(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both columns over one power of two, which changes no digit and lets no square overflow."""
+    one, other = _column(first), _column(second)
+    largest = max((float(np.abs(column).max()) for column in (one, other) if len(column)), default=0.0)
+    exponent = int(np.frexp(largest)[1])
+    return np.ldexp(one, -exponent), np.ldexp(other, -exponent)
+
+
+def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """The difference of the means, by way of the first values, which leaves near ones their digits."""
+    return float(one[0] - other[0] + ((one - one[0]).mean() - (other - other[0]).mean()))
+
+
+def _varies(column: NDArray[np.float64]) -> bool:
+    return len(column) > 1 and bool(np.any(column != column[0]))
+
+
+def _centred(column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Less the mean, by way of the first value: equal ones leave exactly 0, and near ones their digits."""
+    apart = column - column[0]
+    centred: NDArray[np.float64] = apart - apart.mean()
+    return centred
+
+
+def _squares(column: NDArray[np.float64]) -> float:
+    """The sum of squared deviations."""
+    return float(np.square(_centred(column)).sum())
+
+
+def _ranks(values: ArrayLike) -> NDArray[np.float64]:
+    column = np.asarray(values, dtype=np.float64)
+    if column.ndim != 1 or np.isnan(column).any():
+        raise ValueError("Ranks are of one column without NaN.")
+    _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+    ranks: NDArray[np.float64] = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return ranks

@@ -1,0 +1,256 @@
+"""Maps from scores to probabilities, fitted on labelled rows; what is fitted is plain numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+
+class ProbabilityMap(Protocol):
+    """What makes probabilities of scores."""
+
+    def probability(self, scores: ArrayLike, /) -> Floats:
+        """The probability of being true for each score, in [0, 1]; NaN of NaN."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The map as JSON values."""
+
+
+@dataclass(frozen=True)
+class PlattMap:
+    """p = 1/(1 + exp(−(slope·score + intercept))).
+
+    Attributes:
+        slope: of the log odds; 0 where the scores tell nothing.
+        intercept: the log odds at a score of 0.
+
+    >>> PlattMap(slope=2.0, intercept=-1.0).probability([0.5, 30.0]).tolist()
+    [0.5, 1.0]
+    """
+
+    slope: float
+    intercept: float
+
+    def probability(self, scores: ArrayLike, /) -> Floats:
+        """The probability of being true for each score, in [0, 1]; NaN of NaN."""
+        with np.errstate(over="ignore"):  # odds beyond the range of floats are as good as infinite
+            odds = self.slope * np.asarray(scores, dtype=np.float64) + self.intercept
+        return np.asarray((1 + np.tanh(odds / 2)) / 2)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The map as JSON values."""
+        return {"map": "platt", "slope": self.slope, "intercept": self.intercept}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The map that `to_dict` wrote.
+
+        Raises:
+            ValueError: a number is absent or not finite.
+        """
+        slope, intercept = _finite([values.get("slope"), values.get("intercept")])
+        return cls(slope, intercept)
+
+
+@dataclass(frozen=True)
+class IsotonicMap:
+    """A rising line through points, level before the first and after the last.
+
+    Attributes:
+        scores: of the points, ascending.
+        probabilities: of the points, never falling, in [0, 1]; 0 and 1 themselves are possible.
+
+    >>> IsotonicMap((0.0, 1.0), (0.2, 0.6)).probability([-5, 0.5, 9]).tolist()
+    [0.2, 0.4, 0.6]
+    """
+
+    scores: tuple[float, ...]
+    probabilities: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        rising = np.diff(self.scores) > 0, np.diff(self.probabilities) >= 0
+        if not (0 < len(self.scores) == len(self.probabilities) and all(map(np.all, rising))):
+            raise ValueError("An isotonic map has rising scores with probabilities that never fall.")
+        if not 0 <= self.probabilities[0] <= self.probabilities[-1] <= 1:
+            raise ValueError("A probability lies outside [0, 1].")
+
+    def probability(self, scores: ArrayLike, /) -> Floats:
+        """The probability of being true for each score, in [0, 1]; NaN of NaN."""
+        column = np.asarray(scores, dtype=np.float64)
+        found = np.interp(column, self.scores, self.probabilities)
+        return np.where(np.isnan(column), np.nan, found)  # of a single point NaN would have its value
+
+    def to_dict(self) -> dict[str, Any]:
+        """The map as JSON values."""
+        return {
+            "map": "isotonic",
+            "scores": list(self.scores),
+            "probabilities": list(self.probabilities),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The map that `to_dict` wrote.
+
+        Raises:
+            ValueError: it is no such map.
+        """
+        return cls(_finite(values.get("scores")), _finite(values.get("probabilities")))
+
+
+def read_map(values: Mapping[str, Any]) -> PlattMap | IsotonicMap:
+    """The map that `to_dict` wrote, of whichever kind.
+
+    Raises:
+        ValueError: it is of no kind, or no such map.
+
+    >>> read_map({"map": "platt", "slope": 2.0, "intercept": -1.0})
+    PlattMap(slope=2.0, intercept=-1.0)
+    """
+    kinds: dict[Any, type[PlattMap | IsotonicMap]] = {"platt": PlattMap, "isotonic": IsotonicMap}
+    kind = values.get("map")
+    if not isinstance(kind, str) or kind not in kinds:
+        raise ValueError(f"A map is of the kind {' or '.join(kinds)}.")
+    return kinds[kind].from_dict(values)
+
+
+def fit_platt(scores: ArrayLike, labels: ArrayLike) -> PlattMap:
+    """The logistic curve that fits the labels best; it may rise or fall.
+
+    Labels are smoothed, (n⁺ + 1)/(n⁺ + 2) for true and 1/(n⁻ + 2) for false, each row standing in both
+    classes with that weight. So the curve has a finite slope also where the scores part the classes without
+    an error, and no penalty is needed, which would depend on the scores' scale. Scores are standardised for
+    the fit. Constant scores give a slope of 0 and the mean of the smoothed labels.
+
+    Args:
+        scores: finite, shape (n,).
+        labels: true or false (or 1 and 0), shape (n,), both classes present.
+
+    Raises:
+        ValueError: a score is not finite, a label is neither true nor false, lengths differ, or a class is
+            absent.
+
+    Source: Platt (1999), Advances in Large Margin Classifiers.
+
+    >>> fitted = fit_platt([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1])
+    >>> fitted.probability([0.1, 0.4]).round(2).tolist()
+    [0.2, 0.8]
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    column, truth = labelled_scores(scores, labels)
+    positives, negatives = int(truth.sum()), int((~truth).sum())
+    targets = np.where(truth, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    # The greatest score first, so that neither squares nor sums can leave the range of floats.
+    reach = float(np.abs(column).max()) or 1.0
+    centre, spread = float((column / reach).mean()), float((column / reach).std())
+    scale = spread * reach
+    if not scale or np.all(column == column[0]):
+        rate = float(targets.mean())
+        return PlattMap(0.0, float(np.log(rate / (1 - rate))))
+    standard = (column / reach - centre) / spread
+    model = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-10)
+    model.fit(
+        np.concatenate([standard, standard])[:, None],
+        np.repeat([1, 0], len(column)),
+        sample_weight=np.concatenate([targets, 1 - targets]),
+    )
+    slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
+    return PlattMap(slope / scale, intercept - slope * centre / spread)
+
+
+def fit_isotonic(scores: ArrayLike, labels: ArrayLike) -> IsotonicMap:
+    """The rising step-wise line that fits the labels best, in the sense of least squares.
+
+    It supposes nothing of the curve but that a higher score is never less probable, and wants more rows than
+    Platt's for that: some hundreds. Where the classes are parted it gives 0 and 1.
+
+    Args:
+        scores: finite, higher = more likely true, shape (n,).
+        labels: true or false (or 1 and 0), shape (n,), both classes present.
+
+    Raises:
+        ValueError: as for `fit_platt`.
+
+    Source: Zadrozny and Elkan (2002), KDD; Barlow et al. (1972).
+
+    >>> fit_isotonic([1, 2, 3, 4], [0, 1, 0, 1])
+    IsotonicMap(scores=(1.0, 2.0, 3.0, 4.0), probabilities=(0.0, 0.5, 0.5, 1.0))
+    """
+    from sklearn.isotonic import IsotonicRegression
+
+    column, truth = labelled_scores(scores, labels)
+    fitted = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(column, truth)
+    points = fitted.X_thresholds_.tolist(), fitted.y_thresholds_.tolist()
+    return IsotonicMap(tuple(points[0]), tuple(points[1]))
+
+
+def fit_base_rate(scores: ArrayLike, labels: ArrayLike) -> IsotonicMap:
+    """The share of true rows, whatever the score: what any other map has to beat.
+
+    Args:
+        scores: finite, shape (n,).
+        labels: true or false (or 1 and 0), shape (n,), both classes present.
+
+    Raises:
+        ValueError: as for `fit_platt`.
+
+    >>> fit_base_rate([1, 2, 3, 4], [0, 0, 0, 1]).probability([-9, 9]).tolist()
+    [0.25, 0.25]
+    """
+    column, truth = labelled_scores(scores, labels)
+    return IsotonicMap((float(column[0]),), (float(truth.mean()),))
+
+
+def truth_of(labels: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Labels as truth values, checked to be those of one column.
+
+    Raises:
+        ValueError: a label is neither true nor false, or there are not as many as the column has rows.
+
+    >>> truth_of([1, 0], (2,)).tolist()
+    [True, False]
+    """
+    truth = np.asarray(labels)
+    if len(shape) != 1 or truth.shape != shape:
+        raise ValueError(f"A column of shape {shape} has labels of shape {truth.shape}.")
+    if truth.dtype != np.bool_ and not np.isin(truth, (0, 1)).all():
+        raise ValueError("A label is true or false, or 1 or 0.")
+    return truth.astype(np.bool_)
+
+
+def labelled_scores(scores: ArrayLike, labels: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
+    """Scores and labels from which the classes can be told apart.
+
+    Raises:
+        ValueError: a score is not finite, a label is neither true nor false, lengths differ, or a class is
+            absent.
+
+    >>> labelled_scores([0.1, 0.7], [0, 1])[1].tolist()
+    [False, True]
+    """
+    column = np.asarray(scores, dtype=np.float64)
+    truth = truth_of(labels, column.shape)
+    if not np.isfinite(column).all():
+        raise ValueError("A score is NaN or infinite; leave out rows without a value.")
+    if truth.all() or not truth.any():
+        raise ValueError("Rows of one class only cannot tell the classes apart.")
+    return column, truth
+
+
+def _finite(values: Any) -> tuple[float, ...]:
+    if not isinstance(values, (list, tuple)) or not all(type(value) in (int, float) for value in values):
+        raise ValueError("A map is made of numbers.")
+    numbers = tuple(map(float, values))
+    if not np.isfinite(numbers).all():
+        raise ValueError("A map is made of finite numbers.")
+    return numbers

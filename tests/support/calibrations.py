@@ -1,0 +1,75 @@
+"""Labelled runs to calibrate on, written straight into a database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from sgi.kernel.sample import Sample
+from sgi.store import schema
+from sgi.store.queries import find_run
+from support.runs import add_run
+
+if TYPE_CHECKING:
+    from sgi.store.database import Database
+    from sgi.store.queries import RunRecord
+
+MINILM = "minilm@8199be6f-ff1e,mean,256tok,fp32"
+
+
+def signature(*, encoders: str = MINILM, judge: str = "-", rows: int = 240) -> str:
+    """The line that says what made the numbers."""
+    return f"sgi:1|emb:{encoders}|judge:{judge}|n:{rows}|v:0.1.0"
+
+
+def labelled_run(
+    database: Database,
+    metric: str = "sgi",
+    *,
+    run: str = "r1",
+    rows: int = 240,
+    gap: float = 1.5,
+    signed: str | None = None,
+    metric_facts: dict[str, Any] | None = None,
+    run_facts: dict[str, Any] | None = None,
+    changes: dict[int, dict[str, Any]] | None = None,
+) -> RunRecord:
+    """A finished run whose grounded rows score higher by ``gap``; two answers a question.
+
+    Args:
+        database: where.
+        metric: its only one.
+        run: its id.
+        rows: how many, half of them grounded.
+        gap: in standard deviations.
+        signed: its signature; None for that of the embedded model.
+        metric_facts: columns of the metric to overwrite.
+        run_facts: columns of the run to overwrite.
+        changes: what samples have instead, by row.
+    """
+    generator = np.random.default_rng(0)
+    lengths = generator.integers(3, 200, size=rows)
+    samples = [
+        Sample(
+            **{
+                "id": f"q{row}",
+                "question": f"Question {row // 2}?",
+                "response": "x" * int(lengths[row]),
+                "label": row % 2 == 0,
+                "metadata": {"stars": row % 5, "human": ("no", "yes")[row % 3 == 0]},
+            }
+            | (changes or {}).get(row, {})
+        )
+        for row in range(rows)
+    ]
+    values = generator.normal(size=rows) + gap * (np.arange(rows) % 2 == 0)
+    add_run(database, run, samples=samples, scores={metric: values.tolist()})
+    with database.writing() as connection:
+        told = {"signature": signed or signature(rows=rows)} | (run_facts or {})
+        connection.execute(sa.update(schema.runs).where(schema.runs.c.id == run).values(told))
+        if metric_facts:
+            table = schema.run_metrics
+            connection.execute(sa.update(table).where(table.c.run == run).values(metric_facts))
+    return find_run(database, run)

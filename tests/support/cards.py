@@ -1,0 +1,58 @@
+"""Detector cards made by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sgi.engine.agreement.report import Estimate
+from sgi.engine.card.card import DetectorCard, Shuffled
+from sgi.stats.confounds import Baseline
+from sgi.stats.intervals import Interval
+from sgi.stats.ranking import Ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def interval(low: float, high: float) -> Interval:
+    """An interval at 95 %."""
+    return Interval(low, high, 0.95, "bootstrap")
+
+
+def ranked(auroc: float, low: float | None = None, high: float | None = None) -> Ranking:
+    """An AUROC over 40 and 60 rows, with an interval if ends are given."""
+    return Ranking(auroc, None if low is None or high is None else interval(low, high), 40, 60)
+
+
+def baseline(name: str, auroc: float, low: float, high: float, direction: str = "higher") -> Baseline:
+    """A trivial score."""
+    return Baseline(name, direction, ranked(auroc, low, high))
+
+
+NOT_SHUFFLED = Shuffled(None, reason="it was not asked for")
+
+
+def card(**changes: Any) -> DetectorCard:
+    """A card of a middling score with nothing beside it, but for these changes."""
+    values: Mapping[str, Any] = {
+        "name": "sgi on data",
+        "higher_is_better": True,
+        "rows": 100,
+        "grounded": 40,
+        "ungrounded": 60,
+        "clusters": 50,
+        "dropped": {},
+        "ranking": ranked(0.8, 0.75, 0.85),
+        "average_precision": Estimate(0.9, interval(0.85, 0.95), 100),
+        "false_positive_rate": Estimate(0.4, interval(0.3, 0.5), 100),
+        "length_matched": None,
+        "length_stratified": None,
+        "overlap_matched": None,
+        "baselines": (),
+        "leads": {},
+        "permuted": None,
+        "shuffled": NOT_SHUFFLED,
+        "subgroups": (),
+        "calibration": (),
+    }
+    return DetectorCard(**{**values, **changes})

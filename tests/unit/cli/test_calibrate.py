@@ -1,0 +1,293 @@
+from __future__ import annotations
+
+import json
+import re
+from itertools import islice
+
+import pytest
+
+from sgi import evaluate
+from sgi.kernel.errors import UsageError
+from sgi.store.database import open_database
+from support.answers import SPITEFUL, write
+from support.calibrations import labelled_run
+
+TARGET = ("--target", "fpr=0.1")
+COLUMN = re.compile(r'calibrated\(metric="content_f1", calibration="[0-9a-f]{8}"\)')
+
+FAILING = """
+def answer(question):
+    number = int(question.split()[1])
+    if number >= 256:
+        raise RuntimeError("not yet")
+    return "some answer number " + str(number)
+"""
+
+
+def answers(n=260):
+    """Right answers repeat the reference, wrong ones little of it; every third has a word too many."""
+    return [
+        {
+            "id": f"q{k}",
+            "question": f"Question {k} of many?",
+            "response": f"answer {k}" + " well" * (k % 3) if k % 2 else f"no {'idea ' * (k % 5)}answer",
+            "reference": f"answer {k}",
+            "label": k % 2,
+            "metadata": {"method": ("bm25", "dense")[k % 4 > 1]},
+        }
+        for k in range(n)
+    ]
+
+
+@pytest.fixture
+def nightly(sgi, tmp_path):
+    """A labelled run without vectors, and its calibration's file."""
+    write(tmp_path / "data.jsonl", answers())
+    done = sgi("run", "data.jsonl", "-m", "content_f1", "--name", "nightly", "-q")
+    assert done.code == 0, done.err
+    made = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET)
+    assert made.code == 0, made.err
+    return made
+
+
+def test_a_run_is_calibrated_into_a_file(sgi, nightly, tmp_path):
+    assert "nightly: content_f1, 260 labelled rows (130 grounded, 130 not, 260 questions)" in nightly.out
+    assert "at most 10 % of the grounded flagged" in nightly.out
+    assert "flags below" in nightly.out
+    assert re.search(r"platt +0\.\d{4} +0\.\d{4} +0\.\d{4}", nightly.out)
+    assert re.search(r"base rate +0\.2500 +0\.0000 +0\.0000", nightly.out)
+    assert "50.0% is grounded" in nightly.err
+    found = json.loads((tmp_path / "content_f1.calibration.json").read_text())
+    assert found["metric"] == "content_f1"
+    assert found["encoders"] == []
+    assert found["rows"] == 260
+    told = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET, "-o", "other.json", "--json", "-q")
+    assert told.err == ""
+    assert (tmp_path / "other.json").read_text() == (tmp_path / "content_f1.calibration.json").read_text()
+    assert told.json["file"] == "other.json"
+    assert told.json | found == told.json
+    assert f"The calibration {told.json['digest']} is in content_f1.calibration.json." in nightly.err
+
+
+def test_a_calibration_makes_a_column_that_every_table_knows(sgi, nightly, tmp_path):
+    done = sgi(
+        "run", "data.jsonl", "-m", "squad_em", "--calibration", "content_f1.calibration.json", "--json", "-q"
+    )
+    assert done.code == 0, done.err
+    names = [made["metric"] for made in done.json["metrics"]]
+    assert names[:2] == ["squad_em", "content_f1"]
+    assert COLUMN.fullmatch(names[2])
+    column = done.json["metrics"][2]
+    assert column["is_share"]
+    assert set(column["classes"]) == {"flagged", "passed"}
+    assert sum(column["classes"].values()) == 260
+    grouped = sgi("show", "last", "--by", "label")
+    assert re.search(r'calibrated\(metric="content_f1".* by .* +passed +flagged\n', grouped.out)
+    assert re.search(r"\n1 +130 +0\n", grouped.out)
+    assert "calibration of content_f1 for fpr=0.05, fitted on run " in sgi("show", "last").out
+    assert "calibration = {format = 1" in sgi("show", "last", "--spec").out
+    assert sgi("gate", "last", "calibrated>=0.3").code == 0
+    assert sgi("gate", "last", "calibrated>=0.99").code == 4
+    asked = ("-m", "content_f1", "--calibration", "content_f1.calibration.json")
+    again = sgi("run", "data.jsonl", *asked, "--name", "again", "-q")
+    assert again.code == 0, again.err
+    assert "only in again: calibrated(" in sgi("compare", "nightly", "again").out
+    compared = sgi("compare", "last~1", "again", "--json").json["metrics"]
+    assert [COLUMN.fullmatch(one["metric"]) is not None for one in compared] == [False, True]
+
+
+def test_each_row_has_its_probability_and_its_verdict(sgi, nightly, tmp_path):
+    found = json.loads((tmp_path / "content_f1.calibration.json").read_text())
+    sgi(
+        "run",
+        "data.jsonl",
+        "-m",
+        "content_f1",
+        "--calibration",
+        "content_f1.calibration.json",
+        "-o",
+        "o.jsonl",
+    )
+    flagged = {True: 0, False: 0}
+    for line, row in zip((tmp_path / "o.jsonl").read_text().splitlines(), answers(), strict=True):
+        scores = json.loads(line)["scores"]
+        (name,) = set(scores) - {"content_f1"}
+        detail = scores[name]["details"]
+        (length_bin,) = (
+            one for one in found["bins"] if one["at_least"] <= len(row["response"]) < (one["below"] or 10**9)
+        )
+        assert detail["score"] == scores["content_f1"]["value"]
+        assert detail["threshold"] == length_bin["threshold"]
+        assert (detail["verdict"] == "flagged") == (detail["score"] < detail["threshold"])
+        assert 0 <= scores[name]["value"] <= 1
+        flagged[bool(row["label"])] += detail["verdict"] == "flagged"
+    assert flagged[True] <= 13
+    assert flagged[False] > 3 * max(flagged[True], 10)
+
+
+def test_the_same_in_python(nightly, tmp_path):
+    made = evaluate(tmp_path / "data.jsonl", "squad_em", calibration=tmp_path / "content_f1.calibration.json")
+    assert [*made][:2] == ["squad_em", "content_f1"]
+    assert made["calibrated"].ok.all()
+    assert {detail["verdict"] for detail in made["calibrated"].details} == {"flagged", "passed"}
+    with pytest.raises(UsageError, match="cannot be read"):
+        evaluate(tmp_path / "data.jsonl", "squad_em", calibration=tmp_path / "none.json")
+
+
+def test_rows_without_a_value_keep_their_reason(sgi, nightly, tmp_path):
+    rows = answers(20)
+    rows[3].pop("reference")
+    write(tmp_path / "gaps.jsonl", rows)
+    done = sgi(
+        "run",
+        "gaps.jsonl",
+        "-m",
+        "content_f1",
+        "--calibration",
+        "content_f1.calibration.json",
+        "-o",
+        "o.jsonl",
+    )
+    assert done.code == 0
+    scores = json.loads((tmp_path / "o.jsonl").read_text().splitlines()[3])["scores"]
+    inner, outer = scores.values()
+    assert inner["status"] == outer["status"] == "missing"
+    assert inner["reason"] == outer["reason"]
+    assert not outer.get("details")
+
+
+def test_a_run_goes_on_without_the_file(sgi, nightly, tmp_path, monkeypatch):
+    """The run that was stopped keeps the calibration, and another one is another question."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "flaky_rag.py").write_text(FAILING)
+    questions = [{key: row[key] for key in ("id", "question", "reference")} for row in answers(300)]
+    write(tmp_path / "questions.jsonl", questions)
+    calibration = tmp_path / "content_f1.calibration.json"
+    asked = ("-m", "content_f1", "--calibration", str(calibration), "--name", "stopped", "-q")
+    stopped = sgi("run", "questions.jsonl", "--target", "flaky_rag:answer", *asked)
+    assert stopped.code == 2
+    assert "--resume" in stopped.err
+    other = json.loads(calibration.read_text()) | {"label": "another"}
+    (tmp_path / "other.json").write_text(json.dumps(other))
+    calibration.unlink()
+    monkeypatch.delitem(__import__("sys").modules, "flaky_rag", raising=False)
+    (tmp_path / "flaky_rag.py").write_text(FAILING.replace("256", "1000"))
+    refused = sgi("run", "--resume", "stopped", "--calibration", "other.json", "-q")
+    assert refused.code == 2
+    assert "what was asked for changed" in refused.err
+    done = sgi("run", "--resume", "stopped", "--retry-failed", "--json", "-q")
+    assert done.code == 0, done.err
+    assert [made["ok"] for made in done.json["metrics"]] == [300, 300]
+    assert COLUMN.fullmatch(done.json["metrics"][1]["metric"])
+    finished = sgi("run", "--resume", "stopped", "--json", "-q")
+    assert finished.json["metrics"] == done.json["metrics"]
+
+
+def test_a_plan_names_the_column_and_scores_nothing(sgi, nightly):
+    done = sgi(
+        "run", "data.jsonl", "-m", "squad_em", "--calibration", "content_f1.calibration.json", "--dry-run"
+    )
+    assert done.code == 0
+    assert "metrics: squad_em, content_f1, calibrated(" in done.out
+
+
+def test_data_without_the_fields_of_the_metric_is_refused(sgi, nightly, tmp_path):
+    write(tmp_path / "bare.jsonl", [{"question": "Who?", "response": "Me.", "contexts": ["It was me."]}])
+    done = sgi("run", "bare.jsonl", "-m", "sgi", "--calibration", "content_f1.calibration.json")
+    assert done.code == 2
+    assert "content_f1 needs reference" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("-m", "content_f1", "--target", "0.05"), "Write --target fpr=0.05"),
+        (("-m", "content_f1", "--target", "fpr=5"), "Write --target fpr=0.05"),
+        (("-m", "rouge_l", *TARGET), "Unknown metric of nightly 'rouge_l'. It has: content_f1."),
+        (("-m", "content_f1", *TARGET, "--label", "method"), "are classes"),
+        (("-m", "content_f1", *TARGET, "--label", "stars"), "Unknown column"),
+        (("-m", "content_f1", *TARGET, "-o", "no/such/folder.json"), "cannot be written"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(sgi, nightly, words, told):
+    done = sgi("calibrate", "nightly", *words)
+    assert done.code == 2
+    assert told in done.err
+    assert done.out == ""
+    assert len(done.err.strip().splitlines()) == 1
+
+
+def test_too_few_labels_are_refused(sgi, tmp_path):
+    write(tmp_path / "few.jsonl", answers(199))
+    sgi("run", "few.jsonl", "-m", "content_f1", "--name", "few", "-q")
+    done = sgi("calibrate", "few", "-m", "content_f1", *TARGET)
+    assert done.code == 2
+    assert "few has 199 rows with a label in 'label' and a value of content_f1. 200 are the least" in done.err
+
+
+def test_a_calibration_for_another_encoder_is_refused(sgi, nightly, tmp_path):
+    foreign = json.loads((tmp_path / "content_f1.calibration.json").read_text())
+    foreign |= {"metric": "sgi", "encoders": ["bge@1,cls,512tok,fp32"]}
+    (tmp_path / "sgi.json").write_text(json.dumps(foreign))
+    rows = [row | {"contexts": ["some passage"]} for row in answers(4)]
+    write(tmp_path / "few.jsonl", rows)
+    done = sgi("run", "few.jsonl", "-m", "sgi", "--calibration", "sgi.json", "--name", "refused")
+    assert done.code == 2
+    assert "another encoder: bge@1,cls,512tok,fp32; this run has minilm@" in done.err
+    assert "refused" not in sgi("runs").out
+    with pytest.raises(UsageError, match="another encoder"):
+        evaluate(rows, "sgi", calibration=tmp_path / "sgi.json")
+
+
+def test_what_is_worth_knowing_is_said(sgi, tmp_path):
+    with open_database(tmp_path / "sgi.db") as database:
+        labelled_run(database, gap=0.0, rows=600, changes={0: {"label": None}})
+        ungrounded = {row: {"label": False} for row in range(30, 240)}
+        labelled_run(database, run="r2", changes=ungrounded)
+    dull = sgi("calibrate", "r1", "-m", "sgi", "--target", "fpr=0.05", "--map", "isotonic")
+    assert "It may find no greater share of the ungrounded answers" in dull.err
+    assert "no better than the base rate" in dull.err
+    scarce = sgi("calibrate", "r2", "-m", "sgi", "--target", "fpr=0.05")
+    assert "any characters: 15 grounded rows are too few to promise 5 % of the grounded" in scarce.err
+    assert "enough for 1 of 4 ranges" in scarce.err
+
+
+def test_names_steer_no_terminal(sgi, tmp_path):
+    rows = [row | {"metadata": {SPITEFUL: row["label"]}} for row in answers()]
+    write(tmp_path / "data.jsonl", rows)
+    sgi("run", "data.jsonl", "-m", "content_f1", "--name", SPITEFUL, "-q")
+    done = sgi("calibrate", "last", "-m", "content_f1", *TARGET, "--label", SPITEFUL)
+    assert done.code == 0
+    for text in (done.out, done.err):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert not any(line.startswith("forged") for line in text.splitlines())
+
+
+@pytest.mark.slow
+def test_real_answers_with_real_vectors(sgi, tmp_path, data_folder):
+    """The first 120 items of HaluEval, two answers each; SGI's verdicts keep the rate they promise."""
+    rows = []
+    with (data_folder / "halueval_qa.jsonl").open(encoding="utf-8") as lines:
+        for k, item in enumerate(map(json.loads, islice(lines, 120))):
+            texts = {"question": item["question"], "contexts": [item["knowledge"]]}
+            rows.append(texts | {"id": f"{k}+", "response": item["right_answer"], "label": 1})
+            rows.append(texts | {"id": f"{k}-", "response": item["hallucinated_answer"], "label": 0})
+    write(tmp_path / "halueval.jsonl", rows)
+    done = sgi("run", "halueval.jsonl", "-m", "sgi,theta_rq", "--name", "halueval", "-q")
+    assert done.code == 0, done.err
+    made = sgi("calibrate", "halueval", "-m", "sgi", *TARGET, "--map", "isotonic", "--json")
+    assert made.code == 0, made.err
+    found = made.json
+    assert found["encoders"][0].startswith("minilm@")
+    assert (found["clusters"], found["positives"], found["negatives"]) == (120, 120, 120)
+    assert found["false_positives"]["interval"]["low"] <= 0.1
+    assert found["recall"]["value"] > 0.35
+    assert found["quality"]["brier"] < found["base_rate"]["brier"]
+    scored = sgi("run", "halueval.jsonl", "--calibration", "sgi.calibration.json", "--json", "-q")
+    assert scored.code == 0, scored.err
+    by_name = {one["metric"].partition("(")[0]: one for one in scored.json["metrics"]}
+    assert by_name["calibrated"]["ok"] == 240
+    # Isotonic probabilities of the rows they were fitted on are right on average.
+    assert by_name["calibrated"]["mean"] == pytest.approx(0.5, abs=1e-9)
+    assert by_name["calibrated"]["ranking"]["auroc"] >= by_name["sgi"]["ranking"]["auroc"] - 1e-9

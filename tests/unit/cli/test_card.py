@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import json
+import struct
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from sgi.kernel import registry
+from sgi.store.database import open_database
+from support.answers import SPITEFUL, unheard, write
+from support.judged_metrics import judged_run
+from support.judged_metrics import offer as offer_judged
+from support.overlap_metric import offer, rows
+
+FAST = ("--draws", "40", "-q")
+
+
+@pytest.fixture(autouse=True)
+def _support(monkeypatch):
+    names = registry.metric_names
+    offer(monkeypatch)
+    yield
+    names.cache_clear()
+
+
+@pytest.fixture
+def made_run(sgi, tmp_path):
+    def make(data=None, metrics="support", name="stones"):
+        write(tmp_path / "stones.jsonl", rows() if data is None else data)
+        done = sgi("run", "stones.jsonl", "-m", metrics, "--name", name, "-q")
+        assert done.code == 0, done.err
+
+    return make
+
+
+def test_a_card_in_markdown(sgi, made_run):
+    made_run()
+    made = sgi("card", "stones", "-m", "support", *FAST)
+    assert (made.code, made.err) == (0, "")
+    assert made.out.startswith(
+        "# Detector card: support on stones.jsonl\n\n80 labelled rows with a score: 40 grounded"
+    )
+    for heading in (
+        "In words",
+        "How well it ranks",
+        "Beside trivial scores",
+        "By subgroup",
+        "As probabilities",
+    ):
+        assert f"\n## {heading}\n" in made.out
+    for name in ("length (", "overlap (higher", "verbatim (higher", "cos(r,q) (", "cos(r,c) (higher"):
+        assert f"| {name}" in made.out
+    assert "| the score with contexts shuffled | 0." in made.out
+    assert "It uses them." in made.out
+    assert "from 40 independent groups" in made.out
+    assert "sgi:1" in made.out.splitlines()[-1]
+
+
+def test_json_holds_every_number(sgi, made_run):
+    made_run()
+    told = sgi("card", "stones", "-m", "support", "--json", *FAST).json
+    assert (told["rows"], told["grounded"], told["clusters"], told["dropped"]) == (80, 40, 40, {})
+    assert [found["name"] for found in told["baselines"]] == [
+        "length",
+        "overlap",
+        "verbatim",
+        "cos(r,q)",
+        "cos(r,c)",
+    ]
+    # Overlap is what this metric measures, so both rank alike, and nothing is left once it is held still.
+    assert told["baselines"][1]["ranking"] == told["ranking"]
+    assert told["ranking"]["auroc"] == pytest.approx(0.8, abs=0.1)
+    assert told["shuffled"]["ranking"]["auroc"] < 0.65
+    assert {(group["column"], group["value"]) for group in told["subgroups"]} >= {
+        ("model", "small"),
+        ("model", "large"),
+        ("model", "(none)"),
+    }
+    assert not {"turn", "tags"} & {group["column"] for group in told["subgroups"]}
+    assert [found["method"] for found in told["calibration"]] == ["platt", "isotonic", "base rate"]
+
+
+def test_equal_calls_print_equal_bits(sgi, made_run):
+    made_run()
+    words = ("card", "stones", "-m", "support", "--json", *FAST)
+    assert sgi(*words).out == sgi(*words).out
+    assert sgi(*words).out != sgi(*words, "--seed", "5").out
+
+
+def test_a_folder_of_files(sgi, made_run, tmp_path):
+    made_run()
+    made = sgi("card", "stones", "-m", "support", "-o", "out/card", "--draws", "40")
+    assert made.code == 0
+    assert "Written to out/card: card.md, card.json, card.png, card.svg." in made.err
+    folder = tmp_path / "out" / "card"
+    assert (folder / "card.md").read_text("utf-8") == made.out
+    assert json.loads((folder / "card.json").read_text("utf-8"))["rows"] == 80
+    picture = (folder / "card.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert min(struct.unpack(">II", picture[16:24])) > 200
+    assert ET.fromstring((folder / "card.svg").read_text("utf-8")).tag.endswith("svg")  # noqa: S314 - our own file
+
+
+def test_another_column_of_labels_and_subgroups(sgi, made_run):
+    data = rows()
+    for k, row in enumerate(data):
+        row["metadata"]["human"] = None if k < 20 else ["no", "yes"][row["label"]]
+    made_run(data)
+    told = sgi("card", "stones", "-m", "support", "--label", "human", "--by", "model", "--json", *FAST).json
+    assert told["dropped"] == {"no label": 20}
+    assert told["rows"] == 60
+    assert {group["column"] for group in told["subgroups"]} == {"model", "length"}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--by", "turn"), "The column 'turn' has 40 distinct values"),
+        (("--by", "tags"), "The column 'tags' has lists or objects"),
+        (("--by", "modle"), "Unknown column of the data 'modle'. It has: model, tags, turn."),
+        (("--label", "turn"), "holds numbers, and a detector card needs yes and no"),
+        (("--label", "model"), "holds classes, and a detector card needs yes and no"),
+        (("--label", "nothing"), "Unknown column of stones"),
+        (("-m", "sgi"), "Unknown metric of stones 'sgi'. It has: support."),
+        (("--draws", "0"), "draws"),
+        (("-e", "nomodel"), "Unknown"),
+    ],
+)
+def test_what_cannot_be_done_is_told_with_the_way_out(sgi, made_run, words, told):
+    made_run()
+    made = sgi("card", "stones", "-m", "support", "-q", *words)
+    assert (made.code, made.out) == (2, "")
+    assert told in made.err
+
+
+def test_labels_of_one_kind_are_refused(sgi, made_run):
+    made_run([row | {"label": 1} for row in rows(4)])
+    made = sgi("card", "stones", "-m", "support", "-q")
+    assert made.code == 2
+    assert "of label and score, all 8 rows with both are grounded" in made.err
+
+
+def test_rows_without_value_are_told_with_their_reason(sgi, made_run):
+    data = rows()
+    data[0]["response"] = "  "
+    del data[1]["response"]
+    data[2]["label"] = None
+    made_run(data)
+    told = sgi("card", "stones", "-m", "support", "--json", *FAST).json
+    assert told["dropped"] == {
+        "undefined: the response is blank": 1,
+        "missing: the sample has no response": 1,
+        "no label": 1,
+    }
+    assert "| undefined: the response is blank | 1 |" in sgi("card", "stones", "-m", "support", *FAST).out
+
+
+def test_contexts_are_not_shuffled_where_that_shows_nothing(sgi, made_run, tmp_path, monkeypatch):
+    made_run()
+    asked = sgi("card", "stones", "-m", "support", "--no-shuffled", *FAST).out
+    assert "Contexts were not shuffled: it was not asked for." in asked
+    data = [row | {"reference": row["response"][:9]} for row in rows(10)]
+    made_run(data, "rouge_l", "lexical")
+    assert "not shuffled: it reads no contexts" in sgi("card", "lexical", "-m", "rouge_l", *FAST).out
+    offer_judged(monkeypatch)
+    with open_database(tmp_path / "sgi.db") as database:
+        judged_run(database, write(tmp_path / "a.jsonl", data), name="judged")
+    assert "not shuffled: it asks a judge" in sgi("card", "judged", "-m", "politeness", *FAST).out
+
+
+def test_sgi_by_the_run_s_own_model(sgi, made_run):
+    made_run(rows(12), "sgi,theta_rq")
+    told = sgi("card", "stones", "-m", "sgi", "--json", *FAST).json
+    angle = sgi("card", "stones", "-m", "theta_rq", "--json", "--no-shuffled", *FAST).json
+    assert told["shuffled"]["ranking"]["positives"] == 12
+    assert told["higher_is_better"]
+    # cos(r,q) falls as θ(r,q) grows: as baseline and as metric they rank alike, but for the direction.
+    (cosine,) = (found for found in told["baselines"] if found["name"] == "cos(r,q)")
+    assert cosine["ranking"]["auroc"] in (
+        pytest.approx(angle["ranking"]["auroc"]),
+        pytest.approx(1 - angle["ranking"]["auroc"]),
+    )
+
+
+def test_a_terminal_gets_tables(sgi, made_run, monkeypatch):
+    made_run()
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    made = sgi("card", "stones", "-m", "support", *FAST)
+    assert "| " not in made.out
+    assert "How well it ranks" in made.out
+    assert "Near chance" not in made.out
+    assert "- To flag 95 % of the ungrounded answers" in made.out
+
+
+def test_hostile_text_steers_neither_terminal_nor_page(sgi, made_run, tmp_path, monkeypatch):
+    data = rows()
+    for k, row in enumerate(data):
+        row["metadata"] = {f"| {SPITEFUL}": [SPITEFUL, "<script>alert(1)</script>"][k % 2]}
+    made_run(data)
+    page = sgi("card", "stones", "-m", "support", *FAST).out
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    for shown in (page, sgi("card", "stones", "-m", "support", *FAST).out):
+        assert not {"\x9b", "\u202e"} & set(shown)
+        assert "\x1b[31m" not in shown
+        assert "\nforged" not in shown
+    assert "<script>" not in page
+
+
+def test_a_reader_that_leaves_is_no_error(sgi, made_run, tmp_path):
+    data = [row | {"reference": row["response"][:9]} for row in rows(10)]
+    made_run(data, "rouge_l")
+    assert unheard(tmp_path, "card", "stones", "-m", "rouge_l", *FAST) == (0, b"")

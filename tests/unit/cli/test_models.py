@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def models(tmp_path, monkeypatch):
+    made = tmp_path / "my models"
+    for name, file in (
+        ("all-mpnet-base-v2", "config.json"),
+        ("bge-base-en-v1.5", "model.onnx"),
+        ("gte-base", "x"),
+    ):
+        (made / name).mkdir(parents=True)
+        (made / name / file).write_text("{}")
+    monkeypatch.setenv("SGI_MODELS_DIR", str(made))
+    return made
+
+
+def test_models_says_which_are_at_hand(sgi, models):
+    listed = {entry["name"]: entry["at_hand"] for entry in sgi("models", "list", "--json").json}
+
+    assert listed == {
+        "minilm": "embedded",
+        "all-MiniLM-L6-v2": None,
+        "all-mpnet-base-v2": "torch",
+        "bge-base-en-v1.5": "onnx",
+        "e5-base-v2": None,
+        "gte-base": None,
+    }
+
+
+def test_the_table_has_the_short_names_and_the_place(sgi, models):
+    out = sgi("models").out
+    lines = {line.split()[0]: line for line in out.splitlines()}
+
+    assert "mpnet " in lines["all-mpnet-base-v2"]
+    assert lines["all-mpnet-base-v2"].endswith("your models, no network (extra torch)")
+    assert lines["bge-base-en-v1.5"].endswith("your models, no network")
+    assert lines["gte-base"].endswith("thenlper/gte-base (extra hub)")
+    assert str(models) in out

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+ITEM = {
+    "knowledge": "Paris is the capital of France.",
+    "dialogue_history": "[Human]: What is the capital of France?",
+    "right_response": "It is Paris.",
+    "hallucinated_response": "It is Lyon, I believe.",
+}
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "dialogue.jsonl"
+    path.write_text(json.dumps(ITEM) + "\n")
+    return path
+
+
+def test_a_benchmark_is_run_by_its_name(sgi, data):
+    done = sgi("run", "halueval_dialogue:dialogue.jsonl", "-m", "sgi", "-o", "out.jsonl", "-q")
+
+    assert done.code == 0, done.err
+    rows = [json.loads(line) for line in Path("out.jsonl").read_text().splitlines()]
+    assert [row["id"] for row in rows] == [
+        "halueval_dialogue-1-right",
+        "halueval_dialogue-1-hallucinated",
+    ]
+    assert [row["label"] for row in rows] == [True, False]
+
+
+def test_a_run_of_a_benchmark_is_taken_up_again(sgi, data):
+    first = sgi("run", "halueval_dialogue:dialogue.jsonl", "-m", "rouge_l", "--name", "first", "-q")
+    again = sgi("run", "--resume", "first", "-q")
+
+    assert (first.code, again.code) == (0, 0), again.err
+
+
+def test_score_reads_one_too(sgi, data):
+    done = sgi("score", "halueval_dialogue:dialogue.jsonl", "-m", "rouge_l")
+
+    assert done.code == 0, done.err
+    assert len(done.out.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("halueval_dialog:dialogue.jsonl", "Did you mean 'halueval_dialogue'"),
+        ("halueval_qa:dialogue.jsonl", "is not HaluEval QA"),
+        ("halueval_dialogue:gone.jsonl", "does not exist"),
+    ],
+)
+def test_what_cannot_be_read_is_told(sgi, data, name, told):
+    done = sgi("run", name, "-m", "rouge_l", "-q")
+
+    assert done.code == 2
+    assert told in " ".join(done.err.split())

@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from sgi.engine.calibration.file import Target
+from sgi.engine.calibration.fit import LabelledScores, calibrate, flagged_out_of_fold
+from sgi.kernel.errors import DataError, UnknownName, UsageError
+from sgi.kernel.judging import prompts_digest
+from sgi.kernel.registry import metric
+from sgi.store import schema
+from sgi.store.database import open_database
+from sgi.store.queries import find_run
+from sgi.store.run_rows import scored_run
+from support.calibrations import MINILM, labelled_run, signature
+
+FPR = Target.of("fpr=0.1")
+JUDGE = "openai:m@localhost:80,temperature=0.0,seed=0,max_tokens=4096"
+
+
+@contextmanager
+def opened(url):
+    with open_database(url) as database:
+        yield database
+
+
+@pytest.fixture
+def database(sqlite_url):
+    with opened(sqlite_url) as made:
+        yield made
+
+
+def test_a_run_makes_thresholds_a_map_and_what_they_are_worth(database_url):
+    with opened(database_url) as database:
+        record = labelled_run(database)
+        made = calibrate(database, record, "sgi", FPR)
+    assert (made.metric, made.version, made.higher_is_better) == ("sgi", 1, True)
+    assert (made.encoders, made.judge, made.prompts) == ((MINILM,), None, "")
+    assert (made.run, made.dataset, made.label) == ("r1", "data of r1", "label")
+    assert (made.rows, made.positives, made.negatives, made.clusters, made.left_out) == (
+        240,
+        120,
+        120,
+        120,
+        0,
+    )
+    assert made.target == FPR
+    assert len(made.bins) == 3  # 120 grounded rows are not enough for four ranges of 40
+    assert [found.grounded for found in made.bins] == [40, 40, 40]
+    assert made.false_positives.rows == made.recall.rows == 120
+    assert made.false_positives.value <= 0.1
+    assert 0.25 < made.recall.interval.low < made.recall.value < made.recall.interval.high < 0.75
+    assert made.quality.brier < made.base_rate.brier == pytest.approx(0.25, abs=0.001)
+    assert made.base_rate.ece_width == pytest.approx(0, abs=0.01)
+    assert made.map.slope > 0
+
+
+def test_thresholds_hold_on_the_grounded_rows_they_are_made_of(database):
+    record = labelled_run(database, rows=400)
+    made = calibrate(database, record, "sgi", FPR, bins=4)
+    values = scored_run(database, record).metrics["sgi"].values
+    grounded = values[::2]
+    assert (grounded < made.threshold).sum() == 19  # the 20th of 200 is the threshold, and passes
+    assert made.bins[0].at_least == 0
+    assert made.bins[-1].below is None
+
+
+def test_equal_runs_make_equal_files(tmp_path):
+    texts = []
+    for name in ("one", "two"):
+        with opened(f"sqlite:///{tmp_path / name}.db") as database:
+            texts.append(calibrate(database, labelled_run(database), "sgi", FPR).to_json())
+    assert texts[0] == texts[1]
+
+
+def test_where_lower_is_better_the_threshold_flags_high_values(database):
+    record = labelled_run(database, gap=-1.5, metric_facts={"higher_is_better": False})
+    made = calibrate(database, record, "sgi", FPR, bins=1)
+    values = scored_run(database, record).metrics["sgi"].values
+    assert (values[::2] > made.threshold).mean() == pytest.approx(0.1, abs=0.01)
+    assert made.bins[0].threshold == made.threshold
+    assert made.map.slope > 0  # of negated values
+    assert made.recall.value > 0.3
+
+
+def test_other_labels_are_taken_from_their_column(database):
+    record = labelled_run(database, gap=0.0)
+    made = calibrate(database, record, "sgi", FPR, label="human")
+    assert (made.label, made.positives) == ("human", 80)
+
+
+def test_rows_without_a_label_or_without_a_value_take_no_part(database):
+    unlabelled = {row: {"label": None} for row in range(10)}
+    record = labelled_run(database, changes=unlabelled)
+    with database.writing() as connection:
+        lost = schema.scores.c.position.between(5, 13)
+        gone = {"value": None, "status": "failed", "reason": "no vector"}
+        connection.execute(sa.update(schema.scores).where(lost).values(gone))
+    made = calibrate(database, record, "sgi", FPR)
+    assert (made.rows, made.left_out) == (226, 4)
+
+
+def test_a_metric_that_ranks_nothing_finds_no_more_than_it_flags(database):
+    made = calibrate(database, labelled_run(database, gap=0.0, rows=600), "sgi", FPR)
+    assert made.recall.interval.low <= 0.1
+    assert made.quality.brier == pytest.approx(made.base_rate.brier, abs=0.01)
+
+
+def test_few_grounded_rows_flag_nothing_and_say_so(database):
+    ungrounded = {row: {"label": False} for row in range(30, 240)}
+    made = calibrate(database, labelled_run(database, changes=ungrounded), "sgi", Target.of("fpr=0.05"))
+    assert made.positives == 15
+    assert made.threshold is None
+    assert [found.threshold for found in made.bins] == [None]
+    assert made.recall.value == 0.0
+
+
+@pytest.mark.slow
+def test_out_of_fold_no_more_than_the_target_is_flagged_whatever_the_scores():
+    """Over many draws, with two rows a question; and what is found is what a fresh sample would show."""
+    generator = np.random.default_rng(0)
+    rates, found, fresh = [], [], []
+    for _ in range(60):
+        truth = np.tile([True, False], 150)
+        values = generator.normal(size=300) + 1.5 * truth
+        lengths = generator.integers(1, 100, size=300)
+        rows = LabelledScores(values, truth, lengths, np.arange(300) // 2)
+        flagged = flagged_out_of_fold(rows, FPR, bins=3)
+        rates.append(flagged[truth].mean())
+        found.append(flagged[~truth].mean())
+        other = generator.normal(size=2000)
+        fresh.append((other < np.quantile(values[truth], 0.1)).mean())
+    assert 0.06 < np.mean(rates) < 0.105
+    assert np.mean(found) == pytest.approx(np.mean(fresh), abs=0.06)
+
+
+def test_a_judged_metric_tells_its_judge_and_its_prompts(database):
+    asked = prompts_digest([metric("faithfulness")])
+    signed = signature(encoders="-", judge=f"{JUDGE}@{asked}")
+    made = calibrate(database, labelled_run(database, "faithfulness", signed=signed), "faithfulness", FPR)
+    assert (made.encoders, made.judge, made.prompts) == ((), JUDGE, asked)
+
+
+def test_prompts_of_another_time_are_refused(database):
+    signed = signature(encoders="-", judge=f"{JUDGE}@00000000")
+    record = labelled_run(database, "faithfulness", signed=signed)
+    with pytest.raises(UsageError, match=r"asked its judge \(00000000\) is not what is asked now"):
+        calibrate(database, record, "faithfulness", FPR)
+    rescored = labelled_run(
+        database, "faithfulness", run="r2", signed=signed, run_facts={"spec": {"rescored_from": "r1"}}
+    )
+    assert calibrate(database, rescored, "faithfulness", FPR).judge == JUDGE
+
+
+def test_of_several_encoders_the_one_the_metric_uses_is_kept(database):
+    signed = signature(encoders=f"bge@1,cls,512tok,fp32+{MINILM}")
+    made = calibrate(database, labelled_run(database, signed=signed), "sgi", FPR)
+    assert made.encoders == ("bge@1,cls,512tok,fp32",)
+    both = 'semantic_similarity(models=["bge", "minilm"])'
+    record = labelled_run(database, both, run="r2", signed=signed)
+    assert calibrate(database, record, both, FPR).encoders == ("bge@1,cls,512tok,fp32", MINILM)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rows": 198}, "198 rows with a label in 'label' and a value of sgi. 200 are the least"),
+        ({"changes": {k: {"label": None} for k in range(50)}}, "has 190 rows with a label"),
+        ({"changes": {k: {"label": True} for k in range(240)}}, "All 240 labelled rows of r1 are grounded"),
+        ({"changes": {k: {"label": False} for k in range(240)}}, "are not grounded by 'label'"),
+        ({"run_facts": {"finished_at": None}}, "is not finished: 240 of 240 rows"),
+        ({"metric_facts": {"version": 7}}, "scored with version 7 of sgi; here it is 1"),
+        ({"metric_facts": {"version": 0}}, "a version that is not known"),
+        ({"signed": "sgi:1"}, "does not tell what made its scores of sgi"),
+        ({"signed": signature(encoders="-")}, "does not tell what made its scores"),
+        ({"signed": signature(encoders="own")}, "does not tell what made its scores"),
+        ({"metric": "sgi_of_old"}, "Unknown metric of r1 'sgi'"),
+        (
+            {"changes": {k: {"label": k not in {0, 1}, "question": "One?"} for k in range(240)}},
+            "cannot be calibrated: Out-of-fold values need two folds",
+        ),
+    ],
+)
+def test_what_cannot_be_calibrated_is_told_with_a_way_out(database, options, words):
+    record = labelled_run(database, **options)
+    with pytest.raises(UsageError) as caught:
+        calibrate(database, record, "sgi", FPR)
+    assert words in str(caught.value)
+    assert caught.value.hint
+
+
+def test_an_unfinished_run_says_how_to_go_on(database):
+    labelled_run(database)
+    with database.writing() as connection:
+        connection.execute(sa.update(schema.runs).values(finished_at=None))
+        connection.execute(sa.update(schema.datasets).values(rows=500))
+    with pytest.raises(UsageError, match=r"240 of 500 rows. Go on with it first: sgi run --resume r1"):
+        calibrate(database, find_run(database, "r1"), "sgi", FPR)
+
+
+@pytest.mark.parametrize(
+    ("label", "error", "words"),
+    [
+        ("stars", UsageError, "labels in 'stars' of r1 are numbers"),
+        ("nothing", UnknownName, "Unknown column"),
+        ("mixed", DataError, "is no number"),
+    ],
+)
+def test_labels_that_are_no_yes_or_no_are_refused(database, label, error, words):
+    mixed = {k: {"metadata": {"mixed": ("good", 3)[k % 2], "stars": k % 5}} for k in range(240)}
+    record = labelled_run(database, changes=mixed)
+    with pytest.raises(error, match=words):
+        calibrate(database, record, "sgi", FPR, label=label)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [({"bins": 0}, "1 or more"), ({"kind": "spline"}, "platt or isotonic")]
+)
+def test_options_that_make_no_sense_are_refused(database, options, words):
+    with pytest.raises(UsageError, match=words):
+        calibrate(database, labelled_run(database), "sgi", FPR, **options)
+
+
+def test_an_isotonic_map_reads_back_from_its_file(database, tmp_path):
+    made = calibrate(database, labelled_run(database), "sgi", FPR, kind="isotonic")
+    assert json.loads(made.to_json())["map"]["map"] == "isotonic"
+    assert made.map.probability([-100, 100]).tolist() == [
+        made.map.probabilities[0],
+        made.map.probabilities[-1],
+    ]

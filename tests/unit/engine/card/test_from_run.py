@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from functools import partial
+
+import anyio
+import pytest
+
+from sgi.engine.card.from_run import card_of_run
+from sgi.kernel import registry
+from sgi.kernel.errors import UnknownName
+from sgi.kernel.sample import Sample
+from sgi.store.database import open_database
+from sgi.store.queries import find_run
+from support import overlap_metric
+from support.runs import add_run
+
+SCORES = [1.0, 0.3, 0.9, 0.2, 0.2, 0.1] * 4
+
+
+@pytest.fixture(autouse=True)
+def _support(monkeypatch):
+    names = registry.metric_names
+    overlap_metric.offer(monkeypatch)
+    yield
+    names.cache_clear()
+
+
+@pytest.fixture
+def database(tmp_path):
+    with open_database(tmp_path / "sgi.db") as opened:
+        yield opened
+
+
+def samples(**changes):
+    return [Sample(**{**row, **changes}) for row in overlap_metric.rows(12)]
+
+
+def card(database, metric="support", run="r1", **options):
+    work = partial(card_of_run, draws=50, **options)
+    return anyio.run(work, database, find_run(database, run), metric)
+
+
+def test_scores_are_those_that_the_run_keeps(database):
+    add_run(database, samples=samples(), scores={"support": SCORES})
+    made = card(database)
+    assert made.name == "support on data of r1"
+    assert made.signature == "sgi:1"
+    assert (made.rows, made.clusters, made.dropped) == (24, 12, {})
+    truth = [bool(sample.label) for sample in samples()]
+    pairs = [
+        (good > bad) + (good == bad) / 2
+        for good, is_good in zip(SCORES, truth, strict=True)
+        for bad, is_bad in zip(SCORES, truth, strict=True)
+        if is_good and not is_bad
+    ]
+    assert made.ranking.auroc == pytest.approx(sum(pairs) / len(pairs))
+    # Every metric that can be computed here is, from the contexts that the run has.
+    assert made.shuffled.ranking is not None
+
+
+def test_rows_without_a_score_are_counted_by_their_reason(database):
+    add_run(database, samples=samples(), scores={"support": [None, None, *SCORES[2:]]})
+    assert card(database).dropped == {"missing: no response": 2}
+
+
+@pytest.mark.parametrize(
+    ("metric", "reason"),
+    [
+        ("gone_since", "the metric cannot be computed here: Unknown metric 'gone_since'."),
+        ("sgi", "the run was scored without minilm@"),
+        ("faithfulness", "it asks a judge"),
+        ("rouge_l", "it reads no contexts"),
+    ],
+)
+def test_contexts_are_shuffled_only_where_the_same_score_would_be_made(database, metric, reason):
+    add_run(database, samples=samples(), scores={metric: SCORES})
+    made = card(database, metric)
+    assert made.shuffled.ranking is None
+    assert made.shuffled.reason.startswith(reason)
+    assert made.length_matched.shuffled.reason == made.shuffled.reason
+
+
+def test_another_version_of_the_metric_is_another_score(database, monkeypatch):
+    spec = overlap_metric.Support.spec
+    monkeypatch.setattr(overlap_metric.Support, "spec", type(spec)("support", 2, spec.needs, 0.0, 1.0))
+    add_run(database, samples=samples(), scores={"support": SCORES})
+    assert card(database).shuffled.reason == "the run was scored with its version 1, and the one here is 2"
+
+
+def test_one_list_of_contexts_for_all_cannot_be_shuffled(database):
+    add_run(database, samples=samples(contexts=("the same",)), scores={"support": SCORES})
+    made = card(database)
+    assert made.shuffled.reason == "the rows have one question, or one list of contexts, among them all"
+    assert made.baselines[1].name == "overlap"
+
+
+def test_without_contexts_there_is_no_overlap_and_no_cosine_with_them(database):
+    bare = [Sample(id=s.id, question=s.question, response=s.response, label=s.label) for s in samples()]
+    add_run(database, samples=bare, scores={"rouge_l": SCORES})
+    made = card(database, "rouge_l")
+    assert [found.name for found in made.baselines] == ["length", "cos(r,q)"]
+    assert made.overlap_matched is None
+
+
+def test_what_the_run_has_not_is_named(database):
+    add_run(database, samples=samples(), scores={"support": SCORES})
+    with pytest.raises(UnknownName, match=r"'sgi'.*It has: support"):
+        card(database, "sgi")
+    with pytest.raises(UnknownName, match=r"'colour'.*It has: model, tags, turn"):
+        card(database, by=["colour"])
+    with pytest.raises(UnknownName, match="'nomodel'"):
+        card(database, embedder="nomodel")
+
+
+def test_many_reasons_are_told_together():
+    from collections import Counter
+
+    from sgi.engine.card.from_run import _most
+
+    lost = Counter({f"failed: reason {n}": n for n in range(1, 12)})
+    told = _most(lost)
+    assert sum(told.values()) == lost.total()
+    assert told["other reasons"] == 1 + 2 + 3
+    assert len(told) == 9
+    assert _most(Counter({"no label": 3})) == {"no label": 3}

@@ -1,0 +1,278 @@
+import numpy as np
+import pytest
+
+from sgi.geometry import Neighbours, ReferenceSet, angle, mean_direction, reference, unit
+from sgi.geometry.displacement import directional_grounding_index
+from sgi.geometry.flat_displacement import (
+    flat_displacement_consistency,
+    flat_displacement_magnitude_ratio,
+    flat_expected_response_deviation,
+)
+from sgi.kernel.errors import DataError, UsageError
+from sgi.stats import auroc
+
+
+def rows(n, seed, d=16):
+    return unit(np.random.default_rng(seed).normal(size=(n, d))).astype(np.float32)
+
+
+COUNT = 40
+
+
+class Pairs:
+    """Good and bad answers to as many questions, in vectors that hold nothing of which is good."""
+
+    def __init__(self, count=COUNT, dimension=16):
+        self.ids = [f"good-{i}" for i in range(count)] + [f"bad-{i}" for i in range(count)]
+        self.groups = [*range(count)] * 2
+        self.questions = [f"What is number {i}?" for i in range(count)] * 2
+        self.responses = [f"It is {i}." for i in range(count)] + [f"It is not {i}." for i in range(count)]
+        self.question_rows = np.concatenate([rows(count, 1, dimension)] * 2)
+        self.response_rows = rows(2 * count, 2, dimension)
+        self.labels = np.arange(2 * count) < count
+
+    def columns(self, chosen=slice(None)):
+        return (
+            self.ids[chosen],
+            self.groups[chosen],
+            self.questions[chosen],
+            self.responses[chosen],
+            self.question_rows[chosen],
+        )
+
+    def reference(self, chosen=slice(COUNT)):
+        return ReferenceSet.fit(*self.columns(chosen), self.response_rows[chosen])
+
+
+@pytest.fixture
+def pairs():
+    return Pairs()
+
+
+def changed(columns, **changes):
+    """One pair's columns with something else in its place."""
+    names = ("ids", "groups", "questions", "responses", "question_rows")
+    return tuple(changes.get(name, column) for name, column in zip(names, columns, strict=True))
+
+
+FRESH = {"ids": ["fresh"], "groups": ["fresh"], "questions": ["Fresh?"], "responses": ["Fresh."]}
+
+
+# What goes wrong without a guard, and the guard.
+
+
+@pytest.mark.parametrize(
+    "score",
+    [
+        flat_displacement_consistency,
+        lambda *parts: -flat_expected_response_deviation(*parts),
+        lambda *parts: -flat_displacement_magnitude_ratio(*parts),
+    ],
+)
+def test_self_neighbours_tell_good_from_bad_where_there_is_nothing_to_tell_and_the_guard_refuses_them(
+    pairs, score
+):
+    known = pairs.reference()
+    leaky = known.neighbours(*pairs.columns(), k=5, temperature=0.1, leaky=True)
+    assert auroc(score(pairs.question_rows, pairs.response_rows, leaky), pairs.labels) == 1.0
+    with pytest.raises(DataError, match="Reference pair 'good-0' has the same id"):
+        known.neighbours(*pairs.columns(), k=5, temperature=0.1)
+    honest = known.neighbours(*pairs.columns(), k=5, temperature=0.1, exclude="group")
+    chance = auroc(score(pairs.question_rows, pairs.response_rows, honest), pairs.labels)
+    assert 0.3 < chance < 0.7
+
+
+def test_a_direction_of_the_scored_pairs_leaks_too_and_the_guard_refuses_it():
+    pairs = Pairs(3, dimension=512)  # each answer is a third of the mean
+    known = pairs.reference(slice(3))
+    columns = pairs.columns()[:4]
+
+    def area(directions):
+        scores = directional_grounding_index(pairs.question_rows, pairs.response_rows, directions)
+        return auroc(scores, pairs.labels)
+
+    assert area(known.directions(*columns, leaky=True)) == 1.0
+    with pytest.raises(DataError, match="has the same id"):
+        known.directions(*columns)
+    assert area(known.directions(*columns, exclude="group")) < 0.9
+
+
+def test_no_neighbour_is_of_the_scored_pairs_group_id_or_question(pairs):
+    known = pairs.reference(slice(None))
+    near = known.neighbours(*pairs.columns(), k=10, exclude="group")
+    groups, questions, ids = map(np.array, (pairs.groups, pairs.questions, pairs.ids))
+    for column in (groups, questions, ids):
+        assert not (column[near.indices] == column[:, None]).any()
+    leaky = known.neighbours(*pairs.columns(), k=10, leaky=True)
+    assert (groups[leaky.indices] == groups[:, None]).sum(axis=1).tolist() == [2] * len(groups)
+
+
+@pytest.mark.parametrize(
+    ("shared", "what"),
+    [
+        ({"ids": ["good-3"]}, "id"),
+        ({"questions": ["  what IS number\n3? "]}, "question"),
+        ({"questions": ["What is number 3?"], "responses": ["it is  3."]}, "question and response"),
+        ({"questions": ["Ｗhat is number ３?"]}, "question"),
+        ({"groups": [3]}, "group"),
+    ],
+)
+def test_a_scored_pair_with_kin_in_the_reference_is_refused(pairs, shared, what):
+    columns = changed(pairs.columns(slice(3, 4)), **{**FRESH, **shared})
+    known = pairs.reference()
+    for call in (lambda: known.neighbours(*columns, k=2), lambda: known.directions(*columns[:4])):
+        with pytest.raises(DataError) as caught:
+            call()
+        assert f"Reference pair 'good-3' has the same {what}. Keep scored and" in str(caught.value)
+        assert caught.value.sample_id == columns[0][0]
+    near = known.neighbours(*columns, k=2, exclude="group")
+    assert 3 not in near.indices
+    assert known.neighbours(*columns, k=2, leaky=True).indices[0, 0] == 3
+
+
+def test_a_pair_without_kin_meets_its_nearest(pairs):
+    columns = changed(pairs.columns(slice(3, 4)), **FRESH)
+    near = pairs.reference().neighbours(*columns, k=2)
+    assert near.indices[0, 0] == 3
+    assert near.angles[0, 0] == 0.0
+
+
+def test_a_common_answer_is_no_kin(pairs):
+    columns = changed(pairs.columns(slice(3, 4)), **{**FRESH, "responses": ["It is 3."]})
+    assert pairs.reference().neighbours(*columns, k=2).indices[0, 0] == 3
+
+
+def test_kin_of_kin_are_passed_over():
+    eye = np.eye(4)
+    known = ReferenceSet.fit(
+        ["a", "b", "c", "d"], ["one", "one", "two", "three"], ["A?", "B?", "b?", "D?"], ["."] * 4, eye, -eye
+    )
+    # The group "one" leads to "A?" and "B?", and this to the pair of group "two".
+    near = known.neighbours(["x"], ["new"], ["A?"], ["!"], eye[:1], k=1, exclude="group", temperature=1.0)
+    assert near.indices.tolist() == [[3]]
+    # Two scored pairs can make kin of pairs that share nothing themselves.
+    columns = (["x", "y"], ["new", "new"], ["A?", "D?"], ["!", "!"])
+    with pytest.raises(UsageError, match="Id 'x' has fewer than 1 reference pairs of other groups"):
+        known.neighbours(*columns, eye[:2], k=1, exclude="group", temperature=1.0)
+
+
+def test_the_guard_looks_at_the_neighbours_themselves(pairs, monkeypatch):
+    # A fault where kin are told apart must not go through.
+    monkeypatch.setattr(reference, "_kin_codes", lambda *sets: np.arange(sum(map(len, sets))))
+    with pytest.raises(DataError, match="id 'good-0': Reference pair 'good-0' has the same id"):
+        pairs.reference().neighbours(*pairs.columns(), k=5, temperature=0.1, exclude="group")
+
+
+# Which neighbours, which weights.
+
+
+@pytest.mark.parametrize("block", [1, 2**25])
+def test_neighbours_are_those_of_a_plain_loop(pairs, block, monkeypatch):
+    monkeypatch.setattr(reference, "_BLOCK_BYTES", block)
+    known = pairs.reference(slice(None))
+    near = known.neighbours(*pairs.columns(), k=7, temperature=0.2, exclude="group")
+    for row, found in enumerate(near.indices):
+        angles = angle(np.repeat(pairs.question_rows[[row]], 2 * COUNT, axis=0), pairs.question_rows)
+        angles[np.array(pairs.groups) == pairs.groups[row]] = np.inf
+        order = np.lexsort((np.arange(2 * COUNT), angles))[:7]
+        assert found.tolist() == order.tolist()
+        assert near.angles[row].tolist() == angles[order].tolist()
+    assert np.allclose(near.weights.sum(axis=1), 1.0)
+
+
+def test_neighbours_carry_the_reference_rows_and_can_be_all_there_are(pairs):
+    known = pairs.reference()
+    near = known.neighbours(*changed(pairs.columns(slice(3, 4)), **FRESH), k=COUNT, temperature=1.0)
+    assert isinstance(near, Neighbours)
+    assert sorted(near.indices[0].tolist()) == list(range(COUNT))
+    assert near.responses is known.response_rows
+    assert len(known) == COUNT
+
+
+def test_the_temperature_is_the_median_angle_to_the_kth_that_is_no_kin(pairs):
+    known = pairs.reference(slice(None))  # two pairs a question: each has one at angle 0, which is kin
+    kth = []
+    for row in range(2 * COUNT):
+        angles = angle(np.repeat(pairs.question_rows[[row]], 2 * COUNT, axis=0), pairs.question_rows)
+        kth.append(np.sort(angles[np.array(pairs.groups) != pairs.groups[row]])[4])
+    assert known.temperature(5) == np.median(kth) > 0.5
+    columns = changed(pairs.columns(slice(3, 4)), **FRESH)
+    chosen, given = (known.neighbours(*columns, 5, temperature) for temperature in (None, np.median(kth)))
+    assert chosen.weights.tolist() == given.weights.tolist()
+
+
+def test_directions_leave_kin_out(pairs):
+    known = pairs.reference()
+    ways = unit(pairs.response_rows[:COUNT].astype(np.float64) - pairs.question_rows[:COUNT])
+    columns = pairs.columns()[:4]
+    found = known.directions(*columns, exclude="group")
+    for row, group in enumerate(pairs.groups):
+        others = [i for i in range(COUNT) if i != group]
+        assert found[row] == pytest.approx(mean_direction(ways[others]), abs=1e-12)
+    assert known.directions(*columns, leaky=True)[7] == pytest.approx(mean_direction(ways), abs=1e-12)
+    fresh = changed(pairs.columns(slice(3, 4)), **FRESH)[:4]
+    for kwargs in ({}, {"exclude": "group"}):
+        assert known.directions(*fresh, **kwargs)[0] == pytest.approx(mean_direction(ways), abs=1e-12)
+
+
+def test_a_reference_whose_response_is_its_question_has_no_direction():
+    eye = np.eye(3)
+    known = ReferenceSet.fit(["a", "b"], [1, 2], ["A?", "B?"], ["A?", "b"], eye[:2], eye[[0, 2]])
+    found = known.directions(["x"], [0], ["X?"], ["x"])
+    assert found[0] == pytest.approx(unit(eye[2] - eye[1]))
+    with pytest.raises(DataError, match="id 'y': No mean direction is left"):
+        known.directions(["x", "y"], [0, 2], ["X?", "Y?"], ["x", "y"], exclude="group")
+
+
+# What cannot be.
+
+
+def test_contradictions_are_refused(pairs):
+    known = pairs.reference()
+    with pytest.raises(UsageError, match="leaky=True allows what exclude='group' passes over"):
+        known.neighbours(*pairs.columns(), exclude="group", leaky=True)
+    with pytest.raises(UsageError, match="exclude is 'group' or None, not 'id'"):
+        known.neighbours(*pairs.columns(), exclude="id")
+
+
+@pytest.mark.parametrize("k", [0, -1, COUNT + 1])
+def test_a_number_of_neighbours_that_cannot_be_is_refused(pairs, k):
+    with pytest.raises(UsageError, match=f"{k} neighbours cannot be taken from {COUNT} reference pairs"):
+        pairs.reference().neighbours(*changed(pairs.columns(slice(1)), **FRESH), k=k)
+
+
+def test_too_few_neighbours_of_other_groups_name_the_pair(pairs):
+    known = pairs.reference(slice(3))
+    with pytest.raises(UsageError, match="Id 'good-1' has fewer than 3 reference pairs of other groups"):
+        known.neighbours(*pairs.columns(slice(1, 4)), k=3, temperature=1.0, exclude="group")
+    with pytest.raises(UsageError, match="Id 'good-0' has fewer than 3"):
+        known.temperature(3)
+
+
+def test_an_empty_reference_is_refused(pairs):
+    with pytest.raises(DataError, match="A reference set is empty"):
+        pairs.reference(slice(0))
+
+
+@pytest.mark.parametrize("place", range(6))
+def test_columns_of_other_lengths_are_refused(pairs, place):
+    columns = [*pairs.columns(slice(4)), pairs.response_rows[:4]]
+    columns[place] = columns[place][:3]
+    with pytest.raises(ValueError, match=r"not of one length|4 pairs have rows"):
+        ReferenceSet.fit(*columns)
+
+
+def test_rows_that_are_no_directions_are_refused(pairs):
+    with pytest.raises(ValueError, match="not of unit length"):
+        ReferenceSet.fit(*pairs.columns(), 2 * pairs.response_rows)
+    columns = changed(pairs.columns(slice(1)), **FRESH, question_rows=2 * pairs.question_rows[:1])
+    with pytest.raises(ValueError, match="not of unit length"):
+        pairs.reference().neighbours(*columns)
+    with pytest.raises(ValueError, match=r"1 pairs have rows of shape \(n, d\), not \(16,\)"):
+        pairs.reference().neighbours(*changed(columns, question_rows=pairs.question_rows[0]))
+
+
+def test_no_scored_pairs_have_no_neighbours(pairs):
+    near = pairs.reference().neighbours(*pairs.columns(slice(0)), k=4)
+    assert near.indices.shape == near.weights.shape == (0, 4)
+    assert pairs.reference().directions(*pairs.columns(slice(0))[:4]).shape == (0, 16)

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sgi.kernel.metric import MetricSpec, Scores, Status
+from sgi.kernel.registry import metric
+from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import VectorTable
+from sgi.metrics.calibrated import SPEC, Calibrated, CalibratedJudged, Calibration, calibrated
+from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
+from sgi.stats.probability_maps import IsotonicMap, PlattMap
+from sgi.testing import check_metric
+
+FITTED = Calibration(
+    "3f2a",
+    higher_is_better=True,
+    thresholds=LengthThresholds((10.0,), (0.4, 0.6), (50, 50)),
+    probabilities=PlattMap(4.0, -2.0),
+)
+NAMES = ["sgi", "content_f1", "semantic_similarity", "faithfulness", "answer_relevance", "ragas_score"]
+
+
+def batch(*lengths):
+    return Batch.of([Sample(id=str(row), response="x" * length) for row, length in enumerate(lengths)])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_promise_of_a_metric_is_kept(name):
+    check_metric(calibrated(metric(name), FITTED))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_wants_what_the_metric_within_wants(name):
+    inner = metric(name)
+    made = calibrated(inner, FITTED)
+    assert isinstance(made, CalibratedJudged if hasattr(inner, "ask") else Calibrated)
+    assert made.spec == replace(SPEC, needs=inner.spec.needs, citation=inner.spec.citation)
+    assert made.embeds == inner.embeds
+    assert made.wanted_models(("a", "b")) == inner.wanted_models(("a", "b"))
+    assert (made.spec.low, made.spec.high, made.spec.category) == (0.0, 1.0, "verdict")
+
+
+def test_the_name_tells_metric_and_calibration():
+    made = calibrated(metric('sgi(passages="mean")'), FITTED)
+    assert made.canonical == r'calibrated(metric="sgi(passages=\"mean\")", calibration="3f2a")'
+    other = calibrated(metric("sgi"), replace(FITTED, digest="77aa"))
+    assert len({made, other, calibrated(metric("sgi"), FITTED)}) == 3
+    assert calibrated(metric("sgi"), FITTED) == calibrated(metric("sgi"), FITTED)
+
+
+def test_the_class_itself_stays_as_it_was():
+    calibrated(metric("sgi"), FITTED)
+    assert Calibrated.spec is SPEC
+    assert SPEC.needs == frozenset()
+
+
+def test_probability_threshold_and_verdict_go_by_the_length_of_the_answer():
+    made = FITTED.applied(Scores.of(np.array([0.5, 0.5, 0.4, 0.3])), batch(9, 10, 9, 0))
+    assert made.values == pytest.approx([0.5, 0.5, 1 / (1 + np.exp(0.4)), 1 / (1 + np.exp(0.8))])
+    assert made.details == (
+        {"score": 0.5, "threshold": 0.4, "verdict": "passed"},
+        {"score": 0.5, "threshold": 0.6, "verdict": "flagged"},
+        {"score": 0.4, "threshold": 0.4, "verdict": "passed"},
+        {"score": 0.3, "threshold": 0.4, "verdict": "flagged"},
+    )
+
+
+def test_where_lower_is_better_high_values_are_flagged():
+    fitted = Calibration(
+        "1",
+        higher_is_better=False,
+        thresholds=LengthThresholds((), (-0.7,), (50,)),
+        probabilities=IsotonicMap((-1.0, 0.0), (0.1, 0.9)),
+    )
+    made = fitted.applied(Scores.of(np.array([0.0, 0.7, 0.8])), batch(5, 5, 5))
+    assert made.values == pytest.approx([0.9, 0.34, 0.26])
+    assert [detail["threshold"] for detail in made.details] == [0.7, 0.7, 0.7]
+    assert [detail["score"] for detail in made.details] == [0.0, 0.7, 0.8]
+    assert [detail["verdict"] for detail in made.details] == ["passed", "passed", "flagged"]
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_where_nothing_can_be_promised_nothing_is_flagged(higher):
+    fitted = Calibration("1", higher, LengthThresholds((), (FLAGS_NOTHING,), (3,)), PlattMap(1.0, 0.0))
+    made = fitted.applied(Scores.of(np.array([-1e9, 1e9])), batch(5, 5))
+    assert [detail["threshold"] for detail in made.details] == [None, None]
+    assert [detail["verdict"] for detail in made.details] == ["passed", "passed"]
+
+
+def test_a_row_without_a_value_keeps_its_status_and_reason():
+    inner = Scores.assemble(
+        4,
+        [
+            (np.array([1]), Scores.of(np.array([0.9]))),
+            (np.array([0]), Scores.without_value(Status.FAILED, ["the judge gave up"])),
+            (np.array([2]), Scores.without_value(Status.UNDEFINED, ["the response is blank"])),
+            (np.array([3]), Scores.without_value(Status.MISSING, ["no contexts"])),
+        ],
+    )
+    made = FITTED.applied(inner, batch(1, 1, 1, 1))
+    assert made.status.tolist() == inner.status.tolist()
+    assert made.reasons == inner.reasons
+    assert np.isnan(made.values[[0, 2, 3]]).all()
+    assert [bool(detail) for detail in made.details] == [False, True, False, False]
+
+
+def test_no_rows_have_no_scores():
+    assert len(calibrated(metric("content_f1"), FITTED).score(Batch.of([]), VectorTable())) == 0
+
+
+def test_the_facts_are_those_of_a_metric():
+    assert isinstance(SPEC, MetricSpec)
+    assert SPEC.name == "calibrated"

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.stats.conformal import FLAGS_NOTHING, conformal_threshold, length_thresholds, stratum_of
+
+rates = st.sampled_from([0.01, 0.05, 0.07, 0.1, 0.29, 0.5, 0.9])
+
+
+def flagged(scores, threshold):
+    return np.asarray(scores) < threshold
+
+
+@given(st.lists(st.integers(-5, 5).map(float), max_size=120), rates)
+def test_of_a_row_drawn_from_among_its_like_no_more_than_the_rate_is_flagged(scores, rate):
+    """The promise itself, without chance: leave each of n + 1 rows out in turn, and count those flagged."""
+    if not scores:
+        return
+    out = [
+        flagged(scores[k], conformal_threshold(scores[:k] + scores[k + 1 :], rate))
+        for k in range(len(scores))
+    ]
+    assert np.mean(out) <= rate + 1e-12
+
+
+@given(st.lists(st.floats(-1e9, 1e9), unique=True, min_size=1, max_size=120), rates)
+def test_without_ties_the_share_is_as_near_as_rows_allow(scores, rate):
+    found = [
+        flagged(scores[k], conformal_threshold(scores[:k] + scores[k + 1 :], rate))
+        for k in range(len(scores))
+    ]
+    assert np.mean(found) > rate - 1 / len(scores) - 1e-12
+
+
+@pytest.mark.parametrize(
+    ("n", "rate", "place"), [(99, 0.05, 5), (100, 0.05, 5), (99, 0.29, 29), (19, 0.05, 1)]
+)
+def test_the_place_is_counted_without_rounding(n, rate, place):
+    assert conformal_threshold(np.arange(1, n + 1), rate) == place
+
+
+@pytest.mark.parametrize(("n", "rate"), [(0, 0.5), (18, 0.05), (98, 0.01)])
+def test_too_few_rows_flag_nothing(n, rate):
+    assert rate < 1 / (n + 1)
+    assert conformal_threshold(np.zeros(n), rate) == FLAGS_NOTHING == -math.inf
+
+
+def test_rows_equal_to_the_threshold_pass():
+    assert not flagged(np.full(40, 3.0), conformal_threshold(np.full(40, 3.0), 0.5)).any()
+
+
+def test_the_rate_holds_over_draws_and_is_not_far_below():
+    """Of uniform scores τ itself is the share that will be flagged, so its mean is known: k/(n + 1)."""
+    generator = np.random.default_rng(0)
+    draws = 4000
+    for n, rate in ((57, 0.1), (150, 0.05), (300, 0.01)):
+        shares = np.array([conformal_threshold(generator.random(n), rate) for _ in range(draws)])
+        expected = math.floor((n + 1) * rate) / (n + 1)
+        error = shares.std(ddof=1) / np.sqrt(draws)
+        assert shares.mean() == pytest.approx(expected, abs=4 * error)
+        assert shares.mean() <= rate + 4 * error
+
+
+def sample(generator, n):
+    """Longer answers score lower, so that one threshold for all flags mostly these."""
+    lengths = np.rint(generator.gamma(2.0, 30.0, size=n)).astype(np.int64)
+    return generator.normal(size=n) - lengths / 25, lengths
+
+
+@pytest.mark.slow
+def test_the_rate_holds_in_every_stratum_where_one_threshold_breaks_it():
+    generator = np.random.default_rng(1)
+    rate, draws = 0.1, 300
+    by_stratum, by_one = np.zeros((draws, 3)), np.zeros((draws, 3))
+    new, new_lengths = sample(generator, 20_000)
+    thirds = stratum_of(new_lengths, tuple(np.quantile(new_lengths, [1 / 3, 2 / 3])))
+    for draw in range(draws):
+        scores, lengths = sample(generator, 180)
+        made = length_thresholds(scores, lengths, rate, bins=3)
+        assert len(made.thresholds) == 3
+        assert min(made.rows) >= 40
+        out = flagged(new, made.of(new_lengths))
+        own = stratum_of(new_lengths, made.edges)
+        by_stratum[draw] = [out[own == stratum].mean() for stratum in range(3)]
+        one = flagged(new, conformal_threshold(scores, rate))
+        by_one[draw] = [one[thirds == third].mean() for third in range(3)]
+    error = by_stratum.std(axis=0, ddof=1) / np.sqrt(draws)
+    assert np.all(by_stratum.mean(axis=0) <= rate + 3 * error)
+    assert np.all(by_stratum.mean(axis=0) >= rate - 1 / 41 - 3 * error)
+    assert by_one.mean(axis=0)[2] > 2 * rate
+    assert by_one.mean(axis=0)[0] < rate / 10
+
+
+def test_strata_are_fewer_where_rows_are_few():
+    generator = np.random.default_rng(2)
+    for n, strata in ((400, 4), (150, 3), (100, 2), (79, 1), (10, 1), (0, 1)):
+        scores, lengths = sample(generator, n)
+        made = length_thresholds(scores, lengths, 0.05, bins=4)
+        assert len(made.thresholds) == len(made.rows) == len(made.edges) + 1 == strata
+        assert sum(made.rows) == n
+        assert strata == 1 or min(made.rows) >= 40
+
+
+def test_a_small_rate_wants_more_rows_in_a_stratum_than_forty():
+    scores, lengths = sample(np.random.default_rng(3), 400)
+    made = length_thresholds(scores, lengths, 0.01, bins=4)
+    assert min(made.rows) >= 99
+    assert len(made.thresholds) == 3
+    assert np.isfinite(made.thresholds).all()
+
+
+def test_lengths_that_are_all_equal_are_one_stratum():
+    made = length_thresholds(np.arange(500), np.full(500, 7), 0.05, bins=4)
+    assert (made.edges, made.rows) == ((), (500,))
+    assert made.thresholds == (conformal_threshold(np.arange(500), 0.05),)
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=300), st.integers(1, 6), st.integers(1, 40), rates)
+def test_every_length_is_in_one_stratum_of_its_own_threshold(lengths, bins, fewest, rate):
+    scores = np.random.default_rng(0).normal(size=len(lengths))
+    made = length_thresholds(scores, lengths, rate, bins=bins, fewest=fewest)
+    assert 1 <= len(made.thresholds) <= bins
+    assert list(made.edges) == sorted(set(made.edges))
+    places = stratum_of(lengths, made.edges)
+    assert np.bincount(places, minlength=len(made.rows)).tolist() == list(made.rows)
+    for stratum, threshold in enumerate(made.thresholds):
+        assert threshold == conformal_threshold(scores[places == stratum], rate)
+    assert made.of(lengths).tolist() == [made.thresholds[place] for place in places]
+    assert made.of([10**9, 0]).tolist() == [made.thresholds[-1], made.thresholds[0]]
+
+
+@pytest.mark.parametrize("rate", [0, 1, -0.1, 1.5, math.nan, math.inf])
+def test_a_rate_lies_between_0_and_1(rate):
+    with pytest.raises(ValueError, match=r"rate lies in \(0, 1\)"):
+        conformal_threshold([1.0], rate)
+    with pytest.raises(ValueError, match="rate lies in"):
+        length_thresholds([1.0], [1], rate)
+
+
+@pytest.mark.parametrize(
+    ("scores", "lengths", "bins", "words"),
+    [
+        ([1.0, math.nan], [1, 2], 4, "finite scores"),
+        ([[1.0]], [[1]], 4, "one column"),
+        ([1.0, 2.0], [1], 4, "finite length"),
+        ([1.0, 2.0], [1, math.nan], 4, "finite length"),
+        ([1.0, 2.0], [1, 2], 0, "0 bins"),
+    ],
+)
+def test_rows_that_make_no_sense_are_refused(scores, lengths, bins, words):
+    with pytest.raises(ValueError, match=words):
+        length_thresholds(scores, lengths, 0.05, bins=bins)
