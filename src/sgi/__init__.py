@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sgi import geometry, testing
     from sgi.engine.application.service import RAGEvalService
+    from sgi.engine.card.detector import detector_card
     from sgi.engine.evaluate import aevaluate, evaluate
     from sgi.engine.result import Result
     from sgi.engine.summary import Summary
     from sgi.engine.tools import load_embedder
     from sgi.geometry.grounding import compute_sgi
-    from sgi.io.benchmarks import load_halueval_qa
+    from sgi.io.benchmarks import load_halueval_qa, open_benchmark
     from sgi.kernel.errors import SgiError
     from sgi.kernel.judging import JudgedMetric
     from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
@@ -42,9 +43,11 @@ _HOMES = {
     "VectorTable": "sgi.kernel.vectors",
     "aevaluate": "sgi.engine.evaluate",
     "compute_sgi": "sgi.geometry.grounding",
+    "detector_card": "sgi.engine.card.detector",
     "evaluate": "sgi.engine.evaluate",
     "load_embedder": "sgi.engine.tools",
     "load_halueval_qa": "sgi.io.benchmarks",
+    "open_benchmark": "sgi.io.benchmarks",
 }
 _ROOMS = ("geometry", "testing")
 
@@ -64,9 +67,11 @@ __all__ = [  # noqa: RUF022 - the order of _HOMES, then the rooms
     "VectorTable",
     "aevaluate",
     "compute_sgi",
+    "detector_card",
     "evaluate",
     "load_embedder",
     "load_halueval_qa",
+    "open_benchmark",
     "geometry",
     "testing",
 ]

@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-ANSWERS = "400"
+ANSWERS = "300"
 
 
 def test_there_are_the_three_that_the_documents_name():
@@ -36,7 +36,8 @@ def test_it_runs_from_top_to_bottom(path, data_folder, tmp_path, monkeypatch):
     monkeypatch.setenv("SGI_DATA_DIR", str(data_folder))
     monkeypatch.setenv("SGI_NOTEBOOK_LIMIT", ANSWERS)
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
+    place = {"metadata": {"path": str(tmp_path)}}
+    NotebookClient(notebook, timeout=300, kernel_name="python3", resources=place).execute()
     written = {made.suffix for made in (tmp_path / "results").rglob("*") if made.is_file()}
     assert written == {".md", ".json", ".png", ".svg"}
     shown = [output for cell in notebook.cells for output in cell.get("outputs", ())]

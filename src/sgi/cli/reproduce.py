@@ -43,9 +43,7 @@ def reproduce(
     ] = None,
     sample: Annotated[
         Literal["paper", "full", "matched"],
-        typer.Option(
-            help="The answers: as the paper's loader selects them, all, or matched in length."
-        ),
+        typer.Option(help="The answers: as the paper's loader selects them, all, or matched in length."),
     ] = "paper",
     limit: Annotated[
         int | None, typer.Option(min=2, help="Only the first so many answers, for a quick look.")

@@ -45,7 +45,10 @@ class Stratum(NamedTuple):
 
 
 class TruthfulRow(NamedTuple):
-    """Table 4: θ(r,q) of true and of false answers, Cohen's d, p, and AUROC of a larger angle for false."""
+    """Table 4: θ(r,q) of true and of false answers, Cohen's d, p, and AUROC of a larger angle for false.
+
+    The paper prints d with the sign of false − true.
+    """
 
     true: float
     false: float

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-_MOST_FALSE = 2
+_MOST_FALSE, _MOST = 2, 2000
 _NO_CONTEXT = (
     "There is no context here: with c = q, as in the author's code, SGI is 1 for every answer up to "
     "rounding. What is ranked is θ(r,q), and so it is named."
@@ -52,7 +52,7 @@ def table4(bench: Workbench) -> Finding:
         name="table4",
         title="Table 4: θ(r,q) on TruthfulQA",
         settings=study.settings()
-        | {"loader": f"best answer and at most {_MOST_FALSE} false ones a question"},
+        | {"loader": f"best answer and at most {_MOST_FALSE} false ones a question, the first {_MOST:,}"},
         sections=(Section("Measured", _COLUMNS, rows), Section("The paper", _COLUMNS, [_paper()])),
         figures={
             "table4": distribution_chart(
@@ -87,7 +87,7 @@ def _row(study: Study, model: str, name: str) -> Row:
 
 
 def _as_loaded(study: Study) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """As the author's loader has it: the best answer, and the first false ones of each question."""
+    """As the author's loader has it: a question's best answer and its first false ones, up to 2,000."""
     answers = study.answers
     false: dict[int, int] = {}
     kept = []
@@ -100,7 +100,7 @@ def _as_loaded(study: Study) -> np.ndarray[Any, np.dtype[np.int64]]:
             wanted = false[cluster] <= _MOST_FALSE
         if wanted:
             kept.append(row)
-    return np.array(kept, dtype=np.int64)
+    return np.array(kept[:_MOST], dtype=np.int64)
 
 
 def _paper() -> Row:
@@ -111,7 +111,7 @@ def _paper() -> Row:
         "true": paper.true,
         "false": paper.false,
         "difference": paper.true - paper.false,
-        "effect": paper.effect,
+        "effect": -paper.effect,
         "p": paper.p,
         "far_is_false": paper.auroc,
         "auroc": 1 - paper.auroc,
@@ -123,6 +123,6 @@ def _remark(row: Row) -> str:
     verdict = "holds 0.5" if low <= 0.5 <= high else "leaves out 0.5"  # noqa: PLR2004 - chance
     return (
         f"{row['model']}: AUROC {row['far_is_false']:.3f} if far from the question means false, as the paper "
-        f"scores it, and {row['auroc']:.3f} {low:.3f}–{high:.3f} in SGI's own direction, whose interval "
+        f"scores it, and {row['auroc']:.3f} in SGI's own direction, whose 95 % interval {low:.3f}–{high:.3f} "
         f"{verdict}; length alone gives {row['length_auroc']:.3f}."
     )

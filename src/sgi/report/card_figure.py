@@ -44,11 +44,10 @@ def _dots(card: DetectorCard) -> Iterator[Dot]:
         yield _dot(f"{baseline.name} ({baseline.direction})", baseline.ranking, ALL_ROWS)
     yield from _matched_baselines(card.length_matched, EQUAL_LENGTH)
     if card.shuffled.ranking is not None:
-        yield _dot(f"{card.name}, contexts shuffled", card.shuffled.ranking, ALL_ROWS)
+        yield _dot("contexts shuffled", card.shuffled.ranking, ALL_ROWS)
     if card.permuted is not None:
         interval = card.permuted.interval
-        low, high = (None, None) if interval is None else (interval.low, interval.high)
-        yield Dot(f"{card.name}, labels shuffled", card.permuted.auroc, ALL_ROWS, low, high)
+        yield Dot("labels shuffled", card.permuted.auroc, ALL_ROWS, interval.low, interval.high)
 
 
 def _matched_baselines(matched: Matched | None, series: str) -> Iterator[Dot]:
