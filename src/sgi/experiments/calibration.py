@@ -53,10 +53,11 @@ def calibration(bench: Workbench) -> Finding:
     """ECE and Brier of SGI as a probability, by model and sample, beside the constant base rate."""
     study, selection = bench.halueval, bench.halueval.rows(bench.sample)
     order = [bench.sample, *(name for name in SAMPLES if name != bench.sample)]
-    rows = [row for name in order for model in study.models for row in _rows(study, model, name)]
-    found = _forecasts(study, study.reported, bench.sample)
+    found = {(model, name): _forecasts(study, model, name) for name in order for model in study.models}
+    rows = [row for (model, name), made in found.items() for row in _rows(study, model, name, made)]
     wrong = ~study.answers.labels[selection.rows]
-    shown = {FORECASTS[key]: reliability(found[key], wrong) for key in ("minmax", "platt", "isotonic")}
+    reported = found[study.reported, bench.sample]
+    shown = {FORECASTS[key]: reliability(reported[key], wrong) for key in ("minmax", "platt", "isotonic")}
     return Finding(
         name="calibration",
         title="Calibration of SGI as a probability of hallucination",
@@ -73,7 +74,7 @@ def figure5(bench: Workbench) -> Finding:
     study, selection = bench.halueval, bench.halueval.rows(bench.sample)
     model = study.reported
     wrong = ~study.answers.labels[selection.rows]
-    forecast = _forecasts(study, model, bench.sample)["minmax"]
+    forecast = 1 - _minmax(study.of(model).sgi[selection.rows])
     rates = _deciles(study.of(model).sgi[selection.rows], wrong)
     error = expected_calibration_error(forecast, wrong)
     base = float(wrong.mean())
@@ -125,7 +126,7 @@ def _forecasts(study: Study, model: str, name: SampleName) -> dict[str, Floats]:
     """P(hallucinated) of each kind over the rows of a sample."""
     rows = study.rows(name).rows
     scores, wrong = study.of(model).sgi[rows], ~study.answers.labels[rows]
-    share = (scores - scores.min()) / np.ptp(scores)
+    share = _minmax(scores)
     fitted = {
         method: out_of_fold(-scores, wrong, study.answers.clusters[rows], method=method, seed=study.seed)
         for method in ("platt", "isotonic")
@@ -139,11 +140,15 @@ def _forecasts(study: Study, model: str, name: SampleName) -> dict[str, Floats]:
     }
 
 
-def _rows(study: Study, model: str, name: SampleName) -> list[Row]:
+def _minmax(scores: Floats) -> Floats:
+    return np.asarray((scores - scores.min()) / np.ptp(scores))
+
+
+def _rows(study: Study, model: str, name: SampleName, found: Mapping[str, Floats]) -> list[Row]:
     wrong = ~study.answers.labels[study.rows(name).rows]
     return [
         {"model": model, "sample": name, "key": key, "forecast": FORECASTS[key], **_errors(forecast, wrong)}
-        for key, forecast in _forecasts(study, model, name).items()
+        for key, forecast in found.items()
     ]
 
 

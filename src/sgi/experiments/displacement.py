@@ -92,8 +92,9 @@ _Tables = list[tuple[str, tuple[Column, ...], "list[Row]"]]
 def _tables(study: Study, model: str) -> _Tables:
     measured = study.of(model)
     scores = ReferenceScores(study, model)
-    sphere = _by_protocol(study, scores, [*NEAR, DIRECTION])
-    flat = _by_protocol(study, scores, [*FLAT])
+    ranked = _by_protocol(study, scores, [*NEAR, DIRECTION, *FLAT])
+    sphere = [row for row in ranked if row["score"] not in FLAT]
+    flat = [row for row in ranked if row["score"] in FLAT]
     plain = [_plain(study, name, values) for name, values in context_scores(study, model).items()]
     beside = [
         _plain(study, name, values)

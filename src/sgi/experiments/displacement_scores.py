@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sgi.geometry import context_displacement, displacement, flat_displacement
+from sgi.geometry.displacement import Neighbours
 from sgi.geometry.reference import ReferenceSet
 from sgi.text.sentences import sentences
 
@@ -18,10 +19,9 @@ if TYPE_CHECKING:
 
     from sgi.experiments.answers import Measured
     from sgi.experiments.workbench import Study
-    from sgi.geometry.displacement import Neighbours
 
     Floats = NDArray[np.float64]
-    Score = Callable[[NDArray[np.float32], NDArray[np.float32], Neighbours], Floats]
+    Score = Callable[[NDArray[np.float32], NDArray[np.float32], "Neighbours"], Floats]
 
 Protocol = Literal["leaky", "leave question out", "shuffled reference"]
 
@@ -73,19 +73,16 @@ class ReferenceScores:
         """
         reference = self._reference(shuffled=protocol == "shuffled reference")
         leaky = protocol == "leaky"
-        made: dict[str, Floats] = {}
-        families: tuple[tuple[Mapping[str, tuple[Score, int]], float | None], ...] = (
-            (NEAR, None),
-            (FLAT, FLAT_TEMPERATURE),
-        )
-        for kind, temperature in families:
-            wanted = [name for name in names if name in kind]
-            if wanted:
-                near = self._neighbours(reference, temperature, leaky=leaky)
-                made |= {name: self._signed(*kind[name], near) for name in wanted}
+        near = self._neighbours(reference, leaky=leaky)
+        made = {name: self._signed(*NEAR[name], near) for name in names if name in NEAR}
+        if any(name in FLAT for name in names):
+            question = self.study.of(self.model).question
+            places = {"questions": near.questions, "responses": near.responses}
+            flat = Neighbours.of(question, near.indices, FLAT_TEMPERATURE, **places)
+            made |= {name: self._signed(*FLAT[name], flat) for name in names if name in FLAT}
         if DIRECTION in names:
             made[DIRECTION] = self._direction(reference, leaky=leaky)
-        return {name: made[name] for name in names}
+        return made
 
     def _reference(self, *, shuffled: bool) -> ReferenceSet:
         answers, measured = self.study.answers, self.study.of(self.model)
@@ -100,7 +97,7 @@ class ReferenceScores:
             measured.response[dealt],
         )
 
-    def _neighbours(self, reference: ReferenceSet, temperature: float | None, *, leaky: bool) -> Neighbours:
+    def _neighbours(self, reference: ReferenceSet, *, leaky: bool) -> Neighbours:
         answers = self.study.answers
         return reference.neighbours(
             [sample.id for sample in answers.samples],
@@ -109,7 +106,6 @@ class ReferenceScores:
             answers.responses,
             self.study.of(self.model).question,
             k=NEIGHBOURS,
-            temperature=temperature,
             exclude=None if leaky else "group",
             leaky=leaky,
         )

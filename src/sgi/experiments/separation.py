@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sgi.experiments.findings import Column, ranked
-from sgi.stats.confounds import baseline
 from sgi.stats.effects import cohen_d, welch_p
-from sgi.stats.ranking import Ranking, ranking
+from sgi.stats.ranking import Ranking, auroc, ranking
 
 if TYPE_CHECKING:
     import numpy as np
@@ -48,7 +47,7 @@ class Separation:
         effect: Cohen's d, grounded − hallucinated.
         p: of Welch's test.
         ranking: AUROC; None where a class is absent.
-        length: AUROC of length alone, in the direction that ranks better.
+        length: AUROC of length alone, in the direction that ranks better; None where a class is absent.
     """
 
     n: int
@@ -58,7 +57,7 @@ class Separation:
     effect: float | None
     p: float | None
     ranking: Ranking | None
-    length: Ranking | None
+    length: float | None
 
     def row(self) -> dict[str, Any]:
         """The separation as entries of a row."""
@@ -70,7 +69,7 @@ class Separation:
             "effect": self.effect,
             "p": self.p,
             **ranked(self.ranking),
-            **ranked(self.length, "length_auroc"),
+            "length_auroc": self.length,
         }
 
 
@@ -85,9 +84,7 @@ def separation(scores: Floats, answers: Answers, rows: Rows, *, seed: int = 0) -
     """
     column, labels, clusters = scores[rows], answers.labels[rows], answers.clusters[rows]
     first, second = column[labels], column[~labels]
-    by_length = baseline(
-        "length", answers.lengths[rows], labels, clusters, direction="either", draws=DRAWS, seed=seed
-    )
+    by_length = auroc(answers.lengths[rows], labels)
     return Separation(
         n=len(rows),
         base_rate=float(labels.mean()) if len(rows) else float("nan"),
@@ -96,7 +93,7 @@ def separation(scores: Floats, answers: Answers, rows: Rows, *, seed: int = 0) -
         effect=cohen_d(first, second),
         p=welch_p(first, second),
         ranking=ranking(column, labels, clusters, draws=DRAWS, seed=seed),
-        length=None if by_length is None else by_length.ranking,
+        length=None if by_length is None else max(by_length, 1.0 - by_length),
     )
 
 

@@ -203,6 +203,16 @@ def karcher_means(
     [[nan, nan]]
     """
     rows = _directions(points)
+    if rows.shape[-2] < rows.shape[-1]:
+        # A mean lies in the span of its points, so it is found there, in k dimensions, and carried back.
+        span, inside = np.linalg.qr(rows.mT)
+        return np.asarray(
+            (span @ _karcher_means(inside.mT, weights, tolerance, most_steps)[..., None])[..., 0]
+        )
+    return _karcher_means(rows, weights, tolerance, most_steps)
+
+
+def _karcher_means(rows: Floats, weights: Floats, tolerance: float, most_steps: int) -> Floats:
     means = _mean(weights, rows)
     length = np.linalg.norm(means, axis=-1, keepdims=True)
     moving = np.flatnonzero(length > _LEAST_RESULTANT)
