@@ -25,9 +25,15 @@ _REMOTE = ("OPENAI_", "AZURE_OPENAI_", "OLLAMA_", "ANTHROPIC_", "GOOGLE_", "GEMI
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """The tests share one vector cache and one folder of models, and never touch the user's."""
-    os.environ["SGI_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
-    os.environ["SGI_MODELS_DIR"] = str(tmp_path_factory.mktemp("models"))
+    """The tests share one vector cache and one folder of models, and never touch the user's.
+
+    All processes of a run share them: a text of the labelled data is embedded once, whoever wants it first.
+    """
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    for name in ("cache", "models"):
+        (shared / name).mkdir(exist_ok=True)
+        os.environ[f"SGI_{name.upper()}_DIR"] = str(shared / name)
 
 
 @pytest.fixture

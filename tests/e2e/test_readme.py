@@ -7,12 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from sgi.cli.main import app
 from sgi.engine.gating.rules import read_rules
 from sgi.engine.spec import RunSpec, read_spec
 
 README = Path(__file__).parents[2] / "README.md"
 JUDGE = README.parent / "docs" / "judge.md"
+PAGES = [README, *sorted(README.parent.glob("docs/*.md")), *sorted(README.parent.glob("docs/results/*.md"))]
 
 
 def test_the_python_examples_run(tmp_path):
@@ -40,10 +43,10 @@ def test_every_verb_shown_is_there():
     assert shown <= known
 
 
-def test_every_link_of_the_readme_leads_somewhere():
-    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", README.read_text("utf-8"))
-    assert links
-    assert [link for link in links if not (README.parent / link).exists()] == []
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page):
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text("utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 def test_the_judged_metric_of_the_documentation_runs(tmp_path):

@@ -12,8 +12,12 @@ if TYPE_CHECKING:
 _UNSEEN = dict.fromkeys((*range(32), *range(127, 160)), "\N{REPLACEMENT CHARACTER}")
 _UNSEEN |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\N{REPLACEMENT CHARACTER}")
 _UNSEEN |= dict.fromkeys((9, 10, 13, 0x2028, 0x2029), " ")
-# An underscore inside a word is only itself; anywhere else it may begin emphasis.
-_MARKS = re.compile(r"([\\`*{}\[\]<>|#~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+# An underscore inside a word is only itself; anywhere else it may begin emphasis. A bracket makes a link only
+# together with what follows it; signs and numbers begin a list only at the beginning and before a space.
+_MARKS = re.compile(
+    r"([\\`*<>&|~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|\](?=[(\[:])|^#|^[-+](?=[\s-]|$))"
+)
+_NUMBER = re.compile(r"^(\d{1,9})([.)])(?=\s|$)")
 
 
 def escaped(text: str) -> str:
@@ -22,7 +26,7 @@ def escaped(text: str) -> str:
     >>> escaped("a|b <script>\nc_d")
     'a\\|b \\<script\\> c_d'
     """
-    return _MARKS.sub(r"\\\1", text.translate(_UNSEEN))
+    return _NUMBER.sub(r"\1\\\2", _MARKS.sub(r"\\\1", text.translate(_UNSEEN)))
 
 
 def code(text: str) -> str:
