@@ -22,6 +22,7 @@ from sgi.stats.confounds import (
 )
 from sgi.stats.effects import cohen_d, pearson, spearman, welch_p
 from sgi.stats.intervals import Interval, mean_interval, wilson_interval
+from sgi.stats.leads import Lead, auroc_lead
 from sgi.stats.paired import McNemar, PairedDifference, holm, mcnemar, paired_differences
 from sgi.stats.prediction_powered import PoweredMean, prediction_powered_mean
 from sgi.stats.probability_maps import IsotonicMap, PlattMap, fit_isotonic, fit_platt
@@ -30,6 +31,7 @@ from sgi.stats.ranking import (
     auroc,
     auroc_interval,
     average_precision,
+    average_precision_interval,
     bootstrap_interval,
     fpr_at_recall,
 )
@@ -40,6 +42,7 @@ __all__ = [
     "Brier",
     "Interval",
     "IsotonicMap",
+    "Lead",
     "LengthThresholds",
     "McNemar",
     "PairedDifference",
@@ -51,7 +54,9 @@ __all__ = [
     "Stratified",
     "auroc",
     "auroc_interval",
+    "auroc_lead",
     "average_precision",
+    "average_precision_interval",
     "baseline",
     "bootstrap_interval",
     "brier",

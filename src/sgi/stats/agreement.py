@@ -10,7 +10,7 @@ import numpy as np
 from sgi.stats.intervals import (
     FEWEST_CLUSTERS,
     Interval,
-    bootstrap_interval,
+    bootstrap_mean_interval,
     check_draws,
     cluster_codes,
 )
@@ -263,7 +263,7 @@ def _agreement(
     drawn = np.array([formula(pairs, times) for times in _draws(codes, count, draws, seed)])
     if np.isnan(drawn).all():
         return Agreement(value, reason="no interval: no draw of questions has two different ratings")
-    return Agreement(value, bootstrap_interval(drawn, np.bincount(codes), level))
+    return Agreement(value, bootstrap_mean_interval(drawn, np.bincount(codes), level))
 
 
 def _draws(codes: NDArray[np.int64], count: int, draws: int, seed: int) -> Iterator[Floats]:

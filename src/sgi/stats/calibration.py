@@ -11,7 +11,7 @@ from sgi.stats.intervals import cluster_codes
 from sgi.stats.probability_maps import fit_base_rate, fit_isotonic, fit_platt, labelled_scores, truth_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -168,7 +168,7 @@ def out_of_fold(
     clusters: ArrayLike | None = None,
     *,
     method: CalibrationMethod = "platt",
-    folds: int = 5,
+    folds: int | Sequence[NDArray[np.int64]] = 5,
     seed: int = 0,
 ) -> Floats:
     """A probability for each row from a map that was fitted without it, nor with any row of its cluster.
@@ -181,7 +181,7 @@ def out_of_fold(
         labels: true or false (or 1 and 0), shape (n,), each class in two clusters at least.
         clusters: what belongs together (say, the same question), shape (n,); None if nothing does.
         method: ``platt``, ``isotonic``, or ``base rate``, the share of true rows in the other folds.
-        folds: at most, at least 2.
+        folds: at most, at least 2; or the rows of each, as `folds_of` dealt them.
         seed: of the dealing; equal input gives equal bits.
 
     Returns:
@@ -199,7 +199,8 @@ def out_of_fold(
     column, truth = labelled_scores(scores, labels)
     fit = _fitting(method)
     made = np.full(len(column), np.nan)
-    for rows in folds_of(truth, clusters, folds=folds, seed=seed):
+    dealt = folds_of(truth, clusters, folds=folds, seed=seed) if isinstance(folds, int) else folds
+    for rows in dealt:
         others = np.setdiff1d(np.arange(len(column)), rows)
         made[rows] = fit(column[others], truth[others]).probability(column[rows])
     return made

@@ -335,10 +335,10 @@ def _bootstrap(
 ) -> Interval:
     sums, sizes = np.bincount(codes, weights=column), np.bincount(codes)
     means = bootstrap_means(sums[:, None], sizes[:, None], draws, seed)[:, 0]
-    return bootstrap_interval(means, sizes, level)
+    return bootstrap_mean_interval(means, sizes, level)
 
 
-def bootstrap_interval(means: NDArray[np.float64], sizes: NDArray[np.number], level: float) -> Interval:
+def bootstrap_mean_interval(means: NDArray[np.float64], sizes: NDArray[np.number], level: float) -> Interval:
     """The expanded percentiles of the means of draws; a draw without a mean is left out.
 
     Args:
@@ -346,7 +346,7 @@ def bootstrap_interval(means: NDArray[np.float64], sizes: NDArray[np.number], le
         sizes: of the clusters that were drawn from, shape (G,).
         level: in (0, 1).
 
-    >>> bootstrap_interval(np.linspace(0, 1, 1001), np.ones(30), 0.95).method
+    >>> bootstrap_mean_interval(np.linspace(0, 1, 1001), np.ones(30), 0.95).method
     'bootstrap'
     """
     found = percentiles(means[~np.isnan(means)], expanded_level(level, sizes), "bootstrap")

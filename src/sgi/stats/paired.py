@@ -12,7 +12,7 @@ import numpy as np
 from sgi.stats.intervals import (
     FEWEST_CLUSTERS,
     Interval,
-    bootstrap_interval,
+    bootstrap_mean_interval,
     bootstrap_means,
     check_draws,
     cluster_codes,
@@ -225,7 +225,7 @@ def _difference(
         half = normal_quantile(level) * error
         interval = Interval(made.difference - half, made.difference + half, level, "normal")
     else:
-        interval = bootstrap_interval(means, sizes, level)
+        interval = bootstrap_mean_interval(means, sizes, level)
     method = f"{interval.method}, {test}"
     return replace(made, interval=interval, p=p, smallest=_POWERED * error, method=method)
 

@@ -68,20 +68,33 @@ class Within:
     """AUROC inside strata: rows sorted once by stratum and score, an area under any weights then a few sums.
 
     Attributes:
-        steps: one for each score in each stratum.
         truth: of the rows, shape (n,).
-        strata: of the steps, counted from 0, shape (k,).
+        true: the true rows, shape (n⁺,).
+        false: the false rows, by stratum and score, shape (n⁻,).
+        below: how many of these come before each true row, other strata among them, shape (n⁺,).
+        up_to: the same and those that tie with it, shape (n⁺,).
+        strata: of the true rows, counted from 0, shape (n⁺,).
+        starts: how many false rows come before each stratum, and all of them, shape (strata + 1,).
     """
 
-    steps: Steps
     truth: NDArray[np.bool_]
+    true: NDArray[np.int64]
+    false: NDArray[np.int64]
+    below: NDArray[np.int64]
+    up_to: NDArray[np.int64]
     strata: NDArray[np.int64]
+    starts: NDArray[np.int64]
 
     @classmethod
     def of(cls, scores: NDArray[np.float64], truth: NDArray[np.bool_], strata: NDArray[np.int64]) -> Self:
         """Sort the rows; the strata are counted from 0."""
         steps = Steps.of(scores, strata)
-        return cls(steps, truth, strata[steps.order][steps.starts])
+        places = steps.of_rows(np.arange(len(steps.starts), dtype=np.float64))
+        true, false = np.flatnonzero(truth), steps.order[~truth[steps.order]]
+        below, up_to = (np.searchsorted(places[false], places[true], side=side) for side in ("left", "right"))
+        count = int(strata.max(initial=-1)) + 1
+        starts = np.searchsorted(strata[false], np.arange(count + 1))
+        return cls(truth, true, false, below, up_to, strata[true], starts)
 
     def area(self, weights: NDArray[np.float64]) -> float | None:
         """The share of pairs within strata that the true row wins, ties counting half.
@@ -96,11 +109,14 @@ class Within:
         >>> Within.of(scores, truth, np.array([0, 0, 1, 1])).area(np.array([2.0, 1.0, 1.0, 1.0]))
         0.6666666666666666
         """
-        true, false = self.steps.sums(weights * self.truth), self.steps.sums(weights * ~self.truth)
-        of_strata = np.bincount(self.strata, false)
-        below = np.cumsum(false) - (np.cumsum(of_strata) - of_strata)[self.strata]
-        pairs = np.einsum("i,i->", true, of_strata[self.strata])
-        return float(np.einsum("i,i->", true, below - false / 2) / pairs) if pairs else None
+        true = weights[self.true]
+        passed = np.zeros(len(self.false) + 1)
+        np.cumsum(weights[self.false], out=passed[1:])
+        of_strata = np.bincount(self.strata, true, minlength=len(self.starts) - 1)
+        before = passed[self.starts]
+        pairs = np.einsum("i,i->", of_strata, np.diff(before))
+        won = np.einsum("i,i->", true, passed[self.below] + passed[self.up_to]) / 2
+        return float((won - np.einsum("i,i->", of_strata, before[:-1])) / pairs) if pairs else None
 
 
 def scores_and_truths(scores: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

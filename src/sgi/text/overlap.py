@@ -29,3 +29,24 @@ def token_precision(response: str, passages: Iterable[str]) -> float:
     words = set(word_tokens(response))
     known = {word for passage in passages for word in word_tokens(passage)}
     return len(words & known) / len(words) if words else 0.0
+
+
+def is_verbatim(response: str, passages: Iterable[str]) -> bool:
+    r"""Whether the response stands in one of the passages, but for case and white space.
+
+    Case is folded and a run of white space counts as one space; words are no matter, so that "art" stands in
+    "artist". A blank response stands nowhere.
+
+    Args:
+        response: the answer.
+        passages: what it may have been copied from; it has to stand in one of them whole.
+
+    >>> is_verbatim("the  Eiffel\ntower", ["Paris has the Eiffel Tower."]), is_verbatim(" ", ["a b"])
+    (True, False)
+    """
+    sought = _folded(response)
+    return bool(sought) and any(sought in _folded(passage) for passage in passages)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())

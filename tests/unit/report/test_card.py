@@ -59,17 +59,17 @@ def cells(page, name):
 
 def test_every_number_stands_in_its_table():
     page = card_markdown(full())
-    assert cells(page, "AUROC") == ["0.800", "\\[0.750, 0.850\\]", "0.5"]
-    assert cells(page, "average precision (ungrounded)") == ["0.900", "\\[0.850, 0.950\\]", "0.600"]
+    assert cells(page, "AUROC") == ["0.800", "[0.750, 0.850]", "0.5"]
+    assert cells(page, "average precision (ungrounded)") == ["0.900", "[0.850, 0.950]", "0.600"]
     assert cells(page, "false positives at 95 % recall (ungrounded)")[::2] == ["0.400", "0.95"]
     assert cells(page, "AUROC with labels shuffled, mean of 200 (p = 0.005)")[0] == "0.501"
-    assert cells(page, "the score with contexts shuffled") == ["0.900 \\[0.880, 0.920\\]", "0.550", "–"]
-    assert cells(page, "20 pairs of equal length") == ["0.770", "\\[0.750, 0.790\\]", "40 / 60"]
+    assert cells(page, "the score with contexts shuffled") == ["0.900 [0.880, 0.920]", "0.550", "–"]
+    assert cells(page, "20 pairs of equal length") == ["0.770", "[0.750, 0.790]", "40 / 60"]
     assert cells(page, "within 9 strata of length, 3 rows in strata of one label")[0] == "0.750"
     assert cells(page, "15 pairs of overlap within bins of 0.05")[:2] == ["0.700", "–"]
     assert cells(page, "length (shorter = grounded)") == [
-        "0.970 \\[0.960, 0.980\\]",
-        "0.500 \\[0.500, 0.500\\]",
+        "0.970 [0.960, 0.980]",
+        "0.500 [0.500, 0.500]",
         "–",
     ]
     assert cells(page, "overlap (higher = grounded)")[1:] == ["–", "–"]
@@ -82,7 +82,7 @@ def test_every_number_stands_in_its_table():
         "0.0000",
         "0.2500",
         "0.0100",
-        "\\[-0.0200, 0.0400\\]",
+        "[-0.0200, 0.0400]",
     ]
     assert cells(page, "base rate")[-2:] == ["–", "–"]
     assert cells(page, "no label") == ["1,234"]

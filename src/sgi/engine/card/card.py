@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from sgi.engine.agreement.report import Estimate
     from sgi.stats.calibration import Brier, Reliability
     from sgi.stats.confounds import Baseline, Permuted, Stratified
+    from sgi.stats.leads import Lead
     from sgi.stats.ranking import Ranking
 
 
@@ -25,7 +26,7 @@ class Shuffled:
     """
 
     ranking: Ranking | None
-    lead: Estimate | None = None
+    lead: Lead | None = None
     reason: str = ""
 
 
@@ -46,7 +47,7 @@ class Matched:
     pairs: int
     ranking: Ranking
     baselines: tuple[Baseline, ...]
-    leads: Mapping[str, Estimate]
+    leads: Mapping[str, Lead]
     shuffled: Shuffled
 
 
@@ -142,7 +143,7 @@ class DetectorCard:
     length_stratified: Stratified | None
     overlap_matched: Matched | None
     baselines: tuple[Baseline, ...]
-    leads: Mapping[str, Estimate]
+    leads: Mapping[str, Lead]
     permuted: Permuted | None
     shuffled: Shuffled
     subgroups: tuple[Subgroup, ...]

@@ -10,8 +10,13 @@ import numpy as np
 
 from sgi.engine.agreement.report import Estimate
 from sgi.engine.card.card import Calibration, Matched, Shuffled, Subgroup
-from sgi.engine.card.leads import auroc_lead
-from sgi.stats.calibration import brier, expected_calibration_error, out_of_fold, reliability
+from sgi.stats.calibration import (
+    brier,
+    expected_calibration_error,
+    folds_of,
+    out_of_fold,
+    reliability,
+)
 from sgi.stats.confounds import (
     baseline,
     matched_rows,
@@ -20,7 +25,14 @@ from sgi.stats.confounds import (
     trivial_baselines,
 )
 from sgi.stats.intervals import mean_interval
-from sgi.stats.ranking import average_precision, bootstrap_interval, fpr_at_recall, ranking
+from sgi.stats.leads import auroc_lead
+from sgi.stats.ranking import (
+    average_precision,
+    average_precision_interval,
+    bootstrap_interval,
+    fpr_at_recall,
+    ranking,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,6 +41,7 @@ if TYPE_CHECKING:
 
     from sgi.stats.calibration import CalibrationMethod
     from sgi.stats.confounds import Baseline, Permuted, Stratified
+    from sgi.stats.leads import Lead
     from sgi.stats.ranking import Ranking
 
     Floats = NDArray[np.float64]
@@ -83,7 +96,7 @@ class LabelledScores:
             column[known], self.grounded[known], self.clusters[known], draws=self.draws, seed=self.seed
         )
 
-    def lead(self, others: Floats) -> Estimate | None:
+    def lead(self, others: Floats) -> Lead | None:
         """By how much the score's AUROC is above that of another, over rows that have both."""
         return auroc_lead(self.scores, others, self.grounded, self.clusters, draws=self.draws, seed=self.seed)
 
@@ -98,18 +111,15 @@ class LabelledScores:
 
     def average_precision(self) -> Estimate:
         """Of finding the ungrounded, which have the lowest scores."""
-        return self._of_search(average_precision)
+        scores, sought = -self.scores, ~self.grounded
+        found = average_precision_interval(scores, sought, self.clusters, seed=self.seed)
+        return Estimate(float(average_precision(scores, sought) or np.nan), found, len(scores))
 
     def false_positive_rate(self) -> Estimate:
         """The share of the grounded that is flagged where 95 % of the ungrounded are."""
-        return self._of_search(_flagged)
-
-    def _of_search(self, statistic: Any) -> Estimate:
-        sought = ~self.grounded
-        found = bootstrap_interval(
-            statistic, -self.scores, sought, self.clusters, draws=self.draws, seed=self.seed
-        )
-        return Estimate(float(statistic(-self.scores, sought, None)), found, len(sought))
+        scores, sought = -self.scores, ~self.grounded
+        found = bootstrap_interval(_flagged, scores, sought, self.clusters, draws=self.draws, seed=self.seed)
+        return Estimate(float(_flagged(scores, sought, None) or 0.0), found, len(scores))
 
     def permuted(self) -> Permuted | None:
         """AUROC where labels are shuffled."""
@@ -165,7 +175,7 @@ class TrivialScores:
         values = self.others[found.name][0] if named is None else named
         return -values if found.direction in _LOWER else values
 
-    def leads(self, data: LabelledScores, ranked: Iterable[Baseline]) -> dict[str, Estimate]:
+    def leads(self, data: LabelledScores, ranked: Iterable[Baseline]) -> dict[str, Lead]:
         """By how much the score's AUROC is above theirs."""
         made = {one.name: data.lead(self.of(one)) for one in ranked}
         return {name: lead for name, lead in made.items() if lead is not None}
@@ -284,8 +294,12 @@ def _subgroup(data: LabelledScores, column: str, value: str, rows: NDArray[np.bo
 def calibrated(data: LabelledScores) -> tuple[tuple[Calibration, ...], str]:
     """How far probabilities made of the scores can be believed, out of fold; or why none could be made."""
     try:
-        constant = _probabilities(data, "base rate")
-        maps = [_calibration(data, name, _probabilities(data, name).round(2), constant) for name in _MAPS]
+        # Dealt once, since every map is judged on the same folds.
+        dealt = folds_of(data.grounded, data.clusters, seed=data.seed)
+        constant = _probabilities(data, "base rate", dealt)
+        maps = [
+            _calibration(data, name, _probabilities(data, name, dealt).round(2), constant) for name in _MAPS
+        ]
     except ValueError as error:
         return (), str(error)
     return (*maps, _calibration(data, "base rate", constant, None)), ""
@@ -294,8 +308,8 @@ def calibrated(data: LabelledScores) -> tuple[tuple[Calibration, ...], str]:
 _MAPS: tuple[CalibrationMethod, ...] = ("platt", "isotonic")
 
 
-def _probabilities(data: LabelledScores, method: CalibrationMethod) -> Floats:
-    return out_of_fold(data.scores, data.grounded, data.clusters, method=method, seed=data.seed)
+def _probabilities(data: LabelledScores, method: CalibrationMethod, dealt: Sequence[Rows]) -> Floats:
+    return out_of_fold(data.scores, data.grounded, method=method, folds=dealt)
 
 
 def _calibration(

@@ -12,7 +12,7 @@ from sgi.geometry.angles import cosine
 from sgi.kernel.ports import embedder_name, encode
 from sgi.kernel.sample import Field
 from sgi.kernel.vectors import VectorTable
-from sgi.text.overlap import token_precision
+from sgi.text.overlap import is_verbatim, token_precision
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -23,22 +23,6 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
 
     Floats = NDArray[np.float64]
-
-
-def is_verbatim(response: str, passages: Iterable[str]) -> bool:
-    r"""Whether the response stands in one of the passages, but for case and white space.
-
-    A blank response stands nowhere.
-
-    >>> is_verbatim("the  Eiffel\ntower", ["Paris has the Eiffel Tower."]), is_verbatim(" ", ["a b"])
-    (True, False)
-    """
-    sought = _folded(response)
-    return bool(sought) and any(sought in _folded(passage) for passage in passages)
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def lengths(samples: Sequence[Sample]) -> Floats:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.engine.agreement.report import Estimate
     from sgi.engine.card.card import DetectorCard, Matched, Shuffled
     from sgi.stats.intervals import Interval
+    from sgi.stats.leads import Lead
     from sgi.stats.ranking import Ranking
 
 CHANCE = 0.5
@@ -53,6 +53,7 @@ def notes(card: DetectorCard) -> Iterator[str]:
         f" too{_percent(share.interval)}."
     )
     yield from _believed(card)
+    yield from _subgroups(card)
 
 
 def number(value: float, interval: Interval | None) -> str:
@@ -86,7 +87,7 @@ def _above(one: Ranking, other: Ranking) -> bool:
     return one.interval is not None and other.interval is not None and one.interval.low > other.interval.high
 
 
-def _leads(one: Ranking, other: Ranking, lead: Estimate | None) -> int:
+def _leads(one: Ranking, other: Ranking, lead: Lead | None) -> int:
     """1 where the first ranks better over the same rows, −1 where the other does, 0 where neither is shown.
 
     The interval of the difference decides. Where there is none, as between scores that rank perfectly or not
@@ -194,6 +195,16 @@ def _believed(card: DetectorCard) -> Iterator[str]:
             continue
         if made.gain.interval is None or made.gain.interval.low <= 0:
             yield f"The probabilities ({made.method}) are no better than the constant base rate."
+
+
+def _subgroups(card: DetectorCard) -> Iterator[str]:
+    """What many intervals side by side do not say."""
+    count = sum(one.ranking is not None and one.ranking.interval is not None for one in card.subgroups)
+    if count > 1:
+        yield (
+            f"The intervals of the {count} subgroups are at 95 % each, not corrected for their number: one of"
+            " twenty misses by chance, so a subgroup that stands out is a question, not yet a finding."
+        )
 
 
 def _percent(interval: Interval | None) -> str:

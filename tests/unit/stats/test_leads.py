@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgi.engine.card.leads import auroc_lead
+from sgi.stats.leads import auroc_lead
 from sgi.stats.ranking import auroc, auroc_interval
 
 GENERATOR = np.random.default_rng(11)
