@@ -12,7 +12,6 @@ import numpy as np
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import Field
 from sgi.kernel.scored import STATUSES, MetricColumn
-from sgi.kernel.signature import digest
 from sgi.text.overlap import token_precision
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class Ledger:
         categories: the key of a metric's details that names a row's class, by canonical string; may be empty.
         columns: values and statuses by the metric's canonical string.
         labels: 1, 0, or −1 where unknown.
-        clusters: rows with the same question share a number.
+        clusters: rows that are not independent share a number; see `Sample.cluster`.
         lengths: characters of the response; NaN where it is absent.
         overlaps: share of the response's tokens found in its contexts; NaN without label or contexts.
         copies: labelled rows whose response is one of its references, to the letter.
@@ -72,7 +71,7 @@ class Ledger:
     truncated: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     _failed: dict[str, int] = field(default_factory=dict)
-    _questions: dict[bytes, int] = field(default_factory=dict)
+    _clusters: dict[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -98,7 +97,8 @@ class Ledger:
     def _enter(self, sample: Sample) -> None:
         labelled = sample.label is not None
         self.labels.append(int(bool(sample.label)) if labelled else _UNKNOWN)
-        self.clusters.append(self._cluster(sample))
+        number = sample.cluster(len(self.clusters))
+        self.clusters.append(self._clusters.setdefault(number, len(self._clusters)))
         answered = sample.has(Field.RESPONSE)
         self.lengths.append(len(sample.response) if answered else float("nan"))
         self.copies += labelled and sample.response in sample.references
@@ -106,11 +106,6 @@ class Ledger:
         self.overlaps.append(
             token_precision(sample.response, sample.contexts) if comparable else float("nan")
         )
-
-    def _cluster(self, sample: Sample) -> int:
-        """The number of the row's question; a row without question stands for itself."""
-        own = sample.question if sample.question.strip() else f"\0{len(self.clusters)}"
-        return self._questions.setdefault(digest(own.encode(), size=8), len(self._questions))
 
     def column(self, metric: AnyMetric) -> MetricColumn:
         """What a metric gave so far."""

@@ -76,7 +76,7 @@ class Summary:
 
     Attributes:
         rows: how many were scored.
-        questions: how many distinct questions (rows without one count each).
+        questions: how many distinct questions, or texts where there is no question; see `Sample.cluster`.
         labelled: rows with a label, and of them those labelled true.
         positives: rows labelled true.
         metrics: in the order asked.

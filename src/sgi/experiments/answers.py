@@ -39,7 +39,7 @@ class Answers:
         name: of the data.
         samples: the rows.
         labels: True = grounded or correct, shape (n,).
-        clusters: answers to one question share a number, shape (n,).
+        clusters: answers to one question share a number (see `Sample.cluster`), shape (n,).
     """
 
     name: str
@@ -60,10 +60,9 @@ class Answers:
             raise DataError(
                 "holds no two classes of labelled answers, so nothing can be told apart", file=name
             )
-        codes: dict[str, int] = {}
-        clusters = np.array(
-            [codes.setdefault(sample.question, len(codes)) for sample in kept], dtype=np.int64
-        )
+        codes: dict[int, int] = {}
+        numbers = [codes.setdefault(sample.cluster(n), len(codes)) for n, sample in enumerate(kept)]
+        clusters = np.array(numbers, dtype=np.int64)
         return cls(name, kept, labels, clusters)
 
     @cached_property

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 from pydantic import Field as PydanticField
 
 from sgi.kernel.ragged import Ragged
+from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -108,6 +109,28 @@ class Sample(BaseModel):
     def has(self, field: Field) -> bool:
         """Whether the field was given (a blank text counts as given)."""
         return field.value in self.model_fields_set
+
+    def cluster(self, position: int) -> int:
+        """The number that rows share which are not independent, and which statistics resample together.
+
+        These are rows with the same question, and rows without a question but with the same passages: several
+        answers to one question, several summaries of one text. What has neither stands for itself.
+
+        Args:
+            position: the row's place in its data.
+
+        Returns:
+            An integer of 64 bits, signed.
+
+        >>> one, two = (Sample(id=name, question="Who?", contexts=(name,)) for name in "ab")
+        >>> one.cluster(0) == two.cluster(1), Sample(id="c").cluster(2) == Sample(id="d").cluster(3)
+        (True, False)
+        """
+        shared = [self.question] if self.question.strip() else ["", *self.contexts]
+        if not any(text.strip() for text in shared):
+            shared = [f"\0{position}"]
+        parts = (text.encode("utf-8", "surrogatepass") for text in shared)
+        return int.from_bytes(digest(*parts, size=8), "big", signed=True)
 
     def lacking(self, fields: Fields) -> str:
         """Why a metric that needs these fields has no value here, where some were not given.

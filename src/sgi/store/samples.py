@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.sample import Sample
-from sgi.kernel.signature import digest
 from sgi.store.texts import restored, stored, stored_json
 
 if TYPE_CHECKING:
@@ -13,27 +12,6 @@ if TYPE_CHECKING:
 
 _TEXTS = ("question", "response", "reference")
 _OTHERS = ("contexts", "alternatives", "label", "metadata")
-
-
-def question_cluster(question: str, position: int) -> int:
-    """The number that rows with the same question share, which statistics resample together.
-
-    A blank question says nothing about kinship, so each stands for itself.
-
-    Args:
-        question: what was asked; blank where absent.
-        position: the row's place in its data.
-
-    Returns:
-        An integer of 64 bits, signed.
-
-    >>> question_cluster("Who?", 0) == question_cluster("Who?", 9)
-    True
-    >>> question_cluster("", 0) == question_cluster("", 9)
-    False
-    """
-    text = question if question.strip() else f"\0{position}"
-    return int.from_bytes(digest(text.encode("utf-8", "surrogatepass"), size=8), "big", signed=True)
 
 
 def sample_row(dataset: str, position: int, sample: Sample) -> dict[str, Any]:
@@ -50,7 +28,7 @@ def sample_row(dataset: str, position: int, sample: Sample) -> dict[str, Any]:
         "dataset": dataset,
         "position": position,
         "id": stored(sample.id),
-        "cluster": question_cluster(sample.question, position),
+        "cluster": sample.cluster(position),
         "question": stored(sample.question) if "question" in given else None,
         "contexts": stored_json(sample.contexts) if "contexts" in given else None,
         "response": stored(sample.response) if "response" in given else None,

@@ -35,7 +35,7 @@ samples = sa.Table(
     sa.Column("dataset", sa.ForeignKey("datasets.hash", ondelete="CASCADE"), primary_key=True),
     sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("id", sa.Text, nullable=False),
-    sa.Column("cluster", sa.BigInteger, nullable=False),  # rows with the same question share it
+    sa.Column("cluster", sa.BigInteger, nullable=False),  # rows that are not independent share it
     sa.Column("question", sa.Text),
     sa.Column("contexts", _JSON),
     sa.Column("response", sa.Text),

@@ -116,3 +116,34 @@ def test_one_alternative_may_not_fall_apart():
 def test_a_null_reference_may_not_drop_others():
     with suppress(ValidationError):  # a refusal is as good
         assert Sample(id="1", reference=[None, "a"]).references == ("a",)
+
+
+def test_rows_with_the_same_question_share_a_cluster_whatever_their_passages():
+    one, two, other = (
+        Sample(id=name, question=question, contexts=(name,))
+        for name, question in (("1", "Who?"), ("2", "Who?"), ("3", "who?"))
+    )
+    assert one.cluster(0) == two.cluster(1) != other.cluster(2)
+
+
+def test_answers_about_one_text_share_a_cluster_where_nothing_is_asked():
+    one, two, other = (
+        Sample(id=name, question=" ", contexts=contexts)
+        for name, contexts in (("1", ("a", "b")), ("2", ("a", "b")), ("3", ("ab",)))
+    )
+    assert one.cluster(0) == two.cluster(1) != other.cluster(2)
+
+
+@pytest.mark.parametrize("given", [{}, {"question": " \n"}, {"contexts": ["", " "]}])
+def test_what_shares_nothing_stands_for_itself(given):
+    assert len({Sample(id=str(n), **given).cluster(n) for n in range(100)}) == 100
+
+
+@given(samples())
+def test_a_cluster_is_a_signed_integer_of_64_bits(sample):
+    assert -(2**63) <= sample.cluster(7) < 2**63
+
+
+def test_clusters_never_change():
+    # Stored numbers are compared with new ones: this value is part of the format.
+    assert Sample(id="1", question="Who wrote it?").cluster(0) == -5235414933976735700

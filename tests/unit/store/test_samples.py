@@ -9,7 +9,7 @@ from sgi.kernel.sample import Sample
 from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.inserting import insert_rows
-from sgi.store.samples import question_cluster, sample_of, sample_row
+from sgi.store.samples import sample_of, sample_row
 from support.runs import HOSTILE, add_run
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=8) | st.sampled_from(
@@ -71,26 +71,7 @@ def test_absent_is_null_and_blank_is_not():
     assert (blank["question"], blank["contexts"]) == ("", "[]")
 
 
-def test_rows_with_the_same_question_share_a_cluster():
-    assert question_cluster("Who?", 1) == question_cluster("Who?", 2) != question_cluster("who?", 1)
-    assert len({question_cluster(" \n", position) for position in range(100)}) == 100
-    assert question_cluster("", 7) == question_cluster(" ", 7)
-
-
-@given(ANY_TEXT, st.integers(0, 2**31 - 1))
-def test_a_cluster_is_a_signed_integer_of_64_bits(question, position):
-    assert -(2**63) <= question_cluster(question, position) < 2**63
-
-
-def test_clusters_never_change():
-    # Stored numbers are compared with new ones: this value is part of the format.
-    assert question_cluster("Who wrote it?", 0) == KNOWN
-
-
-KNOWN = -5235414933976735700
-
-
-def test_an_absent_question_stands_for_itself(database_url):
+def test_rows_with_nothing_to_share_stand_for_themselves(database_url):
     with open_database(database_url) as database:
         add_run(database, samples=(Sample(id="1"), Sample(id="2"), Sample(id="3", question="")))
         with database.reading() as connection:
