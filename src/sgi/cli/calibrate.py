@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -22,7 +25,10 @@ def calibrate(
     metric: Annotated[str, typer.Option("-m", "--metric", help="A metric of the run.")],
     target: Annotated[
         str,
-        typer.Option(help="What the threshold promises: fpr=0.05 flags at most 5 % of the grounded answers."),
+        typer.Option(
+            help="What the threshold promises: fpr=0.05 flags at most 5 % of the grounded answers to questions "
+            "like these, one answer a question."
+        ),
     ],
     label: Annotated[
         str,
@@ -46,9 +52,10 @@ def calibrate(
 ) -> None:
     """Find the thresholds below which a metric flags answers, and a probability for each score.
 
-    Thresholds are conformal: of answers that are grounded, and like those of the run, no more than the target
-    are flagged, in each range of answer length. How many ungrounded answers they find is measured on rows
-    that the thresholds were made without. At least 200 labelled rows are needed.
+    Thresholds are conformal. What they promise is for grounded answers to questions like those of the run,
+    one answer a question: on average no more than the target are flagged, in each range of answer length. So
+    they are made of one answer to each question. How many ungrounded answers they find is measured on
+    questions that the thresholds were made without. At least 200 labelled rows of 100 questions are needed.
 
     Examples:
 
@@ -84,11 +91,24 @@ def _write(place: Path, made: CalibrationFile) -> None:
     from sgi.kernel.errors import UsageError
 
     try:
-        place.write_text(made.to_json(), encoding="utf-8")
+        _replace(Path(os.path.realpath(place)), made.to_json())
     except OSError as error:
         raise UsageError(
             f"{place}: cannot be written: {error.strerror}.", hint="Name another: -o."
         ) from error
+
+
+def _replace(target: Path, text: str) -> None:
+    """Have a file with this text, whole or not at all: a run may be reading what stood there."""
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "It is no regular file")
+    part = target.with_name(f".sgi-{secrets.token_hex(8)}.part")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(target)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def _head(made: CalibrationFile) -> str:
@@ -107,7 +127,8 @@ def _thresholds(made: CalibrationFile, *, percent: bool) -> Table:
 
     interval = "95 % interval"
     flags = "flags below" if made.higher_is_better else "flags above"
-    columns = (flags, "flagged of grounded", interval, "rows", "found of ungrounded", interval, "rows")
+    of = "questions"
+    columns = (flags, "flagged of grounded", interval, of, "found of ungrounded", interval, of)
     table = new_table("characters of the answer", *columns)
     for found in made.bins:
         rates = (*_rate(found.false_positives, percent), *_rate(found.recall, percent))
@@ -121,7 +142,7 @@ def _thresholds(made: CalibrationFile, *, percent: bool) -> Table:
 def _rate(made: Rate, percent: bool) -> tuple[str, str, str]:
     from sgi.cli.console import scaled, span
 
-    return scaled(made.value, percent=percent), span(made.interval, percent=percent), f"{made.rows:,}"
+    return scaled(made.value, percent=percent), span(made.interval, percent=percent), f"{made.questions:,}"
 
 
 def _range(found: LengthBin) -> str:
@@ -145,14 +166,17 @@ def _notes(made: CalibrationFile, *, asked: int) -> Iterator[str]:
     if made.left_out:
         yield f"{made.left_out:,} labelled rows without a value of the metric take no part."
     if len(made.bins) < asked:
-        yield f"The grounded rows are enough for {len(made.bins)} of {asked} ranges of length."
+        yield f"Questions with a grounded answer are enough for {len(made.bins)} of {asked} ranges of length."
     for found in made.bins:
         if found.threshold is None:
-            told = f"{found.grounded:,} grounded rows are too few to promise {_target(made)}"
+            told = (
+                f"{found.questions:,} questions with a grounded answer are too few to promise {_target(made)}"
+            )
             yield f"{_range(found)} characters: {told}, so nothing is flagged."
     if made.recall.interval is not None and made.recall.interval.low <= made.target.value:
         yield "It may find no greater share of the ungrounded answers than it flags of the grounded ones."
     if made.quality.brier >= made.base_rate.brier:
         yield "The probabilities are no better than the base rate as a constant: do not rely on them."
+    yield f"At most {made.target.value:.4g} of {made.target.among} are flagged on average."
     share = made.positives / made.rows
     yield f"Probabilities hold for data like this, of which {share:.1%} is grounded; elsewhere they are off."

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def _complete(incomplete: str) -> list[str]:
-    from sgi.experiments.reproduce import ALL, EXPERIMENTS
+    from sgi.experiments import ALL, NAMES
 
-    return [name for name in (*EXPERIMENTS, ALL) if name.startswith(incomplete)]
+    return [name for name in (*NAMES, ALL) if name.startswith(incomplete)]
 
 
 def reproduce(

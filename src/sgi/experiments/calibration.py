@@ -9,6 +9,7 @@ import numpy as np
 from sgi.experiments.findings import Column, Finding, Section
 from sgi.experiments.published import CALIBRATION_ERROR, DECILE_RATES
 from sgi.experiments.samples import SAMPLES
+from sgi.kernel.errors import DataError
 from sgi.report.charts import line_chart, reliability_chart, side_by_side
 from sgi.stats.calibration import brier, expected_calibration_error, out_of_fold, reliability
 
@@ -51,8 +52,10 @@ _COLUMNS = (
 
 def calibration(bench: Workbench) -> Finding:
     """ECE and Brier of SGI as a probability, by model and sample, beside the constant base rate."""
-    study, selection = bench.halueval, bench.halueval.rows(bench.sample)
-    order = [bench.sample, *(name for name in SAMPLES if name != bench.sample)]
+    study, selection = bench.halueval, bench.halueval.sample(bench.sample)
+    _refuse_too_few(study, bench.sample)
+    others = [name for name in SAMPLES if name != bench.sample and _can_be_fitted(study, name)]
+    order = [bench.sample, *others]
     found = {(model, name): _forecasts(study, model, name) for name in order for model in study.models}
     rows = [row for (model, name), made in found.items() for row in _rows(study, model, name, made)]
     wrong = ~study.answers.labels[selection.rows]
@@ -71,7 +74,8 @@ def calibration(bench: Workbench) -> Finding:
 
 def figure5(bench: Workbench) -> Finding:
     """Reliability of min-max normalised SGI, and the share of hallucinated answers by decile of SGI."""
-    study, selection = bench.halueval, bench.halueval.rows(bench.sample)
+    study, selection = bench.halueval, bench.halueval.sample(bench.sample)
+    _refuse_too_few(study, bench.sample)
     model = study.reported
     wrong = ~study.answers.labels[selection.rows]
     forecast = 1 - _minmax(study.of(model).sgi[selection.rows])
@@ -108,6 +112,21 @@ def figure5(bench: Workbench) -> Finding:
     )
 
 
+def _can_be_fitted(study: Study, name: SampleName) -> bool:
+    """Whether there is an answer for each decile, and each class stands in two questions or more."""
+    rows = study.rows(name).rows
+    labels, clusters = study.answers.labels[rows], study.answers.clusters[rows]
+    spread = all(len(np.unique(clusters[labels == kind])) > 1 for kind in (True, False))
+    return len(rows) >= DECILES and spread
+
+
+def _refuse_too_few(study: Study, name: SampleName) -> None:
+    if not _can_be_fitted(study, name):
+        told = f"has too few answers in the sample {name!r} for a calibration"
+        hint = f"It takes {DECILES} answers, and two questions with each class."
+        raise DataError(told, file=study.answers.name, hint=hint)
+
+
 def _told_error(error: float, base: float) -> str:
     return (
         f"ECE of 1 − min-max of SGI: {error:.3f} (the paper: {CALIBRATION_ERROR:.2f}). {100 * base:.0f} % of "
@@ -141,7 +160,7 @@ def _forecasts(study: Study, model: str, name: SampleName) -> dict[str, Floats]:
 
 
 def _minmax(scores: Floats) -> Floats:
-    return np.asarray((scores - scores.min()) / np.ptp(scores))
+    return np.asarray((scores - scores.min()) / max(np.ptp(scores), np.finfo(np.float64).tiny))
 
 
 def _rows(study: Study, model: str, name: SampleName, found: Mapping[str, Floats]) -> list[Row]:
@@ -167,13 +186,15 @@ def _errors(forecast: Floats, wrong: NDArray[np.bool_]) -> Row:
 
 def _remark(model: str, sample: str, rows: Sequence[Row]) -> str:
     found = {row["key"]: row for row in rows if row["model"] == model and row["sample"] == sample}
-    best = min((found[key] for key in ("platt", "isotonic")), key=lambda row: row["brier"])
-    gain = 1 - best["brier"] / found["base rate"]["brier"]
+    base = found["base rate"]["brier"]
+    gains = ", ".join(
+        f"{found[key]['brier'] / base - 1:+.0%}".replace("%", " %") for key in ("platt", "isotonic")
+    )
     return (
         f"{model}, {sample} sample: ECE of 1 − min-max of SGI {found['minmax']['width']:.3f} (the paper: "
         f"{CALIBRATION_ERROR:.2f}; with the sign in its code {found['minmax_as_coded']['width']:.3f}); of "
-        f"the constant base rate {found['base rate']['width']:.3f}. The better map, {best['forecast']}, has "
-        f"a Brier score {100 * gain:.0f} % below the constant base rate's."
+        f"the constant base rate {found['base rate']['width']:.3f}. Brier scores of Platt's and the isotonic "
+        f"map beside the constant base rate's: {gains}."
     )
 
 

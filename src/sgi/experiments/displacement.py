@@ -16,10 +16,11 @@ from sgi.experiments.displacement_scores import (
     baseline_scores,
     context_scores,
 )
-from sgi.experiments.findings import Column, Finding, Section
+from sgi.experiments.findings import Column, Finding, Section, ranked
 from sgi.experiments.published import DISPLACEMENT
 from sgi.experiments.separation import DRAWS
 from sgi.report.charts import Dot, dot_chart
+from sgi.stats.confounds import permutation_control
 from sgi.stats.ranking import auroc, ranking
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _SHUFFLED = ("displacement_consistency", "expected_response_deviation", "local_grounding_index", DIRECTION)
 """Scores that the control with dealt-out reference answers is made for."""
+_SHUFFLES = 50
 _LEAK = 0.99
 _CHANCE = 0.5
 
@@ -47,8 +49,10 @@ _REFERENCE_COLUMNS = (
     Column("equal length", "matched"),
     Column("95 %", "matched_interval"),
     Column("shuffled reference", "shuffled"),
+    Column("labels shuffled", "permuted"),
     Column("no value", "undefined"),
-    Column("published, swapped answers", "published"),
+    Column("published, across domains", "across"),
+    Column("published, within", "within"),
 )
 _PLAIN_COLUMNS = (
     Column("score", "score"),
@@ -92,13 +96,12 @@ _Tables = list[tuple[str, tuple[Column, ...], "list[Row]"]]
 def _tables(study: Study, model: str) -> _Tables:
     measured = study.of(model)
     scores = ReferenceScores(study, model)
-    ranked = _by_protocol(study, scores, [*NEAR, DIRECTION, *FLAT])
-    sphere = [row for row in ranked if row["score"] not in FLAT]
-    flat = [row for row in ranked if row["score"] in FLAT]
+    against = _by_protocol(study, scores, [*NEAR, DIRECTION, *FLAT])
+    sphere = [row for row in against if row["score"] not in FLAT]
+    flat = [row for row in against if row["score"] in FLAT]
     plain = [_plain(study, name, values) for name, values in context_scores(study, model).items()]
     beside = [
-        _plain(study, name, values)
-        for name, values in baseline_scores(measured, study.answers.lengths).items()
+        _plain(study, name, values) for name, values in baseline_scores(study.answers, measured).items()
     ]
     return [
         ("On the sphere, against a reference set", _REFERENCE_COLUMNS, sphere),
@@ -120,7 +123,8 @@ def _by_protocol(study: Study, scores: ReferenceScores, names: Sequence[str]) ->
         | {
             "leaky": _auroc(study, found["leaky"][name]),
             "shuffled": _auroc(study, found["shuffled reference"].get(name)),
-            "published": DISPLACEMENT[name][1] if name in DISPLACEMENT else None,
+            "permuted": _permuted(study, found["leave question out"][name]) if name in _SHUFFLED else None,
+            **dict(zip(("across", "within"), DISPLACEMENT.get(name, ()), strict=False)),
         }
         for name in names
     ]
@@ -140,8 +144,7 @@ def _ranked(study: Study, values: Floats, rows: Rows, key: str) -> Row:
     kept = rows[np.isfinite(values[rows])]
     answers = study.answers
     found = ranking(values[kept], answers.labels[kept], answers.clusters[kept], draws=DRAWS, seed=study.seed)
-    interval = found and found.interval
-    return {key: found and found.auroc, f"{key}_interval": interval and (interval.low, interval.high)}
+    return ranked(found, key)
 
 
 def _auroc(study: Study, values: Floats | None) -> float | None:
@@ -149,6 +152,16 @@ def _auroc(study: Study, values: Floats | None) -> float | None:
         return None
     kept = np.isfinite(values)
     return auroc(values[kept], study.answers.labels[kept])
+
+
+def _permuted(study: Study, values: Floats) -> float | None:
+    """The mean AUROC where labels are shuffled: near 0.5, unless something else ties scores to labels."""
+    kept = np.isfinite(values)
+    answers = study.answers
+    found = permutation_control(
+        values[kept], answers.labels[kept], answers.clusters[kept], draws=_SHUFFLES, seed=study.seed
+    )
+    return None if found is None else found.auroc
 
 
 def _remarks(tables: Mapping[str, _Tables]) -> Iterator[str]:
@@ -167,6 +180,14 @@ def _remarks(tables: Mapping[str, _Tables]) -> Iterator[str]:
                 f"{model}: above {_LEAK} in the leaky protocol, where the reference set holds each good "
                 f"answer itself: {', '.join(leaking)}. It says only whether an answer is the stored one."
             )
+        strange = [
+            row["score"]
+            for part in found
+            for row in part[2]
+            if max(row["out"] or 0, row["matched"] or 0) > _LEAK
+        ]
+        if strange:
+            yield f"{model}: above {_LEAK} without the leak, so look for another: {', '.join(strange)}."
         inverted = [
             row["score"]
             for part in found

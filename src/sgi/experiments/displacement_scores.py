@@ -10,6 +10,7 @@ import numpy as np
 from sgi.geometry import context_displacement, displacement, flat_displacement
 from sgi.geometry.displacement import Neighbours
 from sgi.geometry.reference import ReferenceSet
+from sgi.text.overlap import is_verbatim, token_precision
 from sgi.text.sentences import sentences
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.experiments.answers import Measured
+    from sgi.experiments.answers import Answers, Measured
     from sgi.experiments.workbench import Study
 
     Floats = NDArray[np.float64]
@@ -160,10 +161,13 @@ def _embedded(
     return rows, offsets.astype(np.int64)
 
 
-def baseline_scores(measured: Measured, lengths: Floats) -> dict[str, Floats]:
-    """What stands beside the family: length, the two angles, and SGI; higher = grounded."""
+def baseline_scores(answers: Answers, measured: Measured) -> dict[str, Floats]:
+    """What stands beside the family: length, copies, overlap, the two angles, and SGI; higher = grounded."""
+    pairs = list(zip(answers.responses, answers.contexts, strict=True))
     return {
-        "length (shorter)": -lengths,
+        "length (shorter)": -answers.lengths,
+        "verbatim": np.array([float(is_verbatim(response, [context])) for response, context in pairs]),
+        "overlap": np.array([token_precision(response, [context]) for response, context in pairs]),
         "θ(r,q)": measured.theta_rq,
         "θ(r,c) near": -measured.theta_rc,
         "sgi": measured.sgi,

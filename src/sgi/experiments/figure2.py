@@ -35,7 +35,7 @@ def figure2(bench: Workbench) -> Finding:
     Two models that see the same difference of length agree on it; so the correlation within each class
     stands beside.
     """
-    study, selection = bench.halueval, bench.halueval.rows(bench.sample)
+    study, selection = bench.halueval, bench.halueval.sample(bench.sample)
     scores = {model: study.of(model).sgi[selection.rows] for model in study.models}
     labels = study.answers.labels[selection.rows]
     pairs = [_pair(scores, first, second, labels) for first, second in combinations(study.models, 2)]
@@ -89,8 +89,11 @@ def _matrix(models: Sequence[str], pairs: Sequence[Row], key: str) -> Any:
 def _remark(pairs: Sequence[Row]) -> str:
     if not pairs:
         return "One model agrees with itself: give two or more, such as --models minilm,mpnet."
-    means = [float(np.mean([row[key] for row in pairs])) for key in ("pearson", "spearman")]
+    known = [row for row in pairs if row["pearson"] is not None and row["spearman"] is not None]
+    if not known:
+        return "Too few answers for a correlation."
+    means = [float(np.mean([row[key] for row in known])) for key in ("pearson", "spearman")]
     return (
-        f"Mean over the pairs of models, {len(pairs)} of them: Pearson {means[0]:.2f} (the paper, over ten: "
+        f"Mean over the pairs of models, {len(known)} of them: Pearson {means[0]:.2f} (the paper, over ten: "
         f"{PEARSON_MEAN}), Spearman {means[1]:.2f} ({SPEARMAN_MEAN})."
     )

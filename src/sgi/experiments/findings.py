@@ -156,6 +156,15 @@ def _told(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
+def difference(ours: float | None, papers: float | None) -> float | None:
+    """Ours less the paper's, where there are both.
+
+    >>> difference(0.75, 0.5), difference(None, 0.5)
+    (0.25, None)
+    """
+    return None if ours is None or papers is None else ours - papers
+
+
 def ranked(found: Ranking | None, key: str = "auroc") -> dict[str, Any]:
     """An AUROC and its interval as entries of a row.
 

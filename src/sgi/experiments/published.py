@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-PAPER = "Marín (2025), arXiv:2512.13771"
-
 PAPER_MODELS = {
     "minilm": "minilm",
     "all-MiniLM-L6-v2": "minilm",
@@ -38,10 +36,13 @@ class Separation(NamedTuple):
 
 
 class Stratum(NamedTuple):
-    """A row of tables 2 and 3: Cohen's d and AUROC."""
+    """A row of tables 2 and 3: Cohen's d and AUROC; in table 2 also both mean SGIs and the ends of θ(q,c)."""
 
     effect: float
     auroc: float
+    grounded: float | None = None
+    hallucinated: float | None = None
+    ends: tuple[float, float] | None = None
 
 
 class TruthfulRow(NamedTuple):
@@ -72,7 +73,11 @@ TABLE_1 = {
     "gte": Separation(1.224, 0.927, 1.13, 0.811),
 }
 
-TABLE_2 = {"low": Stratum(0.61, 0.721), "middle": Stratum(0.90, 0.768), "high": Stratum(1.27, 0.832)}
+TABLE_2 = {
+    "low": Stratum(0.61, 0.721, 1.08, 0.94, (0.42, 0.89)),
+    "middle": Stratum(0.90, 0.768, 1.19, 0.91, (0.89, 1.12)),
+    "high": Stratum(1.27, 0.832, 1.31, 0.88, (1.12, 1.57)),
+}
 
 TABLE_3 = {
     "question": {"low": Stratum(1.22, 0.812), "middle": Stratum(0.99, 0.781), "high": Stratum(0.65, 0.714)},
@@ -102,11 +107,13 @@ DECILE_RATES = (1.00, 0.65)
 DISPLACEMENT = {
     "flat_displacement_consistency": (1.0, 1.0),
     "flat_expected_response_deviation": (1.0, 1.0),
-    "flat_displacement_magnitude_ratio": (0.9999, 0.9998),
-    "flat_tangent_space_residual": (0.9990, 0.9961),
+    "flat_displacement_magnitude_ratio": (0.99999835, 0.99982),
+    "flat_response_rank": (0.99930, 0.99346),
+    "flat_tangent_space_residual": (0.99896, 0.99614),
+    "flat_local_density_ratio": (0.960, 0.893),
     "flat_local_grounding_index": (0.914, 0.807),
 }
-"""The repository's table of displacement scores: AUROC with answers swapped across and within domains."""
+"""The repository's displacement scores under mpnet: AUROC with answers swapped across and within domains."""
 
 
 def paper_model(name: str) -> str | None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgi.engine.progress import silent
+from sgi.experiments import ALL
 from sgi.experiments.calibration import calibration, figure5
 from sgi.experiments.displacement import displacement
 from sgi.experiments.figure2 import figure2
@@ -42,8 +43,6 @@ EXPERIMENTS: dict[str, Callable[[Workbench], Finding]] = {
     "calibration": calibration,
 }
 """What can be reproduced, in the order of the paper."""
-
-ALL = "all"
 
 
 def experiment_names(name: str) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ class Separation:
 
     Attributes:
         n: rows.
-        base_rate: the share of grounded ones.
+        base_rate: the share of grounded ones; None where there are no rows.
         grounded: mean score of the grounded.
         hallucinated: mean score of the others.
         effect: Cohen's d, grounded − hallucinated.
@@ -51,7 +51,7 @@ class Separation:
     """
 
     n: int
-    base_rate: float
+    base_rate: float | None
     grounded: float | None
     hallucinated: float | None
     effect: float | None
@@ -87,7 +87,7 @@ def separation(scores: Floats, answers: Answers, rows: Rows, *, seed: int = 0) -
     by_length = auroc(answers.lengths[rows], labels)
     return Separation(
         n=len(rows),
-        base_rate=float(labels.mean()) if len(rows) else float("nan"),
+        base_rate=float(labels.mean()) if len(rows) else None,
         grounded=_mean(first),
         hallucinated=_mean(second),
         effect=cohen_d(first, second),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.experiments.findings import Column, Finding, Section
+from sgi.experiments.findings import Column, Finding, Section, difference
 from sgi.experiments.published import TABLE_1, paper_model
 from sgi.experiments.samples import SAMPLES
 from sgi.experiments.separation import CLASS_COLUMNS, LENGTH_COLUMN, separation
@@ -24,7 +24,7 @@ def table1(bench: Workbench) -> Finding:
     study = bench.halueval
     ours = [_row(study, model, bench.sample) for model in study.models]
     beside = [_row(study, model, name) for name in SAMPLES if name != bench.sample for model in study.models]
-    selection = study.rows(bench.sample)
+    selection = study.sample(bench.sample)
     return Finding(
         name="table1",
         title="Table 1: SGI on HaluEval QA by model",
@@ -50,7 +50,10 @@ def _columns() -> tuple[Column, ...]:
     return (
         Column("model", "model"),
         *CLASS_COLUMNS,
+        Column("paper SGI grounded", "paper_grounded"),
+        Column("paper SGI hallucinated", "paper_hallucinated"),
         Column("paper d", "paper_effect", digits=2, signed=True),
+        Column("d − paper", "effect_difference", digits=2, signed=True),
         Column("paper AUROC", "paper_auroc"),
         Column("AUROC − paper", "auroc_difference", signed=True),
         _ANGLE,
@@ -64,15 +67,15 @@ def _row(study: Study, model: str, name: SampleName) -> Row:
     angle = separation(measured.theta_rq, study.answers, rows, seed=study.seed)
     row = {"model": model, "sample": name, **found, "theta_rq_auroc": angle.ranking and angle.ranking.auroc}
     paper = TABLE_1.get(paper_model(model) or "")
-    if paper is None or name == "matched":
+    if paper is None or name != "paper":
         return row
     return row | {
         "paper_grounded": paper.grounded,
         "paper_hallucinated": paper.hallucinated,
         "paper_effect": paper.effect,
         "paper_auroc": paper.auroc,
-        "effect_difference": found["effect"] - paper.effect,
-        "auroc_difference": found["auroc"] - paper.auroc,
+        "effect_difference": difference(found["effect"], paper.effect),
+        "auroc_difference": difference(found["auroc"], paper.auroc),
     }
 
 
@@ -99,12 +102,13 @@ def _remarks(study: Study, rows: Sequence[Row]) -> Iterator[str]:
 def _chart(rows: Sequence[Row]) -> Any:
     dots = []
     for row in rows:
-        low, high = row["auroc_interval"] or (None, None)
-        dots.append(Dot(row["model"], row["auroc"], f"SGI, {row['sample']}", low, high))
+        if row["auroc"] is not None:
+            low, high = row["auroc_interval"] or (None, None)
+            dots.append(Dot(row["model"], row["auroc"], f"SGI, {row['sample']}", low, high))
     dots += [
         Dot(row["model"], row["paper_auroc"], "the paper")
         for row in rows
-        if row["sample"] == "paper" and "paper_auroc" in row
+        if row.get("paper_auroc") is not None
     ]
     dots += [
         Dot(row["model"], row["length_auroc"], "length alone, full")

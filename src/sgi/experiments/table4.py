@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.experiments.findings import Column, Finding, Section
-from sgi.experiments.published import TABLE_4
+from sgi.experiments.findings import Column, Finding, Section, difference
+from sgi.experiments.published import REPORTED_MODEL, TABLE_4, paper_model
 from sgi.experiments.separation import LENGTH_COLUMN, separation
 from sgi.report.charts import distribution_chart
 
@@ -32,6 +32,7 @@ _COLUMNS = (
     Column("d", "effect", digits=2, signed=True),
     Column("p", "p"),
     Column("AUROC, far = false", "far_is_false"),
+    Column("the same − paper", "auroc_difference", signed=True),
     Column("AUROC, near = false", "auroc"),
     Column("95 %", "auroc_interval"),
     LENGTH_COLUMN,
@@ -70,19 +71,21 @@ def _row(study: Study, model: str, name: str) -> Row:
     answers = study.answers
     rows = np.arange(len(answers.labels)) if name == "all" else _as_loaded(study)
     found = separation(study.of(model).theta_rq, answers, rows, seed=study.seed).row()
+    paper_auroc = TABLE_4.auroc if name == "loader" and paper_model(model) == REPORTED_MODEL else None
     return {
         "model": model,
         "answers": name,
         "n": found["n"],
         "true": found["grounded"],
         "false": found["hallucinated"],
-        "difference": found["grounded"] - found["hallucinated"],
+        "difference": difference(found["grounded"], found["hallucinated"]),
         "effect": found["effect"],
         "p": found["p"],
-        "far_is_false": 1 - found["auroc"],
+        "far_is_false": difference(1.0, found["auroc"]),
         "auroc": found["auroc"],
         "auroc_interval": found["auroc_interval"],
         "length_auroc": found["length_auroc"],
+        "auroc_difference": difference(difference(1.0, found["auroc"]), paper_auroc),
     }
 
 
@@ -119,6 +122,8 @@ def _paper() -> Row:
 
 
 def _remark(row: Row) -> str:
+    if row["auroc_interval"] is None:
+        return f"{row['model']}: too few answers for an interval."
     low, high = row["auroc_interval"]
     verdict = "holds 0.5" if low <= 0.5 <= high else "leaves out 0.5"  # noqa: PLR2004 - chance
     return (

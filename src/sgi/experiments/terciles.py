@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.experiments.findings import Column, Finding, Section
-from sgi.experiments.published import TABLE_2, TABLE_3
+from sgi.experiments.findings import Column, Finding, Section, difference
+from sgi.experiments.published import REPORTED_MODEL, TABLE_2, TABLE_3, paper_model
 from sgi.experiments.separation import CLASS_COLUMNS, LENGTH_COLUMN, separation
 from sgi.geometry.grounding import bounds
 from sgi.report.charts import line_chart, side_by_side
@@ -24,23 +24,31 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Row = dict[str, Any]
 
+_ROUNDING = 1e-6  # of angles between float32 rows, beside ratios near 1
 TERCILES = ("low", "middle", "high")
 
 _COLUMNS = (
     Column("tercile", "tercile"),
     Column("from – to", "range", digits=2),
     *CLASS_COLUMNS,
-    Column("paper d", "paper_effect", digits=2, signed=True),
-    Column("paper AUROC", "paper_auroc"),
+    Column("paper (mpnet) d", "paper_effect", digits=2, signed=True),
+    Column("d − paper", "effect_difference", digits=2, signed=True),
+    Column("paper (mpnet) AUROC", "paper_auroc"),
     Column("AUROC − paper", "auroc_difference", signed=True),
     LENGTH_COLUMN,
 )
+_MEANS = (
+    Column("paper from – to", "paper_range", digits=2),
+    Column("paper SGI grounded", "paper_grounded", digits=2),
+    Column("paper SGI hallucinated", "paper_hallucinated", digits=2),
+)
+"""What the paper prints for table 2 alone: its means are near those of its five models together."""
 
 
 def table2(bench: Workbench) -> Finding:
     """By terciles of θ(q,c), for each model; the bounds of the triangle inequality are counted on the way."""
     study = bench.halueval
-    selection = study.rows(bench.sample)
+    selection = study.sample(bench.sample)
     tables = {
         model: _rows(study, model, study.of(model).theta_qc, selection.rows, TABLE_2)
         for model in study.models
@@ -49,7 +57,7 @@ def table2(bench: Workbench) -> Finding:
         name="table2",
         title="Table 2: SGI by terciles of θ(q,c)",
         settings=study.settings(selection),
-        sections=tuple(Section(model, _COLUMNS, rows) for model, rows in tables.items()),
+        sections=tuple(Section(model, (*_COLUMNS, *_MEANS), rows) for model, rows in tables.items()),
         figures={"table2": _lines("terciles of θ(q,c)", tables, TABLE_2)},
         remarks=(
             *(_monotone(model, rows) for model, rows in tables.items()),
@@ -61,7 +69,7 @@ def table2(bench: Workbench) -> Finding:
 
 def table3(bench: Workbench) -> Finding:
     """By terciles of the characters of question, context and response, for each model."""
-    study, selection = bench.halueval, bench.halueval.rows(bench.sample)
+    study, selection = bench.halueval, bench.halueval.sample(bench.sample)
     features = _lengths(study)
     tables = {
         f"{feature} length, {model}": _rows(study, model, values, selection.rows, TABLE_3[feature])
@@ -82,7 +90,7 @@ def table3(bench: Workbench) -> Finding:
 
 def figure3(bench: Workbench) -> Finding:
     """Effect and AUROC over the terciles of θ(q,c), beside the paper's."""
-    study, selection = bench.halueval, bench.halueval.rows(bench.sample)
+    study, selection = bench.halueval, bench.halueval.sample(bench.sample)
     model = study.reported
     rows = _rows(study, model, study.of(model).theta_qc, selection.rows, TABLE_2)
     charts = [_lines("terciles of θ(q,c)", {model: rows}, TABLE_2, key) for key in ("effect", "auroc")]
@@ -99,7 +107,7 @@ def figure3(bench: Workbench) -> Finding:
 
 def figure4(bench: Workbench) -> Finding:
     """AUROC of SGI over the terciles of each length, beside the paper's and length alone."""
-    study, selection = bench.halueval, bench.halueval.rows(bench.sample)
+    study, selection = bench.halueval, bench.halueval.sample(bench.sample)
     model = study.reported
     shown = {
         feature: _rows(study, model, values, selection.rows, TABLE_3[feature])
@@ -124,7 +132,7 @@ def tercile_of(values: Floats) -> NDArray[np.int64]:
     >>> tercile_of(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])).tolist()
     [0, 0, 1, 1, 2, 2]
     """
-    edges = np.quantile(values, [1 / 3, 2 / 3])
+    edges = np.quantile(values, [1 / 3, 2 / 3]) if len(values) else np.zeros(2)
     return np.searchsorted(edges, values, side="left").astype(np.int64)
 
 
@@ -140,27 +148,30 @@ def _lengths(study: Study) -> dict[str, Floats]:
 def _rows(
     study: Study, model: str, values: Floats, rows: NDArray[np.int64], paper: Mapping[str, Stratum]
 ) -> list[Row]:
-    """One row a tercile of ``values`` over these rows."""
+    """One row a tercile of ``values`` over these rows, with the paper's beside it."""
     thirds, scores = tercile_of(values[rows]), study.of(model).sgi
-    return [
-        _row(study, scores, rows[thirds == third], name, values, paper[name])
-        for third, name in enumerate(TERCILES)
-    ]
+    comparable = paper_model(model) == REPORTED_MODEL and np.array_equal(rows, study.rows("paper").rows)
+    made = []
+    for third, name in enumerate(TERCILES):
+        chosen = rows[thirds == third]
+        found = separation(scores, study.answers, chosen, seed=study.seed).row()
+        ends = (float(values[chosen].min()), float(values[chosen].max())) if len(chosen) else None
+        made.append(
+            {"tercile": name, "range": ends, **found, **_beside(found, paper[name], comparable=comparable)}
+        )
+    return made
 
 
-def _row(
-    study: Study, scores: Floats, rows: NDArray[np.int64], name: str, values: Floats, paper: Stratum
-) -> Row:
-    found = separation(scores, study.answers, rows, seed=study.seed).row()
-    ends = (float(values[rows].min()), float(values[rows].max())) if len(rows) else None
-    known = found["auroc"] is not None
+def _beside(found: Row, paper: Stratum, *, comparable: bool) -> Row:
+    """The paper's numbers; the difference only where model and sample are those of the paper's table."""
     return {
-        "tercile": name,
-        "range": ends,
-        **found,
         "paper_effect": paper.effect,
         "paper_auroc": paper.auroc,
-        "auroc_difference": found["auroc"] - paper.auroc if known else None,
+        "paper_range": paper.ends,
+        "paper_grounded": paper.grounded,
+        "paper_hallucinated": paper.hallucinated,
+        "effect_difference": difference(found["effect"], paper.effect) if comparable else None,
+        "auroc_difference": difference(found["auroc"], paper.auroc) if comparable else None,
     }
 
 
@@ -170,18 +181,24 @@ def _monotone(model: str, rows: Sequence[Row]) -> str:
         if None in values or not values[0] < values[1] < values[2]:
             shown = ", ".join(Column("", key, digits=2).cell(row) for row in rows)
             return f"{model}: {name} does not rise from tercile to tercile of θ(q,c): {shown}."
-    return f"{model}: d and AUROC rise from tercile to tercile of θ(q,c), as in the paper."
+    return f"{model}: d and AUROC, as measured, rise from tercile to tercile of θ(q,c), as the paper's do."
 
 
 def _bounds(model: str, measured: Measured) -> str:
     """How often the bounds of the triangle inequality are broken, over all answers."""
-    low, high = bounds(measured.theta_qc, measured.theta_rc)
-    ratio = measured.theta_rq / measured.theta_rc
-    known = np.isfinite(ratio)
-    slack = 1e-9 * np.maximum(1.0, ratio)
-    outside = int(((ratio < low - slack) | (ratio > high + slack))[known].sum())
-    far = float((measured.theta_rc > measured.theta_qc)[known].mean())
-    width = float(np.median((high - low)[known]))
+    known = (measured.theta_rc > 0.0) & (
+        measured.theta_qc > 0.0
+    )  # elsewhere the ratio, or its range, is a point
+    theta_rq, theta_rc, theta_qc = (
+        angles[known] for angles in (measured.theta_rq, measured.theta_rc, measured.theta_qc)
+    )
+    if not known.any():
+        return f"{model}: no answer has bounds."
+    low, high = bounds(theta_qc, theta_rc)
+    ratio = theta_rq / theta_rc
+    slack = _ROUNDING * np.maximum(1.0, ratio)
+    outside = int(((ratio < low - slack) | (ratio > high + slack)).sum())
+    far, width = float((theta_rc > theta_qc).mean()), float(np.median(high - low))
     return (
         f"{model}: |θ(q,c)/θ(r,c) − 1| ≤ SGI ≤ its upper bound is broken by {outside:,} of "
         f"{int(known.sum()):,} answers; the interval is {width:.2f} wide at the median. Without the "
@@ -213,7 +230,7 @@ def _by_length(model: str, shown: Mapping[str, Sequence[Row]]) -> Any:
 
 def _by_length_remarks(study: Study, shown: Mapping[str, Sequence[Row]]) -> Iterator[str]:
     long = shown["response"]
-    rates = ", ".join(f"{row['base_rate']:.2f}" for row in long)
+    rates = ", ".join(Column("", "base_rate", digits=2).cell(row) for row in long)
     yield f"Share of grounded answers in the terciles of response length: {rates}."
     least = min(
         (row["length_auroc"] for rows in shown.values() for row in rows if row["length_auroc"]), default=None

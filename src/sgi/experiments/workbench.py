@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.engine.progress import silent
 from sgi.experiments.answers import Answers, Measured, embedded
-from sgi.experiments.published import paper_model
+from sgi.experiments.published import REPORTED_MODEL, paper_model
 from sgi.experiments.samples import SampleName, Selection, select
+from sgi.kernel.errors import DataError
 from sgi.kernel.signature import run_signature
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Study:
     @property
     def reported(self) -> str:
         """The model for what the paper shows of one model: its own choice, mpnet, or the first at hand."""
-        return next((name for name in self.models if paper_model(name) == "mpnet"), self.models[0])
+        return next((name for name in self.models if paper_model(name) == REPORTED_MODEL), self.models[0])
 
     def of(self, model: str) -> Measured:
         """What the model measures on all answers."""
@@ -69,6 +70,20 @@ class Study:
         if name not in self._selections:
             self._selections[name] = select(self.answers, name, seed=self.seed)
         return self._selections[name]
+
+    def sample(self, name: SampleName) -> Selection:
+        """The rows of the sample that an experiment is made on.
+
+        Raises:
+            DataError: it does not hold both classes.
+        """
+        selection = self.rows(name)
+        labels = self.answers.labels[selection.rows]
+        if labels.all() or not labels.any():
+            told = f"leaves {len(labels):,} answers and not both classes in the sample {name!r}"
+            hint = "Give more answers, or another --sample."
+            raise DataError(told, file=self.answers.name, hint=hint)
+        return selection
 
     def settings(self, selection: Selection | None = None) -> dict[str, Any]:
         """What a number here depends on beside the model."""

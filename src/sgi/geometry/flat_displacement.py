@@ -198,7 +198,8 @@ def flat_local_grounding_index(questions: ArrayLike, responses: ArrayLike, neigh
 def _local_index(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
     apart = neighbours.angles > _EPSILON
     with np.errstate(divide="ignore", invalid="ignore"):
-        return _mean_where(apart, neighbours.response_angles(responses) / neighbours.angles)
+        ratios = np.where(apart, neighbours.response_angles(responses) / neighbours.angles, 0.0)
+        return np.asarray(ratios.sum(axis=1) / apart.sum(axis=1))
 
 
 def flat_response_rank(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
@@ -241,7 +242,8 @@ def _rank(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
 def flat_local_density_ratio(questions: ArrayLike, responses: ArrayLike, neighbours: Neighbours) -> Floats:
     """LDR as published: log(ρ_R(r) / ρ_Q(q)), ρ = 1 / the mean angle to the neighbours.
 
-    High means grounded. As in `flat_local_grounding_index`, neighbours whose θ(q, q_i) ≤ 1e−8 are left out.
+    High means grounded. All neighbours count, unlike in `flat_local_grounding_index`: one that is the
+    question itself, at θ(q, q_i) = 0, makes the mean angle less.
 
     Args:
         questions: unit rows, shape (n, d); θ(q, q_i) is the neighbours'.
@@ -249,7 +251,7 @@ def flat_local_density_ratio(questions: ArrayLike, responses: ArrayLike, neighbo
         neighbours: of the same rows.
 
     Returns:
-        Real values, shape (n,); ∞ where all θ(r, r_i) are 0, NaN where no neighbour is left.
+        Real values, shape (n,); ∞ where all θ(r, r_i) are 0, −∞ where all θ(q, q_i) are, NaN where both are.
 
     Raises:
         ValueError: shapes do not fit, or a row is not of unit length.
@@ -258,19 +260,16 @@ def flat_local_density_ratio(questions: ArrayLike, responses: ArrayLike, neighbo
 
     >>> eye = np.eye(3)
     >>> near = Neighbours.of(eye[:1], np.array([[0, 1]]), 0.1, questions=eye[:2], responses=eye[:2])
-    >>> flat_local_density_ratio(eye[:1], eye[2:], near).tolist()
-    [0.0]
+    >>> flat_local_density_ratio(eye[:1], eye[2:], near).round(6).tolist()  # log of π/4 over π/2
+    [-0.693147]
     """
     return by_block(_density, questions, responses, neighbours)
 
 
 def _density(_: Rows, responses: Rows, neighbours: Neighbours) -> Floats:
-    apart = neighbours.angles > _EPSILON
-    with np.errstate(divide="ignore"):
-        return np.asarray(
-            np.log(_mean_where(apart, neighbours.angles))
-            - np.log(_mean_where(apart, neighbours.response_angles(responses)))
-        )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        asked = np.log(neighbours.angles.mean(axis=1))
+        return np.asarray(asked - np.log(neighbours.response_angles(responses).mean(axis=1)))
 
 
 def _chords(starts: Rows, ends: Rows) -> Floats:
@@ -279,9 +278,3 @@ def _chords(starts: Rows, ends: Rows) -> Floats:
 
 def _weighted(neighbours: Neighbours, rows: Floats) -> Floats:
     return np.asarray((neighbours.weights[:, None] @ rows)[:, 0])
-
-
-def _mean_where(kept: NDArray[np.bool_], values: Floats) -> Floats:
-    """The mean of the values kept in each row; NaN where none is."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.where(kept, values, 0.0).sum(axis=1) / kept.sum(axis=1))

@@ -55,7 +55,7 @@ def card_markdown(card: DetectorCard) -> str:
 
     >>> import numpy as np
     >>> from sgi.engine.card.detector import detector_card
-    >>> made = detector_card("coin", np.arange(41) % 7, np.arange(41) % 2, draws=100)
+    >>> made = detector_card("coin", np.arange(40) % 7, np.arange(40) % 2, draws=100)
     >>> card_markdown(made).splitlines()[0]
     '# Detector card: coin'
     """
@@ -85,7 +85,8 @@ def remarks(card: DetectorCard) -> Iterator[str]:
     yield (
         "AUROC is the chance that a grounded answer scores better than an ungrounded one. Average precision"
         " and false positives are of the search for ungrounded answers. Intervals are at 95 %, from"
-        f" {card.draws:,} draws of whole groups (seed {card.seed})."
+        f" {card.draws:,} draws of whole groups (seed {card.seed}); that of average precision is from leaving out"
+        " one at a time."
     )
     if card.shuffled.reason:
         yield f"Contexts were not shuffled: {card.shuffled.reason}."

@@ -28,11 +28,12 @@ def conformal_threshold(grounded: ArrayLike, rate: float) -> float:
     but by flagging nothing: τ = −∞.
 
     The promise holds on average over draws of calibration rows and of the new row, which must be exchangeable
-    with them: of the same kind, from the same system and encoder. It says nothing of ungrounded rows, nor
-    of any one subgroup.
+    with them: of the same kind, from the same system and encoder. Rows of one question are not exchangeable
+    with a row of a new one: give one row of each question (see `one_of_each`), and n counts questions. It
+    says nothing of ungrounded rows, nor of any one subgroup.
 
     Args:
-        grounded: scores of rows known to be grounded, higher = better, finite, shape (n,).
+        grounded: scores of rows known to be grounded, higher = better, finite, one a question, shape (n,).
         rate: the share of grounded rows that may be flagged, in (0, 1).
 
     Returns:
@@ -51,6 +52,32 @@ def conformal_threshold(grounded: ArrayLike, rate: float) -> float:
     return float(np.partition(column, place - 1)[place - 1]) if place else FLAGS_NOTHING
 
 
+def one_of_each(clusters: ArrayLike, *, seed: int = 0) -> NDArray[np.int64]:
+    """One row of each cluster, drawn without looking at scores.
+
+    A new question is exchangeable with the questions that are known, but its answers are not with theirs:
+    many answers of one question are much alike, and a threshold at their 5 % quantile can flag far more than
+    5 % of the answers to new questions. With one row of each question the promise of `conformal_threshold`
+    holds for one answer, drawn in the same way, of a new question.
+
+    Args:
+        clusters: what belongs together (say, the same question), whole numbers or texts, shape (n,).
+        seed: of the draw; equal input gives equal rows.
+
+    Returns:
+        Row numbers, ascending; as many as there are distinct clusters.
+
+    Source: Dunn, Wasserman and Ramdas (2023), J. Am. Stat. Assoc. 118 (subsampling one of each group).
+
+    >>> one_of_each([7, 3, 5]).tolist(), len(one_of_each([7, 7, 7, 3]))
+    ([0, 1, 2], 2)
+    """
+    column = np.asarray(clusters)
+    order = np.random.default_rng(seed).permutation(len(column))
+    _, first = np.unique(column[order], return_index=True)
+    return np.sort(order[first])
+
+
 @dataclass(frozen=True)
 class LengthThresholds:
     """One threshold for each stratum of length.
@@ -58,7 +85,7 @@ class LengthThresholds:
     Attributes:
         edges: where a stratum ends and the next begins, ascending; a length equal to an edge belongs above.
         thresholds: of the strata, one more than edges; −∞ flags nothing.
-        rows: grounded rows that each was made of.
+        rows: grounded rows, one a question, that each was made of.
     """
 
     edges: tuple[float, ...]
@@ -79,12 +106,13 @@ def length_thresholds(
 ) -> LengthThresholds:
     """A conformal threshold for each stratum of length, so that the rate holds within each (Mondrian).
 
-    Strata end at quantiles of the grounded rows' lengths. Each holds ``fewest`` rows at least, and 1/rate
+    Rows are one of each question, as for `conformal_threshold`, so the rate holds within each stratum and
+    over all of them. Strata end at quantiles of the lengths. Each holds ``fewest`` rows at least, and 1/rate
     less one, without which it could flag nothing; where that cannot be there are fewer strata. That their
     edges come from the calibration rows bends the promise by no more than about 1/n.
 
     Args:
-        grounded: scores of rows known to be grounded, higher = better, finite, shape (n,).
+        grounded: scores of rows known to be grounded, higher = better, finite, one a question, shape (n,).
         lengths: of their responses, shape (n,).
         rate: the share of grounded rows that may be flagged, in (0, 1).
         bins: strata at most, at least 1.

@@ -69,8 +69,8 @@ class Within:
 
     Attributes:
         truth: of the rows, shape (n,).
-        true: the true rows, shape (n⁺,).
-        false: the false rows, by stratum and score, shape (n⁻,).
+        true: the true rows, by stratum and score, shape (n⁺,).
+        false: the false rows, likewise, shape (n⁻,).
         below: how many of these come before each true row, other strata among them, shape (n⁺,).
         up_to: the same and those that tie with it, shape (n⁺,).
         strata: of the true rows, counted from 0, shape (n⁺,).
@@ -90,7 +90,7 @@ class Within:
         """Sort the rows; the strata are counted from 0."""
         steps = Steps.of(scores, strata)
         places = steps.of_rows(np.arange(len(steps.starts), dtype=np.float64))
-        true, false = np.flatnonzero(truth), steps.order[~truth[steps.order]]
+        true, false = (steps.order[side[steps.order]] for side in (truth, ~truth))
         below, up_to = (np.searchsorted(places[false], places[true], side=side) for side in ("left", "right"))
         count = int(strata.max(initial=-1)) + 1
         starts = np.searchsorted(strata[false], np.arange(count + 1))
@@ -112,7 +112,9 @@ class Within:
         true = weights[self.true]
         passed = np.zeros(len(self.false) + 1)
         np.cumsum(weights[self.false], out=passed[1:])
-        of_strata = np.bincount(self.strata, true, minlength=len(self.starts) - 1)
+        strata = len(self.starts) - 1
+        # Of one stratum the sum is the same, in a tenth of the time.
+        of_strata = true.sum(keepdims=True) if strata == 1 else np.bincount(self.strata, true, strata)
         before = passed[self.starts]
         pairs = np.einsum("i,i->", of_strata, np.diff(before))
         won = np.einsum("i,i->", true, passed[self.below] + passed[self.up_to]) / 2

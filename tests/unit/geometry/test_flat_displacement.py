@@ -126,26 +126,47 @@ def test_equal_angles_count_half_in_a_rank():
     assert flat_response_rank(eye[:1], eye[3:], near).tolist() == [0.5]
 
 
-def test_a_neighbour_that_is_the_question_itself_is_dropped_from_two_scores(parts):
+@pytest.fixture
+def own(parts):
+    """The parts with one neighbour of the first row that is its question itself."""
     questions, responses, near = parts
     starts = near.questions.copy()
     starts[near.indices[0, 2]] = questions[0]
-    own = Neighbours.of(questions, near.indices, 0.1, questions=starts, responses=near.responses)
+    return (
+        questions,
+        responses,
+        Neighbours.of(questions, near.indices, 0.1, questions=starts, responses=near.responses),
+    )
+
+
+def test_the_local_index_alone_drops_a_neighbour_that_is_the_question_itself(own):
+    questions, responses, near = own
     without = np.delete(near.indices[:1], 2, axis=1)
-    left = Neighbours.of(questions[:1], without, 0.1, questions=starts, responses=near.responses)
-    for score in (flat_local_grounding_index, flat_local_density_ratio):
-        assert score(questions, responses, own)[0] == pytest.approx(
-            score(questions[:1], responses[:1], left)[0]
-        )
-        assert np.isfinite(score(questions, responses, own)).all()
-    assert own.weights[0, 2] > 0.9  # which is what the leak of the other scores rests on
+    places = {"questions": near.questions, "responses": near.responses}
+    left = questions[:1], responses[:1], Neighbours.of(questions[:1], without, 0.1, **places)
+    dropping = [score for score in SCORES if score(*own)[0] == pytest.approx(score(*left)[0], rel=1e-6)]
+    assert dropping == [flat_local_grounding_index]
+    assert near.weights[0, 2] > 0.9  # which is what the leak of the other scores rests on
 
 
-def test_where_all_neighbours_are_the_question_two_scores_have_no_value():
+def test_the_density_counts_a_neighbour_that_is_the_question_itself(own):
+    row = next(each(own))
+    assert row.asked[2] == 0.0
+    assert flat_local_density_ratio(*own)[0] == pytest.approx(PLAIN[flat_local_density_ratio](row), rel=1e-9)
+
+
+def test_the_local_index_has_no_value_where_all_neighbours_are_the_question():
     eye = np.eye(3)
     near = Neighbours.of(eye[:1], np.array([[0, 1]]), 0.1, questions=eye[[0, 0]], responses=eye[1:])
     assert np.isnan(flat_local_grounding_index(eye[:1], eye[1:2], near)).all()
-    assert np.isnan(flat_local_density_ratio(eye[:1], eye[1:2], near)).all()
+
+
+def test_a_density_without_distances_is_infinite():
+    eye = np.eye(3)
+    starts, ends, chosen = eye[[0, 0, 1, 1]], eye[[1, 1, 2, 2]], np.array([[0, 1], [0, 1], [2, 3], [2, 3]])
+    near = Neighbours.of(eye[[0, 0, 0, 0]], chosen, 0.1, questions=starts, responses=ends)
+    found = flat_local_density_ratio(eye[[0, 0, 0, 0]], eye[[2, 1, 2, 1]], near)
+    assert found.tolist() == pytest.approx([-np.inf, np.nan, np.inf, 0.0], nan_ok=True)
 
 
 def test_degenerate_rows_have_no_direction_or_an_infinite_ratio():

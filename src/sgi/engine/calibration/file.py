@@ -20,8 +20,9 @@ from pydantic import (
     model_validator,
 )
 
+from sgi.engine.calibration.origin import Origin
 from sgi.kernel.errors import UsageError
-from sgi.kernel.judging import JudgedMetric, prompts_digest
+from sgi.kernel.judging import JudgedMetric
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.signature import canonical_json, digest
 from sgi.metrics.calibrated import Calibration, calibrated
@@ -30,7 +31,7 @@ from sgi.stats.intervals import Interval
 from sgi.stats.probability_maps import IsotonicMap, PlattMap, read_map
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from sgi.engine.tools import Tools
     from sgi.kernel.metric import AnyMetric
@@ -42,6 +43,9 @@ _FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 _ANEW = (
     "Calibrate anew, on a run that was scored like this one: sgi calibrate RUN --metric M --target fpr=0.05."
 )
+
+_PROMISED: Final = "grounded answers to questions like these, one a question"
+"""In the file's own words, for those who read it without this documentation."""
 
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -72,14 +76,16 @@ class Target(BaseModel):
     """What the threshold promises.
 
     Attributes:
-        rate: of what: ``fpr``, the share of grounded rows that are flagged.
+        rate: of what: ``fpr``, the share of grounded answers that are flagged.
         value: how much of it at most, in (0, 1).
+        among: which grounded answers: one to each question, of questions like those of the run.
     """
 
     model_config = _FROZEN
 
     rate: Literal["fpr"]
     value: Annotated[float, Field(gt=0, lt=1)]
+    among: Literal["grounded answers to questions like these, one a question"] = _PROMISED
 
     @classmethod
     def of(cls, text: str) -> Self:
@@ -103,18 +109,18 @@ class Target(BaseModel):
 
 
 class Rate(BaseModel):
-    """A share of rows, measured on rows that the thresholds were not made of.
+    """A share of questions, each judged by one answer and by thresholds that were made without the question.
 
     Attributes:
-        value: the share; None of no rows.
-        rows: of how many.
-        interval: at 95 %, whole questions being what was sampled; None where there are too few.
+        value: the share; None of no questions.
+        questions: of how many.
+        interval: at 95 %; None where there are too few.
     """
 
     model_config = _FROZEN
 
     value: Share | None
-    rows: Count
+    questions: Count
     interval: Annotated[Interval, AfterValidator(_of_shares)] | None = None
 
 
@@ -125,9 +131,9 @@ class LengthBin(BaseModel):
         at_least: characters of the shortest.
         below: characters that are too many; None where there is no end.
         threshold: on the metric's own scale; None flags nothing.
-        grounded: labelled rows that it was made of.
-        false_positives: the share of grounded rows in it that are flagged.
-        recall: the share of ungrounded rows in it that are flagged.
+        questions: whose grounded answers, one of each, it was made of.
+        false_positives: the share of grounded answers in it that are flagged.
+        recall: the share of ungrounded answers in it that are flagged.
     """
 
     model_config = _FROZEN
@@ -135,7 +141,7 @@ class LengthBin(BaseModel):
     at_least: Count
     below: Annotated[int, Field(gt=0)] | None
     threshold: float | None
-    grounded: Count
+    questions: Count
     false_positives: Rate
     recall: Rate
 
@@ -160,7 +166,8 @@ class CalibrationFile(BaseModel):
     """All that is known of a calibration.
 
     The map is for values of which higher is better: those of the metric, negated where its lower values are
-    the better ones. Thresholds stand on the metric's own scale.
+    the better ones. Thresholds stand on the metric's own scale. They are made of one grounded answer to each
+    question, and what they flag is measured on one answer to each; the map is made of all rows.
 
     Attributes:
         format: of the file.
@@ -184,8 +191,8 @@ class CalibrationFile(BaseModel):
         map: from values to probabilities.
         quality: of the map.
         base_rate: the same of the base rate as a constant forecast, which the map has to beat.
-        false_positives: the share of grounded rows that thresholds by length flag.
-        recall: the share of ungrounded rows that they flag.
+        false_positives: the share of grounded answers that thresholds by length flag.
+        recall: the share of ungrounded answers that they flag.
     """
 
     model_config = _FROZEN
@@ -262,7 +269,7 @@ class CalibrationFile(BaseModel):
                     FLAGS_NOTHING if found.threshold is None else sign * found.threshold
                     for found in self.bins
                 ),
-                tuple(found.grounded for found in self.bins),
+                tuple(found.questions for found in self.bins),
             ),
             self.map,
         )
@@ -277,20 +284,18 @@ class CalibrationFile(BaseModel):
             UsageError: an embedding model, the judge or what it is asked is another; names both.
         """
         inner = self.inner()
-        names = inner.wanted_models(tools.names) if inner.embeds else ()
-        encoders = [tools.embedders[name].fingerprint for name in names]
-        if encoders != list(self.encoders):
-            raise self._other("encoder", self.encoders, encoders)
-        if not isinstance(inner, JudgedMetric) or tools.judge is None:
-            return
-        if tools.judge.fingerprint != self.judge:
-            raise self._other("judge", [self.judge or "none"], [tools.judge.fingerprint])
-        if prompts_digest([inner]) != self.prompts:
-            raise self._other("set of prompts", [self.prompts], [prompts_digest([inner])])
+        used = Origin.of_tools(inner, tools)
+        if used.encoders != self.encoders:
+            raise self._other("encoder", " + ".join(self.encoders), " + ".join(used.encoders))
+        unknown = isinstance(inner, JudgedMetric) and used.judge is None
+        if used.judge != self.judge or unknown:
+            raise self._other("judge", self.judge, used.judge)
+        if used.prompts != self.prompts:
+            raise self._other("set of prompts", self.prompts, used.prompts)
 
-    def _other(self, what: str, fitted: Sequence[str], used: Sequence[str]) -> UsageError:
+    def _other(self, what: str, fitted: str | None, used: str | None) -> UsageError:
         told = f"was fitted on scores of another {what}"
-        then, now = (" + ".join(names) or "none" for names in (fitted, used))
+        then, now = fitted or "none", used or "none"
         message = f"The calibration {self.digest} of {self.metric} {told}: {then}; this run has {now}."
         return UsageError(message, hint=_ANEW)
 

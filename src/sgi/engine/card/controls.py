@@ -119,7 +119,8 @@ class LabelledScores:
         """The share of the grounded that is flagged where 95 % of the ungrounded are."""
         scores, sought = -self.scores, ~self.grounded
         found = bootstrap_interval(_flagged, scores, sought, self.clusters, draws=self.draws, seed=self.seed)
-        return Estimate(float(_flagged(scores, sought, None) or 0.0), found, len(scores))
+        rate = _flagged(scores, sought, None)
+        return Estimate(np.nan if rate is None else rate, found, len(scores))
 
     def permuted(self) -> Permuted | None:
         """AUROC where labels are shuffled."""

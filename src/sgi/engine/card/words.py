@@ -19,6 +19,9 @@ NEARLY_CHANCE = 0.6
 TOO_GOOD = 0.99
 """An AUROC above this is a leak until shown otherwise."""
 
+ENOUGH_SOUGHT = 50
+"""With fewer ungrounded rows intervals of false positives hold the truth less often than they say."""
+
 _WIDE = 0.15
 _LEAK = (
     "Check that no answer is scored against itself or its own reference, that no row stands in what the"
@@ -52,6 +55,11 @@ def notes(card: DetectorCard) -> Iterator[str]:
         f"To flag 95 % of the ungrounded answers, {100 * share.value:.0f} % of the grounded ones are flagged"
         f" too{_percent(share.interval)}."
     )
+    if share.interval is not None and card.ungrounded < ENOUGH_SOUGHT:
+        yield (
+            f"That interval is too narrow: with {card.ungrounded} ungrounded answers, where 95 % of them lie hangs"
+            " on one or two."
+        )
     yield from _believed(card)
     yield from _subgroups(card)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.io.benchmarks.reading import Reading, field, foreign, is_own, rest
 from sgi.io.benchmarks.tabs import tab_rows
-from sgi.io.dataset import file_rows, suffix
+from sgi.io.files import file_rows, suffix
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:

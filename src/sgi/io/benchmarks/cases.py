@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sgi.io.benchmarks.places import find
 from sgi.io.benchmarks.registry import BENCHMARKS
-from sgi.io.dataset import open_dataset
+from sgi.io.files import open_file
 from sgi.kernel.errors import DataError, UsageError
 
 
@@ -59,7 +59,7 @@ def load_halueval_qa(max_samples: int | None = None, *, path: str | Path | None 
     source = Path(path) if path is not None else find(benchmark.title, benchmark.places)
     return [
         _case(sample.id, sample.question, sample.contexts, sample.response, sample.label, file=str(source))
-        for sample in islice(open_dataset(source).samples(), max_samples)
+        for sample in islice(open_file(source).samples(), max_samples)
     ]
 
 

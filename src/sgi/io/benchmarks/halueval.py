@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sgi.io.benchmarks.reading import Reading, foreign, is_own
-from sgi.io.dataset import file_rows
+from sgi.io.files import file_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,7 +10,7 @@ import orjson
 
 from sgi.io import cells
 from sgi.io.benchmarks.reading import Reading, field, foreign, is_own, rest
-from sgi.io.dataset import file_rows, filled
+from sgi.io.files import file_rows, filled
 from sgi.io.rows import placed
 from sgi.kernel.errors import DataError
 

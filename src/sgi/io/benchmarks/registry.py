@@ -14,7 +14,7 @@ from sgi.io.benchmarks.ragtruth import RESPONSES, SPLITS, TASK_TYPES, ragtruth
 from sgi.io.benchmarks.squad import squad
 from sgi.io.benchmarks.stsb import stsb
 from sgi.io.benchmarks.truthfulqa import truthfulqa
-from sgi.io.dataset import check_readable, filled
+from sgi.io.files import check_readable, filled
 from sgi.io.rows import read_rows
 from sgi.kernel.errors import UnknownName
 

@@ -9,7 +9,7 @@ import orjson
 
 from sgi.io import cells
 from sgi.io.benchmarks.reading import Reading, field, foreign, is_own, rest
-from sgi.io.dataset import file_rows
+from sgi.io.files import file_rows
 from sgi.io.rows import RawRow
 from sgi.io.text_file import open_bytes
 from sgi.kernel.errors import DataError

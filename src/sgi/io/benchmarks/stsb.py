@@ -8,7 +8,7 @@ from sgi.io import cells
 from sgi.io.benchmarks.reading import Reading, field, foreign, is_own, rest
 from sgi.io.benchmarks.tabs import first_line, tab_rows
 from sgi.io.columns import checked_mapping
-from sgi.io.dataset import file_rows, suffix
+from sgi.io.files import file_rows, suffix
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:

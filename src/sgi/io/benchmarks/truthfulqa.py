@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.io import cells
 from sgi.io.benchmarks.reading import Reading, field, foreign, is_own, rest
-from sgi.io.dataset import file_rows
+from sgi.io.files import file_rows
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:

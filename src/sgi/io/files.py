@@ -1,0 +1,111 @@
+"""Files of rows, of any kind that is read here, told apart by their suffix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sgi.io.columns import checked_mapping
+from sgi.io.csv import csv_rows
+from sgi.io.jsonl import json_file, json_lines
+from sgi.io.parquet import parquet_rows
+from sgi.io.rows import RawRow, read_rows
+from sgi.io.text_file import numbered_lines, open_bytes
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sgi.io.columns import Pairs
+    from sgi.io.rows import Reject
+    from sgi.kernel.sample import Sample
+
+_JSON_LINES = (".jsonl", ".ndjson")
+_TABLES: dict[str, str | None] = {".csv": None, ".tsv": "\t"}
+SUFFIXES = (*_JSON_LINES, ".json", *_TABLES, ".parquet")
+"""The kinds of file that can be read; all but Parquet also with ``.gz`` after them."""
+
+
+@dataclass(frozen=True)
+class FileDataset:
+    """A file as a dataset; it is opened anew for each reading.
+
+    Attributes:
+        path: the file.
+        columns: field → column, where names are not recognised.
+    """
+
+    path: Path
+    columns: Mapping[str, str] | None = None
+
+    @property
+    def name(self) -> str:
+        """The file's name without its folder."""
+        return self.path.name
+
+    def samples(self, *, on_reject: Reject | None = None) -> Iterator[Sample]:
+        """The samples in order; see `read_rows` for what is refused."""
+        rows = filled(file_rows(self.path, checked_mapping(self.columns)), str(self.path))
+        return read_rows(rows, file=str(self.path), columns=self.columns, on_reject=on_reject)
+
+
+def open_file(path: Path, columns: Mapping[str, str] | None = None) -> FileDataset:
+    """A file as a dataset.
+
+    Args:
+        path: the file, of a kind in `SUFFIXES`.
+        columns: field → column, where names are not recognised.
+
+    Raises:
+        DataError: the file cannot be read, or is of no known kind.
+    """
+    check_readable(path)
+    return FileDataset(path, columns)
+
+
+def file_rows(path: Path, mapping: Pairs = ()) -> Iterator[RawRow]:
+    """The raw rows of a file of any kind in `SUFFIXES`; opened when the first is asked for.
+
+    Raises:
+        DataError: the file cannot be read as a whole.
+    """
+    kind, file = suffix(path), str(path)
+    if kind == ".parquet":
+        yield from parquet_rows(path, mapping=mapping)
+        return
+    with open_bytes(path) as stream:
+        if kind in _TABLES:
+            yield from csv_rows(stream, file, mapping=mapping, delimiter=_TABLES[kind])
+        elif kind == ".json":
+            yield from json_file(stream, file)
+        else:
+            yield from json_lines(numbered_lines(stream, file))
+
+
+def filled(rows: Iterator[RawRow], file: str) -> Iterator[RawRow]:
+    """The rows; a DataError where there are none."""
+    first = next(rows, None)
+    if first is None:
+        raise DataError("holds no rows", file=file)
+    yield first
+    yield from rows
+
+
+def check_readable(path: Path) -> None:
+    """Raise a DataError, now and not at the first row, if the file cannot be read or is of no known kind."""
+    with open_bytes(path):
+        pass
+    if suffix(path) not in SUFFIXES:
+        hint = f"It can be {', '.join(SUFFIXES)}."
+        raise DataError(f"has the suffix {path.suffix!r}, which is not known", file=str(path), hint=hint)
+
+
+def suffix(path: Path) -> str:
+    """The suffix that tells the format, without ``.gz``.
+
+    >>> suffix(Path("rows.CSV.gz"))
+    '.csv'
+    """
+    name = path.name.casefold()
+    return Path(name.removesuffix(".gz")).suffix
