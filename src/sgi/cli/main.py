@@ -98,5 +98,6 @@ def main() -> None:
     except OSError as error:
         from sgi.cli.console import talk
 
-        talk(f"Error: the system refused to read or write: {error.strerror or error}.")
+        place = "" if error.filename is None else f" {error.filename}"
+        talk(f"Error: the system refused to read or write{place}: {error.strerror or error}.")
         sys.exit(2)

@@ -75,6 +75,7 @@ def reproduce(
     from sgi.experiments.reproduce import experiment_names, open_workbench, reproduced
 
     names = experiment_names(name)
+    out.mkdir(parents=True, exist_ok=True)  # what cannot be written is told before the work
     where = cache or not no_cache
     made: list[Finding] = []
     with (

@@ -235,18 +235,18 @@ def _origin(record: RunRecord) -> Iterator[str]:
 
 
 def toml_lines(spec: Mapping[str, Any]) -> Iterator[str]:
-    r"""A spec as TOML, one line a key; a null, which TOML does not have, stays ``null``.
+    r"""A spec as TOML, one line a key; a null, which TOML does not have, is left out, in tables too.
 
     >>> print(*toml_lines({"data": "a\x1b.csv", "target": {"where": "app:answer", "retries": 2}}), sep="\n")
     data = "a\u001b.csv"
     target = {where = "app:answer", retries = 2}
     """
-    return (f"{_key(name)} = {_toml(value)}" for name, value in spec.items())
+    return (f"{_key(name)} = {_toml(value)}" for name, value in spec.items() if value is not None)
 
 
 def _toml(value: Any) -> str:
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{_key(name)} = {_toml(item)}' for name, item in value.items())}}}"
+        return f"{{{', '.join(toml_lines(value))}}}"
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
     return _text(value) if isinstance(value, str) else json.dumps(value)

@@ -13,6 +13,7 @@ from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.geometry.angles import angle
 from sgi.geometry.grounding import grounding_index
 from sgi.kernel.errors import DataError
+from sgi.kernel.ports import Embedded, encode
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
@@ -112,8 +113,8 @@ def _lengths(texts: Sequence[str]) -> Floats:
     return np.array([len(text) for text in texts], dtype=np.float64)
 
 
-def embedded(model: str, embedder: Embedder, texts: Sequence[str], listener: Listener = silent) -> Rows:
-    """Unit rows in the order of the texts, each distinct text embedded once.
+def embedded(model: str, embedder: Embedder, texts: Sequence[str], listener: Listener = silent) -> Embedded:
+    """Unit rows in the order of the texts, and which were cut; each distinct text is embedded once.
 
     They go to the embedder by length, some hundreds at a time: what is done is kept if the rest is not.
     """
@@ -121,11 +122,13 @@ def embedded(model: str, embedder: Embedder, texts: Sequence[str], listener: Lis
     listener(Started(f"embedding, {model}", len(unique)))
     parts = []
     for start in range(0, len(unique), _AT_ONCE):
-        parts.append(embedder.embed(unique[start : start + _AT_ONCE]))
-        listener(Advanced(len(parts[-1])))
+        parts.append(encode(embedder, unique[start : start + _AT_ONCE]))
+        listener(Advanced(len(parts[-1].rows)))
     listener(Finished(f"embedding, {model}"))
-    rows, places = np.concatenate(parts), {text: place for place, text in enumerate(unique)}
-    return rows[[places[text] for text in texts]]
+    places = {text: place for place, text in enumerate(unique)}
+    order = [places[text] for text in texts]
+    rows, truncated = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Embedded(rows[order], truncated[order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +141,7 @@ class Measured:
         question: unit rows, one an answer, shape (n, d).
         context: likewise.
         response: likewise.
+        cut: answers whose context, its passages as one text, is longer than the model reads.
     """
 
     model: str
@@ -145,14 +149,16 @@ class Measured:
     question: Rows
     context: Rows
     response: Rows
+    cut: int = 0
 
     @classmethod
     def of(cls, model: str, embedder: Embedder, answers: Answers, listener: Listener = silent) -> Self:
         """Embed what the answers hold."""
         columns = (answers.questions, answers.contexts, answers.responses)
-        rows = embedded(model, embedder, list(chain(*columns)), listener)
-        question, context, response = np.split(rows, len(columns))
-        return cls(model, embedder.fingerprint, question, context, response)
+        made = embedded(model, embedder, list(chain(*columns)), listener)
+        question, context, response = np.split(made.rows, len(columns))
+        cut = int(np.split(made.truncated, len(columns))[1].sum())
+        return cls(model, embedder.fingerprint, question, context, response, cut)
 
     @cached_property
     def theta_rq(self) -> Floats:

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 DECILES = 10
 
+_TWO_DIGITS = (
+    "Brier = reliability − resolution + uncertainty, of forecasts taken to two digits; "
+    "ECE is of them as they are."
+)
 BASE_RATE = "constant base rate"
 FORECASTS = {
     "minmax": "1 − min-max of SGI",
@@ -65,7 +69,7 @@ def calibration(bench: Workbench) -> Finding:
         name="calibration",
         title="Calibration of SGI as a probability of hallucination",
         settings=study.settings(selection),
-        sections=(Section("Forecasts", _COLUMNS, rows),),
+        sections=(Section("Forecasts", _COLUMNS, rows, _TWO_DIGITS),),
         figures={"calibration": reliability_chart(shown, title=f"{study.reported}, {bench.sample} sample")},
         remarks=tuple(_remark(model, bench.sample, rows) for model in study.models),
         signatures=study.signatures(study.models, len(selection.rows)),
@@ -172,7 +176,8 @@ def _rows(study: Study, model: str, name: SampleName, found: Mapping[str, Floats
 
 
 def _errors(forecast: Floats, wrong: NDArray[np.bool_]) -> Row:
-    parts = brier(forecast, wrong)
+    # Forecasts that are all different would each be a bin of one: perfectly resolved, whatever they say.
+    parts = brier(np.round(forecast, 2), wrong)
     return {
         "n": len(forecast),
         "width": expected_calibration_error(forecast, wrong, bins=DECILES, binning="width"),

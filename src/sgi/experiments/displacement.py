@@ -212,4 +212,4 @@ def _chart(model: str, tables: _Tables) -> Any:
             if row.get(key) is not None:
                 low, high = row.get(f"{key}_interval") or (None, None)
                 dots.append(Dot(row["score"], row[key], series, low, high))
-    return dot_chart(dots, title=f"Displacement scores on HaluEval QA, {model}", axis="AUROC", chance=_CHANCE)
+    return dot_chart(dots, title=f"Displacement scores, {model}", axis="AUROC", chance=_CHANCE)

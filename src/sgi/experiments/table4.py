@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
+_TURNED = (
+    "The paper prints false − true: −0.019 and d −0.14. The signs are turned here, so that all rows compare."
+)
 _MOST_FALSE, _MOST = 2, 2000
 _NO_CONTEXT = (
     "There is no context here: with c = q, as in the author's code, SGI is 1 for every answer up to "
@@ -30,7 +33,7 @@ _COLUMNS = (
     Column("θ(r,q) false", "false"),
     Column("true − false", "difference", signed=True),
     Column("d", "effect", digits=2, signed=True),
-    Column("p", "p"),
+    Column("p", "p", digits=4),
     Column("AUROC, far = false", "far_is_false"),
     Column("the same − paper", "auroc_difference", signed=True),
     Column("AUROC, near = false", "auroc"),
@@ -54,7 +57,7 @@ def table4(bench: Workbench) -> Finding:
         title="Table 4: θ(r,q) on TruthfulQA",
         settings=study.settings()
         | {"loader": f"best answer and at most {_MOST_FALSE} false ones a question, the first {_MOST:,}"},
-        sections=(Section("Measured", _COLUMNS, rows), Section("The paper", _COLUMNS, [_paper()])),
+        sections=(Section("Measured", _COLUMNS, rows), Section("The paper", _COLUMNS, [_paper()], _TURNED)),
         figures={
             "table4": distribution_chart(
                 {"true": angles[labels], "false": angles[~labels]},

@@ -29,7 +29,6 @@ TERCILES = ("low", "middle", "high")
 
 _COLUMNS = (
     Column("tercile", "tercile"),
-    Column("from – to", "range", digits=2),
     *CLASS_COLUMNS,
     Column("paper (mpnet) d", "paper_effect", digits=2, signed=True),
     Column("d − paper", "effect_difference", digits=2, signed=True),
@@ -37,6 +36,7 @@ _COLUMNS = (
     Column("AUROC − paper", "auroc_difference", signed=True),
     LENGTH_COLUMN,
 )
+_ANGLES, _LENGTHS = Column("from – to", "range", digits=2), Column("from – to", "range", digits=0)
 _MEANS = (
     Column("paper from – to", "paper_range", digits=2),
     Column("paper SGI grounded", "paper_grounded", digits=2),
@@ -57,7 +57,7 @@ def table2(bench: Workbench) -> Finding:
         name="table2",
         title="Table 2: SGI by terciles of θ(q,c)",
         settings=study.settings(selection),
-        sections=tuple(Section(model, (*_COLUMNS, *_MEANS), rows) for model, rows in tables.items()),
+        sections=tuple(Section(model, (*_COLUMNS, _ANGLES, *_MEANS), rows) for model, rows in tables.items()),
         figures={"table2": _lines("terciles of θ(q,c)", tables, TABLE_2)},
         remarks=(
             *(_monotone(model, rows) for model, rows in tables.items()),
@@ -81,9 +81,9 @@ def table3(bench: Workbench) -> Finding:
         name="table3",
         title="Table 3: SGI by terciles of length in characters",
         settings=study.settings(selection),
-        sections=tuple(Section(heading, _COLUMNS, rows) for heading, rows in tables.items()),
+        sections=tuple(Section(heading, (*_COLUMNS, _LENGTHS), rows) for heading, rows in tables.items()),
         figures={"table3": _by_length(study.reported, shown)},
-        remarks=tuple(_by_length_remarks(study, shown)),
+        remarks=tuple(_by_length_remarks(shown)),
         signatures=study.signatures(study.models, len(selection.rows)),
     )
 
@@ -98,7 +98,7 @@ def figure3(bench: Workbench) -> Finding:
         name="figure3",
         title="Figure 3: SGI and the distance of question and context",
         settings=study.settings(selection),
-        sections=(Section(model, _COLUMNS, rows),),
+        sections=(Section(model, (*_COLUMNS, _ANGLES, *_MEANS), rows),),
         figures={"figure3": side_by_side(*charts)},
         remarks=(_monotone(model, rows),),
         signatures=study.signatures([model], len(selection.rows)),
@@ -118,10 +118,11 @@ def figure4(bench: Workbench) -> Finding:
         title="Figure 4: SGI and the lengths of question, context and response",
         settings=study.settings(selection),
         sections=tuple(
-            Section(f"{feature} length, {model}", _COLUMNS, rows) for feature, rows in shown.items()
+            Section(f"{feature} length, {model}", (*_COLUMNS, _LENGTHS), rows)
+            for feature, rows in shown.items()
         ),
         figures={"figure4": _by_length(model, shown)},
-        remarks=tuple(_by_length_remarks(study, shown)),
+        remarks=tuple(_by_length_remarks(shown)),
         signatures=study.signatures([model], len(selection.rows)),
     )
 
@@ -228,12 +229,7 @@ def _by_length(model: str, shown: Mapping[str, Sequence[Row]]) -> Any:
     return side_by_side(*charts)
 
 
-def _by_length_remarks(study: Study, shown: Mapping[str, Sequence[Row]]) -> Iterator[str]:
+def _by_length_remarks(shown: Mapping[str, Sequence[Row]]) -> Iterator[str]:
     long = shown["response"]
     rates = ", ".join(Column("", "base_rate", digits=2).cell(row) for row in long)
     yield f"Share of grounded answers in the terciles of response length: {rates}."
-    least = min(
-        (row["length_auroc"] for rows in shown.values() for row in rows if row["length_auroc"]), default=None
-    )
-    if least is not None:
-        yield f"Length alone ranks with at least {least:.3f} in each tercile of a length, {study.reported}."

@@ -10,11 +10,12 @@ from sgi.engine.progress import silent
 from sgi.experiments.answers import Answers, Measured, embedded
 from sgi.experiments.published import REPORTED_MODEL, paper_model
 from sgi.experiments.samples import SampleName, Selection, select
+from sgi.geometry.passages import LEAST_SEPARATION
 from sgi.kernel.errors import DataError
 from sgi.kernel.signature import run_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -63,7 +64,7 @@ class Study:
 
     def embedded(self, model: str, texts: Sequence[str]) -> NDArray[np.float32]:
         """Further texts as unit rows, in their order."""
-        return embedded(model, self.embedders[model], texts, self.listener)
+        return embedded(model, self.embedders[model], texts, self.listener).rows
 
     def rows(self, name: SampleName) -> Selection:
         """The rows of a sample."""
@@ -84,6 +85,22 @@ class Study:
             hint = "Give more answers, or another --sample."
             raise DataError(told, file=self.answers.name, hint=hint)
         return selection
+
+    def caveats(self) -> Iterator[str]:
+        """What in the data speaks against the numbers of a model: cut contexts, angles of nothing."""
+        for model in self.models:
+            measured = self.of(model)
+            if measured.cut:
+                yield f"{model}: {measured.cut:,} answers have contexts longer than it reads, which were cut."
+            near = int((measured.theta_rc < LEAST_SEPARATION).sum())
+            if near:
+                yield (
+                    f"{model}: {near:,} answers lie at their context, so their SGI is as large as ε allows: "
+                    "no mean or d of SGI means anything here; AUROC is unharmed."
+                )
+            same = int((measured.theta_qc < LEAST_SEPARATION).sum())
+            if same:
+                yield f"{model}: {same:,} answers have a context that is their question, and an SGI of 1."
 
     def settings(self, selection: Selection | None = None) -> dict[str, Any]:
         """What a number here depends on beside the model."""
@@ -119,14 +136,18 @@ class Workbench:
 
     @cached_property
     def halueval(self) -> Study:
-        """HaluEval QA."""
-        return self._study(HALUEVAL)
+        """HaluEval QA, or other labelled answers with contexts in its place."""
+        return self._study(HALUEVAL, contexts=True)
 
     @cached_property
     def truthfulqa(self) -> Study:
         """TruthfulQA."""
-        return self._study(TRUTHFULQA)
+        return self._study(TRUTHFULQA, contexts=False)
 
-    def _study(self, benchmark: str) -> Study:
+    def _study(self, benchmark: str, *, contexts: bool) -> Study:
         name, samples = self.read(benchmark)
+        if contexts and not all(any(map(str.strip, sample.contexts)) for sample in samples):
+            lacking = sum(not any(map(str.strip, sample.contexts)) for sample in samples)
+            told = f"has {lacking:,} of {len(samples):,} answers without a context, and SGI needs one"
+            raise DataError(told, file=name)
         return Study(Answers.of(name, samples), self.embedders, self.seed, self.listener)

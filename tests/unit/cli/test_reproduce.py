@@ -53,7 +53,15 @@ def test_what_is_not_there_is_told_and_nothing_is_written(sgi, tmp_path, words, 
     assert done.code == 2
     assert told in done.err
     assert not done.out
-    assert not (tmp_path / "made").exists()
+    assert not list((tmp_path / "made").glob("*"))
+
+
+def test_a_folder_that_cannot_be_is_told_before_the_work(sgi, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = sgi("reproduce", "table1", "--data", "nowhere.jsonl", "-o", "file/made")
+    assert done.code == 2
+    assert "file/made" in done.err
+    assert "nowhere" not in done.err
 
 
 def test_help_has_examples(sgi):

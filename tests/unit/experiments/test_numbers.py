@@ -15,6 +15,7 @@ from sgi.experiments.reproduce import EXPERIMENTS
 from sgi.experiments.terciles import tercile_of
 from sgi.experiments.workbench import Workbench
 from sgi.kernel.errors import DataError, SgiError
+from sgi.kernel.ports import Embedded
 from sgi.kernel.sample import Sample
 
 PER_CLASS = 12
@@ -88,6 +89,7 @@ def test_table_1_has_the_means_the_effect_and_the_differences():
     named, other = rows(made)
     assert named["paper_auroc"] == TABLE_1["minilm"].auroc
     assert named["auroc_difference"] == pytest.approx(named["auroc"] - TABLE_1["minilm"].auroc)
+    assert named["effect_difference"] == pytest.approx(named["effect"] - TABLE_1["minilm"].effect)
     assert "paper_auroc" not in other
     full = next(row for row in rows(made, 1) if row["sample"] == "full")
     sgi = {label: [a / (1 - a) for a in angles] for label, angles in ((True, right), (False, wrong))}
@@ -277,3 +279,33 @@ def test_an_answer_that_is_its_context_breaks_no_table():
     samples = spread() + item(99, right=1.0, wrong=0.0)
     made = EXPERIMENTS["table2"](bench(samples))
     assert any("broken by 0 of" in remark for remark in made.remarks)
+
+
+def test_what_speaks_against_a_number_is_told_beside_it():
+    samples = spread() + item(99, right=1.0, wrong=0.0) + item(98, right=0.5, wrong=0.3, context=0.0)
+    remarks = EXPERIMENTS["table1"](bench(samples)).remarks
+    assert "placed: 1 answers lie at their context" in " ".join(remarks)
+    assert "placed: 2 answers have a context that is their question" in " ".join(remarks)
+
+
+def test_answers_without_a_context_are_refused():
+    samples = [*spread(), Sample(id="bare", question="q 0.0", response="y 0.3", label=True)]
+    with pytest.raises(DataError, match="1 of 25 answers without a context"):
+        EXPERIMENTS["table1"](bench(samples))
+
+
+def test_contexts_that_are_cut_are_counted():
+    class Short(Placed):
+        def encode(self, texts, /):
+            return Embedded(self.embed(texts), np.array([text.startswith("context") for text in texts]))
+
+    remarks = EXPERIMENTS["table1"](bench(spread(3), short=Short())).remarks
+    assert "short: 6 answers have contexts longer than it reads" in " ".join(remarks)
+
+
+def test_the_draw_in_the_table_is_one_of_many():
+    (row,) = rows(EXPERIMENTS["table1"](bench(spread(40, wrong_length=30), sample="matched")))
+    assert 0 <= row["draws_deviation"] < 0.2
+    assert row["draws_mean"] == pytest.approx(row["auroc"], abs=0.2)
+    (whole,) = rows(EXPERIMENTS["table1"](bench(spread(), sample="full")))
+    assert "draws_mean" not in whole
