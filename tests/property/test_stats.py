@@ -8,6 +8,7 @@ from sgi.stats import (
     auroc,
     auroc_interval,
     average_precision,
+    average_precision_interval,
     bootstrap_interval,
     cohen_d,
     fpr_at_recall,
@@ -122,9 +123,13 @@ def test_more_recall_costs_no_fewer_false_alarms(made, one, other):
 @settings(max_examples=50)
 @given(labelled())
 def test_any_interval_lies_in_range_or_is_none(made):
-    for statistic in (auroc, average_precision):
-        found = bootstrap_interval(statistic, *made, draws=20)
+    intervals = [bootstrap_interval(statistic, *made, draws=20) for statistic in (auroc, fpr_at_recall_95)]
+    for found in (*intervals, average_precision_interval(*made)):
         assert found is None or 0.0 <= found.low <= found.high <= 1.0
+
+
+def fpr_at_recall_95(scores, labels, weights):
+    return fpr_at_recall(scores, labels, 0.95, weights)
 
 
 @settings(max_examples=100)

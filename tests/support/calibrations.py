@@ -36,7 +36,7 @@ def labelled_run(
     run_facts: dict[str, Any] | None = None,
     changes: dict[int, dict[str, Any]] | None = None,
 ) -> RunRecord:
-    """A finished run whose grounded rows score higher by ``gap``; two answers a question.
+    """A finished run whose grounded rows score higher by ``gap``; two answers a question, unless changed.
 
     Args:
         database: where.

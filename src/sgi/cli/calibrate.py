@@ -26,8 +26,8 @@ def calibrate(
     target: Annotated[
         str,
         typer.Option(
-            help="What the threshold promises: fpr=0.05 flags at most 5 % of the grounded answers to questions "
-            "like these, one answer a question."
+            help="What the threshold promises: fpr=0.05 flags at most 5 % of the grounded answers to"
+            " questions like these, one answer a question."
         ),
     ],
     label: Annotated[
@@ -177,6 +177,6 @@ def _notes(made: CalibrationFile, *, asked: int) -> Iterator[str]:
         yield "It may find no greater share of the ungrounded answers than it flags of the grounded ones."
     if made.quality.brier >= made.base_rate.brier:
         yield "The probabilities are no better than the base rate as a constant: do not rely on them."
-    yield f"At most {made.target.value:.4g} of {made.target.among} are flagged on average."
+    yield f"At most {100 * made.target.value:g} % of {made.target.among}, are flagged on average."
     share = made.positives / made.rows
     yield f"Probabilities hold for data like this, of which {share:.1%} is grounded; elsewhere they are off."

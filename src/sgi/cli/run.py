@@ -195,7 +195,9 @@ def run(
         tell_plan(spec, cache=around["cache"], quiet=quiet, as_json=as_json)
         return
     spec, report = _performed(given, around, record, retry_failed=retry_failed, quiet=quiet)
-    notes = [] if quiet else report_notes(spec, report, database_words(db))
+    notes = (
+        [] if quiet else [*_seen_before(spec, report, db), *report_notes(spec, report, database_words(db))]
+    )
     tell_report(spec, report, notes, percent=percent, as_json=as_json)
     if report.failures or report.rejected or report.summary.left_out:
         raise typer.Exit(3)
@@ -225,6 +227,24 @@ def _performed(
             return spec, anyio.run(lambda: perform(spec, place, retry_failed=retry_failed))
         options = {"retry_failed": retry_failed, "reread": reread}
         return spec, anyio.run(lambda: resume(spec, record, place, **options))
+
+
+def _seen_before(spec: RunSpec, report: RunReport, database: str | None) -> Iterator[str]:
+    """Whether the calibration was fitted on the data it was applied to."""
+    from sgi.engine.job import plan_of
+    from sgi.store.database import open_database
+    from sgi.store.queries import find_run
+
+    if spec.calibration is None:
+        return
+    if report.run is None:
+        dataset = plan_of(spec).identity
+    else:
+        with open_database(database, create=False) as opened:
+            dataset = find_run(opened, report.run).dataset
+    if dataset == spec.calibration.dataset:
+        fitted = f"The calibration {spec.calibration.digest} was fitted on these very rows"
+        yield f"{fitted}: what it makes of them does not show what it makes of others."
 
 
 def _found(around: dict[str, Any], wanted: str, name: str | None) -> RunRecord:

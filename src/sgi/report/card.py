@@ -85,8 +85,8 @@ def remarks(card: DetectorCard) -> Iterator[str]:
     yield (
         "AUROC is the chance that a grounded answer scores better than an ungrounded one. Average precision"
         " and false positives are of the search for ungrounded answers. Intervals are at 95 %, from"
-        f" {card.draws:,} draws of whole groups (seed {card.seed}); that of average precision is from leaving out"
-        " one at a time."
+        f" {card.draws:,} draws of whole groups (seed {card.seed}); that of average precision is from"
+        " leaving out one at a time."
     )
     if card.shuffled.reason:
         yield f"Contexts were not shuffled: {card.shuffled.reason}."

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from itertools import islice
 
@@ -57,10 +58,13 @@ def test_a_run_is_calibrated_into_a_file(sgi, nightly, tmp_path):
     assert re.search(r"platt +0\.\d{4} +0\.\d{4} +0\.\d{4}", nightly.out)
     assert re.search(r"base rate +0\.2500 +0\.0000 +0\.0000", nightly.out)
     assert "50.0% is grounded" in nightly.err
+    promised = "grounded answers to questions like these, one a question"
+    assert f"At most 10 % of {promised}, are flagged on average." in nightly.err
     found = json.loads((tmp_path / "content_f1.calibration.json").read_text())
     assert found["metric"] == "content_f1"
     assert found["encoders"] == []
     assert found["rows"] == 260
+    assert found["target"] == {"rate": "fpr", "value": 0.1, "among": promised}
     told = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET, "-o", "other.json", "--json", "-q")
     assert told.err == ""
     assert (tmp_path / "other.json").read_text() == (tmp_path / "content_f1.calibration.json").read_text()
@@ -84,7 +88,7 @@ def test_a_calibration_makes_a_column_that_every_table_knows(sgi, nightly, tmp_p
     grouped = sgi("show", "last", "--by", "label")
     assert re.search(r'calibrated\(metric="content_f1".* by .* +passed +flagged\n', grouped.out)
     assert re.search(r"\n1 +130 +0\n", grouped.out)
-    assert "calibration of content_f1 for fpr=0.05, fitted on run " in sgi("show", "last").out
+    assert "calibration of content_f1 for fpr=0.1, fitted on run " in sgi("show", "last").out
     assert "calibration = {format = 1" in sgi("show", "last", "--spec").out
     assert sgi("gate", "last", "calibrated>=0.3").code == 0
     assert sgi("gate", "last", "calibrated>=0.99").code == 4
@@ -191,6 +195,57 @@ def test_a_plan_names_the_column_and_scores_nothing(sgi, nightly):
     assert "metrics: squad_em, content_f1, calibrated(" in done.out
 
 
+@pytest.mark.parametrize("further", [(), ("--no-store",)])
+def test_the_rows_it_was_fitted_on_prove_nothing_of_it(sgi, nightly, tmp_path, further):
+    write(tmp_path / "others.jsonl", answers(20))
+    asked = ("--calibration", "content_f1.calibration.json", *further)
+    digest = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET, "--json").json["digest"]
+    told = f"The calibration {digest} was fitted on these very rows: "
+    same = sgi("run", "data.jsonl", *asked)
+    assert (same.code, same.err.count(told)) == (0, 1)
+    assert "these very rows" not in same.out
+    assert "these very rows" not in sgi("run", "data.jsonl", *asked, "-q").err
+    others = sgi("run", "others.jsonl", *asked)
+    assert others.code == 0
+    assert "these very rows" not in others.err
+    assert "these very rows" not in sgi("run", "data.jsonl", "-m", "content_f1", *further).err
+
+
+def test_a_finished_run_says_so_again_without_its_data(sgi, nightly, tmp_path):
+    sgi("run", "data.jsonl", "--calibration", "content_f1.calibration.json", "--name", "same", "-q")
+    (tmp_path / "data.jsonl").unlink()
+    done = sgi("run", "--resume", "same")
+    assert done.code == 0, done.err
+    assert "fitted on these very rows" in done.err
+
+
+def test_a_file_that_cannot_be_replaced_stays_as_it_was(sgi, nightly, tmp_path, monkeypatch):
+    before = (tmp_path / "content_f1.calibration.json").read_text()
+    kept = sorted(path.name for path in tmp_path.iterdir())
+
+    def full(self, target):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    done = sgi("calibrate", "nightly", "-m", "content_f1", "--target", "fpr=0.2")
+    assert done.code == 2
+    assert "content_f1.calibration.json: cannot be written: No space left on device." in done.err
+    assert (tmp_path / "content_f1.calibration.json").read_text() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == kept
+
+
+def test_a_link_stays_a_link_and_a_pipe_a_pipe(sgi, nightly, tmp_path):
+    (tmp_path / "link.json").symlink_to(tmp_path / "elsewhere.json")
+    assert sgi("calibrate", "nightly", "-m", "content_f1", *TARGET, "-o", "link.json").code == 0
+    assert (tmp_path / "link.json").is_symlink()
+    assert json.loads((tmp_path / "elsewhere.json").read_text())["metric"] == "content_f1"
+    os.mkfifo(tmp_path / "pipe.json")
+    done = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET, "-o", "pipe.json")
+    assert done.code == 2
+    assert "pipe.json: cannot be written: It is no regular file. Name another: -o." in done.err
+    assert (tmp_path / "pipe.json").is_fifo()
+
+
 def test_data_without_the_fields_of_the_metric_is_refused(sgi, nightly, tmp_path):
     write(tmp_path / "bare.jsonl", [{"question": "Who?", "response": "Me.", "contexts": ["It was me."]}])
     done = sgi("run", "bare.jsonl", "-m", "sgi", "--calibration", "content_f1.calibration.json")
@@ -222,7 +277,7 @@ def test_too_few_labels_are_refused(sgi, tmp_path):
     sgi("run", "few.jsonl", "-m", "content_f1", "--name", "few", "-q")
     done = sgi("calibrate", "few", "-m", "content_f1", *TARGET)
     assert done.code == 2
-    assert "few has 199 rows with a label in 'label' and a value of content_f1. 200 are the least" in done.err
+    assert "few has 199 rows with a label in 'label' and a value of content_f1, of 199 questions." in done.err
 
 
 def test_a_calibration_for_another_encoder_is_refused(sgi, nightly, tmp_path):
@@ -248,7 +303,7 @@ def test_what_is_worth_knowing_is_said(sgi, tmp_path):
     assert "It may find no greater share of the ungrounded answers" in dull.err
     assert "no better than the base rate" in dull.err
     scarce = sgi("calibrate", "r2", "-m", "sgi", "--target", "fpr=0.05")
-    assert "any characters: 15 grounded rows are too few to promise 5 % of the grounded" in scarce.err
+    assert "any characters: 15 questions with a grounded answer are too few to promise 5 %" in scarce.err
     assert "enough for 1 of 4 ranges" in scarce.err
 
 

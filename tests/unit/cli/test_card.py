@@ -207,6 +207,28 @@ def test_hostile_text_steers_neither_terminal_nor_page(sgi, made_run, tmp_path, 
     assert "<script>" not in page
 
 
+def test_hostile_names_of_data_and_label_steer_no_terminal(sgi, tmp_path, monkeypatch):
+    column = f"human {SPITEFUL}"
+    data = [row | {"metadata": {column: row["label"]}} for row in rows(10)]
+    name = "stones [bold]\x1b[31m| <b>.jsonl"
+    write(tmp_path / name, data)
+    assert sgi("run", name, "-m", "support", "--name", "wild", "-q").code == 0
+    words = ("card", "wild", "-m", "support", *FAST)
+    page = sgi(*words, "--label", column)
+    assert page.out.startswith("# Detector card: support on stones")
+    refused = sgi(*words, "--label", f"{column}?")
+    assert refused.code == 2
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    shown = sgi(*words, "--label", column)
+    assert shown.code == 0
+    assert "[bold]" in shown.out
+    for told in (page.out, shown.out):
+        assert "\nforged" not in told
+    for told in (page.out, refused.err, shown.out):
+        assert not {"\x9b", "\u202e"} & set(told)
+        assert "\x1b[31m" not in told
+
+
 def test_a_reader_that_leaves_is_no_error(sgi, made_run, tmp_path):
     data = [row | {"reference": row["response"][:9]} for row in rows(10)]
     made_run(data, "rouge_l")

@@ -178,6 +178,16 @@ def test_a_map_never_sees_the_cluster_it_is_asked_about(method, fit):
         assert np.array_equal(made[rows], fit(scores[others], labels[others]).probability(scores[rows]))
 
 
+def test_folds_that_were_dealt_before_give_the_same():
+    generator = np.random.default_rng(2)
+    labels, clusters = generator.random(90) < 0.5, np.repeat(np.arange(30), 3)
+    scores = generator.normal(size=90) + labels
+    dealt = folds_of(labels, clusters, folds=3, seed=4)
+    made = out_of_fold(scores, labels, folds=dealt)
+    assert np.array_equal(made, out_of_fold(scores, labels, clusters, folds=3, seed=4))
+    assert not np.array_equal(made, out_of_fold(scores, labels, clusters, folds=3, seed=5))
+
+
 def test_the_base_rate_of_a_fold_is_that_of_the_others():
     labels = np.arange(40) < 12
     made = out_of_fold(np.zeros(40), labels, method="base rate", folds=4)

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.stats.conformal import FLAGS_NOTHING, conformal_threshold, length_thresholds, stratum_of
+from sgi.stats.conformal import (
+    FLAGS_NOTHING,
+    conformal_threshold,
+    length_thresholds,
+    one_of_each,
+    stratum_of,
+)
 
 rates = st.sampled_from([0.01, 0.05, 0.07, 0.1, 0.29, 0.5, 0.9])
 
@@ -64,6 +70,46 @@ def test_the_rate_holds_over_draws_and_is_not_far_below():
         error = shares.std(ddof=1) / np.sqrt(draws)
         assert shares.mean() == pytest.approx(expected, abs=4 * error)
         assert shares.mean() <= rate + 4 * error
+
+
+def test_answers_of_one_question_count_once():
+    """Ten questions of twenty equal answers: the lowest is one in eleven, so 5 % cannot be promised."""
+    questions = np.repeat(np.arange(10), 20)
+    scores = np.random.default_rng(0).normal(size=10)[questions]
+    assert conformal_threshold(scores, 0.05) == scores.min()  # flags a new question one time in eleven
+    assert conformal_threshold(scores[one_of_each(questions)], 0.05) == FLAGS_NOTHING
+
+
+def test_the_rate_holds_for_new_questions_where_rows_of_old_ones_break_it():
+    """Good answers are given nine times, bad ones once; of all rows they are the lowest tenth."""
+    generator = np.random.default_rng(0)
+    rate, by_question, by_row = 0.1, [], []
+    new = generator.normal(size=5000)
+    for draw in range(300):
+        known = generator.normal(size=100)
+        questions = np.repeat(np.arange(100), np.where(known > 0, 9, 1))
+        scores = known[questions] + 0.1 * generator.normal(size=len(questions))
+        drawn = one_of_each(questions, seed=draw)
+        by_question.append(flagged(new, conformal_threshold(scores[drawn], rate)).mean())
+        by_row.append(flagged(new, conformal_threshold(scores, rate)).mean())
+    assert np.mean(by_question) == pytest.approx(10 / 101, abs=0.006)
+    assert np.mean(by_row) > 4 * rate
+
+
+@given(st.lists(st.integers(0, 8), max_size=60), st.integers(0, 3))
+def test_one_row_of_each_cluster_is_drawn(clusters, seed):
+    drawn = one_of_each(clusters, seed=seed)
+    assert sorted(np.asarray(clusters)[drawn].tolist()) == sorted(set(clusters))
+    assert drawn.tolist() == sorted(drawn.tolist())
+    assert drawn.tolist() == one_of_each([f"cluster {code}" for code in clusters], seed=seed).tolist()
+
+
+def test_every_row_of_a_cluster_is_as_likely_to_be_drawn():
+    counts = np.zeros(6)
+    for seed in range(1200):
+        counts[one_of_each([0, 0, 0, 0, 1, 1], seed=seed)] += 1
+    assert counts[:4] == pytest.approx(300, abs=60)
+    assert counts[4:] == pytest.approx(600, abs=70)
 
 
 def sample(generator, n):

@@ -54,6 +54,32 @@ def test_a_score_beside_itself_leads_by_nothing_and_has_no_interval():
     assert (found.value, found.interval) == (0.0, None)
 
 
+def test_one_cluster_of_a_class_gives_a_lead_without_an_interval():
+    found = auroc_lead([4, 1, 3, 2], [1, 2, 4, 3], [1, 0, 1, 0], ["a", "b", "a", "b"], draws=20)
+    assert (found.value, found.interval, found.rows) == (0.5, None, 4)
+    assert auroc_lead([1, 2], [2, 1], [1, 1]) is None
+    assert auroc_lead([], [], []) is None
+
+
+def test_without_clusters_every_row_stands_for_itself():
+    assert lead(clusters=None) == lead(clusters=np.arange(N))
+    assert lead(clusters=None) == lead(clusters=[f"row {n:03}" for n in range(N)])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"labels": np.full(N, 2)}, "true or false"),
+        ({"second": WORSE[1:]}, "shape"),
+        ({"clusters": [1]}, "clusters of shape"),
+        ({"draws": 0}, "draws"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(changes, words):
+    with pytest.raises(ValueError, match=words):
+        lead(**changes)
+
+
 def test_intervals_hold_the_truth_as_often_as_they_say():
     generator = np.random.default_rng(5)
     labels = np.tile([True, False], 60)

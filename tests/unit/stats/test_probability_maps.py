@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgi.stats.calibration import out_of_fold
 from sgi.stats.probability_maps import IsotonicMap, PlattMap, fit_base_rate, fit_isotonic, fit_platt
 
 FITS = [fit_platt, fit_isotonic, fit_base_rate]
@@ -35,6 +36,42 @@ def test_platt_knows_no_scale(found, scale, shift):
     moved = scores * scale + shift
     if len(np.unique(moved)) == len(np.unique(scores)) and np.ptp(scores) > 1e-3 * (1 + abs(shift / scale)):
         assert fit_platt(moved, labels).probability(moved) == pytest.approx(plain, abs=1e-4)
+
+
+few = st.integers(0, 6).map(float)
+flat = st.sampled_from([3.0, np.nextafter(3.0, 4.0), 3.0 + 1e-9])
+skewed = st.floats(-1, 1, allow_subnormal=False) | st.just(1e9)
+
+
+@given(st.sampled_from([few, flat, skewed, finite]).flatmap(rows))
+def test_platt_is_the_flat_place_of_the_likelihood_whatever_the_rows(found):
+    """Warnings are errors here, so that no fit that gave up can pass."""
+    scores, labels = found
+    made = fit_platt(scores, labels)
+    if len(np.unique(scores)) == 1:
+        assert made.slope == 0
+        return
+    positives, negatives = labels.sum(), (~labels).sum()
+    targets = np.where(labels, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    misses = made.probability(scores) - targets
+    standard = (scores - scores.mean()) / (scores.std() or 1.0)
+    # Near-equal scores lose digits in slope · score + intercept, not in the fit.
+    rough = 1e-7 + 1e-14 * abs(made.slope) * np.abs(scores).max()
+    assert abs(misses.mean()) <= rough
+    assert abs((misses * standard).mean()) <= rough
+
+
+@given(st.lists(finite, min_size=2, max_size=30), st.integers(1, 3))
+def test_scores_that_tell_nothing_make_a_level_line(scores, times):
+    """The best line is where the fit starts: each score comes as often with either label."""
+    doubled, labels = np.repeat(scores, 2 * times), np.tile([True, False], times * len(scores))
+    made = fit_platt(doubled, labels)
+    assert made.probability(scores) == pytest.approx(0.5, abs=1e-6)
+
+
+def test_labels_that_take_turns_can_be_calibrated():
+    found = out_of_fold(np.arange(40) % 7, np.arange(40) % 2)
+    assert found == pytest.approx(0.5, abs=0.1)
 
 
 def test_platt_is_finite_where_the_classes_are_parted():

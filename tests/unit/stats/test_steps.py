@@ -33,6 +33,27 @@ def test_weights_within_strata_are_repeats_of_rows():
     assert weighted == written_out.area(np.ones(times.sum()))
 
 
+def test_area_within_strata_is_that_of_pairs():
+    generator = np.random.default_rng(1)
+    for levels, strata_count in ((3, 1), (3, 4), (1, 2), (50, 9)):
+        scores, truth = generator.integers(0, levels, 50).astype(float), generator.random(50) < 0.4
+        strata, weights = generator.integers(0, strata_count, 50), generator.integers(0, 3, 50).astype(float)
+        won = pairs = 0.0
+        for p in np.flatnonzero(truth):
+            for n in np.flatnonzero(~truth & (strata == strata[p])):
+                pairs += weights[p] * weights[n]
+                won += weights[p] * weights[n] * ((scores[p] > scores[n]) + 0.5 * (scores[p] == scores[n]))
+        assert Within.of(scores, truth, strata).area(weights) == won / pairs
+
+
+def test_no_pair_within_a_stratum_has_no_area():
+    scores, truth = np.array([1.0, 2.0, 3.0]), np.array([True, False, False])
+    within = Within.of(scores, truth, np.array([0, 1, 2]))
+    assert within.area(np.ones(3)) is None
+    assert Within.of(scores, truth, np.zeros(3, np.int64)).area(np.array([1.0, 0.0, 0.0])) is None
+    assert Within.of(scores[:0], truth[:0], np.zeros(0, np.int64)).area(np.zeros(0)) is None
+
+
 def test_nan_is_a_value_that_is_not_known_but_no_score():
     assert np.isnan(values_and_truths([np.nan], [1])[0]).all()
     with pytest.raises(ValueError, match="NaN"):

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from sgi.text.overlap import token_precision
+from sgi.text.overlap import is_verbatim, token_precision
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +29,22 @@ def test_a_response_without_words_rests_on_nothing() -> None:
 
 def test_passages_may_be_any_iterable() -> None:
     assert token_precision("a b", iter(["a", "b"])) == 1.0
+
+
+def test_a_verbatim_copy_stands_whole_in_one_passage_but_for_case_and_white_space() -> None:
+    assert is_verbatim("STRASSE", ["Die Straße endet hier."])
+    assert is_verbatim("b\u00a0 c", iter(["x", "a b\n\tc d"]))
+    assert is_verbatim("art", ["an artist"])
+    assert not is_verbatim("a b", ["a", "b"])
+    assert not is_verbatim("", ["anything"])
+    assert not is_verbatim(" \n", [" \n"])
+    assert not is_verbatim("a", [])
+
+
+@given(st.text(min_size=1), st.text(), st.text())
+def test_every_part_of_a_passage_is_verbatim(middle: str, before: str, after: str) -> None:
+    # Spaces keep a letter from folding with its neighbour into another.
+    assert is_verbatim(middle, [f"{before} {middle} {after}"]) == bool(middle.split())
 
 
 def test_it_separates_halueval_as_published_for_word_overlap(data_folder: Path) -> None:

@@ -48,7 +48,7 @@ FEWEST_QUESTIONS = 100
 
 Data with a right and a wrong answer to each question has 100 of them in 200 rows. It is questions that the
 promise is made of: with 100 grounded ones, a threshold for 5 % flags in truth a share that is distributed
-as Beta(5, 96) from one calibration to the next, 2 to 9 % in 19 of 20; with fewer the promise is an average
+as Beta(5, 96) from one calibration to the next, 2 to 10 % in 19 of 20; with fewer the promise is an average
 over calibrations that are far apart.
 """
 

@@ -10,7 +10,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.judging import JudgedMetric, prompts_digest
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.signature import SIGNATURE_VERSION
-from sgi.store.evaluations import UNOPENED
+from sgi.metrics.calibrated import SPEC as CALIBRATED
 
 if TYPE_CHECKING:
     from sgi.engine.tools import Tools
@@ -79,6 +79,8 @@ def origin_of(record: RunRecord, column: MetricColumn) -> Origin:
 
 def _encoders(record: RunRecord, column: MetricColumn, inner: AnyMetric, told: str) -> tuple[str, ...]:
     """The fingerprints, of those a signature lists, of the models that the metric uses."""
+    from sgi.store.evaluations import UNOPENED  # brings the database, which to score takes none of
+
     if not inner.embeds:
         return ()
     listed = [] if told == "-" else told.split("+")
@@ -91,10 +93,14 @@ def _encoders(record: RunRecord, column: MetricColumn, inner: AnyMetric, told: s
 
 
 def _check_prompts(record: RunRecord, then: str) -> None:
-    """The prompts of the run are those of today; a rescored run asked nothing itself."""
+    """The prompts of the run are those of today; a rescored run asked nothing itself.
+
+    A metric read through a calibration asks what the one within asks, which is scored beside it.
+    """
     if "rescored_from" in record.spec:
         return
-    now = prompts_digest([named_metric(name) for name in record.metrics])
+    asked = [name for name in record.metrics if name.partition("(")[0] != CALIBRATED.name]
+    now = prompts_digest([named_metric(name) for name in asked])
     if then != now:
         message = f"What {record.label} asked its judge ({then}) is not what is asked now ({now})."
         raise UsageError(message, hint=_AGAIN)

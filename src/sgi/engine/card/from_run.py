@@ -158,9 +158,9 @@ class _Rows:
                     truth.append(float(label))
         return cls(tuple(samples), np.array(values, dtype=float), np.array(truth, dtype=float), _most(lost))
 
-    def clusters(self) -> list[Any]:
-        """The question of each row; one without stands for itself."""
-        return [s.question if s.question.strip() else row for row, s in enumerate(self.samples)]
+    def clusters(self) -> list[int]:
+        """What each row shares with those that are not independent of it, as `Sample.cluster` has it."""
+        return [sample.cluster(row) for row, sample in enumerate(self.samples)]
 
     def columns(self, by: Sequence[str]) -> dict[str, list[Any]]:
         """The metadata columns, or those named.

@@ -57,8 +57,8 @@ def notes(card: DetectorCard) -> Iterator[str]:
     )
     if share.interval is not None and card.ungrounded < ENOUGH_SOUGHT:
         yield (
-            f"That interval is too narrow: with {card.ungrounded} ungrounded answers, where 95 % of them lie hangs"
-            " on one or two."
+            f"That interval is too narrow: with {card.ungrounded} ungrounded answers, where 95 % of them lie"
+            " hangs on one or two."
         )
     yield from _believed(card)
     yield from _subgroups(card)

@@ -20,7 +20,11 @@ from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
 from sgi.testing import HashEmbedder, ScriptedJudge
 from sgi.testing.judging import typical_judge
 
-RATE = {"value": 0.5, "rows": 40, "interval": {"low": 0.35, "high": 0.65, "level": 0.95, "method": "wilson"}}
+RATE = {
+    "value": 0.5,
+    "questions": 40,
+    "interval": {"low": 0.35, "high": 0.65, "level": 0.95, "method": "wilson"},
+}
 QUALITY = {"brier": 0.2, "ece_width": 0.05, "ece_mass": 0.04}
 EMBEDDER = HashEmbedder(64, "hash")
 
@@ -51,9 +55,9 @@ def content(**changes):
                 "at_least": low,
                 "below": high,
                 "threshold": threshold,
-                "grounded": 40,
+                "questions": 40,
                 "false_positives": RATE,
-                "recall": RATE | {"value": None, "rows": 0, "interval": None},
+                "recall": RATE | {"value": None, "questions": 0, "interval": None},
             }
             for low, high, threshold in ranges
         ],
@@ -170,6 +174,7 @@ def test_no_calibration_scores_nothing_beside():
         (content(recall=RATE | {"value": 1.5}), "recall.value: "),
         (content(target={"rate": "fpr", "value": 1.0}), "target.value: "),
         (content(target={"rate": "tpr", "value": 0.5}), "target.rate: "),
+        (content(target={"rate": "fpr", "value": 0.5, "among": "all rows"}), "target.among: "),
         (content(further="x"), "further: "),
         ({key: value for key, value in content().items() if key != "encoders"}, "encoders: "),
     ],
@@ -259,6 +264,23 @@ def test_another_judge_or_other_prompts_are_refused():
         made.check(Tools(judge=replace(ScriptedJudge({}), fingerprint="another")))
     with pytest.raises(UsageError, match=f"another set of prompts: 0000; this run has {prompts}"):
         read_calibration(content(**judged, prompts="0000")).check(Tools(judge=ScriptedJudge({})))
+
+
+def test_a_judged_metric_without_a_judge_is_refused():
+    """Whoever has no judge makes no scores of this kind, whatever the file says of its own."""
+    prompts = prompts_digest([metric("faithfulness")])
+    for judge, told in (("scripted", "scripted; this run has none"), (None, "none; this run has none")):
+        values = content(metric="faithfulness", encoders=[], judge=judge, prompts=prompts)
+        with pytest.raises(UsageError, match=f"another judge: {told}"):
+            read_calibration(values).check(Tools())
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"), [({"judge": "scripted"}, "another judge"), ({"prompts": "0000"}, "set of prompts")]
+)
+def test_a_metric_that_asks_nobody_was_not_fitted_on_answers_of_a_judge(claim, words):
+    with pytest.raises(UsageError, match=words):
+        read_calibration(content(**claim)).check(Tools({"hash": EMBEDDER}, judge=ScriptedJudge({})))
 
 
 def test_a_judged_metric_is_asked_for_and_read_through_its_calibration():

@@ -12,6 +12,9 @@ from sgi.engine.calibration.fit import LabelledScores, calibrate, flagged_out_of
 from sgi.kernel.errors import DataError, UnknownName, UsageError
 from sgi.kernel.judging import prompts_digest
 from sgi.kernel.registry import metric
+from sgi.stats.calibration import brier, folds_of, out_of_fold
+from sgi.stats.conformal import conformal_threshold
+from sgi.stats.intervals import mean_interval
 from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.queries import find_run
@@ -50,8 +53,8 @@ def test_a_run_makes_thresholds_a_map_and_what_they_are_worth(database_url):
     )
     assert made.target == FPR
     assert len(made.bins) == 3  # 120 grounded rows are not enough for four ranges of 40
-    assert [found.grounded for found in made.bins] == [40, 40, 40]
-    assert made.false_positives.rows == made.recall.rows == 120
+    assert [found.questions for found in made.bins] == [40, 40, 40]
+    assert made.false_positives.questions == made.recall.questions == 120
     assert made.false_positives.value <= 0.1
     assert 0.25 < made.recall.interval.low < made.recall.value < made.recall.interval.high < 0.75
     assert made.quality.brier < made.base_rate.brier == pytest.approx(0.25, abs=0.001)
@@ -129,13 +132,112 @@ def test_out_of_fold_no_more_than_the_target_is_flagged_whatever_the_scores():
         values = generator.normal(size=300) + 1.5 * truth
         lengths = generator.integers(1, 100, size=300)
         rows = LabelledScores(values, truth, lengths, np.arange(300) // 2)
-        flagged = flagged_out_of_fold(rows, FPR, bins=3)
+        flagged = flagged_out_of_fold(rows, FPR, folds_of(truth, rows.clusters), bins=3)
         rates.append(flagged[truth].mean())
         found.append(flagged[~truth].mean())
         other = generator.normal(size=2000)
         fresh.append((other < np.quantile(values[truth], 0.1)).mean())
     assert 0.06 < np.mean(rates) < 0.105
     assert np.mean(found) == pytest.approx(np.mean(fresh), abs=0.06)
+
+
+def some_rows(values, questions, *, ungrounded=15):
+    """Grounded rows of these questions, and as many of others that are not."""
+    others = np.arange(100, 100 + ungrounded)
+    truth = np.repeat([True, False], [len(values), ungrounded])
+    scores = np.concatenate([values, np.full(ungrounded, -99.0)])
+    clusters = np.concatenate([questions, others])
+    return LabelledScores(scores, truth, np.full(len(truth), 9), clusters)
+
+
+def test_a_row_has_no_part_in_the_threshold_that_judges_it():
+    """Of 15, and of the 12 in four folds, 10 % is the lowest one, which itself passes: unless left out."""
+    rows = some_rows(np.arange(15.0), np.arange(15))
+    assert not (rows.values[rows.truth] < conformal_threshold(np.arange(15.0), 0.1)).any()
+    flagged = flagged_out_of_fold(rows, FPR, folds_of(rows.truth, rows.clusters), bins=1)
+    assert flagged[0]
+    assert flagged[~rows.truth].all()
+    assert flagged[rows.truth].sum() <= 5
+
+
+def test_nor_have_other_answers_to_its_question():
+    """The five lowest rows are of one question: judged by the others, all of them are flagged."""
+    questions = np.concatenate([np.zeros(5, dtype=np.int64), np.arange(1, 15)])
+    rows = some_rows(np.concatenate([np.zeros(5), np.arange(1.0, 15)]), questions)
+    flagged = flagged_out_of_fold(rows, FPR, folds_of(rows.truth, rows.clusters), bins=1)
+    assert flagged[:5].all()
+    assert np.count_nonzero(rows.drawn[:5]) == 1
+    alone = flagged_out_of_fold(rows, FPR, folds_of(rows.truth), bins=1)
+    assert not alone[:5].all()
+
+
+def test_one_grounded_and_one_ungrounded_row_of_each_question_are_drawn():
+    truth = np.array([1, 1, 0, 0, 1, 0, 1], dtype=np.bool_)
+    clusters = np.array([1, 1, 1, 1, 2, 3, 3])
+    rows = LabelledScores(np.zeros(7), truth, np.zeros(7, dtype=np.int64), clusters)
+    assert clusters[rows.drawn & truth].tolist() == [1, 2, 3]
+    assert clusters[rows.drawn & ~truth].tolist() == [1, 3]
+
+
+def repeated(database, *, lowest=-9.0):
+    """A run in which 20 of 120 grounded answers are to one question, and score lowest."""
+    alike = range(0, 40, 2)
+    record = labelled_run(database, changes={row: {"question": "One?"} for row in alike})
+    with database.writing() as connection:
+        which = schema.scores.c.position.in_(alike)
+        connection.execute(sa.update(schema.scores).where(which).values(value=lowest))
+    return record
+
+
+def test_many_answers_to_one_question_count_once(database):
+    record = repeated(database)
+    made = calibrate(database, record, "sgi", FPR)
+    values = scored_run(database, record).metrics["sgi"].values[::2]
+    one_each = np.sort([-9.0, *values[20:]])
+    assert (made.clusters, sum(found.questions for found in made.bins)) == (121, 101)
+    assert made.threshold == one_each[9] > conformal_threshold(values, 0.1) == -9.0
+    assert (made.false_positives.questions, made.recall.questions) == (101, 120)
+    assert [found.false_positives.questions for found in made.bins] == [
+        found.questions for found in made.bins
+    ]
+    assert made.false_positives.value > 0
+    assert made.false_positives.interval == mean_interval(
+        np.arange(101) < round(101 * made.false_positives.value)
+    )
+
+
+def test_what_is_measured_leaves_out_whole_questions(database):
+    """Rows dealt one by one give other numbers, since both answers to a question are much alike."""
+    record = labelled_run(database, rows=400)
+    shift = np.repeat(np.random.default_rng(3).normal(size=200) * 3, 2)
+    run = scored_run(database, record)
+    with database.writing() as connection:
+        for row, value in enumerate((run.metrics["sgi"].values + shift).tolist()):
+            which = schema.scores.c.position == row
+            connection.execute(sa.update(schema.scores).where(which).values(value=value))
+    made = calibrate(database, record, "sgi", FPR, bins=1)
+    values, truth = scored_run(database, record).metrics["sgi"].values, np.tile([True, False], 200)
+    rows = LabelledScores(values, truth, np.full(400, 9), run.clusters)
+    whole, single = folds_of(truth, run.clusters), folds_of(truth)
+    flagged = flagged_out_of_fold(rows, FPR, whole, bins=1)
+    assert made.false_positives.value == flagged[truth].mean()
+    assert made.recall.value == flagged[~truth].mean()
+    briers = [brier(out_of_fold(values, truth, folds=folds), truth).score for folds in (whole, single)]
+    assert made.quality.brier == briers[0] != briers[1]
+
+
+def test_two_hundred_rows_of_a_hundred_questions_are_enough(database):
+    made = calibrate(database, labelled_run(database, rows=200), "sgi", FPR)
+    assert (made.rows, made.clusters) == (200, 100)
+
+
+def test_a_fault_of_our_own_is_no_fault_of_the_data(database, monkeypatch):
+    def broken(*_, **__):
+        raise ValueError("a bug")
+
+    monkeypatch.setattr("sgi.engine.calibration.fit.out_of_fold", broken)
+    with pytest.raises(ValueError, match="a bug"):
+        calibrate(database, labelled_run(database), "sgi", FPR)
 
 
 def test_a_judged_metric_tells_its_judge_and_its_prompts(database):
@@ -168,7 +270,14 @@ def test_of_several_encoders_the_one_the_metric_uses_is_kept(database):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"rows": 198}, "198 rows with a label in 'label' and a value of sgi. 200 are the least"),
+        (
+            {"rows": 198},
+            "198 rows with a label in 'label' and a value of sgi, of 99 questions. 200 rows of 100",
+        ),
+        (
+            {"rows": 202, "changes": {k: {"question": f"Question {k % 99}?"} for k in range(202)}},
+            "202 rows with a label in 'label' and a value of sgi, of 99 questions. 200 rows of 100",
+        ),
         ({"changes": {k: {"label": None} for k in range(50)}}, "has 190 rows with a label"),
         ({"changes": {k: {"label": True} for k in range(240)}}, "All 240 labelled rows of r1 are grounded"),
         ({"changes": {k: {"label": False} for k in range(240)}}, "are not grounded by 'label'"),
@@ -180,7 +289,7 @@ def test_of_several_encoders_the_one_the_metric_uses_is_kept(database):
         ({"signed": signature(encoders="own")}, "does not tell what made its scores"),
         ({"metric": "sgi_of_old"}, "Unknown metric of r1 'sgi'"),
         (
-            {"changes": {k: {"label": k not in {0, 1}, "question": "One?"} for k in range(240)}},
+            {"changes": {k: {"label": k not in {0, 1}} for k in range(240)}},
             "cannot be calibrated: Out-of-fold values need two folds",
         ),
     ],

@@ -3,10 +3,8 @@ from __future__ import annotations
 import anyio
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from sgi.engine.card.features import cosines, is_verbatim, lengths, overlaps, verbatim
+from sgi.engine.card.features import cosines, lengths, overlaps, verbatim
 from sgi.geometry.angles import cosine
 from sgi.kernel.errors import EmbedderError
 from sgi.kernel.sample import Sample
@@ -37,15 +35,6 @@ class Axes:
 
 def test_a_verbatim_copy_may_differ_in_case_and_white_space_only():
     assert verbatim(ROWS).tolist() == pytest.approx([1, 0, np.nan, np.nan, 0], nan_ok=True)
-    assert is_verbatim("STRASSE", ["Die Straße endet hier."])
-    assert not is_verbatim("a b", ["a", "b"])
-    assert not is_verbatim("", ["anything"])
-
-
-@given(st.text(min_size=1), st.text(), st.text())
-def test_every_part_of_a_passage_is_verbatim(middle, before, after):
-    # A cut through a run of white space, or next to a letter that folds with its neighbour, is no other text.
-    assert is_verbatim(middle, [f"{before} {middle} {after}"]) == bool(middle.split())
 
 
 def test_lengths_and_overlaps_are_of_rows_that_have_what_they_need():

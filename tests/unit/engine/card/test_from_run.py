@@ -112,6 +112,66 @@ def test_what_the_run_has_not_is_named(database):
         card(database, embedder="nomodel")
 
 
+def test_a_metric_of_which_lower_is_better_is_turned(database):
+    import sqlalchemy as sa
+
+    from sgi.store import schema
+
+    add_run(database, samples=samples(), scores={"support": SCORES})
+    add_run(database, "r2", samples=samples(), scores={"distance": [1 - score for score in SCORES]})
+    numbered = schema.run_metrics.c.run == "r2"
+    with database.writing() as connection:
+        connection.execute(sa.update(schema.run_metrics).where(numbered).values(higher_is_better=False))
+    higher, lower = card(database, shuffled=False), card(database, "distance", "r2", shuffled=False)
+    assert (higher.higher_is_better, lower.higher_is_better) == (True, False)
+    assert lower.ranking == higher.ranking
+    assert lower.average_precision == higher.average_precision
+    assert lower.length_matched.ranking == higher.length_matched.ranking
+    assert lower.baselines == higher.baselines
+
+
+def test_missing_scores_missing_labels_and_bare_samples_in_one_run(database):
+    mixed = [
+        Sample(
+            **{
+                **row,
+                "label": None if k in {2, 3} else row["label"],
+                "contexts": () if k in {4, 5} else row["contexts"],
+                "question": " " if k in {6, 7} else row["question"],
+            }
+        )
+        for k, row in enumerate(overlap_metric.rows(12))
+    ]
+    add_run(database, samples=mixed, scores={"support": [None, None, None, *SCORES[3:]]})
+    made = card(database)
+    # A row without a label is not looked at further, so the third counts there alone.
+    assert made.dropped == {"missing: no response": 2, "no label": 2}
+    assert made.rows == 20
+    # Two of the twelve questions are dropped whole; the two answers without one share their passages.
+    assert made.clusters == 10
+    found = {one.name: one.ranking.positives + one.ranking.negatives for one in made.baselines}
+    assert found == {"length": 20, "overlap": 18, "verbatim": 18, "cos(r,q)": 18, "cos(r,c)": 18}
+
+
+def test_hostile_names_stay_in_their_cells(database):
+    from sgi.report.card import card_markdown
+
+    wild = "a | b\n# forged \x1b[31m<script>`\u202e"
+    rows = [
+        Sample(**{**row, "metadata": {wild: f"{wild}{k % 2}"}})
+        for k, row in enumerate(overlap_metric.rows(12))
+    ]
+    add_run(database, wild, samples=rows, scores={"support": [None, *SCORES[1:]]})
+    made = card(database, run=wild)
+    assert [one.column for one in made.subgroups[:2]] == [wild, wild]
+    page = card_markdown(made)
+    assert not {"\x1b", "\u202e"} & set(page)
+    assert "\n# forged" not in page
+    assert "<script>" not in page
+    (heading,) = (line for line in page.splitlines() if line.startswith("# "))
+    assert heading.startswith("# Detector card: support on data of a")
+
+
 def test_many_reasons_are_told_together():
     from collections import Counter
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sgi.engine.agreement.report import Estimate
-from sgi.engine.card.card import Calibration, Matched, Shuffled
+from sgi.engine.card.card import Calibration, Matched, Shuffled, Subgroup
 from sgi.engine.card.words import notes, number, warnings, width_words
 from sgi.stats.calibration import brier, reliability
 from sgi.stats.confounds import Permuted
@@ -149,3 +149,21 @@ def test_shuffled_labels_that_do_not_give_chance():
 def test_numbers_and_widths():
     assert number(0.5, interval(0.4, 0.6)) == "0.500 [0.400, 0.600]"
     assert width_words(0.05, "overlap") == "overlap within bins of 0.05"
+
+
+def test_many_subgroups_are_said_not_to_be_corrected_for_their_number():
+    shown = Subgroup("model", "gpt", 50, 0.4, ranked(0.8, 0.7, 0.9))
+    assert "The intervals of the 3 subgroups are at 95 % each, not corrected" in said(subgroups=(shown,) * 3)
+    for few in (
+        (),
+        (shown,),
+        (shown, replace(shown, ranking=None)),
+        (shown, replace(shown, ranking=ranked(1))),
+    ):
+        assert "not corrected" not in said(subgroups=few)
+
+
+def test_an_interval_of_false_positives_from_few_ungrounded_rows_is_not_believed():
+    assert "That interval is too narrow: with 49 ungrounded answers" in said(ungrounded=49)
+    assert "too narrow" not in said(ungrounded=50)
+    assert "too narrow" not in said(ungrounded=9, false_positive_rate=Estimate(0.0, None, 100))
