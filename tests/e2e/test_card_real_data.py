@@ -49,5 +49,5 @@ def test_on_ragtruth_sgi_is_near_chance_and_the_card_says_so(data_folder, tmp_pa
     assert told["rows"] == 306
     assert told["ranking"]["interval"]["low"] < 0.5 < told["ranking"]["interval"]["high"]
     assert "\n- Near chance on these rows: AUROC 0.58" in page
-    assert "The probabilities (platt) are no better than the constant base rate." in page
+    assert "The probabilities (platt) are not shown to be better than the constant base rate." in page
     assert {group["column"] for group in told["subgroups"]} >= {"model", "length"}

@@ -47,6 +47,7 @@ def card(**changes: Any) -> DetectorCard:
         "false_positive_rate": Estimate(0.4, interval(0.3, 0.5), 100),
         "length_matched": None,
         "length_stratified": None,
+        "length_within": None,
         "overlap_matched": None,
         "baselines": (),
         "leads": {},

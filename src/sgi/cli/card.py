@@ -57,7 +57,7 @@ def card(
         typer.Option("-o", "--out", help="A folder for card.md, card.json, card.png and card.svg."),
     ] = None,
     draws: Annotated[int, typer.Option(min=1, help="Draws of every bootstrap.")] = 1000,
-    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
     db: DatabaseOption = None,
     cache: CacheOption = None,
     no_cache: NoCacheOption = False,
@@ -86,6 +86,8 @@ def card(
     from sgi.store.database import open_database
     from sgi.store.queries import find_run
 
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)  # what cannot be written is told before the work
     vectors = cache_choice(cache, no_cache=no_cache)
     with open_database(db, create=False) as database:
         record = find_run(database, run)
@@ -159,7 +161,6 @@ def _write(made: DetectorCard, folder: Path, *, quiet: bool) -> None:
     from sgi.report.card_figure import card_chart
     from sgi.report.charts import save_figure
 
-    folder.mkdir(parents=True, exist_ok=True)
     (folder / "card.md").write_text(card_markdown(made), encoding="utf-8")
     (folder / "card.json").write_text(_json(made.to_dict()), encoding="utf-8")
     save_figure(card_chart(made), folder, "card")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sgi.engine.card.controls import LENGTH, OVERLAP
 from sgi.engine.card.words import number, width_words
 from sgi.report.markdown import escaped, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from sgi.engine.agreement.report import Estimate
     from sgi.engine.card.card import Calibration, DetectorCard, Matched
@@ -90,6 +91,8 @@ def remarks(card: DetectorCard) -> Iterator[str]:
     )
     if card.shuffled.reason:
         yield f"Contexts were not shuffled: {card.shuffled.reason}."
+    if card.unpermuted:
+        yield f"Labels cannot be shuffled: {card.unpermuted}."
     if card.uncalibrated:
         yield f"No probabilities were fitted: {card.uncalibrated}"
     if card.calibration:
@@ -115,25 +118,33 @@ def _score(card: DetectorCard) -> CardTable:
 
 
 def _controls(card: DetectorCard) -> CardTable:
-    rows = [_control("all rows", card.ranking)]
+    alone = {one.name: one.ranking for one in card.baselines}
+    rows = [_control("all rows", card.ranking, alone)]
     if card.length_matched is not None:
-        rows.append(_matched(card.length_matched, "length"))
+        rows.append(_matched(card.length_matched, LENGTH))
     if card.length_stratified is not None:
         made = card.length_stratified
         left = f", {made.dropped:,} rows in strata of one label" if made.dropped else ""
-        rows.append(_control(f"within {made.strata} strata of length{left}", made.ranking))
+        name = f"within {made.strata} strata of length{left}"
+        rows.append(_control(name, made.ranking, {LENGTH: card.length_within}))
     if card.overlap_matched is not None:
-        rows.append(_matched(card.overlap_matched, "overlap"))
-    columns = ("rows", "AUROC", _INTERVAL, "grounded / not")
-    return CardTable("With length and overlap held still", columns, tuple(rows) if len(rows) > 1 else ())
+        rows.append(_matched(card.overlap_matched, OVERLAP))
+    columns = ("rows", "AUROC", _INTERVAL, "what they are matched by, alone", "grounded / not")
+    title = "Matched by length and by overlap, or nearly so"
+    return CardTable(title, columns, tuple(rows) if len(rows) > 1 else ())
 
 
 def _matched(made: Matched, unit: str) -> tuple[str, ...]:
-    return _control(f"{made.pairs:,} pairs of {width_words(made.width, unit)}", made.ranking)
+    alone = {one.name: one.ranking for one in made.baselines if one.name == unit}
+    return _control(f"{made.pairs:,} pairs of {width_words(made.width, unit)}", made.ranking, alone)
 
 
-def _control(name: str, found: Ranking) -> tuple[str, ...]:
-    return (name, *_auroc(found), f"{found.positives:,} / {found.negatives:,}")
+def _control(name: str, found: Ranking, alone: Mapping[str, Ranking | None]) -> tuple[str, ...]:
+    """A row: the score, and what length or overlap alone rank over the same rows."""
+    told = "; ".join(
+        f"{unit} {_one(made)}" for unit, made in alone.items() if unit in {LENGTH, OVERLAP} and made
+    )
+    return (name, *_auroc(found), told or _NONE, f"{found.positives:,} / {found.negatives:,}")
 
 
 def _beside(card: DetectorCard) -> CardTable:

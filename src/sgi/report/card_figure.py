@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from sgi.report.charts import AnyChart
     from sgi.stats.ranking import Ranking
 
-ALL_ROWS, WITHIN = "all rows", "within length bins"
-EQUAL_LENGTH, EQUAL_OVERLAP = "equal length", "equal overlap"
+ALL_ROWS, WITHIN = "all rows", "within tenths of length"
+BY_LENGTH, BY_OVERLAP = "matched by length", "matched by overlap"
 
 
 def card_chart(card: DetectorCard) -> AnyChart:
@@ -37,12 +37,12 @@ def _dots(card: DetectorCard) -> Iterator[Dot]:
     yield _dot(card.name, card.ranking, ALL_ROWS)
     if card.length_stratified is not None:
         yield _dot(card.name, card.length_stratified.ranking, WITHIN)
-    for matched, series in ((card.length_matched, EQUAL_LENGTH), (card.overlap_matched, EQUAL_OVERLAP)):
+    for matched, series in ((card.length_matched, BY_LENGTH), (card.overlap_matched, BY_OVERLAP)):
         if matched is not None:
             yield _dot(card.name, matched.ranking, series)
     for baseline in card.baselines:
         yield _dot(f"{baseline.name} ({baseline.direction})", baseline.ranking, ALL_ROWS)
-    yield from _matched_baselines(card.length_matched, EQUAL_LENGTH)
+    yield from _matched_baselines(card.length_matched, BY_LENGTH)
     if card.shuffled.ranking is not None:
         yield _dot("contexts shuffled", card.shuffled.ranking, ALL_ROWS)
     if card.permuted is not None:

@@ -124,6 +124,8 @@ def test_another_column_of_labels_and_subgroups(sgi, made_run):
         (("--label", "nothing"), "Unknown column of stones"),
         (("-m", "sgi"), "Unknown metric of stones 'sgi'. It has: support."),
         (("--draws", "0"), "draws"),
+        (("--seed", "-1"), "seed"),
+        (("-o", "stones.jsonl/card"), "stones.jsonl/card"),
         (("-e", "nomodel"), "Unknown"),
     ],
 )
@@ -132,6 +134,15 @@ def test_what_cannot_be_done_is_told_with_the_way_out(sgi, made_run, words, told
     made = sgi("card", "stones", "-m", "support", "-q", *words)
     assert (made.code, made.out) == (2, "")
     assert told in made.err
+
+
+def test_a_folder_that_cannot_be_is_told_before_the_work(sgi, made_run):
+    made_run()
+    # The metric is unknown too, but that is found by looking at the run.
+    made = sgi("card", "stones", "-m", "nothing", "-o", "stones.jsonl", "-q")
+    assert (made.code, made.out) == (2, "")
+    assert "stones.jsonl" in made.err
+    assert "Unknown metric" not in made.err
 
 
 def test_labels_of_one_kind_are_refused(sgi, made_run):

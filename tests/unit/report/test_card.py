@@ -35,6 +35,7 @@ def full(**changes):
             {},
             Shuffled(ranked(0.55)),
         ),
+        "length_within": ranked(0.64, 0.6, 0.68),
         "length_stratified": Stratified(ranked(0.75, 0.7, 0.8), 9, 3),
         "overlap_matched": Matched(0.05, 15, ranked(0.7), (), {}, Shuffled(None, reason="none")),
         "permuted": Permuted(0.501, interval(0.45, 0.55), 200, 0.005),
@@ -64,9 +65,18 @@ def test_every_number_stands_in_its_table():
     assert cells(page, "false positives at 95 % recall (ungrounded)")[::2] == ["0.400", "0.95"]
     assert cells(page, "AUROC with labels shuffled, mean of 200 (p = 0.005)")[0] == "0.501"
     assert cells(page, "the score with contexts shuffled") == ["0.900 [0.880, 0.920]", "0.550", "–"]
-    assert cells(page, "20 pairs of equal length") == ["0.770", "[0.750, 0.790]", "40 / 60"]
-    assert cells(page, "within 9 strata of length, 3 rows in strata of one label")[0] == "0.750"
-    assert cells(page, "15 pairs of overlap within bins of 0.05")[:2] == ["0.700", "–"]
+    assert cells(page, "20 pairs of equal length") == [
+        "0.770",
+        "[0.750, 0.790]",
+        "length 0.500 [0.500, 0.500]",
+        "40 / 60",
+    ]
+    assert cells(page, "all rows")[2] == "length 0.970 [0.960, 0.980]; overlap 0.600 [0.500, 0.700]"
+    assert cells(page, "within 9 strata of length, 3 rows in strata of one label")[::2] == [
+        "0.750",
+        "length 0.640 [0.600, 0.680]",
+    ]
+    assert cells(page, "15 pairs of overlap within bins of 0.05")[:3] == ["0.700", "–", "–"]
     assert cells(page, "length (shorter = grounded)") == [
         "0.970 [0.960, 0.980]",
         "0.500 [0.500, 0.500]",
@@ -96,7 +106,7 @@ def test_what_is_not_there_has_no_table():
     assert titles == ["How well it ranks"]
     assert [made.title for made in card_tables(full())] == [
         "How well it ranks",
-        "With length and overlap held still",
+        "Matched by length and by overlap, or nearly so",
         "Beside trivial scores",
         "By subgroup",
         "As probabilities",
@@ -105,7 +115,8 @@ def test_what_is_not_there_has_no_table():
 
 
 def test_remarks_say_why_something_is_not_there():
-    told = " ".join(remarks(card(uncalibrated="too few clusters.")))
+    told = " ".join(remarks(card(uncalibrated="too few clusters.", unpermuted="all are alike")))
+    assert "Labels cannot be shuffled: all are alike." in told
     assert "Contexts were not shuffled: it was not asked for." in told
     assert "No probabilities were fitted: too few clusters." in told
     assert "ECE" not in told

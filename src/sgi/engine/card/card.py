@@ -32,7 +32,9 @@ class Shuffled:
 
 @dataclass(frozen=True)
 class Matched:
-    """How well the score ranks rows among which a nuisance tells the classes apart no longer.
+    """How well the score ranks rows among which a nuisance is equal in both classes, or nearly so.
+
+    What the nuisance still ranks there stands among the baselines.
 
     Attributes:
         width: of the bins within which both classes have equally many rows; 0 where values are equal.
@@ -114,14 +116,16 @@ class DetectorCard:
         false_positive_rate: the share of the grounded that is flagged where 95 % of the ungrounded are.
         length_matched: over rows of equal length; None without lengths, or without any pair.
         length_stratified: AUROC within tenths of length; None without lengths.
+        length_within: what length alone still ranks within those tenths, in its direction on all rows.
         overlap_matched: over rows of equal overlap with their contexts; None without overlaps.
         baselines: what trivial scores rank over the same rows.
         leads: by how much the score's AUROC is above theirs, by name, over rows that have both.
-        permuted: AUROC where labels are shuffled.
+        permuted: AUROC where labels are shuffled; None where they cannot be.
         shuffled: AUROC where contexts are.
         subgroups: the rows by what they share.
         calibration: maps to probabilities, the base rate last; empty where none could be fitted.
         uncalibrated: why there is none.
+        unpermuted: why labels were not shuffled; empty where they were.
         notes: what the numbers say, in words, decided from intervals.
         warnings: what looks too good to be true.
         draws: of every bootstrap.
@@ -141,6 +145,7 @@ class DetectorCard:
     false_positive_rate: Estimate
     length_matched: Matched | None
     length_stratified: Stratified | None
+    length_within: Ranking | None
     overlap_matched: Matched | None
     baselines: tuple[Baseline, ...]
     leads: Mapping[str, Lead]
@@ -149,6 +154,7 @@ class DetectorCard:
     subgroups: tuple[Subgroup, ...]
     calibration: tuple[Calibration, ...]
     uncalibrated: str = ""
+    unpermuted: str = ""
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     draws: int = 1000

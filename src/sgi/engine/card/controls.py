@@ -27,6 +27,7 @@ from sgi.stats.confounds import (
 from sgi.stats.intervals import mean_interval
 from sgi.stats.leads import auroc_lead
 from sgi.stats.ranking import (
+    auroc,
     average_precision,
     average_precision_interval,
     bootstrap_interval,
@@ -53,6 +54,15 @@ Direction = Literal["higher", "lower", "either"]
 ENOUGH_PAIRS = 50
 """With fewer pairs of equal value (and fewer than half of those there could be) bins take their place."""
 
+FEWEST_PAIRS = 10
+"""With fewer of equal value, or nearly so, pairs that differ more take their place, and the card says so."""
+
+BALANCED = 0.05
+"""Among matched rows the nuisance alone ranks no further from 0.5 than this, or they are not matched."""
+
+LENGTH, OVERLAP = "length", "overlap"
+"""Trivial scores of a card's own; no other has these names."""
+
 LENGTH_WIDTHS = (0.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 OVERLAP_WIDTHS = (0.0, 0.02, 0.05, 0.1)
 FEWEST_VALUES, MOST_VALUES = 2, 12
@@ -61,6 +71,7 @@ FEWEST_VALUES, MOST_VALUES = 2, 12
 RECALL = 0.95
 _LOWER = {"shorter", "lower"}
 _STRATA = 10
+_CHANCE = 0.5
 _TERCILES = ("short", "medium", "long")
 
 
@@ -122,20 +133,33 @@ class LabelledScores:
         rate = _flagged(scores, sought, None)
         return Estimate(np.nan if rate is None else rate, found, len(scores))
 
-    def permuted(self) -> Permuted | None:
-        """AUROC where labels are shuffled."""
-        return permutation_control(self.scores, self.grounded, self.clusters, seed=self.seed)
+    def permuted(self) -> Permuted | str:
+        """AUROC where labels are shuffled; or why they cannot be."""
+        if not self._movable():
+            return "no two groups of rows have one size and different labels"
+        found = permutation_control(self.scores, self.grounded, self.clusters, seed=self.seed)
+        return "a class has no rows" if found is None else found
 
-    def stratified(self, values: Floats) -> Stratified | None:
-        """AUROC within tenths of a nuisance; rows without it are left out."""
+    def _movable(self) -> bool:
+        """Whether some label can change its place: within its cluster, or with a cluster of the same size."""
+        codes = np.unique(self.clusters, return_inverse=True)[1]
+        sizes = np.bincount(codes)
+        grounded = np.bincount(codes, weights=self.grounded)
+        mixed = (grounded > 0) & (grounded < sizes)
+        alike = len(np.unique(np.stack([sizes, grounded]), axis=1).T)
+        return bool(mixed.any()) or alike > len(np.unique(sizes))
+
+    def stratified(self, values: Floats, scores: Floats | None = None) -> Stratified | None:
+        """AUROC of the scores, or of others, within tenths of a nuisance; rows without it are left out."""
         rows = np.flatnonzero(~np.isnan(values))
         part, column = self.take(rows), values[rows]
         if not len(rows):
             return None
         edges = np.unique(np.quantile(column, np.arange(1, _STRATA) / _STRATA))
         strata = np.searchsorted(edges, column, side="right")
+        ranked = part.scores if scores is None else scores[rows]
         return stratified_auroc(
-            part.scores, part.grounded, strata, part.clusters, draws=self.draws, seed=self.seed
+            ranked, part.grounded, strata, part.clusters, draws=self.draws, seed=self.seed
         )
 
 
@@ -157,57 +181,53 @@ class TrivialScores:
     overlaps: Floats | None
     others: Mapping[str, tuple[Floats, Direction]]
 
-    def ranked(self, data: LabelledScores) -> tuple[Baseline, ...]:
+    def ranked(self, data: LabelledScores) -> tuple[Rival, ...]:
         """Those that rank at all, length first."""
-        found = trivial_baselines(
-            data.grounded,
-            lengths=self.lengths,
-            overlaps=self.overlaps,
-            clusters=data.clusters,
-            draws=data.draws,
-            seed=data.seed,
-        )
-        others = (_baseline(name, *given, data) for name, given in self.others.items())
-        return (*found, *(one for one in others if one is not None))
-
-    def of(self, found: Baseline) -> Floats:
-        """The values of one that was ranked, turned so that higher ones are taken for grounded."""
-        named = {"length": self.lengths, "overlap": self.overlaps}.get(found.name)
-        values = self.others[found.name][0] if named is None else named
-        return -values if found.direction in _LOWER else values
-
-    def leads(self, data: LabelledScores, ranked: Iterable[Baseline]) -> dict[str, Lead]:
-        """By how much the score's AUROC is above theirs."""
-        made = {one.name: data.lead(self.of(one)) for one in ranked}
-        return {name: lead for name, lead in made.items() if lead is not None}
-
-    def take(self, rows: Rows) -> TrivialScores:
-        """These rows alone."""
-        return TrivialScores(
-            None if self.lengths is None else self.lengths[rows],
-            None if self.overlaps is None else self.overlaps[rows],
-            {name: (values[rows], direction) for name, (values, direction) in self.others.items()},
-        )
+        bootstrap: dict[str, Any] = {"clusters": data.clusters, "draws": data.draws, "seed": data.seed}
+        found = trivial_baselines(data.grounded, lengths=self.lengths, overlaps=self.overlaps, **bootstrap)
+        own = {LENGTH: self.lengths, OVERLAP: self.overlaps}
+        rivals = [Rival.of(one, values) for one in found if (values := own[one.name]) is not None]
+        for name, (values, direction) in self.others.items():
+            made = baseline(name, values, data.grounded, direction=direction, **bootstrap)
+            rivals += [] if made is None else [Rival.of(made, values)]
+        return tuple(rivals)
 
 
-def _baseline(name: str, values: Floats, direction: Direction, data: LabelledScores) -> Baseline | None:
-    return baseline(
-        name,
-        values,
-        data.grounded,
-        data.clusters,
-        direction=direction,
-        draws=data.draws,
-        seed=data.seed,
-    )
+@dataclass(frozen=True, eq=False)
+class Rival:
+    """A trivial score that ranks, with its values: no name has to be looked up.
+
+    Attributes:
+        baseline: how it ranks over the rows of the card.
+        values: turned so that higher ones are taken for grounded, NaN where there is none, shape (n,).
+    """
+
+    baseline: Baseline
+    values: Floats
+
+    @classmethod
+    def of(cls, found: Baseline, values: Floats) -> Rival:
+        """Of values as they were given."""
+        return cls(found, -values if found.direction in _LOWER else values)
+
+    def within(self, data: LabelledScores, rows: Rows) -> Rival | None:
+        """Over these rows alone, in the direction of all rows; None where it ranks nothing there."""
+        values = self.values[rows]
+        found = data.take(rows).ranking(values)
+        return None if found is None else Rival(replace(self.baseline, ranking=found), values)
+
+
+def leads_over(data: LabelledScores, rivals: Iterable[Rival]) -> dict[str, Lead]:
+    """By how much the score's AUROC is above theirs, by name."""
+    made = {one.baseline.name: data.lead(one.values) for one in rivals}
+    return {name: lead for name, lead in made.items() if lead is not None}
 
 
 def matched(
     data: LabelledScores,
     values: Floats | None,
     widths: Sequence[float],
-    trivial: TrivialScores,
-    ranked: Sequence[Baseline],
+    rivals: Sequence[Rival],
     shuffled: Floats | str,
 ) -> Matched | None:
     """The ranking of rows among which a nuisance is equal in both classes, or nearly so.
@@ -215,33 +235,51 @@ def matched(
     Args:
         data: the scores.
         values: the nuisance; rows where it is NaN are left out.
-        widths: of bins; the first that gives enough pairs is taken, else the last.
-        trivial: what else could rank.
-        ranked: as it ranks on all rows, which says in which direction.
-        shuffled: the scores with contexts of other questions, or why there are none.
+        widths: of bins, the narrowest first.
+        rivals: what else ranks the rows.
+        shuffled: the scores with other contexts, NaN where there is none; or why there are none.
+
+    Returns:
+        None without values, or where no two rows match.
     """
     if values is None:
         return None
-    known = np.flatnonzero(~np.isnan(values))
-    grounded = data.grounded[known]
-    enough = min(ENOUGH_PAIRS, min(grounded.sum(), (~grounded).sum()) // 2)
-    kept = np.zeros(0, dtype=np.int64)
-    for width in widths:
-        kept = known[matched_rows(values[known], grounded, width=width, seed=data.seed)]
-        if len(kept) >= 2 * enough:
-            break
+    width, kept = _matched_rows(data, values, widths)
     part = data.take(kept)
     found = part.ranking()
     if found is None:
         return None
-    there = trivial.take(kept)
-    again = tuple(
-        replace(one, ranking=ranking)
-        for one in ranked
-        if (ranking := part.ranking(there.of(one))) is not None
-    )
+    again = [made for one in rivals if (made := one.within(data, kept)) is not None]
+    baselines = tuple(one.baseline for one in again)
     other = part.shuffled(shuffled if isinstance(shuffled, str) else shuffled[kept])
-    return Matched(width, len(kept) // 2, found, again, there.leads(part, again), other)
+    return Matched(width, len(kept) // 2, found, baselines, leads_over(part, again), other)
+
+
+def _matched_rows(data: LabelledScores, values: Floats, widths: Sequence[float]) -> tuple[float, Rows]:
+    """The narrowest bins with enough pairs; of those within which the nuisance still ranks, none.
+
+    Where no bins are both, fewer pairs are preferred to worse ones: those of the widest bins that are still
+    good, if they are ten or more; else those among which the nuisance ranks the least.
+    """
+    known = np.flatnonzero(~np.isnan(values))
+    column, grounded = values[known], data.grounded[known]
+    most = min(grounded.sum(), (~grounded).sum())
+    enough, few = (min(pairs, most // 2) for pairs in (ENOUGH_PAIRS, FEWEST_PAIRS))
+    good, poor = (0.0, known[:0]), (0.0, known[:0])
+    least = np.inf
+    for width in widths:
+        rows = matched_rows(column, grounded, width=width, seed=data.seed)
+        area = auroc(column[rows], grounded[rows])
+        if area is None:
+            continue
+        apart = abs(area - _CHANCE)
+        if apart <= BALANCED:
+            good = max((good, (width, known[rows])), key=lambda one: len(one[1]))
+            if len(good[1]) >= 2 * enough:
+                return good
+        elif len(rows) >= 2 * few and apart < least:
+            poor, least = (width, known[rows]), apart
+    return good if len(good[1]) >= 2 * few or not len(poor[1]) else poor
 
 
 def subgroups_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.judging import JudgedMetric
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.sample import Batch, Field
+from sgi.metrics.calibrated import SPEC as CALIBRATED
 from sgi.store.run_rows import grouped_run, stored_batches
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ async def card_of_run(
     with _models(again.metric, embedder, record, cache) as tools:
         of_question, of_passage = await rows.cosines(tools, listener)
         rescored = await again.scores(rows.samples, tools, record, seed, listener)
-    return detector_card(
+    made = detector_card(
         f"{column.metric} on {record.dataset_name}",
         rows.scores,
         rows.labels,
@@ -116,6 +117,17 @@ async def card_of_run(
         seed=seed,
         signature=record.signature,
     )
+    return replace(made, warnings=(*made.warnings, *_seen_before(record, column)))
+
+
+def _seen_before(record: RunRecord, column: MetricColumn) -> Iterator[str]:
+    """Whether the probabilities were fitted on the data they are held against."""
+    fitted = record.spec.get("calibration") or {}
+    if column.metric.partition("(")[0] == CALIBRATED.name and fitted.get("dataset") == record.dataset:
+        yield (
+            "The calibration was fitted on these very rows: how well it ranks them, and how far its"
+            " probabilities hold, does not show what it makes of others."
+        )
 
 
 def _never_scored(record: RunRecord) -> dict[str, int]:

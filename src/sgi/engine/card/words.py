@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sgi.engine.card.controls import BALANCED, LENGTH, OVERLAP
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -13,8 +15,11 @@ if TYPE_CHECKING:
     from sgi.stats.ranking import Ranking
 
 CHANCE = 0.5
-NEARLY_CHANCE = 0.6
-"""An interval of AUROC that ends below this is near chance too."""
+NEAR_CHANCE = 0.7
+"""What holds 0.5 and ends below this (and as far above the other side) is near chance, not merely unknown."""
+
+BARELY = 0.6
+"""An interval of AUROC that lies above 0.5 and ends below this ranks, but barely."""
 
 TOO_GOOD = 0.99
 """An AUROC above this is a leak until shown otherwise."""
@@ -39,7 +44,8 @@ def warnings(card: DetectorCard) -> Iterator[str]:
     if card.permuted is not None and not _holds(card.permuted.interval, CHANCE):
         yield (
             f"With shuffled labels AUROC is {number(card.permuted.auroc, card.permuted.interval)}, not 0.5:"
-            " something other than the labels decides."
+            " either few labels can change places, groups of rows exchanging theirs only with groups of the"
+            " same size, or something other than the labels decides."
         )
 
 
@@ -48,8 +54,9 @@ def notes(card: DetectorCard) -> Iterator[str]:
     yield from _chance(card.ranking)
     yield from _beside(card)
     yield from _shuffled(card.ranking, card.shuffled, "Contexts shuffled, it")
-    yield from _matched(card.ranking, card.length_matched, "length", "length")
-    yield from _matched(card.ranking, card.overlap_matched, "overlap", "overlap with the contexts")
+    yield from _matched(card.ranking, card.length_matched, LENGTH, "length")
+    yield from _within_length(card.length_within)
+    yield from _matched(card.ranking, card.overlap_matched, OVERLAP, "overlap with the contexts")
     share = card.false_positive_rate
     yield (
         f"To flag 95 % of the ungrounded answers, {100 * share.value:.0f} % of the grounded ones are flagged"
@@ -114,18 +121,17 @@ def _chance(found: Ranking) -> Iterator[str]:
     shown = f"[{low:.2f}, {high:.2f}]"
     if low <= CHANCE <= high:
         more = " More rows would narrow it." if high - low > _WIDE else ""
-        yield (
-            f"Near chance on these rows: AUROC {found.auroc:.2f}, and its interval {shown} holds 0.5.{more}"
-        )
+        verdict = "Near chance" if low > 1 - NEAR_CHANCE and high < NEAR_CHANCE else "Not shown to rank"
+        yield f"{verdict} on these rows: AUROC {found.auroc:.2f}, and its interval {shown} holds 0.5.{more}"
     elif high < CHANCE:
         yield (
             f"It ranks the wrong way round on these rows: AUROC {found.auroc:.2f} {shown}, below 0.5. Is a"
             " label of 1 grounded, and is the direction of the score right?"
         )
-    elif high < NEARLY_CHANCE:
+    elif high < BARELY:
         yield (
-            f"Near chance on these rows: AUROC {found.auroc:.2f}, and even the upper end of its interval"
-            f" {shown} lies below {NEARLY_CHANCE}."
+            f"It barely ranks these rows: AUROC {found.auroc:.2f}, and even the upper end of its interval"
+            f" {shown} lies below {BARELY}."
         )
 
 
@@ -162,14 +168,17 @@ def _matched(found: Ranking, made: Matched | None, name: str, unit: str) -> Iter
         return
     rows = f"{made.pairs:,} pairs of {width_words(made.width, unit)}"
     told = _ranked(made.ranking)
+    alone = next((one.ranking for one in made.baselines if one.name == name), None)
     if _holds(made.ranking.interval, CHANCE):
         yield f"On {rows} it is not shown to rank at all: AUROC {told}."
+    elif alone is not None and _differ(alone):
+        yield f"On {rows} its AUROC is {told}, but part of that may be {name} still."
     elif _above(found, made.ranking):
         yield f"On {rows} it ranks less well: AUROC {told}, where all rows give {found.auroc:.3f}."
     elif _above(made.ranking, found):
         yield f"On {rows} it ranks better: AUROC {told}, where all rows give {found.auroc:.3f}."
     else:
-        yield f"On {rows} it ranks about as on all rows: AUROC {told}."
+        yield f"On {rows} its AUROC is {told}, not shown to differ from the {found.auroc:.3f} of all rows."
     better = [
         one for one in made.baselines if _leads(made.ranking, one.ranking, made.leads.get(one.name)) < 0
     ]
@@ -177,9 +186,19 @@ def _matched(found: Ranking, made: Matched | None, name: str, unit: str) -> Iter
         told = ", ".join(f"{one.name} ({one.ranking.auroc:.2f})" for one in better)
         yield f"Better than it on those pairs: {told}."
     yield from _shuffled(made.ranking, made.shuffled, "Contexts shuffled, on those pairs it")
-    for one in made.baselines:
-        if one.name == name and not _holds(one.ranking.interval, CHANCE):
-            yield f"The pairs still differ: {name} alone ranks them at {one.ranking.auroc:.2f}."
+    if alone is not None and _differ(alone):
+        yield f"The pairs still differ: {name} alone ranks them at {_ranked(alone)}."
+
+
+def _differ(alone: Ranking) -> bool:
+    """Whether what rows were matched by still tells the classes apart, or may well do."""
+    return abs(alone.auroc - CHANCE) > BALANCED or not _holds(alone.interval, CHANCE)
+
+
+def _within_length(alone: Ranking | None) -> Iterator[str]:
+    """Tenths of length are broad: what length still ranks in them."""
+    if alone is not None and _differ(alone):
+        yield f"Tenths of length do not hold it still: within them length alone ranks at {_ranked(alone)}."
 
 
 def _shuffled(found: Ranking, made: Shuffled, subject: str) -> Iterator[str]:
@@ -193,7 +212,7 @@ def _shuffled(found: Ranking, made: Shuffled, subject: str) -> Iterator[str]:
     elif order < 0:
         yield f"{subject} ranks better: {told}. There its contexts cost it."
     else:
-        yield f"{subject} ranks as well: {told}. It is not shown to use them."
+        yield f"{subject} is not shown to rank otherwise: {told}. It is not shown to use them."
 
 
 def _believed(card: DetectorCard) -> Iterator[str]:
@@ -202,7 +221,7 @@ def _believed(card: DetectorCard) -> Iterator[str]:
         if made.gain is None:
             continue
         if made.gain.interval is None or made.gain.interval.low <= 0:
-            yield f"The probabilities ({made.method}) are no better than the constant base rate."
+            yield f"The probabilities ({made.method}) are not shown to be better than the constant base rate."
 
 
 def _subgroups(card: DetectorCard) -> Iterator[str]:

@@ -171,6 +171,17 @@ def test_nor_have_other_answers_to_its_question():
     assert not alone[:5].all()
 
 
+def test_thresholds_of_folds_count_questions_too():
+    """Sixty answers to one question leave the lowest of the others the tenth that 12 questions have."""
+    questions = np.concatenate([np.arange(15), np.full(60, 15)])
+    rows = some_rows(np.concatenate([np.arange(15.0), np.full(60, 99.0)]), questions)
+    folds = folds_of(rows.truth, rows.clusters)
+    flagged = flagged_out_of_fold(rows, FPR, folds, bins=1)
+    for fold in folds:
+        lowest = min(row for row in range(15) if row not in fold)
+        assert flagged[fold].tolist() == (rows.values[fold] < lowest).tolist()
+
+
 def test_one_grounded_and_one_ungrounded_row_of_each_question_are_drawn():
     truth = np.array([1, 1, 0, 0, 1, 0, 1], dtype=np.bool_)
     clusters = np.array([1, 1, 1, 1, 2, 3, 3])

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from sgi.engine.card.controls import (
+    BALANCED,
     ENOUGH_PAIRS,
+    FEWEST_PAIRS,
     LENGTH_WIDTHS,
     LabelledScores,
     TrivialScores,
     calibrated,
+    leads_over,
     matched,
     subgroups_of,
     value_names,
@@ -35,7 +38,7 @@ def trivial(lengths=None, overlaps=None, **others):
 
 def kept(values, widths=LENGTH_WIDTHS, over=None, beside=None, shuffled="not asked for"):
     of, rivals = over or data(), beside or trivial(values)
-    return matched(of, values, widths, rivals, rivals.ranked(of), shuffled)
+    return matched(of, values, widths, rivals.ranked(of), shuffled)
 
 
 def test_taking_rows_takes_them_of_every_column():
@@ -45,10 +48,12 @@ def test_taking_rows_takes_them_of_every_column():
     assert part.grounded.tolist() == GROUNDED[rows].tolist()
     assert part.clusters.tolist() == CLUSTERS[rows].tolist()
     assert (part.draws, part.seed) == (40, 0)
-    beside = trivial(NOISE, None, rival=(SCORES, "higher")).take(rows)
-    assert beside.lengths.tolist() == NOISE[rows].tolist()
-    assert beside.overlaps is None
-    assert beside.others["rival"][0].tolist() == SCORES[rows].tolist()
+    (length, rival) = trivial(NOISE, None, rival=(-SCORES, "either")).ranked(data())
+    assert (length.baseline.name, rival.baseline.direction) == ("length", "lower")
+    beside = rival.within(data(), np.arange(60))
+    assert beside.values.tolist() == SCORES[:60].tolist()
+    assert beside.baseline.ranking == data().take(np.arange(60)).ranking()
+    assert rival.within(data(), np.array([0, 2])) is None
 
 
 def test_average_precision_and_false_positives_are_of_the_ungrounded():
@@ -94,6 +99,45 @@ def test_few_rows_need_half_of_the_pairs_there_could_be():
     assert found.width == 0.0
 
 
+def test_bins_within_which_the_nuisance_still_ranks_match_nothing():
+    # Lengths a pair apart by 12 to 19 characters, the grounded shorter: wide bins hold pairs that differ.
+    generator = np.random.default_rng(5)
+    lengths = np.where(GROUNDED, 0.0, 45.0) + generator.integers(0, 40, N)
+    lengths[:40] = np.repeat(np.arange(20) * 3.0, 2)
+    narrow = kept(lengths)
+    wide = kept(lengths, widths=(50.0,))
+    assert FEWEST_PAIRS <= narrow.pairs < wide.pairs
+    alone, still = narrow.baselines[0].ranking.auroc, wide.baselines[0].ranking.auroc
+    assert abs(alone - 0.5) <= BALANCED < abs(still - 0.5)
+
+
+def test_labels_that_cannot_change_places_are_not_shuffled():
+    sizes = np.arange(1, 9)
+    clusters = np.repeat(np.arange(8), sizes)
+    grounded = clusters % 2 == 0
+    scores = grounded + GENERATOR.normal(size=len(clusters))
+    assert "no two groups" in data(scores, grounded, clusters).permuted()
+    # Two of one size and one label cannot either; of two labels they can, and so can labels within a group.
+    alike = np.append(clusters, 8)
+    for label, fixed in ((True, True), (False, False)):
+        part = data(np.append(scores, 0.0), np.append(grounded, label), alike)
+        assert isinstance(part.permuted(), str) == fixed
+    mixed = grounded.copy()
+    mixed[-1] = not mixed[-1]
+    found = data(scores, mixed, clusters).permuted()
+    assert found.interval.low < found.interval.high
+    assert not isinstance(data(clusters=np.arange(N)).permuted(), str)
+
+
+def test_strata_rank_other_scores_over_the_same_rows():
+    lengths = np.arange(N, dtype=float)
+    found = data().stratified(lengths, lengths)
+    assert found.strata == 10
+    # Twelve pairs a tenth, the ungrounded of each a character longer.
+    assert found.ranking.auroc == pytest.approx(66 / 144)
+    assert data().stratified(lengths).ranking != found.ranking
+
+
 def test_matched_rows_are_what_everything_beside_is_held_against():
     lengths = np.repeat(GENERATOR.integers(0, 30, N // 2), 2).astype(float)
     lengths[:40] = np.nan
@@ -114,9 +158,9 @@ def test_matched_rows_are_what_everything_beside_is_held_against():
 def test_a_baseline_keeps_the_direction_of_all_rows():
     values = trivial(None, None, rival=(-SCORES, "either"))
     (ranked,) = values.ranked(data())
-    assert ranked.direction == "lower"
-    assert values.of(ranked).tolist() == SCORES.tolist()
-    assert values.leads(data(), [ranked])["rival"].value == 0.0
+    assert ranked.baseline.direction == "lower"
+    assert ranked.values.tolist() == SCORES.tolist()
+    assert leads_over(data(), [ranked])["rival"].value == 0.0
 
 
 def test_one_cluster_for_a_class_leaves_points_without_intervals():

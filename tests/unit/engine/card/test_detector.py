@@ -65,6 +65,49 @@ def test_few_pairs_of_equal_length_are_matched_within_bins():
     assert made(lengths=apart).length_matched is None
 
 
+def test_lengths_that_tell_the_labels_apart_are_not_called_matched():
+    generator = np.random.default_rng(11)
+    lengths = np.where(LABELS, 0.0, 40.0) + generator.integers(0, 12, N)  # all within bins of 50, or nearly
+    card = made(lengths=lengths)
+    alone = card.length_matched.baselines[0].ranking
+    assert alone.auroc > 0.9
+    told = " ".join(card.notes)
+    assert "but part of that may be length still." in told
+    assert "The pairs still differ: length alone ranks them at" in told
+    assert "not shown to differ from" not in told
+
+
+def test_length_s_own_ranking_within_tenths_stands_beside_the_score_s():
+    card = made(lengths=LENGTHS)
+    own = made(-LENGTHS, lengths=LENGTHS)
+    assert card.length_within == own.length_stratified.ranking
+    assert card.length_within.auroc > 0.5
+    assert made().length_within is None
+
+
+def test_rows_of_unknown_cluster_belong_to_no_other():
+    alone = made(clusters=None)
+    for unknown in (None, float("nan"), np.float64("nan")):
+        assert made(clusters=[unknown] * N) == alone
+    assert made(clusters=np.full(N, np.nan)).clusters == N
+    some = [None if row < 4 else ("q", row // 2) for row in range(N)]
+    assert made(clusters=some).clusters == 4 + N // 2 - 2
+    # A name that is a tuple is no unknown row.
+    assert made(clusters=[None, (True, 0), *range(N - 2)]).clusters == N
+
+
+def test_labels_that_cannot_be_shuffled_are_said_so():
+    clusters = np.repeat(np.arange(20), np.arange(1, 21))
+    labels = clusters % 2 == 0
+    card = detector_card(
+        "x", labels + GENERATOR.normal(size=len(labels)), labels, clusters=clusters, draws=50
+    )
+    assert card.permuted is None
+    assert card.unpermuted.startswith("no two groups of rows have one size")
+    assert card.warnings == ()
+    assert made().unpermuted == ""
+
+
 def test_baselines_keep_their_direction_on_matched_rows():
     rival = np.where(LABELS, 0.0, 1.0) + GENERATOR.normal(size=N) * 0.1
     card = made(
@@ -166,7 +209,7 @@ def test_probabilities_stand_beside_the_base_rate():
         assert found.gain.interval.low > 0
     assert not any("base rate" in note for note in card.notes)
     useless = made(GENERATOR.normal(size=N))
-    assert any("no better than the constant base rate" in note for note in useless.notes)
+    assert any("not shown to be better than the constant base rate" in note for note in useless.notes)
 
 
 def test_no_probabilities_where_a_class_stands_in_one_cluster():
@@ -231,6 +274,24 @@ def test_order_of_rows_changes_no_point_value():
         ({"subgroups": {"model": ["a"]}}, "model"),
         ({"clusters": ["a"]}, "clusters"),
         ({"shuffled": [1.0]}, "shuffled"),
+        ({"clusters": "a" * N}, "clusters is one value"),
+        ({"clusters": 5}, "clusters is one value"),
+        ({"clusters": np.array(5)}, "clusters is one value"),
+        ({"clusters": np.zeros((N, 2))}, "A cluster is a list"),
+        ({"clusters": [["a"]] * N}, "A cluster is a list"),
+        ({"clusters": [np.zeros(2)] * N}, "A cluster is a list"),
+        ({"labels": "01" * (N // 2)}, "labels is one value"),
+        ({"subgroups": {"model": "a" * N}}, "model is one value"),
+        ({"draws": 0}, "draws is a whole number, 1 or more, not 0"),
+        ({"draws": 1.5}, "draws is a whole number"),
+        ({"seed": -1}, "seed is a whole number, 0 or more, not -1"),
+        ({"lengths": np.where(LABELS, np.inf, 1.0)}, "lengths holds inf"),
+        ({"lengths": np.where(LABELS, -3.0, 1.0)}, "lengths holds -3"),
+        ({"overlaps": np.where(LABELS, 1.5, 1.0)}, "overlaps holds 1.5"),
+        ({"overlaps": np.where(LABELS, -0.1, 1.0)}, "overlaps holds -0.1"),
+        ({"baselines": {"length": (LENGTHS, "higher")}, "lengths": LENGTHS}, "cannot be called 'length'"),
+        ({"baselines": {"overlap": (LENGTHS, "higher")}}, "cannot be called 'overlap'"),
+        ({"baselines": {"rival": (LENGTHS, "shorter")}}, "the direction 'shorter'"),
     ],
 )
 def test_what_cannot_be_ranked_is_refused_by_name(options, word):
@@ -258,7 +319,7 @@ def test_any_rows_give_a_card_or_a_refusal(rows):
     options = {
         "clusters": clusters,
         "lengths": lengths,
-        "overlaps": lengths,
+        "overlaps": np.array(lengths) / 1e6,
         "shuffled": lengths,
         "draws": 20,
     }

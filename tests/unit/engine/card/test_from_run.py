@@ -130,6 +130,26 @@ def test_a_metric_of_which_lower_is_better_is_turned(database):
     assert lower.baselines == higher.baselines
 
 
+def test_a_calibration_held_against_the_rows_it_was_fitted_on_is_a_warning(database):
+    import sqlalchemy as sa
+
+    from sgi.store import schema
+
+    name = 'calibrated(metric="support", calibration="3f2a")'
+    add_run(database, samples=samples(), scores={name: SCORES, "support": SCORES})
+
+    def warned(metric, **fitted):
+        spec = {"calibration": fitted} if fitted else {}
+        with database.writing() as connection:
+            connection.execute(sa.update(schema.runs).values(spec=spec))
+        return [told for told in card(database, metric).warnings if "fitted on these very rows" in told]
+
+    assert len(warned(name, dataset="data of r1")) == 1
+    assert warned(name, dataset="other data") == []
+    assert warned(name) == []
+    assert warned("support", dataset="data of r1") == []
+
+
 def test_missing_scores_missing_labels_and_bare_samples_in_one_run(database):
     mixed = [
         Sample(

@@ -25,9 +25,17 @@ def warned(**changes):
     [
         (0.58, 0.49, 0.69, "Near chance on these rows: AUROC 0.58, and its interval [0.49, 0.69] holds 0.5."),
         (0.58, 0.49, 0.69, "More rows would narrow it"),
-        (0.55, 0.52, 0.58, "Near chance on these rows: AUROC 0.55, and even the upper end"),
+        (0.55, 0.52, 0.58, "It barely ranks these rows: AUROC 0.55, and even the upper end"),
         (0.20, 0.15, 0.25, "the wrong way round"),
-        (0.9, 0.5, 1.0, "Near chance"),
+        (0.582, 0.486, 0.685, "Near chance on these rows: AUROC 0.58"),
+        (
+            0.9,
+            0.5,
+            1.0,
+            "Not shown to rank on these rows: AUROC 0.90, and its interval [0.50, 1.00] holds 0.5.",
+        ),
+        (0.6, 0.45, 0.7, "Not shown to rank on these rows"),
+        (0.4, 0.25, 0.55, "Not shown to rank on these rows"),
         (0.9, None, None, "too few rows for an interval"),
     ],
 )
@@ -70,7 +78,10 @@ def test_a_trivial_score_of_the_wrong_direction_is_named():
             ranked(0.6, 0.55, 0.65),
             "it ranks less well: AUROC 0.600 [0.550, 0.650], where all rows give 0.800.",
         ),
-        (ranked(0.77, 0.74, 0.8), "it ranks about as on all rows: AUROC 0.770"),
+        (
+            ranked(0.77, 0.74, 0.8),
+            "its AUROC is 0.770 [0.740, 0.800], not shown to differ from the 0.800 of all",
+        ),
         (ranked(0.95, 0.9, 1.0), "it ranks better: AUROC 0.950"),
         (ranked(0.52, 0.45, 0.6), "it is not shown to rank at all: AUROC 0.520"),
         (ranked(0.9), "it is not shown to rank at all: AUROC 0.900."),
@@ -86,6 +97,27 @@ def test_what_is_left_on_matched_rows(found, word):
     )
 
 
+@pytest.mark.parametrize(
+    ("auroc", "low", "high", "differ"),
+    [
+        (0.94, 0.9, 0.97, True),
+        (0.06, 0.03, 0.1, True),
+        (0.56, 0.44, 0.68, True),  # too far off, whether or not it is shown to rank
+        (0.53, 0.51, 0.55, True),
+        (0.5, None, None, False),
+        (0.53, 0.46, 0.6, False),
+    ],
+)
+def test_pairs_that_still_differ_allow_no_verdict(auroc, low, high, differ):
+    alone = replace(baseline("length", auroc, 0, 1), ranking=ranked(auroc, low, high))
+    told = said(length_matched=Matched(50.0, 70, ranked(0.77, 0.74, 0.8), (alone,), {}, NOT_SHUFFLED))
+    assert ("its AUROC is 0.770 [0.740, 0.800], but part of that may be length still." in told) == differ
+    assert (f"The pairs still differ: length alone ranks them at {auroc:.3f}" in told) == differ
+    assert ("not shown to differ" in told) == (not differ)
+    within = said(length_within=ranked(auroc, low, high))
+    assert ("Tenths of length do not hold it still: within them length alone" in within) == differ
+
+
 def test_trivial_scores_that_are_better_on_matched_rows_too():
     others = (baseline("verbatim", 0.98, 0.97, 0.99), baseline("length", 0.5, 0.5, 0.5))
     told = said(length_matched=Matched(0.0, 1282, ranked(0.77, 0.75, 0.79), others, {}, NOT_SHUFFLED))
@@ -99,7 +131,7 @@ def test_trivial_scores_that_are_better_on_matched_rows_too():
         (ranked(0.5, 0.45, 0.55), "ranks less well: AUROC 0.50 with them, 0.80 with its own. It uses them."),
         (
             ranked(0.78, 0.73, 0.83),
-            "ranks as well: AUROC 0.78 with them, 0.80 with its own. It is not shown to use",
+            "is not shown to rank otherwise: AUROC 0.78 with them, 0.80 with its own. It is not shown to use",
         ),
         (
             ranked(0.9, 0.88, 0.92),
@@ -127,9 +159,11 @@ def test_probabilities_that_gain_nothing():
     def told(low, high):
         return said(calibration=(replace(made, gain=Estimate(0.01, interval(low, high), 4)), made))
 
-    assert "The probabilities (platt) are no better than the constant base rate." in told(-0.01, 0.03)
+    assert "The probabilities (platt) are not shown to be better than the constant base rate." in told(
+        -0.01, 0.03
+    )
     assert "base rate" not in told(0.005, 0.015)
-    assert "no better" in said(calibration=(replace(made, gain=Estimate(0.01, None, 4)),))
+    assert "not shown to be better" in said(calibration=(replace(made, gain=Estimate(0.01, None, 4)),))
 
 
 def test_too_good_to_be_true():

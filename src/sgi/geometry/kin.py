@@ -1,0 +1,309 @@
+"""Kin: pairs of question and response so close that neither may be the reference of the other."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from itertools import chain
+from math import cos, isfinite
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from sgi.geometry.angles import angle, unit
+from sgi.geometry.passages import LEAST_SEPARATION
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Codes = NDArray[np.int64]
+    Rows = NDArray[Any]
+
+_BLOCK_BYTES = 2**25
+# Inner products of float32 rows are nearer the truth than the margin; exact angles then decide.
+_LEAST_COSINE = cos(LEAST_SEPARATION) - 1e-5
+# What does not show and is not among the format characters (Cf), which do not either: Unicode's
+# Default_Ignorable_Code_Point, from the combining grapheme joiner to the variation selectors.
+_IGNORABLE = frozenset(
+    chain(
+        "\u034f\u2065\u3164\uffa0",
+        map(chr, range(0x115F, 0x1161)),
+        map(chr, range(0x17B4, 0x17B6)),
+        map(chr, range(0x180B, 0x1810)),
+        map(chr, range(0xFE00, 0xFE10)),
+        map(chr, range(0xFFF0, 0xFFF9)),
+        map(chr, range(0xE0000, 0xE1000)),
+    )
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of question and response, and what makes two of them kin.
+
+    Attributes:
+        ids: as text, to tell the pairs apart in messages.
+        marks: what two pairs may share, the closest tie first, with what each has of it; None is shared with
+            no other.
+        question_rows: unit rows of the questions, shape (n, d), or None where they are not known.
+    """
+
+    ids: tuple[str, ...]
+    marks: tuple[tuple[str, tuple[Hashable, ...]], ...]
+    question_rows: Rows | None
+
+    @classmethod
+    def of(
+        cls,
+        ids: Sequence[str],
+        groups: Sequence[Hashable],
+        questions: Sequence[str],
+        responses: Sequence[str],
+        question_rows: ArrayLike | None,
+    ) -> Self:
+        """Read pairs.
+
+        Args:
+            ids: one a pair, text or a number.
+            groups: one a pair; None and NaN say that the question belongs to nothing more.
+            questions: one a pair.
+            responses: one a pair.
+            question_rows: unit rows, shape (n, d); None where they are not known.
+
+        Raises:
+            DataError: an id is missing, a group is no name, or a question or response is no text.
+            ValueError: lengths or shapes differ, or a row is not of unit length.
+
+        >>> dict(Pairs.of([7], [None], ["Why ?"], ["So."], None).marks)["question"]
+        ('why',)
+        """
+        if not len(ids) == len(groups) == len(questions) == len(responses):
+            raise ValueError(
+                f"{len(ids)} ids, {len(groups)} groups, {len(questions)} questions and {len(responses)} "
+                "responses are not of one length."
+            )
+        told = tuple(map(str, ids))
+        own = _names("id", ids, told)
+        if None in own:
+            raise DataError("A pair has no id", line=own.index(None) + 1, hint="Give every pair an id.")
+        asked, answered = (
+            tuple(map(cache(same_text), _texts(what, texts, told)))
+            for what, texts in (("question", questions), ("response", responses))
+        )
+        marks = (
+            ("id", own),
+            ("question and response", tuple(zip(asked, answered, strict=True))),
+            ("question", asked),
+            ("group", _names("group", groups, told)),
+        )
+        return cls(told, marks, None if question_rows is None else unit_rows(question_rows, len(told)))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def unit_rows(values: ArrayLike, count: int) -> Rows:
+    """Rows of float32 or float64, one for each pair, all of unit length.
+
+    Args:
+        values: shape (n, d).
+        count: the number of pairs.
+
+    Raises:
+        ValueError: the shape is another, or a row is not of unit length.
+
+    >>> unit_rows([[0, 1]], 1)
+    array([[0., 1.]])
+    """
+    rows = np.asarray(values)
+    if rows.ndim != 2 or len(rows) != count:  # noqa: PLR2004 - rows and columns
+        raise ValueError(f"{count} pairs have rows of shape (n, d), not {rows.shape}.")
+    angle(rows, rows)  # raises where they are no unit rows
+    return rows if rows.dtype == np.float32 else rows.astype(np.float64, copy=False)
+
+
+def ties(*sets: Pairs) -> tuple[tuple[str, Codes], ...]:
+    """What pairs of all sets in turn share, the closest tie first.
+
+    The last tie is the place of their questions on the sphere, where all sets have rows of them: questions
+    less than 0.001 radians apart are one to the embedder, however their texts differ.
+
+    Args:
+        sets: as one, in their order.
+
+    Returns:
+        For each tie its name and, for each pair, the first that has the same, which may be itself.
+
+    Raises:
+        ValueError: rows of different sets differ in dimension.
+
+    >>> first = Pairs.of(["a"], [1], ["Why?"], ["So."], None)
+    >>> second = Pairs.of(["b", "A "], [1, 2], ["What?", "why"], ["That.", "Thus."], None)
+    >>> [(name, codes.tolist()) for name, codes in ties(first, second)]  # doctest: +NORMALIZE_WHITESPACE
+    [('id', [0, 1, 0]), ('question and response', [0, 1, 2]), ('question', [0, 1, 0]), ('group', [0, 0, 2])]
+    """
+    found = [
+        (of_one_kind[0][0], _firsts(chain.from_iterable(values for _, values in of_one_kind)))
+        for of_one_kind in zip(*(pairs.marks for pairs in sets), strict=True)
+    ]
+    rows = [pairs.question_rows for pairs in sets if pairs.question_rows is not None]
+    if len(rows) == len(sets):
+        if len({part.shape[1] for part in rows}) > 1:
+            raise ValueError(
+                f"Rows of dimensions {[part.shape[1] for part in rows]} lie on different spheres."
+            )
+        found.append(("question vector", _coinciding(np.concatenate(rows))))
+    return tuple(found)
+
+
+def kin_codes(shared: Sequence[tuple[str, Codes]]) -> Codes:
+    """A code for each pair; those that share something, or are both kin to a third, have the same.
+
+    Args:
+        shared: of `ties`, at least one.
+
+    >>> kin_codes([("id", np.array([0, 1, 2, 1])), ("group", np.array([0, 0, 2, 3]))]).tolist()
+    [0, 0, 2, 0]
+    """
+    leader = list(range(len(shared[0][1])))
+    for _, codes in shared:
+        for place in np.flatnonzero(codes != np.arange(len(codes))).tolist():
+            _unite(leader, place, int(codes[place]))
+    return _leads(leader)
+
+
+def same_text(text: str) -> str:
+    r"""A question or response as it is compared.
+
+    What differs in case, compatibility forms, white space, characters that do not show, or punctuation at the
+    ends alone is one. Letters of different scripts that look alike stay two.
+
+    Source: Unicode 16, compatibility caseless matching (D146) and `Default_Ignorable_Code_Point`.
+
+    >>> same_text(" Ｗhat\u200b IS  it ?")
+    'what is it'
+    """
+    plain = same_name(text)
+    places = range(len(plain))
+    first = next((place for place in places if not _may_end(plain[place])), len(plain))
+    last = next((place for place in reversed(places[first:]) if not _may_end(plain[place])), first)
+    return plain[first : last + 1]
+
+
+def same_name(name: str) -> str:
+    """A name as it is compared: as `same_text`, but with its punctuation.
+
+    >>> same_name("G-1 "), same_name("g-1")
+    ('g-1', 'g-1')
+    """
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
+    if not (folded.isascii() and folded.isprintable()):  # as most names are
+        unseen = {ord(character): None for character in set(folded) if _is_unseen(character)}
+        # What stood between combining marks is gone, and these may change places.
+        folded = unicodedata.normalize("NFKD", folded.translate(unseen))
+    return " ".join(folded.split())
+
+
+def _may_end(character: str) -> bool:
+    return character.isspace() or unicodedata.category(character).startswith("P")
+
+
+def _is_unseen(character: str) -> bool:
+    hidden = unicodedata.category(character) in {"Cc", "Cf"} and not character.isspace()
+    return hidden or character in _IGNORABLE
+
+
+def _texts(what: str, texts: Iterable[object], ids: Sequence[str]) -> Iterable[str]:
+    for sample_id, text in zip(ids, texts, strict=True):
+        if not isinstance(text, str):
+            raise DataError(
+                f"The {what} of a pair is text, not {type(text).__name__}",
+                sample_id=sample_id,
+                hint="Leave such pairs out.",
+            )
+        yield text
+
+
+def _names(what: str, values: Iterable[object], ids: Sequence[str]) -> tuple[Hashable, ...]:
+    """Names as they are compared; None for those that are missing."""
+    known = cache(_name)  # a context may be the group of many
+    names: list[Hashable] = []
+    for sample_id, value in zip(ids, values, strict=True):
+        try:
+            hash(value)
+        except TypeError:
+            raise DataError(
+                f"The {what} of a pair is a {type(value).__name__}, and such values are no names",
+                sample_id=sample_id,
+                hint="Give text, a number or a tuple of them.",
+            ) from None
+        names.append(known(value))
+    return tuple(names)
+
+
+def _name(value: Hashable) -> Hashable:
+    """Numbers as text, as files write them; what is neither, nor a tuple, is equal as Python has it."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if _is_missing(plain):
+        return None
+    if isinstance(plain, str):
+        return same_name(plain)
+    if isinstance(plain, tuple):
+        return tuple(map(_name, plain))
+    if isinstance(plain, int):
+        return str(int(plain))
+    if isinstance(plain, float | Decimal):
+        return str(int(plain)) if isfinite(plain) and plain == int(plain) else str(plain)
+    return plain
+
+
+def _is_missing(value: object) -> bool:
+    """None, NaN, and values of other libraries that are not equal to themselves."""
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124 - so NaN is told
+    except TypeError:  # pandas' NA will not say
+        return True
+
+
+def _firsts(marks: Iterable[Hashable]) -> Codes:
+    first: dict[Hashable, int] = {}
+    return np.array(
+        [place if mark is None else first.setdefault(mark, place) for place, mark in enumerate(marks)],
+        dtype=np.int64,
+    )
+
+
+def _coinciding(rows: Rows) -> Codes:
+    """For each row, the first of those on its point of the sphere."""
+    codes = _firsts(row.tobytes() for row in rows)
+    leader = codes.tolist()
+    distinct = np.flatnonzero(codes == np.arange(len(rows)))
+    ways = unit(rows[distinct]).astype(rows.dtype)
+    step = max(1, _BLOCK_BYTES // (8 * max(1, len(ways))))
+    for start in range(0, len(ways), step):
+        cosines = ways[start : start + step] @ ways[start:].T
+        here, there = distinct[start + np.array(np.nonzero(np.triu(cosines >= _LEAST_COSINE, 1)))]
+        for pair in np.flatnonzero(angle(rows[here], rows[there]) < LEAST_SEPARATION):
+            _unite(leader, int(here[pair]), int(there[pair]))
+    return _leads(leader)
+
+
+def _unite(leader: list[int], one: int, other: int) -> None:
+    """Bring two places under one leader, the earlier."""
+    first, second = sorted((_lead(leader, one), _lead(leader, other)))
+    leader[second] = first
+
+
+def _leads(leader: list[int]) -> Codes:
+    return np.array([_lead(leader, place) for place in range(len(leader))], dtype=np.int64)
+
+
+def _lead(leader: list[int], place: int) -> int:
+    while leader[place] != place:
+        leader[place] = place = leader[leader[place]]
+    return place
