@@ -76,15 +76,34 @@ def calibrate(
         record = find_run(database, run)
         made = fit.calibrate(database, record, metric, wanted, label=label, bins=bins, kind=kind)
     place = out or Path(f"{made.metric.partition('(')[0]}.calibration.json")
+    replaced = _replaced(place, made)
     _write(place, made)
     with readers_may_leave():
         if as_json:
-            print_json(made.model_dump(mode="json") | {"digest": made.digest, "file": str(place)})
+            print_json(made.model_dump(mode="json") | {"file": str(place)})
         else:
             print_lines([f"{one_line(record.label)}: {_head(made)}", ""])
             print_tables([_thresholds(made, percent=percent), _probabilities(made)])
-    for line in () if quiet else (*_notes(made, asked=bins), f"The calibration {made.digest} is in {place}."):
+    kept = (*replaced, f"The calibration {made.digest} is in {place}.")
+    for line in () if quiet else (*_notes(made, asked=bins), *kept):
         talk(one_line(line, longest=1000))
+
+
+def _replaced(place: Path, made: CalibrationFile) -> tuple[str, ...]:
+    """What stands at this place and is about to go, unless it says the same; read before it is written."""
+    from sgi.engine.calibration.file import read_calibration
+    from sgi.kernel.errors import UsageError
+
+    if not place.is_file():
+        return ()
+    try:
+        old = read_calibration(place)
+    except UsageError:
+        return (f"{place} was a file that is no calibration; it is replaced.",)
+    if old.digest == made.digest:
+        return ()
+    told = f"{old.digest} of {old.metric} for fpr={old.target.value:g}, fitted on run {old.run}"
+    return (f"It replaced another calibration in {place}: {told}, label {old.label!r}.",)
 
 
 def _write(place: Path, made: CalibrationFile) -> None:
@@ -161,6 +180,13 @@ def _probabilities(made: CalibrationFile) -> Table:
     return table
 
 
+def _area(made: CalibrationFile) -> str:
+    area, interval = made.ranking.auroc, made.ranking.interval
+    if interval is None:
+        return f"AUROC {area:.3f}, of too few questions for an interval"
+    return f"AUROC {area:.3f}, 95 % interval {interval.low:.3f} to {interval.high:.3f}; 0.5 is chance"
+
+
 def _notes(made: CalibrationFile, *, asked: int) -> Iterator[str]:
     """What a reader of the numbers should know beside them."""
     if made.left_out:
@@ -173,6 +199,8 @@ def _notes(made: CalibrationFile, *, asked: int) -> Iterator[str]:
                 f"{found.questions:,} questions with a grounded answer are too few to promise {_target(made)}"
             )
             yield f"{_range(found)} characters: {told}, so nothing is flagged."
+    if not made.ranking.shown:
+        yield f"{made.metric} is not shown to rank grounded answers over others: {_area(made)}."
     if made.recall.interval is not None and made.recall.interval.low <= made.target.value:
         yield "It may find no greater share of the ungrounded answers than it flags of the grounded ones."
     if made.quality.brier >= made.base_rate.brier:

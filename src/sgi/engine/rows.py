@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sgi.engine.groups import class_keys
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
@@ -33,7 +35,13 @@ def nested_row(
 def flat_row(
     batch: Batch, scores: Mapping[str, Scores], *, inputs: bool = False
 ) -> Iterator[Mapping[str, JsonValue]]:
-    """``{id, label, metadata, metric, metric_status, metric_reason, …}``; the same columns in every row."""
+    """``{id, label, metadata, metric, metric_status, metric_reason, …}``; the same columns in every row.
+
+    A metric that puts rows into classes has one column more, by the name of `MetricSpec.category`: the class,
+    such as ``metric_verdict`` of a calibrated metric, ``flagged`` or ``passed``; None where a row has none.
+    Further details, such as the threshold, are in nested rows alone.
+    """
+    keys = class_keys(scores)
     for row, sample in enumerate(batch.samples):
         flat: dict[str, JsonValue] = {"id": sample.id, "label": sample.label, "metadata": sample.metadata}
         if inputs:
@@ -47,6 +55,8 @@ def flat_row(
             flat[metric] = float(made.values[row]) if made.ok[row] else None
             flat[f"{metric}_status"] = str(made.status[row])
             flat[f"{metric}_reason"] = made.reasons[row] or None
+            if metric in keys:
+                flat[f"{metric}_{keys[metric]}"] = made.details[row].get(keys[metric])
         yield flat
 
 

@@ -6,6 +6,8 @@ nothing of contexts: it measures whether a response is of the kind that question
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -29,6 +31,7 @@ _LEAST_LENGTH = 1e-12
 # Distances come from differences of squares, which leave about 1e-8 of rounding where there is none.
 _LEAST_SPREAD = 1e-6
 _FEWEST_NEIGHBOURS = 3
+_THREADS = min(4, os.cpu_count() or 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +115,8 @@ def by_block(
 ) -> Floats:
     """A score of all rows from one of a few, so that n·k rows never stand in memory together.
 
+    Blocks are scored side by side; no value depends on how many at once.
+
     Args:
         score: of questions, responses and neighbours of some rows; a row's value rests on that row alone.
         questions: unit rows, shape (n, d).
@@ -130,7 +135,8 @@ def by_block(
         )
     step = max(1, _BLOCK_BYTES // (8 * neighbours.indices.shape[1] * max(1, dimension)))
     blocks = [slice(start, start + step) for start in range(0, len(asked), step)]
-    values = [score(asked[block], answered[block], neighbours[block]) for block in blocks]
+    with ThreadPoolExecutor(_THREADS) as pool:  # numpy lets go of the interpreter in its loops
+        values = list(pool.map(lambda block: score(asked[block], answered[block], neighbours[block]), blocks))
     return np.concatenate(values) if values else np.empty(0)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from itertools import chain
-from math import cos, isfinite
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
     Rows = NDArray[Any]
 
-_BLOCK_BYTES = 2**25
-# Inner products of float32 rows are nearer the truth than the margin; exact angles then decide.
-_LEAST_COSINE = cos(LEAST_SEPARATION) - 1e-5
+# Rows on one point lie this close in every projection, rounding and lengths near 1 allowed for.
+_WINDOW = 2.0 * LEAST_SEPARATION
+_PROJECTIONS = 8
 # What does not show and is not among the format characters (Cf), which do not either: Unicode's
 # Default_Ignorable_Code_Point, from the combining grapheme joiner to the variation selectors.
 _IGNORABLE = frozenset(
@@ -202,10 +202,10 @@ def same_name(name: str) -> str:
     ('g-1', 'g-1')
     """
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
-    if not (folded.isascii() and folded.isprintable()):  # as most names are
+    if not (folded.isascii() and folded.isprintable()):  # as most are
         unseen = {ord(character): None for character in set(folded) if _is_unseen(character)}
         # What stood between combining marks is gone, and these may change places.
-        folded = unicodedata.normalize("NFKD", folded.translate(unseen))
+        folded = unicodedata.normalize("NFKD", folded.translate(unseen)) if unseen else folded
     return " ".join(folded.split())
 
 
@@ -248,11 +248,11 @@ def _names(what: str, values: Iterable[object], ids: Sequence[str]) -> tuple[Has
 
 def _name(value: Hashable) -> Hashable:
     """Numbers as text, as files write them; what is neither, nor a tuple, is equal as Python has it."""
+    if isinstance(value, str):
+        return same_name(value)
     plain = value.item() if isinstance(value, np.generic) else value
     if _is_missing(plain):
         return None
-    if isinstance(plain, str):
-        return same_name(plain)
     if isinstance(plain, tuple):
         return tuple(map(_name, plain))
     if isinstance(plain, int):
@@ -283,11 +283,17 @@ def _coinciding(rows: Rows) -> Codes:
     codes = _firsts(row.tobytes() for row in rows)
     leader = codes.tolist()
     distinct = np.flatnonzero(codes == np.arange(len(rows)))
-    ways = unit(rows[distinct]).astype(rows.dtype)
-    step = max(1, _BLOCK_BYTES // (8 * max(1, len(ways))))
-    for start in range(0, len(ways), step):
-        cosines = ways[start : start + step] @ ways[start:].T
-        here, there = distinct[start + np.array(np.nonzero(np.triu(cosines >= _LEAST_COSINE, 1)))]
+    # Neighbours on a line, and on a few more, are few; only their angles are taken.
+    lines = unit(np.random.default_rng(0).normal(size=(_PROJECTIONS, rows.shape[1])))
+    places = rows[distinct] @ lines.T
+    order = np.argsort(places[:, 0])
+    distinct, places = distinct[order], places[order]
+    for step in range(1, len(distinct)):
+        near = np.flatnonzero(places[step:, 0] - places[:-step, 0] < _WINDOW)
+        if not near.size:
+            break
+        near = near[np.all(np.abs(places[near + step] - places[near]) < _WINDOW, axis=1)]
+        here, there = distinct[near], distinct[near + step]
         for pair in np.flatnonzero(angle(rows[here], rows[there]) < LEAST_SEPARATION):
             _unite(leader, int(here[pair]), int(there[pair]))
     return _leads(leader)

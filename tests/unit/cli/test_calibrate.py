@@ -8,6 +8,7 @@ from itertools import islice
 import pytest
 
 from sgi import evaluate
+from sgi.engine.calibration.file import CalibrationFile
 from sgi.kernel.errors import UsageError
 from sgi.store.database import open_database
 from support.answers import SPITEFUL, write
@@ -23,6 +24,13 @@ def answer(question):
         raise RuntimeError("not yet")
     return "some answer number " + str(number)
 """
+
+
+def changed(path, **changes):
+    """What the calibration's file would hold had it been fitted so."""
+    values = json.loads(path.read_text()) | changes
+    del values["digest"]
+    return CalibrationFile.model_validate(values).to_json()
 
 
 def answers(n=260):
@@ -89,7 +97,8 @@ def test_a_calibration_makes_a_column_that_every_table_knows(sgi, nightly, tmp_p
     assert re.search(r'calibrated\(metric="content_f1".* by .* +passed +flagged\n', grouped.out)
     assert re.search(r"\n1 +130 +0\n", grouped.out)
     assert "calibration of content_f1 for fpr=0.1, fitted on run " in sgi("show", "last").out
-    assert "calibration = {format = 1" in sgi("show", "last", "--spec").out
+    (tmp_path / "again.toml").write_text(sgi("show", "last", "--spec").out)
+    assert sgi("run", "again.toml", "--name", "from-toml", "-q").code == 0
     assert sgi("gate", "last", "calibrated>=0.3").code == 0
     assert sgi("gate", "last", "calibrated>=0.99").code == 4
     asked = ("-m", "content_f1", "--calibration", "content_f1.calibration.json")
@@ -171,8 +180,7 @@ def test_a_run_goes_on_without_the_file(sgi, nightly, tmp_path, monkeypatch):
     stopped = sgi("run", "questions.jsonl", "--target", "flaky_rag:answer", *asked)
     assert stopped.code == 2
     assert "--resume" in stopped.err
-    other = json.loads(calibration.read_text()) | {"label": "another"}
-    (tmp_path / "other.json").write_text(json.dumps(other))
+    (tmp_path / "other.json").write_text(changed(calibration, label="another"))
     calibration.unlink()
     monkeypatch.delitem(__import__("sys").modules, "flaky_rag", raising=False)
     (tmp_path / "flaky_rag.py").write_text(FAILING.replace("256", "1000"))
@@ -281,9 +289,9 @@ def test_too_few_labels_are_refused(sgi, tmp_path):
 
 
 def test_a_calibration_for_another_encoder_is_refused(sgi, nightly, tmp_path):
-    foreign = json.loads((tmp_path / "content_f1.calibration.json").read_text())
-    foreign |= {"metric": "sgi", "encoders": ["bge@1,cls,512tok,fp32"]}
-    (tmp_path / "sgi.json").write_text(json.dumps(foreign))
+    own = tmp_path / "content_f1.calibration.json"
+    foreign = changed(own, metric="sgi", encoders=["bge@1,cls,512tok,fp32"])
+    (tmp_path / "sgi.json").write_text(foreign)
     rows = [row | {"contexts": ["some passage"]} for row in answers(4)]
     write(tmp_path / "few.jsonl", rows)
     done = sgi("run", "few.jsonl", "-m", "sgi", "--calibration", "sgi.json", "--name", "refused")
@@ -302,9 +310,43 @@ def test_what_is_worth_knowing_is_said(sgi, tmp_path):
     dull = sgi("calibrate", "r1", "-m", "sgi", "--target", "fpr=0.05", "--map", "isotonic")
     assert "It may find no greater share of the ungrounded answers" in dull.err
     assert "no better than the base rate" in dull.err
+    assert re.search(r"sgi is not shown to rank grounded answers over others: AUROC 0\.[45]\d+, 95", dull.err)
     scarce = sgi("calibrate", "r2", "-m", "sgi", "--target", "fpr=0.05")
     assert "any characters: 15 questions with a grounded answer are too few to promise 5 %" in scarce.err
     assert "enough for 1 of 4 ranges" in scarce.err
+
+
+def test_a_metric_that_ranks_the_wrong_way_is_refused_and_writes_nothing(sgi, tmp_path):
+    with open_database(tmp_path / "sgi.db") as database:
+        labelled_run(database, gap=-1.5)
+    done = sgi("calibrate", "r1", "-m", "sgi", *TARGET)
+    assert done.code == 2
+    assert "sgi ranks the labelled rows of r1 the wrong way: AUROC" in done.err
+    assert not (tmp_path / "sgi.calibration.json").exists()
+
+
+def test_a_changed_file_scores_nothing(sgi, nightly, tmp_path):
+    path = tmp_path / "content_f1.calibration.json"
+    path.write_text(path.read_text().replace('"higher_is_better": true', '"higher_is_better": false'))
+    done = sgi("run", "data.jsonl", "--calibration", path.name, "--name", "refused")
+    assert done.code == 2
+    assert f"{path.name}: was changed since it was fitted" in done.err
+    assert "refused" not in sgi("runs").out
+
+
+def test_what_a_new_file_replaces_is_told(sgi, nightly, tmp_path):
+    path = tmp_path / "content_f1.calibration.json"
+    first = json.loads(path.read_text())
+    same = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET)
+    assert "replaced" not in nightly.err + same.err
+    other = sgi("calibrate", "nightly", "-m", "content_f1", "--target", "fpr=0.2")
+    told = f"{first['digest']} of content_f1 for fpr=0.1, fitted on run {first['run']}, label 'label'"
+    assert f"It replaced another calibration in {path.name}: {told}." in other.err
+    path.write_text("my notes")
+    assert f"{path.name} was a file that is no calibration; it is replaced." in (
+        sgi("calibrate", "nightly", "-m", "content_f1", *TARGET).err
+    )
+    assert json.loads(path.read_text()) == first
 
 
 def test_names_steer_no_terminal(sgi, tmp_path):

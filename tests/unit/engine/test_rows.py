@@ -46,6 +46,20 @@ def test_flat_rows_have_the_same_columns():
     assert (first["m"], second["m"], second["m_reason"]) == (0.5, None, "why")
 
 
+def test_flat_rows_hold_the_class_of_a_metric_that_has_classes():
+    name = 'calibrated(metric="m", calibration="3f2a")'
+    details = [{"score": 0.4, "threshold": 0.5, "verdict": "flagged"}, {}]
+    gaps = {"why": np.array([False, True])}
+    made = Scores.of(np.array([0.5, 0.0]), undefined=gaps, details=details)
+    first, second = flat_row(BATCH, {name: made, "m": SCORES["m"]})
+    assert list(first) == list(second)
+    assert list(first)[3:] == [
+        *(name + part for part in ("", "_status", "_reason", "_verdict")),
+        *("m" + part for part in ("", "_status", "_reason")),
+    ]
+    assert (first[f"{name}_verdict"], second[f"{name}_verdict"]) == ("flagged", None)
+
+
 @pytest.mark.parametrize(
     ("name", "nested"), [("o.jsonl", True), ("O.JSONL", True), ("o.csv", False), ("o.parquet", False)]
 )

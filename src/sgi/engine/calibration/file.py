@@ -17,6 +17,7 @@ from pydantic import (
     PlainSerializer,
     PlainValidator,
     ValidationError,
+    computed_field,
     model_validator,
 )
 
@@ -46,6 +47,9 @@ _ANEW = (
 
 _PROMISED: Final = "grounded answers to questions like these, one a question"
 """In the file's own words, for those who read it without this documentation."""
+
+CHANCE: Final = 0.5
+"""The AUROC of a metric that tells nothing."""
 
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -119,7 +123,7 @@ class Rate(BaseModel):
 
     model_config = _FROZEN
 
-    value: Share | None
+    value: Share | None = None
     questions: Count
     interval: Annotated[Interval, AfterValidator(_of_shares)] | None = None
 
@@ -139,8 +143,8 @@ class LengthBin(BaseModel):
     model_config = _FROZEN
 
     at_least: Count
-    below: Annotated[int, Field(gt=0)] | None
-    threshold: float | None
+    below: Annotated[int, Field(gt=0)] | None = None
+    threshold: float | None = None
     questions: Count
     false_positives: Rate
     recall: Rate
@@ -162,12 +166,34 @@ class Quality(BaseModel):
     ece_mass: Share
 
 
+class Discrimination(BaseModel):
+    """How well the metric ranks grounded answers over others, by its own direction.
+
+    Attributes:
+        auroc: the area under the ROC curve, in [0, 1]; 0.5 is chance.
+        interval: at 95 %, questions drawn whole; None where there are too few.
+    """
+
+    model_config = _FROZEN
+
+    auroc: Share
+    interval: Annotated[Interval, AfterValidator(_of_shares)] | None = None
+
+    @property
+    def shown(self) -> bool:
+        """Whether the whole interval lies above chance."""
+        return self.interval is not None and self.interval.low > CHANCE
+
+
 class CalibrationFile(BaseModel):
     """All that is known of a calibration.
 
     The map is for values of which higher is better: those of the metric, negated where its lower values are
     the better ones. Thresholds stand on the metric's own scale. They are made of one grounded answer to each
     question, and what they flag is measured on one answer to each; the map is made of all rows.
+
+    The file holds its digest, and is refused when its content is no longer what was fitted. That finds slips
+    and edits; it is no signature, and proves nothing of who made the file.
 
     Attributes:
         format: of the file.
@@ -185,6 +211,7 @@ class CalibrationFile(BaseModel):
         negatives: of them, not grounded.
         clusters: distinct questions.
         left_out: labelled rows without a value.
+        ranking: how well the metric tells grounded from not, on those rows.
         target: what the thresholds promise.
         threshold: for responses of any length; None flags nothing.
         bins: thresholds by length, which are those that are applied.
@@ -202,7 +229,7 @@ class CalibrationFile(BaseModel):
     version: Annotated[int, Field(ge=1)]
     higher_is_better: bool
     encoders: tuple[str, ...]
-    judge: str | None
+    judge: str | None = None
     prompts: str
     run: str
     dataset: str
@@ -212,8 +239,9 @@ class CalibrationFile(BaseModel):
     negatives: Count
     clusters: Count
     left_out: Count
+    ranking: Discrimination
     target: Target
-    threshold: float | None
+    threshold: float | None = None
     bins: Annotated[tuple[LengthBin, ...], Field(min_length=1)]
     map: FittedMap
     quality: Quality
@@ -230,22 +258,27 @@ class CalibrationFile(BaseModel):
             raise ValueError("the bins leave out lengths, or overlap")
         return self
 
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties; pydantic asks so
     @cached_property
     def digest(self) -> str:
-        """Tells this calibration from any other."""
-        return digest(canonical_json(self.model_dump(mode="json")), size=4).hex()
+        """Tells this calibration from any other: a hash of all the rest, as canonical JSON."""
+        return digest(canonical_json(self.model_dump(mode="json", exclude={"digest"})), size=4).hex()
 
     def inner(self) -> AnyMetric:
         """The metric that was calibrated.
 
         Raises:
             UnknownName: it is not installed here.
-            UsageError: it is another version here.
+            UsageError: it is another version here, or has the other direction.
         """
         metric = named_metric(self.metric)
         if metric.spec.version != self.version:
             told = f"version {self.version} of {self.metric}; installed is version {metric.spec.version}"
             raise UsageError(f"The calibration {self.digest} is for {told}.", hint=_ANEW)
+        if metric.spec.higher_is_better != self.higher_is_better:
+            better = "higher" if self.higher_is_better else "lower"
+            told = f"as if {better} values of {self.metric} were better; here it is the other way"
+            raise UsageError(f"The calibration {self.digest} was fitted {told}.", hint=_ANEW)
         return metric
 
     def metrics(self) -> tuple[AnyMetric, AnyMetric]:
@@ -311,7 +344,8 @@ def read_calibration(value: object) -> CalibrationFile:
         value: a path, or what `CalibrationFile.model_dump` gave.
 
     Raises:
-        UsageError: the file cannot be read, or is no calibration that this version knows; says where.
+        UsageError: the file cannot be read, is no calibration that this version knows, or its content is
+            not what its digest was made of; says where.
     """
     if isinstance(value, CalibrationFile):
         return value
@@ -337,10 +371,16 @@ def _of_content(content: Any, place: str) -> CalibrationFile:
         shown = f"format {content['format']!r:.20}; this version reads format {FORMAT}"
         raise UsageError(f"{place}: is of {shown}.", hint="Calibrate anew, or use the version that made it.")
     try:
-        return CalibrationFile.model_validate(content)
+        made = CalibrationFile.model_validate({key: content[key] for key in content if key != "digest"})
     except ValidationError as errors:
         told = "; ".join(_faults(errors))
         raise UsageError(f"{place}: is no calibration: {told}.", hint="Calibrate anew.") from None
+    if "digest" not in content:
+        raise UsageError(f"{place}: holds no digest of its content.", hint=_ANEW)
+    if content["digest"] != made.digest:
+        told = f"its digest is {content['digest']!r:.20}, that of its content {made.digest!r}"
+        raise UsageError(f"{place}: was changed since it was fitted: {told}.", hint=_ANEW)
+    return made
 
 
 def _faults(errors: ValidationError, most: int = 3) -> Iterator[str]:

@@ -10,8 +10,10 @@ import numpy as np
 
 from sgi.engine.agreement.labels import read_labels
 from sgi.engine.calibration.file import (
+    CHANCE,
     FORMAT,
     CalibrationFile,
+    Discrimination,
     LengthBin,
     Quality,
     Rate,
@@ -23,6 +25,7 @@ from sgi.stats.calibration import brier, expected_calibration_error, folds_of, o
 from sgi.stats.conformal import conformal_threshold, length_thresholds, one_of_each, stratum_of
 from sgi.stats.intervals import mean_interval
 from sgi.stats.probability_maps import fit_isotonic, fit_platt
+from sgi.stats.ranking import auroc, auroc_interval
 from sgi.store.run_rows import grouped_run, stored_batches
 
 if TYPE_CHECKING:
@@ -121,8 +124,8 @@ def calibrate(
     Raises:
         UsageError: the run is not finished or lacks the metric, or has it in another version; its labels are
             no yes or no; fewer than 200 labelled rows have a value, or they are of fewer than 100 questions,
-            or all have one label, or all of one label are of one question; or the run does not tell what
-            made its scores.
+            or all have one label, or all of one label are of one question; the metric ranks the ungrounded
+            rows over the grounded ones; or the run does not tell what made its scores.
         DataError: a label cannot be read.
     """
     if bins < 1:
@@ -204,6 +207,7 @@ def _fitted(
     grounded = rows.drawn & rows.truth
     strata = length_thresholds(rows.values[grounded], rows.lengths[grounded], target.value, bins=bins)
     folds = _folds(record, rows)
+    found = _discrimination(record, column, rows, label)
     flagged = flagged_out_of_fold(rows, target, folds, bins=bins)
     quality, base_rate = (_quality(rows, folds, method) for method in (kind, "base rate"))
     return CalibrationFile(
@@ -222,6 +226,7 @@ def _fitted(
         negatives=int((~rows.truth).sum()),
         clusters=len(np.unique(rows.clusters)),
         left_out=rows.left_out,
+        ranking=found,
         target=target,
         threshold=_own(conformal_threshold(rows.values[grounded], target.value), sign),
         bins=_bins(rows, strata, flagged, sign),
@@ -239,6 +244,24 @@ def _folds(record: RunRecord, rows: LabelledScores) -> Folds:
     except ValueError as error:  # what cannot be dealt is known by dealing; nothing else is tried here
         hint = "Rows of both kinds are needed, for several questions each."
         raise UsageError(f"{record.label} cannot be calibrated: {error}", hint=hint) from error
+
+
+def _discrimination(
+    record: RunRecord, column: MetricColumn, rows: LabelledScores, label: str
+) -> Discrimination:
+    """How well the metric ranks; one that ranks the wrong way would flag the answers it should let pass."""
+    area, interval = auroc(rows.values, rows.truth), auroc_interval(rows.values, rows.truth, rows.clusters)
+    assert area is not None  # noqa: S101 - rows of both labels are there
+    if interval is not None and interval.high < CHANCE:
+        better = "higher" if column.higher_is_better else "lower"
+        shown = f"AUROC {area:.3f}, 95 % interval {interval.low:.3f} to {interval.high:.3f}"
+        message = f"{column.metric} ranks the labelled rows of {record.label} the wrong way: {shown},"
+        hint = (
+            f"Calibrate another metric; if a yes in {label!r} means not grounded, name a column with --label"
+            " in which it means grounded."
+        )
+        raise UsageError(f"{message} where {better} values should mean grounded.", hint=hint)
+    return Discrimination(auroc=area, interval=interval)
 
 
 def flagged_out_of_fold(rows: LabelledScores, target: Target, folds: Folds, *, bins: int = 4) -> Rows:

@@ -113,6 +113,28 @@ def test_a_metric_that_ranks_nothing_finds_no_more_than_it_flags(database):
     assert made.quality.brier == pytest.approx(made.base_rate.brier, abs=0.01)
 
 
+@pytest.mark.parametrize(("gap", "higher"), [(-1.5, True), (1.5, False)])
+def test_a_metric_that_ranks_the_wrong_way_is_refused(database, gap, higher):
+    record = labelled_run(database, gap=gap, metric_facts={"higher_is_better": higher})
+    with pytest.raises(UsageError) as caught:
+        calibrate(database, record, "sgi", FPR)
+    told = str(caught.value)
+    assert "sgi ranks the labelled rows of r1 the wrong way: AUROC 0.1" in told
+    assert f"where {'higher' if higher else 'lower'} values should mean grounded" in told
+    assert "Calibrate another metric; if a yes in 'label' means not grounded" in told
+
+
+def test_how_well_it_ranks_is_kept(database):
+    good = calibrate(database, labelled_run(database), "sgi", FPR).ranking
+    values = scored_run(database, find_run(database, "r1")).metrics["sgi"].values
+    assert good.auroc == (values[::2, None] > values[1::2]).mean()
+    assert 0.5 < good.interval.low < good.auroc < good.interval.high
+    assert good.shown
+    dull = calibrate(database, labelled_run(database, run="r2", gap=0.0), "sgi", FPR).ranking
+    assert dull.interval.low < 0.5 < dull.interval.high
+    assert not dull.shown
+
+
 def test_few_grounded_rows_flag_nothing_and_say_so(database):
     ungrounded = {row: {"label": False} for row in range(30, 240)}
     made = calibrate(database, labelled_run(database, changes=ungrounded), "sgi", Target.of("fpr=0.05"))
