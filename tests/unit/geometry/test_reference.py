@@ -55,7 +55,25 @@ def changed(columns, **changes):
     return tuple(changes.get(name, column) for name, column in zip(names, columns, strict=True))
 
 
-FRESH = {"ids": ["fresh"], "groups": ["fresh"], "questions": ["Fresh?"], "responses": ["Fresh."]}
+def moved(question_rows, by, seed=3):
+    """Rows turned by an angle each."""
+    aside = rows(len(question_rows), seed, question_rows.shape[1]).astype(np.float64)
+    aside -= np.vecdot(aside, question_rows)[:, None] * question_rows
+    return (np.cos(by) * question_rows + np.sin(by) * unit(aside)).astype(question_rows.dtype)
+
+
+NEW = {"ids": ["fresh"], "groups": ["fresh"], "questions": ["Fresh?"], "responses": ["Fresh."]}
+# Nearest to question 3, and 0.01 radians from it.
+FRESH = {**NEW, "question_rows": moved(rows(COUNT, 1)[[3]], 0.01)}
+
+
+class Missing:
+    """Equal to nothing, and will not say so, as the missing value of pandas."""
+
+    def __eq__(self, other):
+        raise TypeError("boolean value of NA is ambiguous")
+
+    __hash__ = object.__hash__
 
 
 # What goes wrong without a guard, and the guard.
@@ -114,27 +132,91 @@ def test_no_neighbour_is_of_the_scored_pairs_group_id_or_question(pairs):
         ({"questions": ["  what IS number\n3? "]}, "question"),
         ({"questions": ["What is number 3?"], "responses": ["it is  3."]}, "question and response"),
         ({"questions": ["Ｗhat is number ３?"]}, "question"),
+        ({"questions": ["What is\u200b number\u00ad 3?\ufeff"]}, "question"),
+        ({"questions": ["What is num\u200dber 3?"]}, "question"),
+        ({"questions": ["\u202bWhat is number 3?\u202c\u200e"]}, "question"),
+        ({"questions": ["What is n\u034fumber\ufe0f 3?"]}, "question"),
+        ({"questions": ["What is number 3"]}, "question"),
+        ({"questions": ["«What is number 3 ?!»"]}, "question"),
+        ({"ids": ["Good-3 "]}, "id"),
+        ({"ids": ["good\u200b-3"]}, "id"),
         ({"groups": [3]}, "group"),
+        ({"groups": ["3"]}, "group"),
+        ({"groups": [3.0]}, "group"),
+        ({"groups": [np.int64(3)]}, "group"),
+        ({"groups": [" 3\n"]}, "group"),
+        ({"question_rows": rows(COUNT, 1)[[3]]}, "question vector"),
+        ({"question_rows": rows(COUNT, 1)[[3]].astype(np.float64)}, "question vector"),
+        ({"question_rows": moved(rows(COUNT, 1)[[3]], 0.0009)}, "question vector"),
     ],
 )
 def test_a_scored_pair_with_kin_in_the_reference_is_refused(pairs, shared, what):
     columns = changed(pairs.columns(slice(3, 4)), **{**FRESH, **shared})
     known = pairs.reference()
-    for call in (lambda: known.neighbours(*columns, k=2), lambda: known.directions(*columns[:4])):
+    for call in (lambda: known.neighbours(*columns, k=2), lambda: known.directions(*columns)):
         with pytest.raises(DataError) as caught:
             call()
         assert f"Reference pair 'good-3' has the same {what}. Keep scored and" in str(caught.value)
         assert caught.value.sample_id == columns[0][0]
-    near = known.neighbours(*columns, k=2, exclude="group")
-    assert 3 not in near.indices
+    near = known.neighbours(*columns, k=COUNT - 1, exclude="group")
+    assert sorted(near.indices[0]) == [place for place in range(COUNT) if place != 3]
+    ways = unit(known.response_rows.astype(np.float64) - known.question_rows)
+    apart = known.directions(*columns, exclude="group")[0]
+    assert apart == pytest.approx(mean_direction(np.delete(ways, 3, axis=0)), abs=1e-12)
     assert known.neighbours(*columns, k=2, leaky=True).indices[0, 0] == 3
+    assert known.directions(*columns, leaky=True)[0] == pytest.approx(mean_direction(ways), abs=1e-12)
+
+
+def test_an_id_that_is_a_number_is_its_digits(pairs):
+    known = ReferenceSet.fit([0], ["g"], ["A?"], ["a"], pairs.question_rows[:1], pairs.response_rows[:1])
+    for same in ("0", 0, 0.0, np.int64(0), " 0"):
+        with pytest.raises(DataError, match="Reference pair '0' has the same id"):
+            known.neighbours(*changed(pairs.columns(slice(3, 4)), **{**FRESH, "ids": [same]}), k=1)
+
+
+def test_a_letter_that_looks_the_same_is_told_by_its_vector_alone(pairs):
+    twin = {**FRESH, "questions": ["What is number 3?".replace("e", "\u0435")]}
+    columns = changed(pairs.columns(slice(3, 4)), **twin)
+    assert pairs.reference().neighbours(*columns, k=1).indices.tolist() == [[3]]
+    columns = changed(columns, question_rows=pairs.question_rows[[3]])
+    with pytest.raises(DataError, match="Reference pair 'good-3' has the same question vector"):
+        pairs.reference().neighbours(*columns, k=1)
+    # Without vectors it cannot be told.
+    assert pairs.reference().directions(*columns[:4]).shape == (1, 16)
+
+
+def test_kin_by_vector_lead_to_kin_of_their_own():
+    eye = np.eye(4)
+    known = ReferenceSet.fit(
+        ["a", "b", "c"], ["one", "one", "two"], ["A?", "B?", "C?"], ["."] * 3, eye[:3], -eye[:3]
+    )
+    scored = (["x"], ["new"], ["X?"], ["!"], eye[:1])
+    assert known.neighbours(*scored, k=1, temperature=1.0, exclude="group").indices.tolist() == [[2]]
+
+
+@pytest.mark.parametrize("missing", [None, float("nan"), np.float32("nan"), np.datetime64("NaT"), Missing()])
+def test_a_missing_group_is_shared_by_none(pairs, missing):
+    columns = changed(pairs.columns(), groups=[missing] * 2 * COUNT)
+    known = ReferenceSet.fit(*(column[:COUNT] for column in columns), pairs.response_rows[:COUNT])
+    fresh = changed(pairs.columns(slice(3, 4)), **{**FRESH, "groups": [missing]})
+    assert known.neighbours(*fresh, k=1).indices.tolist() == [[3]]
+    near = known.neighbours(*columns, k=COUNT - 1, exclude="group")
+    own = np.array([*range(COUNT)] * 2)
+    assert not (near.indices == own[:, None]).any()  # the question is the group
 
 
 def test_a_pair_without_kin_meets_its_nearest(pairs):
     columns = changed(pairs.columns(slice(3, 4)), **FRESH)
     near = pairs.reference().neighbours(*columns, k=2)
     assert near.indices[0, 0] == 3
-    assert near.angles[0, 0] == 0.0
+    assert near.angles[0, 0] == pytest.approx(0.01, rel=1e-3)
+
+
+def test_questions_a_thousandth_apart_are_two(pairs):
+    columns = changed(
+        pairs.columns(slice(3, 4)), **NEW, question_rows=moved(pairs.question_rows[[3]], 0.0011)
+    )
+    assert pairs.reference().neighbours(*columns, k=1).indices.tolist() == [[3]]
 
 
 def test_a_common_answer_is_no_kin(pairs):
@@ -158,7 +240,7 @@ def test_kin_of_kin_are_passed_over():
 
 def test_the_guard_looks_at_the_neighbours_themselves(pairs, monkeypatch):
     # A fault where kin are told apart must not go through.
-    monkeypatch.setattr(reference, "_kin_codes", lambda *sets: np.arange(sum(map(len, sets))))
+    monkeypatch.setattr(reference, "kin_codes", lambda shared: np.arange(len(shared[0][1])))
     with pytest.raises(DataError, match="id 'good-0': Reference pair 'good-0' has the same id"):
         pairs.reference().neighbours(*pairs.columns(), k=5, temperature=0.1, exclude="group")
 
@@ -189,6 +271,32 @@ def test_neighbours_carry_the_reference_rows_and_can_be_all_there_are(pairs):
     assert len(known) == COUNT
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_reference_set_keeps_what_it_was_given(pairs, kind):
+    asked, answered = (
+        part[:COUNT].astype(kind, copy=True) for part in (pairs.question_rows, pairs.response_rows)
+    )
+    known = ReferenceSet.fit(*pairs.columns(slice(COUNT))[:4], asked, answered)
+    fresh = changed(pairs.columns(slice(3, 4)), **FRESH)
+    before = known.neighbours(*fresh, k=3), known.directions(*fresh)
+    asked[:], answered[:] = 0.0, 0.0
+    after = known.neighbours(*fresh, k=3), known.directions(*fresh)
+    assert after[0].indices.tolist() == before[0].indices.tolist()
+    assert after[1].tolist() == before[1].tolist()
+    for part in (known.question_rows, known.response_rows, after[0].questions, after[0].responses):
+        with pytest.raises(ValueError, match="read-only"):
+            part[0] = 0.0
+
+
+def test_rows_of_half_precision_find_their_kin(pairs):
+    half = pairs.question_rows.astype(np.float16)
+    known = ReferenceSet.fit(*pairs.columns(slice(COUNT))[:4], half[:COUNT], pairs.response_rows[:COUNT])
+    assert known.question_rows.dtype == np.float64  # inner products of halves are not worth having
+    columns = changed(pairs.columns(slice(3, 4)), **NEW, question_rows=pairs.question_rows[[3]])
+    with pytest.raises(DataError, match="Reference pair 'good-3' has the same question vector"):
+        known.neighbours(*columns, k=1)
+
+
 def test_the_temperature_is_the_median_angle_to_the_kth_that_is_no_kin(pairs):
     known = pairs.reference(slice(None))  # two pairs a question: each has one at angle 0, which is kin
     kth = []
@@ -210,7 +318,7 @@ def test_directions_leave_kin_out(pairs):
         others = [i for i in range(COUNT) if i != group]
         assert found[row] == pytest.approx(mean_direction(ways[others]), abs=1e-12)
     assert known.directions(*columns, leaky=True)[7] == pytest.approx(mean_direction(ways), abs=1e-12)
-    fresh = changed(pairs.columns(slice(3, 4)), **FRESH)[:4]
+    fresh = changed(pairs.columns(slice(3, 4)), **FRESH)
     for kwargs in ({}, {"exclude": "group"}):
         assert known.directions(*fresh, **kwargs)[0] == pytest.approx(mean_direction(ways), abs=1e-12)
 
@@ -258,18 +366,51 @@ def test_an_empty_reference_is_refused(pairs):
 def test_columns_of_other_lengths_are_refused(pairs, place):
     columns = [*pairs.columns(slice(4)), pairs.response_rows[:4]]
     columns[place] = columns[place][:3]
-    with pytest.raises(ValueError, match=r"not of one length|4 pairs have rows"):
+    with pytest.raises(ValueError, match=r"not of one length|\d pairs have rows"):
         ReferenceSet.fit(*columns)
 
 
 def test_rows_that_are_no_directions_are_refused(pairs):
     with pytest.raises(ValueError, match="not of unit length"):
         ReferenceSet.fit(*pairs.columns(), 2 * pairs.response_rows)
-    columns = changed(pairs.columns(slice(1)), **FRESH, question_rows=2 * pairs.question_rows[:1])
+    long, short = np.sqrt(1.5) * pairs.question_rows, np.sqrt(0.5) * pairs.response_rows
+    with pytest.raises(ValueError, match="not of unit length"):
+        ReferenceSet.fit(*pairs.columns()[:4], long, short)  # of unit length on average
+    columns = changed(pairs.columns(slice(1)), **NEW, question_rows=2 * pairs.question_rows[:1])
     with pytest.raises(ValueError, match="not of unit length"):
         pairs.reference().neighbours(*columns)
     with pytest.raises(ValueError, match=r"1 pairs have rows of shape \(n, d\), not \(16,\)"):
         pairs.reference().neighbours(*changed(columns, question_rows=pairs.question_rows[0]))
+    with pytest.raises(ValueError, match=r"Rows of dimensions \[16, 3\]"):
+        pairs.reference().neighbours(*changed(columns, question_rows=np.eye(3)[:1]))
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"ids": [None]}, "row 1: A pair has no id"),
+        ({"ids": [["x"]]}, "The id of a pair is a list"),
+        (
+            {"groups": [["x"]]},
+            "id 'fresh': The group of a pair is a list, and such values are no names. Give",
+        ),
+        ({"groups": [(1, {})]}, "id 'fresh': The group of a pair is a tuple"),
+        ({"questions": [None]}, "id 'fresh': The question of a pair is text, not NoneType. Leave such"),
+        ({"questions": [float("nan")]}, "id 'fresh': The question of a pair is text, not float"),
+        ({"responses": [3]}, "id 'fresh': The response of a pair is text, not int"),
+    ],
+)
+def test_columns_of_other_things_are_refused(pairs, change, told):
+    columns = changed(pairs.columns(slice(3, 4)), **{**FRESH, **change})
+    known = pairs.reference()
+    for call in (
+        lambda: ReferenceSet.fit(*columns, pairs.response_rows[:1]),
+        lambda: known.neighbours(*columns, k=1),
+        lambda: known.directions(*columns[:4], leaky=True),
+    ):
+        with pytest.raises(DataError) as caught:
+            call()
+        assert told in str(caught.value)
 
 
 def test_no_scored_pairs_have_no_neighbours(pairs):
