@@ -41,6 +41,9 @@ _IGNORABLE = frozenset(
     )
 )
 
+# Letters, digits and marks of ASCII show.
+_PLAIN = frozenset(map(chr, range(0x20, 0x7F)))
+
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
@@ -189,10 +192,12 @@ def same_text(text: str) -> str:
     'what is it'
     """
     plain = same_name(text)
-    places = range(len(plain))
-    first = next((place for place in places if not _may_end(plain[place])), len(plain))
-    last = next((place for place in reversed(places[first:]) if not _may_end(plain[place])), first)
-    return plain[first : last + 1]
+    first, end = 0, len(plain)
+    while first < end and _may_end(plain[first]):
+        first += 1
+    while end > first and _may_end(plain[end - 1]):
+        end -= 1
+    return plain[first:end]
 
 
 def same_name(name: str) -> str:
@@ -203,7 +208,7 @@ def same_name(name: str) -> str:
     """
     folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
     if not (folded.isascii() and folded.isprintable()):  # as most are
-        unseen = {ord(character): None for character in set(folded) if _is_unseen(character)}
+        unseen = {ord(character): None for character in set(folded) - _PLAIN if _is_unseen(character)}
         # What stood between combining marks is gone, and these may change places.
         folded = unicodedata.normalize("NFKD", folded.translate(unseen)) if unseen else folded
     return " ".join(folded.split())

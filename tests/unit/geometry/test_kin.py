@@ -148,6 +148,10 @@ def test_a_group_of_another_librarys_missing_value_is_none():
     assert firsts("group", named([pandas.NA, pandas.NA, pandas.NaT, pandas.NaT])) == [0, 1, 2, 3]
 
 
+def test_ids_are_text_or_numbers():
+    assert firsts("id", named([None] * 5, ids=[0, "0", 0.0, np.int64(0), " 0"])) == [0] * 5
+
+
 # Vectors.
 
 
