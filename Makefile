@@ -49,7 +49,7 @@ $(VENV)-oracles/.done: requirements/oracles.txt requirements/dev.txt pyproject.t
 	@touch $@
 
 oracles: $(VENV)-oracles/.done        ## Compare with the reference implementations, torch among them
-	$(VENV)-oracles/bin/python -m pytest -q tests/oracle tests/unit/embed/test_torch.py
+	$(VENV)-oracles/bin/python -m pytest -n auto -q tests/oracle tests/unit/embed/test_torch.py
 
 bench: $(VENV)/.development           ## Measure, as ratios
 	$(BIN)/python benchmarks/startup.py

@@ -177,7 +177,7 @@ def _rows(study: Study, model: str, name: SampleName, found: Mapping[str, Floats
 
 def _errors(forecast: Floats, wrong: NDArray[np.bool_]) -> Row:
     # Forecasts that are all different would each be a bin of one: perfectly resolved, whatever they say.
-    parts = brier(np.round(forecast, 2), wrong)
+    parts = brier(np.round(forecast, 2) if np.ptp(forecast) else forecast, wrong)
     return {
         "n": len(forecast),
         "width": expected_calibration_error(forecast, wrong, bins=DECILES, binning="width"),

@@ -122,6 +122,7 @@ class ReferenceScores:
             answers.contexts,
             answers.questions,
             answers.responses,
+            measured.question,
             exclude=None if leaky else "group",
             leaky=leaky,
         )
