@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from support.postgres import Server
 
 # The same examples in every run; `--hypothesis-profile=thorough` looks further.
-settings.register_profile("steady", derandomize=True, max_examples=50, deadline=None)
+settings.register_profile("steady", derandomize=True, max_examples=35, deadline=None)
 settings.register_profile("thorough", max_examples=1000, deadline=None)
 settings.load_profile("steady")
 
