@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 import nbformat
@@ -29,7 +30,16 @@ def test_no_output_is_kept(path):
         assert cell.get("execution_count") is None
 
 
+@pytest.fixture
+def _own_interrupt():
+    """Running a kernel leaves its own answer to Ctrl-C behind, which later tests of this process would meet."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("_own_interrupt")
 @pytest.mark.filterwarnings("default")  # what a kernel and its sockets warn of is not ours
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_runs_from_top_to_bottom(path, data_folder, tmp_path, monkeypatch):
