@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import signal
+import os
+import subprocess
+import sys
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -30,26 +30,29 @@ def test_no_output_is_kept(path):
         assert cell.get("execution_count") is None
 
 
-@pytest.fixture
-def _own_interrupt():
-    """Running a kernel leaves its own answer to Ctrl-C behind, which later tests of this process would meet."""
-    before = signal.getsignal(signal.SIGINT)
-    yield
-    signal.signal(signal.SIGINT, before)
+# A process of its own: a kernel's client leaves its own answer to Ctrl-C behind.
+RUN = """
+import sys
+import nbformat
+from nbclient import NotebookClient
+notebook = nbformat.read(sys.argv[1], as_version=4)
+NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+nbformat.write(notebook, sys.argv[2])
+"""
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("_own_interrupt")
-@pytest.mark.filterwarnings("default")  # what a kernel and its sockets warn of is not ours
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_it_runs_from_top_to_bottom(path, data_folder, tmp_path, monkeypatch):
-    monkeypatch.setenv("SGI_DATA_DIR", str(data_folder))
-    monkeypatch.setenv("SGI_NOTEBOOK_LIMIT", ANSWERS)
-    notebook = nbformat.read(path, as_version=4)
-    place = {"metadata": {"path": str(tmp_path)}}
-    NotebookClient(notebook, timeout=300, kernel_name="python3", resources=place).execute()
+def test_it_runs_from_top_to_bottom(path, data_folder, tmp_path):
+    settings = {"SGI_DATA_DIR": str(data_folder), "SGI_NOTEBOOK_LIMIT": ANSWERS}
+    command = [sys.executable, "-c", RUN, str(path), "done.ipynb"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | settings, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    notebook = json.loads((tmp_path / "done.ipynb").read_text(encoding="utf-8"))
     written = {made.suffix for made in (tmp_path / "results").rglob("*") if made.is_file()}
     assert written == {".md", ".json", ".png", ".svg"}
-    shown = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    shown = [output for cell in notebook["cells"] for output in cell.get("outputs", ())]
     assert any("text/markdown" in output.get("data", {}) for output in shown)
     assert any("image/svg+xml" in output.get("data", {}) for output in shown)
