@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sgi.experiments.workbench import Study
 
     Floats = NDArray[np.float64]
+    Texts = tuple[str, ...]
     Score = Callable[[NDArray[np.float32], NDArray[np.float32], "Neighbours"], Floats]
 
 Protocol = Literal["leaky", "leave question out", "shuffled reference"]
@@ -98,17 +99,16 @@ class ReferenceScores:
             measured.response[dealt],
         )
 
-    def _neighbours(self, reference: ReferenceSet, *, leaky: bool) -> Neighbours:
+    def _scored(self) -> tuple[list[str], Texts, Texts, Texts, NDArray[np.float32]]:
+        """All answers as a reference set takes them: ids, groups, both texts, and the questions' rows."""
         answers = self.study.answers
+        ids = [sample.id for sample in answers.samples]
+        rows = self.study.of(self.model).question
+        return ids, answers.contexts, answers.questions, answers.responses, rows
+
+    def _neighbours(self, reference: ReferenceSet, *, leaky: bool) -> Neighbours:
         return reference.neighbours(
-            [sample.id for sample in answers.samples],
-            answers.contexts,
-            answers.questions,
-            answers.responses,
-            self.study.of(self.model).question,
-            k=NEIGHBOURS,
-            exclude=None if leaky else "group",
-            leaky=leaky,
+            *self._scored(), k=NEIGHBOURS, exclude=None if leaky else "group", leaky=leaky
         )
 
     def _signed(self, score: Score, sign: int, near: Neighbours) -> Floats:
@@ -116,16 +116,8 @@ class ReferenceScores:
         return sign * score(measured.question, measured.response, near)
 
     def _direction(self, reference: ReferenceSet, *, leaky: bool) -> Floats:
-        answers, measured = self.study.answers, self.study.of(self.model)
-        directions = reference.directions(
-            [sample.id for sample in answers.samples],
-            answers.contexts,
-            answers.questions,
-            answers.responses,
-            measured.question,
-            exclude=None if leaky else "group",
-            leaky=leaky,
-        )
+        measured = self.study.of(self.model)
+        directions = reference.directions(*self._scored(), exclude=None if leaky else "group", leaky=leaky)
         return displacement.directional_grounding_index(measured.question, measured.response, directions)
 
 
