@@ -28,9 +28,9 @@ def test_different_values_have_different_bytes(left, right):
 
 
 def repr_of(value):
-    """Tells True from 1 and ignores the order of keys."""
+    """Tells True from 1 and an empty object from an empty list, and ignores the order of keys."""
     if isinstance(value, dict):
-        return sorted((key, repr_of(item)) for key, item in value.items())
+        return {key: repr_of(item) for key, item in value.items()}
     return [repr_of(item) for item in value] if isinstance(value, list) else repr(value)
 
 
