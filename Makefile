@@ -72,7 +72,7 @@ example-judge: $(VENV)/.development   ## Judge 20 real answers with a language m
 
 lock:                                 ## Pin the development set anew, with hashes
 	uv pip compile --quiet pyproject.toml requirements/dev.in --extra http --extra hub --extra judge --extra openai \
-	    --extra pandas --extra parquet --extra polars --extra postgres \
+	    --extra pandas --extra parquet --extra polars --extra postgres --extra web \
 	    --generate-hashes --no-annotate --no-header --python-version 3.11 \
 	    --output-file requirements/dev.txt
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -68,6 +65,7 @@ def calibrate(
     from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
     from sgi.engine.calibration import fit
     from sgi.engine.calibration.file import Target
+    from sgi.io.write import write_whole
     from sgi.store.database import open_database
     from sgi.store.queries import find_run
 
@@ -77,7 +75,7 @@ def calibrate(
         made = fit.calibrate(database, record, metric, wanted, label=label, bins=bins, kind=kind)
     place = out or Path(f"{made.metric.partition('(')[0]}.calibration.json")
     replaced = _replaced(place, made)
-    _write(place, made)
+    write_whole(place, made.to_json().encode())
     with readers_may_leave():
         if as_json:
             print_json(made.model_dump(mode="json") | {"file": str(place)})
@@ -104,30 +102,6 @@ def _replaced(place: Path, made: CalibrationFile) -> tuple[str, ...]:
         return ()
     told = f"{old.digest} of {old.metric} for fpr={old.target.value:g}, fitted on run {old.run}"
     return (f"It replaced another calibration in {place}: {told}, label {old.label!r}.",)
-
-
-def _write(place: Path, made: CalibrationFile) -> None:
-    from sgi.kernel.errors import UsageError
-
-    try:
-        _replace(Path(os.path.realpath(place)), made.to_json())
-    except OSError as error:
-        raise UsageError(
-            f"{place}: cannot be written: {error.strerror}.", hint="Name another: -o."
-        ) from error
-
-
-def _replace(target: Path, text: str) -> None:
-    """Have a file with this text, whole or not at all: a run may be reading what stood there."""
-    if target.exists() and not target.is_file():
-        raise OSError(errno.EINVAL, "It is no regular file")
-    part = target.with_name(f".sgi-{secrets.token_hex(8)}.part")
-    try:
-        part.write_text(text, encoding="utf-8")
-        part.replace(target)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
 
 
 def _head(made: CalibrationFile) -> str:

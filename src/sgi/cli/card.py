@@ -163,7 +163,9 @@ def _write(made: DetectorCard, folder: Path, *, quiet: bool) -> None:
 
     (folder / "card.md").write_text(card_markdown(made), encoding="utf-8")
     (folder / "card.json").write_text(_json(made.to_dict()), encoding="utf-8")
-    save_figure(card_chart(made), folder, "card")
+    chart = card_chart(made)
+    for name in ("card.png", "card.svg"):
+        save_figure(chart, folder / name)
     if not quiet:
         talk(f"Written to {folder}: card.md, card.json, card.png, card.svg.")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,10 +9,9 @@ import typer
 from sgi.cli.options import DatabaseOption, JsonOption, PercentOption, RunArgument, metric_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from sgi.engine.compare import Comparison
-    from sgi.store.queries import RunRecord
 
 _LONGEST_NOTE = 400
 
@@ -47,33 +45,23 @@ def compare(
     """
     from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
     from sgi.cli.tables import comparison_tables
-    from sgi.engine import compare as engine
-    from sgi.engine.groups import with_range
+    from sgi.report.views.comparison import comparison_view
     from sgi.store.database import open_database
     from sgi.store.queries import find_run
-    from sgi.store.run_rows import scored_run
 
     with open_database(db, create=False) as database:
         records = [find_run(database, name) for name in (base, new)]
-        before, after = (scored_run(database, record) for record in records)
-    wanted = [after.metric(before.metric(name).metric).metric for name in metric_list(metric or [])]
-    made = engine.compare(before, after, changed=changed)
-    if wanted:
-        made = replace(
-            made,
-            metrics=tuple(found for found in made.metrics if found.metric in wanted),
-            incomparable=tuple(found for found in made.incomparable if found.metric in wanted),
-        )
+        view = comparison_view(database, *records, changed=changed, metrics=metric_list(metric or []))
+    made = view.comparison
     with readers_may_leave():
         if as_json:
             print_json(made.to_dict())
         else:
-            shares = {name for name, column in before.metrics.items() if with_range(column).is_share}
             print_lines([*_head(made), ""])
-            print_tables(comparison_tables(made, shares, percent=percent))
+            print_tables(comparison_tables(made, view.shares, percent=percent))
             print_lines(_signatures(made))
-    for line in (*_unfinished(records), *made.notes, *other_data(records)):
-        talk(one_line(line, longest=_LONGEST_NOTE))
+    for note in view.notes:
+        talk(one_line(note, longest=_LONGEST_NOTE))
 
 
 def _head(made: Comparison) -> Iterator[str]:
@@ -97,15 +85,3 @@ def _signatures(made: Comparison) -> Iterator[str]:
     else:
         yield f"base  {made.base_signature}"
         yield f"new   {made.new_signature}"
-
-
-def _unfinished(records: Sequence[RunRecord]) -> Iterator[str]:
-    for record in records:
-        if record.scored < record.rows:
-            yield f"{record.label} is not finished: {record.scored:,} of {record.rows:,} rows are compared."
-
-
-def other_data(records: Sequence[RunRecord]) -> Iterator[str]:
-    """What to say of runs that are not of the same data."""
-    if len({record.dataset for record in records}) > 1:
-        yield "The runs are of different data; rows with the same id are taken for the same."

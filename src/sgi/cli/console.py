@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Event, Listener
     from sgi.engine.summary import MetricSummary, Summary
     from sgi.kernel.errors import SgiError
+    from sgi.report.views.run import Headline
     from sgi.stats.intervals import Interval
     from sgi.stats.ranking import Ranking
 
@@ -228,7 +229,7 @@ def means_cells(made: MetricSummary, *, percent: bool, rows: int | None = None) 
     return [*_numbers(made, percent=percent), f"{made.ok:,} / {n:,}", _gaps(made, n - made.rows)]
 
 
-def ranking_tables(summary: Summary) -> list[Table]:
+def ranking_tables(summary: Summary | Headline) -> list[Table]:
     """How well each metric ranks label 1 above 0, beside the trivial baselines; nothing without labels."""
     ranked = [(made.metric, made.ranking) for made in summary.metrics if made.ranking is not None]
     if not ranked and not summary.baselines:

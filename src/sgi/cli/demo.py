@@ -1,4 +1,4 @@
-"""``sgi demo``: the bundled sample, scored."""
+"""``sgi demo``: the bundled sample, scored and shown."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ import typer
 
 from sgi.cli.options import JsonOption, QuietOption
 
+_TITLE = "HaluEval QA, the bundled sample"
+
 
 def demo(
     context: typer.Context,
-    out: Annotated[Path, typer.Option("-o", "--out", help="Where the scores go.")] = Path("sgi-demo.jsonl"),
+    out: Annotated[
+        Path,
+        typer.Option("-o", "--out", help="Where the scores go; the run (.db) and its report (.html) beside."),
+    ] = Path("sgi-demo.jsonl"),
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -28,8 +33,10 @@ def demo(
       sgi demo -o /tmp/scores.csv
     """
     from sgi.cli.console import talk
+    from sgi.cli.report import report
     from sgi.cli.run import run
 
+    database = str(out.with_suffix(".db"))
     with as_file(files("sgi") / "data" / "halueval_qa_sample.jsonl") as sample:
         if not quiet:
             talk(
@@ -42,10 +49,11 @@ def demo(
             metric=["sgi,semantic_similarity,lexical_aggregate"],
             out=out,
             inputs=True,
-            no_store=True,
+            db=database,
             as_json=as_json,
             quiet=quiet,
         )
+        report("last", out=out.with_suffix(".html"), title=_TITLE, db=database, quiet=quiet)
         if not quiet:
             talk(
                 "Read the AUROC with care: on this data answer length alone ranks better than sgi does, "

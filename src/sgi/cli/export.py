@@ -51,7 +51,7 @@ def export(
             with readers_may_leave():
                 _pour(database, record, inputs=inputs)
             return
-        _spare_data(record, out)
+        spare_data(record, out)
         rows = job.export(database, record, out, inputs=inputs)
     if as_json:
         print_json({"run": record.id, "rows": rows, "output": str(out)})
@@ -71,8 +71,12 @@ def _pour(database: Database, record: RunRecord, *, inputs: bool) -> None:
         sys.stdout.buffer.flush()
 
 
-def _spare_data(record: RunRecord, out: Path) -> None:
-    """The rows don't take the place of the data they were made of."""
+def spare_data(record: RunRecord, out: Path) -> None:
+    """See that what is written does not take the place of the data that a run was made of.
+
+    Raises:
+        UsageError: it would.
+    """
     from sgi.kernel.errors import UsageError
 
     data = record.spec.get("data")

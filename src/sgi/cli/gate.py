@@ -10,6 +10,8 @@ import typer
 from sgi.cli.options import DatabaseOption, JsonOption, RunArgument
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from sgi.engine.gating.gate import GateReport
     from sgi.kernel.scored import ScoredRun
     from sgi.store.queries import RunRecord
@@ -74,7 +76,6 @@ def gate(
 
       sgi gate last --against main --max-drop 0.02
     """
-    from sgi.cli.compare import other_data
     from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
     from sgi.cli.tables import gate_table
     from sgi.engine.compare import unknown_versions
@@ -97,7 +98,7 @@ def gate(
     )
     _write_junit(report, report_file)
     notes = (note for base in before for note in unknown_versions(base, made))
-    for line in (*notes, *other_data(records)):
+    for line in (*notes, *_other_data(records)):
         talk(one_line(line, longest=_LONGEST_NOTE))
     with readers_may_leave():
         if as_json:
@@ -137,3 +138,9 @@ def _write_junit(report: GateReport, path: Path | None) -> None:
         path.write_bytes(junit(report))
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}.", hint="Name another file.") from error
+
+
+def _other_data(records: Sequence[RunRecord]) -> Iterator[str]:
+    """What to say of runs that are not of the same data."""
+    if len({record.dataset for record in records}) > 1:
+        yield "The runs are of different data; rows with the same id are taken for the same."

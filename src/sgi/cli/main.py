@@ -26,12 +26,16 @@ from sgi.cli.gate import gate
 from sgi.cli.judge import judge
 from sgi.cli.metrics import metrics
 from sgi.cli.models import models
+from sgi.cli.plot import plot
+from sgi.cli.report import report
 from sgi.cli.reproduce import reproduce
 from sgi.cli.rescore import rescore
 from sgi.cli.run import run
 from sgi.cli.runs import runs
 from sgi.cli.score import score
+from sgi.cli.serve import serve
 from sgi.cli.show import show
+from sgi.cli.tend import delete, rename, tag
 from sgi.kernel.errors import SgiError
 from sgi.kernel.signature import package_version
 
@@ -48,6 +52,12 @@ for verb in (
     runs,
     show,
     compare,
+    rename,
+    tag,
+    delete,
+    report,
+    plot,
+    serve,
     agree,
     card,
     calibrate,

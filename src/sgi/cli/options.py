@@ -16,7 +16,7 @@ def _complete_metric(incomplete: str) -> list[str]:
     return [name for name in metric_names() if name.startswith(incomplete)]
 
 
-def _complete_run(context: typer.Context, incomplete: str) -> list[str]:
+def complete_run(context: typer.Context, incomplete: str) -> list[str]:
     """Names and ids from the database; only what a shell can show as it is."""
     from sgi.kernel.errors import SgiError
     from sgi.store.database import open_database
@@ -75,7 +75,7 @@ RunArgument = Annotated[
     str,
     typer.Argument(
         help="A run: its id, a beginning of it, its name, last, or last~1 for the one before.",
-        autocompletion=_complete_run,
+        autocompletion=complete_run,
         show_default=False,
     ),
 ]

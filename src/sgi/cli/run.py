@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,7 +41,7 @@ from sgi.cli.options import (
 from sgi.cli.run_talk import database_words, report_notes, tell_plan, tell_report
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from sgi.engine.judge import Cassette
     from sgi.engine.progress import Event, Listener
@@ -71,6 +72,9 @@ Failures = Annotated[
     typer.Option("--max-failures", help="Stop when more than this share of the rows failed; 5% by default."),
 ]
 Name = Annotated[str | None, typer.Option("--name", help="What to call the run; unique in the database.")]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", help="A tag, to find the run by among others; repeatable.")
+]
 Resume = Annotated[
     str | None,
     typer.Option("--resume", help="Go on with a run: its id, a beginning of it, its name, or last."),
@@ -115,6 +119,7 @@ def run(
     target: Target = None,
     target_set: TargetSet = None,
     name: Name = None,
+    tag: Tags = None,
     resume: Resume = None,
     retry_failed: RetryFailed = False,
     db: DatabaseOption = None,
@@ -141,7 +146,7 @@ def run(
 
       sgi run answers.csv
 
-      sgi run answers.jsonl -m sgi,semantic_similarity -o scores.jsonl --name nightly
+      sgi run answers.jsonl -m sgi,semantic_similarity -o scores.jsonl --name nightly --tag gpt-4o
 
       sgi run answers.jsonl -m faithfulness,ragas_score --judge openai:gpt-4o-mini --max-cost 2
 
@@ -188,13 +193,14 @@ def run(
         "cache": cache_choice(cache, no_cache=no_cache),
         "cassette": context.obj,
     }
+    tags = _tags(tag or (), around, resume)
     record = None if resume is None else _found(around, resume, name)
     if dry_run:
         spec = _spec(given, record)
         _check_files(spec)
         tell_plan(spec, cache=around["cache"], quiet=quiet, as_json=as_json)
         return
-    spec, report = _performed(given, around, record, retry_failed=retry_failed, quiet=quiet)
+    spec, report = _performed(given, around, record, tags, retry_failed=retry_failed, quiet=quiet)
     notes = (
         [] if quiet else [*_seen_before(spec, report, db), *report_notes(spec, report, database_words(db))]
     )
@@ -207,6 +213,7 @@ def _performed(
     given: dict[str, Any],
     around: dict[str, Any],
     record: RunRecord | None,
+    tags: Sequence[str],
     *,
     retry_failed: bool,
     quiet: bool,
@@ -221,7 +228,12 @@ def _performed(
     spec = _spec(given, record)
     _check_files(spec)
     words = database_words(around["database"])
-    with progress(quiet=quiet) as listener, _noting(listener, words) as noting, redirect_stdout(sys.stderr):
+    tagging = partial(_tag, around["database"], tags=tags)
+    with (
+        progress(quiet=quiet) as listener,
+        _noting(listener, words, tagging) as noting,
+        redirect_stdout(sys.stderr),
+    ):
         place = Surroundings(**around, listener=noting)
         if record is None:
             return spec, anyio.run(lambda: perform(spec, place, retry_failed=retry_failed))
@@ -264,9 +276,30 @@ def _found(around: dict[str, Any], wanted: str, name: str | None) -> RunRecord:
     return record
 
 
+def _tags(given: Sequence[str], around: dict[str, Any], resume: str | None) -> tuple[str, ...]:
+    """The tags of a new run."""
+    from sgi.kernel.errors import UsageError
+    from sgi.store.run_names import checked_tags
+
+    if given and resume is not None:
+        raise UsageError("A run that goes on keeps its tags.", hint=f"Add one with sgi tag {resume} TAG.")
+    if given and not around["store"]:
+        raise UsageError("A tag is of a run that is kept.", hint="Leave out --no-store, or --tag.")
+    return checked_tags(given)
+
+
+def _tag(database: str | None, run: str, *, tags: Sequence[str]) -> None:
+    from sgi.store.database import open_database
+    from sgi.store.tending import set_tags
+
+    if tags:
+        with open_database(database, create=False) as opened:
+            set_tags(opened, run, tags)
+
+
 @contextmanager
-def _noting(listener: Listener, words: str) -> Iterator[Listener]:
-    """Once the run is in the store, an end before its time says how to go on."""
+def _noting(listener: Listener, words: str, tagging: Callable[[str], None]) -> Iterator[Listener]:
+    """Once the run is in the store it is tagged, and an end before its time says how to go on."""
     from sgi.cli.console import talk
     from sgi.engine.progress import RunBegan
     from sgi.kernel.errors import SgiError
@@ -276,6 +309,7 @@ def _noting(listener: Listener, words: str) -> Iterator[Listener]:
     def listen(event: Event) -> None:
         if isinstance(event, RunBegan):
             begun.append(event.run)
+            tagging(event.run)
         listener(event)
 
     try:

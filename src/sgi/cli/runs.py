@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 def runs(
     limit: Annotated[int, typer.Option(min=1, help="How many to list, the newest first.")] = 20,
     search: Annotated[
-        str | None, typer.Option(help="Only runs with this text in their id, name or data, in any case.")
-    ] = None,
+        str, typer.Option(help="Only runs with this text in their id, name, data or tags, in any case.")
+    ] = "",
+    tag: Annotated[str | None, typer.Option(help="Only runs with this tag.")] = None,
     db: DatabaseOption = None,
     percent: PercentOption = True,
     as_json: JsonOption = False,
@@ -29,13 +30,13 @@ def runs(
       sgi runs
 
       sgi runs --search nightly --limit 5 --json
+
+      sgi runs --tag gpt-4o
     """
     from sgi.cli.console import print_json, print_tables, readers_may_leave, talk
     from sgi.cli.tables import run_facts, runs_table
 
-    kept = _kept(db)
-    found = [record for record in kept if search is None or _mentions(record, search)]
-    shown = found[:limit]
+    shown, found, kept = _looked_up(db, search, tag, limit)
     with readers_may_leave():
         if as_json:
             print_json([run_facts(record) for record in shown])
@@ -44,21 +45,19 @@ def runs(
     if not kept:
         talk("There is no run here yet. Make one: sgi run answers.jsonl")
     elif not found:
-        talk(f"No run of {len(kept):,} mentions {search!r}.")
-    elif len(shown) < len(found):
-        talk(f"These are {len(shown):,} of {len(found):,} runs; --limit {len(found)} lists them all.")
+        asked = {f"mentions {search!r}": search, f"has the tag {tag!r}": tag is not None}
+        talk(f"No run of {kept:,} {' and '.join(words for words, said in asked.items() if said)}.")
+    elif len(shown) < found:
+        talk(f"These are {len(shown):,} of {found:,} runs; --limit {found} lists them all.")
 
 
-def _kept(db: str | None) -> list[RunRecord]:
+def _looked_up(db: str | None, search: str, tag: str | None, limit: int) -> tuple[list[RunRecord], int, int]:
+    """The runs to show; how many were found, and how many there are."""
     from sgi.store.database import DEFAULT, open_database
-    from sgi.store.queries import list_runs
+    from sgi.store.queries import count_runs, list_runs
 
     if db is None and not Path(DEFAULT).exists():
-        return []
+        return [], 0, 0
     with open_database(db, create=False) as database:
-        return list_runs(database)
-
-
-def _mentions(record: RunRecord, text: str) -> bool:
-    wanted = text.casefold()
-    return any(wanted in told.casefold() for told in (record.id, record.name or "", record.dataset_name))
+        shown = list_runs(database, search=search, tag=tag, limit=limit)
+        return shown, count_runs(database, search=search, tag=tag), count_runs(database)

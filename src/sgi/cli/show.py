@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,9 +14,9 @@ from sgi.cli.options import DatabaseOption, JsonOption, PercentOption, RunArgume
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sgi.engine.groups import Group
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.ports import Usage
+    from sgi.report.views.run import GroupTable
     from sgi.store.database import Database
     from sgi.store.queries import RunRecord
     from sgi.store.run_rows import Reason
@@ -63,6 +63,7 @@ def show(
     """
     from sgi.cli.console import print_json, print_lines, readers_may_leave
     from sgi.kernel.errors import UsageError
+    from sgi.report.views.run_parts import group_table
     from sgi.store.database import open_database
     from sgi.store.queries import find_run
 
@@ -79,32 +80,36 @@ def show(
         elif sample is not None:
             _show_sample(database, record, sample, as_json=as_json)
         elif by is not None:
-            _show_groups(record, by, _groups(database, record, by), percent=percent, as_json=as_json)
+            _show_groups(record, group_table(database, record, by), percent=percent, as_json=as_json)
         else:
             _show_all(database, record, percent=percent, as_json=as_json)
 
 
 def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: bool) -> None:
-    from sgi.cli.console import class_lines, means_table, print_json, print_lines, print_summary, print_tables
-    from sgi.engine.summary import Summary
+    from sgi.cli.console import (
+        class_lines,
+        means_table,
+        print_json,
+        print_lines,
+        print_tables,
+        ranking_tables,
+    )
+    from sgi.report.views.run import headline
     from sgi.store.queries import run_usage
     from sgi.store.run_rows import reasons
 
-    told = None if record.summary is None else Summary.from_dict(record.summary)
-    metrics = _measured(database, record) if told is None else told.metrics
+    told = headline(database, record)
     found, usage = reasons(database, record), run_usage(database, record.id)
     if as_json:
-        told_or_made = {"summary": record.summary or _partial(record, metrics)}
+        told_or_made = {"summary": record.summary or _partial(record, told.metrics)}
         spent = {"usage": {judge: asdict(used) for judge, used in usage.items()}}
         whys = {"reasons": [reason._asdict() for reason in found]}
         print_json(_facts(record) | told_or_made | whys | spent)
         return
     print_lines([*_head(record), ""])
-    if told is not None:
-        print_summary(told, percent=percent)
-    else:
-        print_tables([means_table(metrics, percent=percent, rows=record.rows)])
-        print_lines([*class_lines(metrics), record.signature])
+    means = means_table(told.metrics, percent=percent, rows=record.rows)
+    print_tables([means, *ranking_tables(told)])
+    print_lines([*class_lines(told.metrics), record.signature])
     print_lines(["", *_gaps(found), *_judges(usage), *_origin(record)])
 
 
@@ -142,53 +147,22 @@ def _judges(usage: Mapping[str, Usage]) -> Iterator[str]:
         yield ""
 
 
-def _show_groups(
-    record: RunRecord, by: str, groups: tuple[Group, ...], *, percent: bool, as_json: bool
-) -> None:
+def _show_groups(record: RunRecord, found: GroupTable, *, percent: bool, as_json: bool) -> None:
     from sgi.cli.console import print_json, print_lines, print_tables
     from sgi.cli.tables import groups_tables
 
     if as_json:
-        print_json(_facts(record) | {"by": by, "groups": [group.to_dict() for group in groups]})
+        print_json(_facts(record) | {"by": found.by, "groups": [group.to_dict() for group in found.groups]})
         return
     print_lines([*_head(record), ""])
-    print_tables(groups_tables(by, groups, percent=percent))
+    print_tables(groups_tables(found.by, found.groups, percent=percent))
     print_lines([record.signature])
-
-
-def _measured(database: Database, record: RunRecord) -> tuple[MetricSummary, ...]:
-    """The means and classes of the rows that are scored."""
-    from sgi.engine.groups import class_keys, grouped
-    from sgi.store.run_rows import classed_run
-
-    if not record.scored:
-        return ()
-    run, classes = classed_run(database, record, class_keys(record.metrics))
-    named = {metric: list(map(_named, found)) for metric, found in classes.items()}
-    (whole,) = grouped(run, [None] * len(run.ids), classes=named)
-    return tuple(replace(made, classes=whole.classes.get(made.metric, {})) for made in whole.metrics)
 
 
 def _partial(record: RunRecord, metrics: tuple[MetricSummary, ...]) -> dict[str, Any]:
     """What is known without a headline; coverage is over all rows of the data."""
     entries = [made.to_dict() | {"rows": record.rows, "coverage": made.ok / record.rows} for made in metrics]
     return {"rows": record.scored, "metrics": entries, "signature": record.signature}
-
-
-def _groups(database: Database, record: RunRecord, by: str) -> tuple[Group, ...]:
-    from sgi.engine.groups import class_keys, grouped
-    from sgi.store.run_rows import grouped_run
-
-    run, values, classes = grouped_run(database, record, by, class_keys(record.metrics))
-    named = {metric: list(map(_named, found)) for metric, found in classes.items()}
-    return grouped(run, list(map(_named, values)), classes=named)
-
-
-def _named(value: Any) -> str | None:
-    """A text as it is, anything else as JSON."""
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def _facts(record: RunRecord) -> dict[str, Any]:

@@ -36,6 +36,7 @@ def run_facts(record: RunRecord) -> dict[str, Any]:
         "created_at": record.created_at,
         "finished_at": record.finished_at,
         "metrics": {name: known.get("mean") for name, known in _known_metrics(record).items()},
+        "tags": list(record.tags),
         "signature": record.signature,
     }
 
@@ -78,16 +79,17 @@ def _known_metrics(record: RunRecord) -> dict[str, dict[str, Any]]:
 
 def runs_table(records: Iterable[RunRecord], *, percent: bool) -> Table:
     """A run each, with a line for each of its metrics."""
-    table = new_table("id", "name", "data", "rows", "metrics", "state", "created", left=_LEFT)
+    table = new_table("id", "name", "tags", "data", "rows", "metrics", "state", "created", left=_LEFT)
     for record in records:
-        facts = (record.id, record.name or "", record.dataset_name, progress_of(record))
+        names = (_cell(record.id), _cell(record.name or ""), Text("\n".join(map(one_line, record.tags))))
+        data = (record.dataset_name, progress_of(record))
         end = (state(record), moment(record.created_at))
         means = "\n".join(_mean_line(*metric, percent=percent) for metric in _known_metrics(record).items())
-        table.add_row(*map(_cell, facts), Text(means), *map(_cell, end))
+        table.add_row(*names, *map(_cell, data), Text(means), *map(_cell, end))
     return table
 
 
-_LEFT = ("name", "data", "metrics", "state", "created")
+_LEFT = ("name", "tags", "data", "metrics", "state", "created")
 
 
 def _cell(text: str) -> Text:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sgi.engine.shown import Shown
 from sgi.kernel.errors import UsageError
 from sgi.kernel.scored import STATUSES
 from sgi.stats.paired import McNemar, PairedDifference, holm, mcnemar, paired_differences
@@ -97,7 +98,7 @@ class Incomparable:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Shown):
     """Two runs side by side.
 
     Attributes:

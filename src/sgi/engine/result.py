@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.engine.rows import flat_row, nested_row
+from sgi.engine.shown import Shown
 from sgi.engine.summary import Summary, summarise
 from sgi.io.write import json_line
 from sgi.kernel.errors import MissingExtra, UnknownName
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Result(Mapping[str, "Scores"]):
+class Result(Shown, Mapping[str, "Scores"]):
     """Scores of every row, by metric.
 
     ``result["sgi"].values`` is a float64 array with NaN where there is no value; ``.status``, ``.reasons``

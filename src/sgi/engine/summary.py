@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from sgi.engine.shown import Shown
 from sgi.kernel.metric import COUNT, Status
 from sgi.stats.confounds import Baseline, trivial_baselines
 from sgi.stats.intervals import Interval, mean_interval
@@ -71,7 +72,7 @@ class MetricSummary:
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Shown):
     """A whole run in a few lines.
 
     Attributes:

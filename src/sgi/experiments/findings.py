@@ -148,7 +148,11 @@ class Finding:
         page, data = folder / f"{self.name}.md", folder / f"{self.name}.json"
         page.write_text(self.markdown(), encoding="utf-8")
         data.write_bytes(orjson.dumps(self.to_dict(), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
-        drawn = [path for stem, chart in self.figures.items() for path in save_figure(chart, folder, stem)]
+        drawn = [
+            save_figure(chart, folder / f"{stem}{suffix}")
+            for stem, chart in self.figures.items()
+            for suffix in (".png", ".svg")
+        ]
         return [page, data, *drawn]
 
 

@@ -61,7 +61,7 @@ def open_writer(path: str | os.PathLike[str]) -> Iterator[RowWriter]:
     """
     name = os.fspath(path)
     target = Path(os.path.realpath(name))
-    suffix = _checked_suffix(Path(name), target)
+    suffix = _checked_suffix(Path(name))
     with _replacing(target, name) as stream:
         if suffix == ".jsonl":
             yield _Lines(stream, name)
@@ -76,7 +76,40 @@ def open_writer(path: str | os.PathLike[str]) -> Iterator[RowWriter]:
 
 def check_target(path: str | os.PathLike[str]) -> None:
     """See that rows can be written there, before there are any; raises what `open_writer` would."""
-    _checked_suffix(Path(path), Path(os.path.realpath(path)))
+    _checked_suffix(Path(path))
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file that is there whole or not at all; one that is there is replaced.
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(Path(folder, "page.md"), b"# Run")
+    ...     Path(folder, "page.md").read_bytes()
+    b'# Run'
+
+    Raises:
+        UsageError: the folder is missing, or the path cannot be a file.
+        DataError: the file cannot be written, as when the disk is full.
+    """
+    name = os.fspath(path)
+    target = Path(os.path.realpath(name))
+    check_place(path)
+    with _replacing(target, name) as stream, _telling(name):
+        stream.write(content)
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """See that a file can stand there, before there is anything to write.
+
+    Raises:
+        UsageError: the folder is missing, or the path cannot be a file.
+    """
+    target = Path(os.path.realpath(path))
+    with _telling(os.fspath(path)):
+        if not target.parent.is_dir():
+            raise UsageError(f"{path}: there is no folder {str(target.parent)!r}.", hint="Make it first.")
+        if target.exists() and not target.is_file():
+            raise UsageError(f"{path} is not a regular file.", hint="Name a file.")
 
 
 def json_line(row: Mapping[str, JsonValue]) -> bytes:
@@ -221,17 +254,13 @@ def _finite(value: Any) -> Any:
     return [_finite(item) for item in value] if isinstance(value, list) else value
 
 
-def _checked_suffix(path: Path, target: Path) -> str:
-    """The suffix, once it is known that a file can stand at ``target``."""
+def _checked_suffix(path: Path) -> str:
+    """The suffix, once it is known that a file can stand there."""
     suffix = path.suffix.casefold()
     if suffix not in SUFFIXES:
         hint = f"It can be {', '.join(SUFFIXES)}."
         raise UsageError(f"Cannot tell from {str(path)!r} how to write.", hint=hint)
-    with _telling(str(path)):
-        if not target.parent.is_dir():
-            raise UsageError(f"{path}: there is no folder {str(target.parent)!r}.", hint="Make it first.")
-        if target.exists() and not target.is_file():
-            raise UsageError(f"{path} is not a regular file.", hint="Name a file.")
+    check_place(path)
     if suffix == ".parquet" and find_spec("pyarrow") is None:
         raise MissingExtra("Writing Parquet", "parquet")
     return suffix

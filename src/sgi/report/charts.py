@@ -1,4 +1,4 @@
-"""Charts as Altair objects, and the files they become: PNG and SVG, drawn without a browser or a network."""
+"""Charts as Altair objects, and the files they become, drawn without a browser or a network."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import numpy as np
 
+from sgi.io.write import write_whole
+from sgi.kernel.errors import UsageError
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import ArrayLike
@@ -18,8 +21,11 @@ if TYPE_CHECKING:
     from sgi.stats.calibration import Reliability
 
 # Okabe and Ito's palette: told apart also by people who see few colours, and in print.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-_GREY = "#888888"
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""What series are drawn in, in this order."""
+GREY = "#888888"
+"""What stands for chance, for what is expected, and for what is not known."""
+_DASHES = ([1, 0], [6, 3], [2, 2])
 AnyChart = alt.TopLevelMixin
 """What Altair draws."""
 
@@ -55,6 +61,7 @@ def dot_chart(
     axis: str,
     chance: float | None = None,
     domain: tuple[float, float] | None = None,
+    colours: Mapping[str, str] | None = None,
 ) -> AnyChart:
     """Values with their intervals, one line a label, one colour a series.
 
@@ -64,6 +71,7 @@ def dot_chart(
         axis: what the values are.
         chance: where a dashed line says "nothing found".
         domain: the ends of the axis; from the data if None.
+        colours: of some series, whatever others there are.
 
     >>> dot_chart([Dot("SGI", 0.8, low=0.79, high=0.81)], title="HaluEval", axis="AUROC").to_dict()["title"]
     'HaluEval'
@@ -74,8 +82,9 @@ def dot_chart(
     scale = alt.Scale(domain=list(domain)) if domain else alt.Scale(zero=False)
     place = alt.X("value:Q", title=axis, scale=scale)
     many = len(series) > 1
-    side: dict[str, Any] = {"yOffset": alt.YOffset("series:N", sort=series)} if many else {}
-    colour = _colour("series", series, legend=many)
+    beside = len({d.label for d in given}) < len(given)
+    side: dict[str, Any] = {"yOffset": alt.YOffset("series:N", sort=series)} if beside else {}
+    colour = series_colour("series", series, known=colours, legend=many)
     line = alt.Y("label:N", sort=labels, title=None, axis=alt.Axis(labelLimit=_LONGEST_LABEL))
     base = alt.Chart(alt.InlineData(values=rows)).encode(y=line, color=colour, **side)
     bars = (
@@ -86,7 +95,7 @@ def dot_chart(
     layers: list[Any] = [bars, base.mark_point(filled=True, size=70, opacity=1).encode(x=place)]
     if chance is not None:
         layers.insert(0, _rule(chance, scale))
-    height = max(120, 14 * len(labels) * (len(series) if many else 1) + 14 * len(labels))
+    height = max(120, 14 * len(labels) * (len(series) if beside else 1) + 14 * len(labels))
     return alt.layer(*layers).properties(title=title, width=_WIDTH, height=height)
 
 
@@ -95,17 +104,32 @@ def _row(dot: Dot) -> dict[str, Any]:
     return {"label": dot.label, "value": dot.value, "series": dot.series, **known}
 
 
-def _colour(field: str, names: Sequence[str], *, legend: bool = True) -> Any:
+def series_colour(
+    field: str, names: Sequence[str], *, known: Mapping[str, str] | None = None, legend: bool = True
+) -> Any:
+    """One colour for each series.
 
-    scale = alt.Scale(domain=list(names), range=[_COLOURS[n % len(_COLOURS)] for n in range(len(names))])
+    Args:
+        field: the column that names the series.
+        names: the series, in the order of the legend.
+        known: the colours of some series, which they have in whatever company.
+        legend: whether to show which is which.
+    """
+    colours = [(known or {}).get(name, COLOURS[n % len(COLOURS)]) for n, name in enumerate(names)]
+    scale = alt.Scale(domain=list(names), range=colours)
     shown = alt.Legend(title=None, orient="bottom", labelLimit=_LONGEST_LABEL, columns=3) if legend else None
     return alt.Color(f"{field}:N", scale=scale, legend=shown, sort=list(names))
 
 
-def _rule(value: float, scale: Any) -> Any:
+def _dash(field: str, names: Sequence[str]) -> Any:
+    """Lines whose colours come round again are told apart by their dashes."""
+    dashes = [_DASHES[n // len(COLOURS) % len(_DASHES)] for n in range(len(names))]
+    return alt.StrokeDash(f"{field}:N", scale=alt.Scale(domain=list(names), range=dashes), legend=None)
 
+
+def _rule(value: float, scale: Any) -> Any:
     data = alt.InlineData(values=[{"at": value}])
-    return alt.Chart(data).mark_rule(strokeDash=[4, 4], color=_GREY).encode(x=alt.X("at:Q", scale=scale))
+    return alt.Chart(data).mark_rule(strokeDash=[4, 4], color=GREY).encode(x=alt.X("at:Q", scale=scale))
 
 
 def line_chart(
@@ -136,15 +160,21 @@ def line_chart(
         .encode(
             x=alt.X("step:N", sort=steps, title=across, axis=alt.Axis(labelAngle=0)),
             y=alt.Y("value:Q", title=axis, scale=alt.Scale(zero=False)),
-            color=_colour("series", list(series)),
+            color=series_colour("series", list(series)),
         )
         .properties(title=title, width=_WIDTH, height=_HEIGHT)
     )
     return made
 
 
-def matrix_chart(names: Sequence[str], values: ArrayLike, *, title: str) -> AnyChart:
+def matrix_chart(names: Sequence[str], values: ArrayLike, *, title: str, signed: bool = False) -> AnyChart:
     """A square of numbers, such as correlations, as coloured cells with the number in each.
+
+    Args:
+        names: of the rows and columns.
+        values: one row and one column a name; NaN where there is none.
+        title: over the chart.
+        signed: whether they lie in [−1, 1] rather than in [0, 1].
 
     Raises:
         ValueError: the values are not one row and one column a name.
@@ -164,13 +194,16 @@ def matrix_chart(names: Sequence[str], values: ArrayLike, *, title: str) -> AnyC
         x=alt.X("across:N", sort=list(names), title=None, axis=alt.Axis(labelAngle=-30)),
         y=alt.Y("down:N", sort=list(names), title=None),
     )
-    shade = alt.Color("value:Q", scale=alt.Scale(scheme="blues", domain=[0, 1], clamp=True), legend=None)
-    ink = alt.condition(alt.datum.value > 0.6, alt.value("white"), alt.value("black"))  # noqa: PLR2004 - dark cells
+    blues = alt.Scale(scheme="blues", domain=[0, 1], clamp=True)
+    both = alt.Scale(range=[COLOURS[1], "#F7F7F7", COLOURS[0]], domain=[-1, 0, 1], clamp=True)
+    shade = alt.Color("value:Q", scale=both if signed else blues, legend=None)
+    ink = alt.condition("abs(datum.value) > 0.6", alt.value("white"), alt.value("black"))
     cells = base.mark_rect().encode(color=shade)
     side = max(160, 70 * len(names))
-    return alt.layer(
-        cells, base.mark_text().encode(text=alt.Text("value:Q", format=".2f"), color=ink)
-    ).properties(title=title, width=side, height=side * 3 // 4)
+    told = alt.condition("isValid(datum.value)", alt.Text("value:Q", format=".2f"), alt.value("–"))
+    return alt.layer(cells, base.mark_text().encode(text=told, color=ink)).properties(
+        title=title, width=side, height=side * 3 // 4
+    )
 
 
 def distribution_chart(
@@ -194,10 +227,36 @@ def distribution_chart(
     everything = np.concatenate(list(columns.values())) if columns else np.zeros(1)
     low, high = np.quantile(everything, [0.005, 0.995])
     edges = np.linspace(low, high if high > low else low + 1.0, _BINS + 1)
+    shares = {name: _shares(column, edges) for name, column in columns.items()}
+    return step_chart(edges.tolist(), shares, title=title, axis=axis, mark=mark)
+
+
+def step_chart(
+    edges: Sequence[float],
+    shares: Mapping[str, Sequence[float]],
+    *,
+    title: str,
+    axis: str,
+    mark: float | None = None,
+    colours: Mapping[str, str] | None = None,
+) -> AnyChart:
+    """Shares of each group in bins, as one stepped area a group.
+
+    Args:
+        edges: of the bins, ascending, one more than there are bins.
+        shares: by group, of each bin.
+        title: over the chart.
+        axis: what the values are.
+        mark: where a dashed line stands.
+        colours: of some groups, whatever others there are.
+
+    >>> step_chart([0, 1, 2], {"all rows": [0.25, 0.75]}, title="t", axis="SGI").to_dict()["title"]
+    't'
+    """
     rows = [
-        {"group": name, "at": float(start), "share": share}
-        for name, column in columns.items()
-        for start, share in zip(edges, _shares(column, edges), strict=False)
+        {"group": name, "at": start, "share": share}
+        for name, found in shares.items()
+        for start, share in zip(edges, [*found, 0.0], strict=True)
     ]
     scale = alt.Scale(zero=False, nice=False)
     area = (
@@ -206,7 +265,7 @@ def distribution_chart(
         .encode(
             x=alt.X("at:Q", title=axis, scale=scale),
             y=alt.Y("share:Q", title="share of the group", stack=None),
-            color=_colour("group", list(columns)),
+            color=series_colour("group", list(shares), known=colours, legend=len(shares) > 1),
         )
     )
     layers = [area] if mark is None else [area, _rule(mark, scale)]
@@ -215,7 +274,7 @@ def distribution_chart(
 
 def _shares(column: Any, edges: Any) -> list[float]:
     counts, _ = np.histogram(np.clip(column, edges[0], edges[-1]), edges)
-    return [*(float(share) for share in counts / len(column)), 0.0]
+    return [float(share) for share in counts / len(column)]
 
 
 def reliability_chart(found: Mapping[str, Reliability], *, title: str) -> AnyChart:
@@ -240,14 +299,51 @@ def reliability_chart(found: Mapping[str, Reliability], *, title: str) -> AnyCha
         alt.X("confidence:Q", title="predicted", scale=ends),
         alt.Y("frequency:Q", title="observed", scale=ends),
     )
-    colour = _colour("series", list(found))
+    colour = series_colour("series", list(found))
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=across, y=up, color=colour)
-    corner = alt.InlineData(values=[{"confidence": 0, "frequency": 0}, {"confidence": 1, "frequency": 1}])
-    perfect = alt.Chart(corner).mark_line(strokeDash=[4, 4], color=_GREY).encode(x=across, y=up)
+    perfect = diagonal("confidence", "frequency").encode(x=across, y=up)
     size = alt.Size("rows:Q", legend=None, scale=alt.Scale(range=[20, 250]))
     return alt.layer(perfect, base.mark_line(), base.mark_circle(opacity=1).encode(size=size)).properties(
         title=title, width=_HEIGHT, height=_HEIGHT
     )
+
+
+def diagonal(across: str, up: str, low: float = 0.0, high: float = 1.0) -> Any:
+    """A dashed line on which both columns are equal, still without its axes."""
+    corners = alt.InlineData(values=[{across: end, up: end} for end in (low, high)])
+    return alt.Chart(corners).mark_line(strokeDash=[4, 4], color=GREY)
+
+
+def curve_chart(
+    curves: Mapping[str, Sequence[tuple[float, float]]], *, title: str, axis: str, across: str
+) -> AnyChart:
+    """Curves in the unit square, such as ROC curves; the diagonal is a guess.
+
+    Args:
+        curves: by name, points (across, up) in the order in which they are joined.
+        title: over the chart.
+        axis: what stands upwards.
+        across: what stands across.
+
+    >>> curve_chart({"SGI": [(0, 0), (1, 1)]}, title="ROC", axis="y", across="x").to_dict()["title"]
+    'ROC'
+    """
+    rows = [
+        {"series": name, "across": x, "up": y, "step": step}
+        for name, points in curves.items()
+        for step, (x, y) in enumerate(points)
+    ]
+    ends = alt.Scale(domain=[0, 1])
+    axes = {"x": alt.X("across:Q", title=across, scale=ends), "y": alt.Y("up:Q", title=axis, scale=ends)}
+    lines = (
+        alt.Chart(alt.InlineData(values=rows))
+        .mark_line(strokeWidth=2)
+        .encode(**axes, order="step:Q", color=series_colour("series", list(curves)))
+    )
+    if len(curves) > len(COLOURS):
+        lines = lines.encode(strokeDash=_dash("series", list(curves)))
+    layers = alt.layer(diagonal("across", "up").encode(**axes), lines)
+    return layers.properties(title=title, width=_HEIGHT, height=_HEIGHT)
 
 
 def side_by_side(*charts: Any) -> AnyChart:
@@ -260,22 +356,45 @@ def side_by_side(*charts: Any) -> AnyChart:
     return made
 
 
-def save_figure(chart: Any, folder: Path, stem: str) -> tuple[Path, Path]:
-    """Write ``stem.png`` and ``stem.svg``; equal charts give equal files.
+FIGURES = (".png", ".svg", ".pdf")
+"""The kinds of file that a chart can become."""
+
+
+def check_figure(path: Path) -> None:
+    """See from its name that a chart can become this file.
+
+    Raises:
+        UsageError: by its suffix it is of no kind that can be drawn.
+    """
+    if path.suffix.casefold() not in FIGURES:
+        raise UsageError(
+            f"Cannot tell from {str(path)!r} how to draw.", hint=f"It can be {', '.join(FIGURES)}."
+        )
+
+
+def save_figure(chart: Any, path: Path, *, scale: float = _PIXELS) -> Path:
+    """Write a chart as PNG, SVG or PDF, by the suffix; equal charts give equal files, but for PDF.
 
     Args:
         chart: of this module, or any other of Altair's.
-        folder: where; it is made if it is not there.
-        stem: the files' name.
+        path: the file, in a folder that is there; it is written whole or not at all.
+        scale: pixels of a PNG for each point of the chart; the other kinds have none.
 
     Returns:
-        The two paths.
+        The path.
+
+    Raises:
+        UsageError: the suffix is of no kind that can be drawn, or the folder is missing.
+        DataError: the file cannot be written.
     """
     import vl_convert
 
-    folder.mkdir(parents=True, exist_ok=True)
+    check_figure(path)
     drawn = chart.configure_view(stroke=None).configure(background="white").to_dict()
-    picture, drawing = folder / f"{stem}.png", folder / f"{stem}.svg"
-    picture.write_bytes(vl_convert.vegalite_to_png(drawn, scale=_PIXELS))
-    drawing.write_text(vl_convert.vegalite_to_svg(drawn), encoding="utf-8")
-    return picture, drawing
+    draw: dict[str, Callable[[], bytes]] = {
+        ".png": lambda: vl_convert.vegalite_to_png(drawn, scale=scale),
+        ".svg": lambda: vl_convert.vegalite_to_svg(drawn).encode(),
+        ".pdf": lambda: vl_convert.vegalite_to_pdf(drawn),
+    }
+    write_whole(path, draw[path.suffix.casefold()]())
+    return path

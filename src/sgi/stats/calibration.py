@@ -191,7 +191,7 @@ def out_of_fold(
         ValueError: as for `fit_platt`; or a class stands in one cluster only, so that some row would have to
             be judged by a map that never saw it.
 
-    Source: Stone (1974), J. R. Stat. Soc. B 36 (cross-validation); scikit-learn's StratifiedGroupKFold.
+    Source: Stone (1974), J. R. Stat. Soc. B 36 (cross-validation).
 
     >>> out_of_fold([1, 2, 3, 4], [0, 1, 0, 1], method="base rate", folds=2).tolist()
     [0.5, 0.5, 0.5, 0.5]
@@ -224,22 +224,35 @@ def folds_of(
         ValueError: a class stands in fewer than two clusters, or folds are fewer than two.
 
     >>> [rows.tolist() for rows in folds_of([0, 1, 0, 1], ["a", "a", "b", "b"], folds=2)]
-    [[2, 3], [0, 1]]
+    [[0, 1], [2, 3]]
     """
-    from sklearn.model_selection import StratifiedGroupKFold
-
     truth = np.asarray(labels).astype(np.bool_)
-    codes, _ = cluster_codes(clusters, len(truth))
-    fewest = min(len(np.unique(codes[truth])), len(np.unique(codes[~truth])))
+    codes, clusters_there = cluster_codes(clusters, len(truth))
+    held = np.column_stack([np.bincount(codes[truth == side], minlength=clusters_there) for side in (0, 1)])
+    fewest = int((held > 0).sum(axis=0).min())
     if min(fewest, folds) < 2:  # noqa: PLR2004 - a row is judged by rows other than itself
         raise ValueError("Out-of-fold values need two folds, and both classes in two clusters each.")
-    dealer = StratifiedGroupKFold(min(folds, fewest), shuffle=True, random_state=seed)
-    dealt = tuple(
-        rows.astype(np.int64) for _, rows in dealer.split(truth[:, None], truth, codes) if len(rows)
-    )
-    if any(len(np.unique(np.delete(truth, rows))) < 2 for rows in dealt):  # noqa: PLR2004 - both classes
-        raise ValueError("The clusters cannot be dealt into folds: one holds all rows of a class.")
-    return dealt
+    fold = _dealt(held, min(folds, fewest), np.random.default_rng(seed))[codes]
+    return tuple(np.flatnonzero(fold == number) for number in range(min(folds, fewest)))
+
+
+def _dealt(held: NDArray[np.int64], folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """The fold of each cluster, from how many rows of each class it holds, shape (clusters, 2).
+
+    Clusters are dealt to and fro, those that hold alike one after another, so that folds hold nearly the same.
+    The class that stands in fewer clusters is dealt first and the rest from the other end: so no fold has all
+    clusters of a class.
+    """
+    rarer = int((held[:, 1] > 0).sum() < (held[:, 0] > 0).sum())
+    shuffled = rng.permutation(len(held))
+    mixed = (held > 0).all(axis=1)
+    alike = shuffled[np.lexsort([-held[shuffled, 0], -held[shuffled, 1], ~mixed[shuffled]])]
+    first = held[alike, rarer] > 0
+    to_and_fro = np.concatenate([np.arange(folds), np.arange(folds)[::-1]])
+    fold = np.empty(len(held), dtype=np.int64)
+    fold[alike[first]] = np.resize(to_and_fro, first.sum())
+    fold[alike[~first]] = folds - 1 - np.resize(to_and_fro, (~first).sum())
+    return fold
 
 
 def _fitting(method: CalibrationMethod) -> Callable[[Floats, NDArray[np.bool_]], ProbabilityMap]:

@@ -159,8 +159,9 @@ def fit_platt(scores: ArrayLike, labels: ArrayLike) -> PlattMap:
         return PlattMap(0.0, float(np.log(rate / (1 - rate))))
     standard = (column / reach - centre) / spread
     # Newton steps by conjugate gradients: a start at the optimum, as of scores that tell nothing, is an end
-    # to them, where the line search of the other Newton solver finds nothing to gain and gives up.
-    model = LogisticRegression(C=np.inf, solver="newton-cg", tol=1e-10)
+    # to them, where the line search of the other Newton solver finds nothing to gain and gives up. A tighter
+    # tolerance asks of the last step more than floats can tell apart, which scikit-learn warns of.
+    model = LogisticRegression(C=np.inf, solver="newton-cg", tol=1e-8)
     model.fit(
         np.concatenate([standard, standard])[:, None],
         np.repeat([1, 0], len(column)),

@@ -1,12 +1,13 @@
-"""Caches of bytes by key: one in a SQLite file that processes share, one in memory."""
+"""Caches of bytes by key: one in a SQLite file that processes share, one in memory, one in bounded memory."""
 
 from __future__ import annotations
 
 import os
 import weakref
+from collections import OrderedDict
 from itertools import islice
 from pathlib import Path
-from threading import RLock
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from sgi.kernel.errors import StoreError
@@ -20,6 +21,7 @@ T = TypeVar("T")
 _TABLE = "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
 _APPLICATION_ID = 0x53474943  # "SGIC", in the file's header: tells our files from anyone else's
 _KEYS_A_QUERY = 500  # SQLite built for small machines allows 999 parameters
+_ENTRY_BYTES = 256  # of the objects around a key and a value: 171 measured, and room for the table to grow
 _WAY_OUT = "Delete the file, or name another place in SGI_CACHE_DIR: what a cache holds can be made anew."
 
 
@@ -62,6 +64,59 @@ class MemoryCache:
     def put_many(self, items: Mapping[bytes, bytes], /) -> None:
         """Keep these values."""
         self._values.update(items)
+
+
+class BoundedCache:
+    """A cache that ends with the process and never outgrows its bound: what was used longest ago goes first.
+
+    Threads may share it.
+
+    Args:
+        most: bytes it may take, those of keys, values and the objects around them.
+
+    Raises:
+        ValueError: the bound is not above 0.
+
+    >>> cache = BoundedCache(most=600)
+    >>> for key in (b"a", b"b", b"c"):
+    ...     cache.put_many({key: b"value"})
+    >>> cache.get_many([b"a", b"b", b"c"]), cache.bytes
+    ({b'b': b'value', b'c': b'value'}, 524)
+    """
+
+    def __init__(self, most: int = 64 << 20) -> None:
+        if most <= 0:
+            raise ValueError(f"the bound is {most} bytes; it must be above 0")
+        self.most = most
+        self.bytes = 0
+        self._values: OrderedDict[bytes, bytes] = OrderedDict()
+        self._lock = Lock()
+
+    def get_many(self, keys: Sequence[bytes], /) -> Mapping[bytes, bytes]:
+        """The values there are, by key; they count as just used."""
+        with self._lock:
+            found = {key: self._values[key] for key in keys if key in self._values}
+            for key in found:
+                self._values.move_to_end(key)
+            return found
+
+    def put_many(self, items: Mapping[bytes, bytes], /) -> None:
+        """Keep these values, as far as the bound allows."""
+        with self._lock:
+            for key, value in items.items():
+                self._drop(key)
+                self._values[key] = value
+                self.bytes += _size(key, value)
+                while self.bytes > self.most:
+                    self._drop(next(iter(self._values)))
+
+    def _drop(self, key: bytes) -> None:
+        if key in self._values:
+            self.bytes -= _size(key, self._values.pop(key))
+
+
+def _size(key: bytes, value: bytes) -> int:
+    return len(key) + len(value) + _ENTRY_BYTES
 
 
 class SqliteCache:

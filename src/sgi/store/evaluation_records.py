@@ -16,7 +16,7 @@ from sgi.store.samples import sample_of
 from sgi.store.texts import restored, stored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection, RowMapping
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _LOOKED_AT = 20_000
 """Of the ids that are about as long as one that was not found, how many are compared with it."""
 _SHOWN = 5
+_IDS_A_QUERY = 300
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class StoredEvaluation:
     Attributes:
         id: the run's id and the row's position.
         run: the run's name, or its id.
+        position: the row's place in the data.
         sample: with the answer as its response.
         reason: why there is no answer.
         scores: by canonical string, without ``spec``.
@@ -44,6 +46,7 @@ class StoredEvaluation:
 
     id: str
     run: str
+    position: int
     sample: Sample
     reason: str
     scores: Mapping[str, MetricScore]
@@ -72,7 +75,7 @@ def read_evaluation(database: Database, run: str, sample_id: str) -> StoredEvalu
         row = connection.execute(query).mappings().first()
         if row is None:
             return None
-        scores = {name: score for _, name, score in _scores(connection, found, row["position"])}
+        scores = {name: score for _, name, score in _scores(connection, found, [row["position"]])}
         return _evaluation(found, dict(row), scores)
 
 
@@ -103,6 +106,28 @@ def sample_story(database: Database, record: RunRecord, sample_id: str) -> Store
     raise UnknownName(f"sample of {record.dataset_name}", sample_id, near, hint="" if near else hint)
 
 
+def sample_stories(
+    database: Database, record: RunRecord, sample_ids: Iterable[str]
+) -> dict[str, StoredEvaluation]:
+    """All that is kept of some samples of a run, by id; those that are not scored are left out."""
+    wanted = list(dict.fromkeys(sample_ids))
+    found = {}
+    with database.reading() as connection:
+        run = run_called(connection, record.id)
+        if run is None:
+            return {}
+        for some in (wanted[start : start + _IDS_A_QUERY] for start in range(0, len(wanted), _IDS_A_QUERY)):
+            query = _rows(run).where(schema.samples.c.id.in_([stored(name) for name in some]))
+            rows = {row["position"]: dict(row) for row in connection.execute(query).mappings()}
+            scores: dict[int, dict[str, MetricScore]] = {}
+            for position, name, score in _scores(connection, run, list(rows)):
+                scores.setdefault(position, {})[name] = score
+            for position, row in rows.items():
+                made = _evaluation(run, row, scores.get(position, {}))
+                found[made.sample.id] = made
+    return {name: found[name] for name in wanted if name in found}
+
+
 def _rows(run: RunFound) -> sa.Select[Any]:
     """The committed rows, in order, with what the target answered."""
     samples, batches, answers = schema.samples, schema.batches, schema.answers
@@ -118,9 +143,9 @@ def _rows(run: RunFound) -> sa.Select[Any]:
 
 
 def _scores(
-    connection: Connection, run: RunFound, position: int | None = None
+    connection: Connection, run: RunFound, positions: Sequence[int] | None = None
 ) -> Iterator[tuple[int, str, MetricScore]]:
-    """Position, metric and score of one row, or of all."""
+    """Position, metric and score of some rows, or of all."""
     metrics, scores, details, evidence = schema.run_metrics, schema.scores, schema.details, schema.evidence
     joined = metrics.join(scores, scores.c.metric == metrics.c.id)
     for table in (details, evidence):
@@ -129,8 +154,8 @@ def _scores(
     bodies = (details.c.body.label("details"), evidence.c.body.label("evidence"))
     query = sa.select(metrics.c.metric.label("name"), *scores.c, *bodies).select_from(joined)
     query = query.where(metrics.c.run == run.id).order_by(metrics.c.position)
-    if position is not None:
-        query = query.where(scores.c.position == position)
+    if positions is not None:
+        query = query.where(scores.c.position.in_(positions))
     for row in connection.execute(query).mappings():
         yield row["position"], row["name"], _score(row)
 
@@ -151,4 +176,5 @@ def _evaluation(run: RunFound, row: dict[str, Any], scores: Mapping[str, MetricS
         answer = None if row["answer"] is None else restored(row["answer"])
         sample = sample.answered(answer, None if row["passages"] is None else tuple(row["passages"]))
     reason = restored(row["reason"] or "")
-    return StoredEvaluation(f"{run.id}:{row['position']}", run.label, sample, reason, scores)
+    position = row["position"]
+    return StoredEvaluation(f"{run.id}:{position}", run.label, position, sample, reason, scores)

@@ -19,7 +19,8 @@ from sgi.kernel.registry import metric
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.store import schema
 from sgi.store.inserting import insert_rows
-from sgi.store.recorder import add_metric, answer_row, bound, new_run_id, now, refuse_name
+from sgi.store.recorder import add_metric, answer_row, bound, new_run_id, now
+from sgi.store.run_names import refuse_name
 from sgi.store.samples import sample_row
 from sgi.store.texts import stored, stored_json
 

@@ -12,8 +12,9 @@ import sqlalchemy as sa
 from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.ports import Usage
 from sgi.store import schema
+from sgi.store.inserting import chunks
 from sgi.store.recorder import RunRecorder, has_all_samples
-from sgi.store.texts import restored
+from sgi.store.texts import restored, stored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
 
 _LAST = re.compile(r"last(?:~(\d{1,9}))?")
-_NOTHING: Mapping[str, Any] = {}
-_SHOWN = 20
+_AT_ONCE = 500
+"""How many runs a statement names; databases take so many thousand values in one."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class RunRecord:
         stopped: why it ended before its time.
         rejected: rows that could not be read.
         summary: the headline, once it is finished.
+        tags: the user's, sorted.
     """
 
     id: str
@@ -66,6 +68,7 @@ class RunRecord:
     stopped: str | None
     rejected: int
     summary: Mapping[str, Any] | None
+    tags: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -78,11 +81,36 @@ class RunRecord:
         return self.finished_at is not None
 
 
-def list_runs(database: Database) -> list[RunRecord]:
-    """All runs, the newest first."""
-    newest = (schema.runs.c.created_at.desc(), schema.runs.c.id.desc())
+def list_runs(
+    database: Database, *, search: str = "", tag: str | None = None, limit: int | None = None, offset: int = 0
+) -> list[RunRecord]:
+    """The runs, the newest first; or those of them that are looked for.
+
+    Args:
+        database: where they are.
+        search: a text that stands in the run's id, its name, its data's name or a tag, in any case.
+        tag: a tag they have.
+        limit: how many at most; None for all.
+        offset: how many of the newest to leave out.
+    """
     with database.reading() as connection:
-        return _records(connection, _runs().order_by(*newest))
+        found = _found(connection, search, tag)
+        wanted = found[offset:] if limit is None else found[offset : offset + limit]
+        return _records(connection, wanted)
+
+
+def count_runs(database: Database, *, search: str = "", tag: str | None = None) -> int:
+    """How many runs `list_runs` would find, without a limit."""
+    with database.reading() as connection:
+        return len(_found(connection, search, tag))
+
+
+def all_tags(database: Database) -> dict[str, int]:
+    """Every tag there is, sorted, and how many runs have it."""
+    column = schema.run_tags.c.tag
+    with database.reading() as connection:
+        rows = connection.execute(sa.select(column, sa.func.count()).group_by(column)).all()
+    return dict(sorted((str(tag), int(runs)) for tag, runs in rows))
 
 
 def find_run(database: Database, wanted: str) -> RunRecord:
@@ -96,8 +124,7 @@ def find_run(database: Database, wanted: str) -> RunRecord:
         ids = _ids(connection)
         if not ids:
             raise UsageError(f"There is no run in {database.shown} yet.", hint="Make one with `sgi run`.")
-        run = _resolve(wanted, ids)
-        return _records(connection, _runs().where(schema.runs.c.id == run))[0]
+        return _records(connection, [_resolve(wanted, ids)])[0]
 
 
 def run_usage(database: Database, run: str) -> dict[str, Usage]:
@@ -163,7 +190,57 @@ def _near(wanted: str, ids: Sequence[tuple[str, str | None]]) -> tuple[str, ...]
     return tuple(difflib.get_close_matches(wanted, known, n=2, cutoff=0.6))
 
 
-def _runs() -> sa.Select[Any]:
+def _found(connection: Connection, search: str, tag: str | None) -> list[str]:
+    """The ids of the runs that are looked for, the newest first.
+
+    What is looked for is compared here and not by the database, which knows upper case beyond ASCII only
+    in some of its locales.
+    """
+    runs, datasets, tags = schema.runs, schema.datasets, schema.run_tags
+    query = sa.select(runs.c.id, runs.c.name, datasets.c.name.label("data")).join(datasets)
+    if tag is not None:
+        query = query.where(sa.exists().where(tags.c.run == runs.c.id, tags.c.tag == stored(tag)))
+    rows = connection.execute(query.order_by(runs.c.created_at.desc(), runs.c.id.desc())).all()
+    if not search:
+        return [row.id for row in rows]
+    wanted, tagged = search.casefold(), _tags(connection)
+    told = ((row.id, (row.id, row.name or "", restored(row.data), *tagged.get(row.id, ()))) for row in rows)
+    return [run for run, texts in told if any(wanted in text.casefold() for text in texts)]
+
+
+def _tags(connection: Connection, runs: Sequence[str] | None = None) -> dict[str, list[str]]:
+    """The tags of these runs, or of all, sorted."""
+    table = schema.run_tags
+    query = sa.select(table)
+    if runs is not None:
+        query = query.where(table.c.run.in_(runs))
+    tags: dict[str, list[str]] = {}
+    for run, tag in sorted((row.run, row.tag) for row in connection.execute(query)):
+        tags.setdefault(run, []).append(tag)
+    return tags
+
+
+def _records(connection: Connection, runs: Sequence[str]) -> list[RunRecord]:
+    """The runs with these ids, in this order."""
+    return [record for some in chunks(runs, _AT_ONCE) for record in _some_records(connection, some)]
+
+
+def _some_records(connection: Connection, runs: Sequence[str]) -> list[RunRecord]:
+    rows = connection.execute(_heads().where(schema.runs.c.id.in_(runs))).mappings().all()
+    metrics: dict[str, list[str]] = {run: [] for run in runs}
+    table = schema.run_metrics
+    named = sa.select(table.c.run, table.c.metric).where(table.c.run.in_(runs)).order_by(table.c.position)
+    for row in connection.execute(named):
+        metrics[row.run].append(row.metric)
+    tags = _tags(connection, runs)
+    made = {
+        row["id"]: _record(dict(row), tuple(metrics[row["id"]]), tuple(tags.get(row["id"], ())))
+        for row in rows
+    }
+    return [made[run] for run in runs]
+
+
+def _heads() -> sa.Select[Any]:
     runs, datasets, batches = schema.runs, schema.datasets, schema.batches
     scored = (
         sa.select(sa.func.coalesce(sa.func.sum(batches.c.rows), 0))
@@ -175,24 +252,12 @@ def _runs() -> sa.Select[Any]:
     ).join(datasets)
 
 
-def _records(connection: Connection, query: sa.Select[Any]) -> list[RunRecord]:
-    rows = connection.execute(query).mappings().all()
-    ids = [row["id"] for row in rows]
-    metrics: dict[str, list[str]] = {run: [] for run in ids}
-    table = schema.run_metrics
-    named = sa.select(table.c.run, table.c.metric).order_by(table.c.run, table.c.position)
-    if len(ids) == 1:
-        named = named.where(table.c.run == ids[0])
-    for row in connection.execute(named):
-        metrics.setdefault(row.run, []).append(row.metric)
-    return [_record(dict(row), tuple(metrics[row["id"]])) for row in rows]
-
-
-def _record(row: Mapping[str, Any], metrics: tuple[str, ...]) -> RunRecord:
-    values = {key: row[key] for key in RunRecord.__dataclass_fields__ if key != "metrics"}
+def _record(row: dict[str, Any], metrics: tuple[str, ...], tags: tuple[str, ...]) -> RunRecord:
+    values = row | {"metrics": metrics, "tags": tags}
+    values = {key: values[key] for key in RunRecord.__dataclass_fields__}
     values["dataset_name"] = restored(values["dataset_name"])
     values["stopped"] = None if values["stopped"] is None else restored(values["stopped"])
-    return RunRecord(**values, metrics=metrics)
+    return RunRecord(**values)
 
 
 def run_metrics(run: str) -> sa.Select[Any]:

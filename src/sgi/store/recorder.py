@@ -7,7 +7,6 @@ there together or not at all. A batch that is there is never written again.
 from __future__ import annotations
 
 import math
-import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -20,10 +19,11 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects import sqlite as lite
 from sqlalchemy.exc import IntegrityError
 
-from sgi.kernel.errors import StoreError, UsageError
+from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Status
 from sgi.store import schema
 from sgi.store.inserting import insert_rows
+from sgi.store.run_names import refuse_name
 from sgi.store.samples import sample_row
 from sgi.store.texts import stored, stored_json
 
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
 
 
-_MEANS_ANOTHER = re.compile(r"last(~|$)|\d{8}-\d{6}")
-"""Names that stand for other runs: the last one, and what looks like an id."""
+_FOREIGN_KEY = {"23503", "SQLITE_CONSTRAINT_FOREIGNKEY"}
+"""How PostgreSQL and SQLite say that a row names another one that is not there."""
 
 Evidence = Mapping[str, "Sequence[Mapping[str, JsonValue] | None]"]
 """What a judge said, as JSON, by the metric's canonical string: one entry a row, None where there is none."""
@@ -138,7 +138,8 @@ class RunRecorder:
             usage: by the judge's fingerprint; it is added to what the run has.
 
         Raises:
-            StoreError: the database cannot be written, or another process wrote this batch meanwhile.
+            StoreError: the database cannot be written, another process wrote this batch meanwhile, or the run
+                was deleted.
         """
         head = (self.run, start, len(samples), stored_json(dict(truncated)), stored_json(dict(failures)))
         with self.database.writing() as connection:
@@ -147,7 +148,7 @@ class RunRecorder:
             try:
                 insert_rows(connection, schema.batches, [head])
             except IntegrityError as error:
-                raise self._rival() from error
+                raise self._refused(error) from error
             if not self.samples_are_there:
                 rows = (tuple(sample_row(self.dataset, start + n, s).values()) for n, s in enumerate(samples))
                 insert_rows(connection, schema.samples, rows, unless_there=True)
@@ -164,11 +165,20 @@ class RunRecorder:
     def add_usage(self, usage: Mapping[str, Usage]) -> None:
         """Add what a judge took for rows that are not kept, by its fingerprint, to what the run has."""
         with self.database.writing() as connection:
-            _add_usage(connection, self.run, usage)
+            try:
+                _add_usage(connection, self.run, usage)
+            except IntegrityError as error:
+                raise self._refused(error) from error
 
-    def _rival(self) -> StoreError:
+    def _refused(self, error: IntegrityError) -> StoreError:
+        """What it means that a row of this run cannot be written: its run is gone, or the row is there."""
+        if _names_nothing(error):
+            return self._gone()
         hint = "Let one of them end; the run is whole."
         return StoreError(f"Another process is writing the run {self.run}.", hint=hint)
+
+    def _gone(self) -> StoreError:
+        return StoreError(f"The run {self.run} was deleted meanwhile.", hint="Begin anew with `sgi run`.")
 
     def save_answers(self, answers: Mapping[int, StoredAnswer]) -> None:
         """Keep answers of the target by position; an earlier failure gives way."""
@@ -182,7 +192,7 @@ class RunRecorder:
             try:
                 insert_rows(connection, table, rows)
             except IntegrityError as error:
-                raise self._rival() from error
+                raise self._refused(error) from error
 
     def reopen_failed(self) -> int:
         """Have the batches that hold a failed row done again; says how many there are.
@@ -212,9 +222,12 @@ class RunRecorder:
         """The run has come to its end; this is its headline.
 
         Raises:
-            StoreError: some of its rows are not there: another process takes them up again.
+            StoreError: some of its rows are not there: another process takes them up again; or the run was
+                deleted.
         """
         with self.database.writing() as connection:
+            if not _is_there(connection, self.run):
+                raise self._gone()
             if not _is_whole(connection, self.run):
                 hint = f"Go on with sgi run --resume {self.run}."
                 raise StoreError(f"Not every row of the run {self.run} is there.", hint=hint)
@@ -226,8 +239,14 @@ class RunRecorder:
             _update(connection, self.run, stopped=stored(reason))
 
     def go_on(self) -> None:
-        """The run goes on."""
+        """The run goes on.
+
+        Raises:
+            StoreError: it was deleted.
+        """
         with self.database.writing() as connection:
+            if not _is_there(connection, self.run):
+                raise self._gone()
             _update(connection, self.run, stopped=None)
 
     def discard(self) -> None:
@@ -245,7 +264,8 @@ def create_run(database: Database, start: RunStart) -> RunRecorder:
     """
     run, moment = new_run_id(), now()
     with database.writing() as connection:
-        refuse_name(connection, start.name)
+        if start.name is not None:
+            refuse_name(connection, start.name, otherwise=f"go on with it: --resume {start.name}")
         dataset = (start.dataset, stored(start.dataset_name), start.rows, moment)
         insert_rows(connection, schema.datasets, [dataset], unless_there=True)
         connection.execute(
@@ -346,16 +366,14 @@ def bound(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def refuse_name(connection: Connection, name: str | None) -> None:
-    """Raise a UsageError for a name that is taken, or that stands for something else."""
-    if name is None:
-        return
-    if not name.strip() or name != stored(name) or _MEANS_ANOTHER.match(name):
-        raise UsageError(f"A run cannot be called {name!r}.", hint="Name it otherwise.")
-    found = connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.name == name)).first()
-    if found is not None:
-        hint = f"Choose another name, or go on with it: --resume {name}."
-        raise UsageError(f"A run called {name!r} is already there ({found.id}).", hint=hint)
+def _names_nothing(error: IntegrityError) -> bool:
+    """Whether a row was refused because what it belongs to is not there."""
+    codes = {getattr(error.orig, name, None) for name in ("sqlstate", "sqlite_errorname")}
+    return not codes.isdisjoint(_FOREIGN_KEY)
+
+
+def _is_there(connection: Connection, run: str) -> bool:
+    return connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.id == run)).first() is not None
 
 
 def _is_whole(connection: Connection, run: str) -> bool:

@@ -102,6 +102,26 @@ def classed_run(
         return _scored_run(connection, record), _classes(connection, record, class_keys)
 
 
+def whole_run(
+    database: Database, record: RunRecord, class_keys: Mapping[str, str]
+) -> tuple[ScoredRun, list[bool | None], list[Mapping[str, Any]], dict[str, list[Any]]]:
+    """The scores as columns, and of each row its label, its metadata and the class each metric gave it.
+
+    All are of the same moment, also while the run goes on.
+
+    Args:
+        database: where the run is.
+        record: the run.
+        class_keys: by metric, the entry of its details that holds a row's class.
+    """
+    with database.reading() as connection:
+        run = _scored_run(connection, record)
+        samples = schema.samples
+        rows = connection.execute(_committed(record, samples.c.label, samples.c.metadata)).all()
+        classes = _classes(connection, record, class_keys)
+    return run, [row[0] for row in rows], [row[1] or _NOTHING for row in rows], classes
+
+
 def _scored_run(connection: Connection, record: RunRecord) -> ScoredRun:
     positions, names, clusters = _sample_columns(connection, record)
     metrics = {

@@ -63,6 +63,13 @@ runs = sa.Table(
     sa.Column("summary", _JSON),
 )
 
+run_tags = sa.Table(
+    "run_tags",
+    metadata,
+    sa.Column("run", sa.ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("tag", sa.Text, primary_key=True, index=True),
+)
+
 run_metrics = sa.Table(
     "run_metrics",
     metadata,

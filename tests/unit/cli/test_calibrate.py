@@ -237,7 +237,7 @@ def test_a_file_that_cannot_be_replaced_stays_as_it_was(sgi, nightly, tmp_path, 
     monkeypatch.setattr("pathlib.Path.replace", full)
     done = sgi("calibrate", "nightly", "-m", "content_f1", "--target", "fpr=0.2")
     assert done.code == 2
-    assert "content_f1.calibration.json: cannot be written: No space left on device." in done.err
+    assert "content_f1.calibration.json: cannot be written: No space left on device" in done.err
     assert (tmp_path / "content_f1.calibration.json").read_text() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == kept
 

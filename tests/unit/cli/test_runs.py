@@ -4,7 +4,7 @@ import pytest
 
 from sgi.cli.console import one_line
 from sgi.cli.main import app
-from sgi.cli.options import _complete_run
+from sgi.cli.options import complete_run
 from sgi.store.database import open_database
 from support.answers import FLAKY, SPITEFUL, rows, unheard, write
 from support.runs import add_run
@@ -107,10 +107,10 @@ def test_a_reader_that_leaves_ends_it_quietly(tmp_path, words):
 
 def test_names_and_ids_are_completed(sgi, three_runs, tmp_path):
     context = type("Context", (), {"params": {"db": str(tmp_path / "sgi.db")}})()
-    assert _complete_run(context, "mon") == ["monday"]
-    assert _complete_run(context, "la") == ["last"]
-    assert len(_complete_run(context, "20")) == 3
-    assert _complete_run(type("Context", (), {"params": {"db": "no.db"}})(), "") == []
+    assert complete_run(context, "mon") == ["monday"]
+    assert complete_run(context, "la") == ["last"]
+    assert len(complete_run(context, "20")) == 3
+    assert complete_run(type("Context", (), {"params": {"db": "no.db"}})(), "") == []
 
 
 def test_every_new_verb_says_examples(sgi):

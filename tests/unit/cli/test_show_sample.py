@@ -27,7 +27,7 @@ CLAIMS = {
 
 def lines(evidence, width=None, **score):
     found = StoredEvaluation(
-        "r:0", "nightly", Sample(id="q1"), "", {"m": MetricScore(0.5, evidence=evidence, **score)}
+        "r:0", "nightly", 0, Sample(id="q1"), "", {"m": MetricScore(0.5, evidence=evidence, **score)}
     )
     return list(sample_lines(found, width=width))
 
@@ -194,7 +194,7 @@ def test_what_texts_say_cannot_pose_as_a_line_of_ours():
     score = MetricScore(
         None, Status.FAILED, forged, {forged: forged}, evidence={"a": [{forged: forged}], "b": [forged]}
     )
-    found = StoredEvaluation("r:0", forged, sample, forged, {"m": score})
+    found = StoredEvaluation("r:0", forged, 0, sample, forged, {"m": score})
     made = list(sample_lines(found, width=200))
     ours = ("sample", "run", "metadata", "question", "passages", "response", "no response", "m", "", " ")
     assert all(

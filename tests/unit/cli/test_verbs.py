@@ -100,6 +100,8 @@ def test_demo_scores_the_sample_and_says_what_to_think_of_it(sgi, tmp_path):
     assert "500 / 500" in made.out
     assert "length alone (shorter = grounded)" in made.out
     assert len((tmp_path / "sgi-demo.jsonl").read_text().splitlines()) == 500
+    assert "<title>HaluEval QA, the bundled sample" in (tmp_path / "sgi-demo.html").read_text("utf-8")
+    assert sgi("runs", "--db", "sgi-demo.db", "--json").json[0]["state"] == "finished"
 
 
 @pytest.mark.parametrize("verb", ["demo", "run", "score", "compute", "metrics", "models", "cache", "doctor"])

@@ -49,6 +49,6 @@ def test_reliability_stands_beside_where_there_is_one(made):
 
 def test_a_card_of_nothing_but_scores_is_a_figure_too(tmp_path):
     bare = detector_card("mine", [1.0, 2.0, 3.0, 4.0], [0, 1, 0, 1], draws=20)
-    picture, drawing = save_figure(card_chart(bare), tmp_path, "card")
+    picture, drawing = (save_figure(card_chart(bare), tmp_path / f"card{kind}") for kind in (".png", ".svg"))
     assert picture.stat().st_size > 1000
     assert "mine" in drawing.read_text(encoding="utf-8")

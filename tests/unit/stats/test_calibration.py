@@ -155,7 +155,7 @@ def test_folds_have_nearly_the_same_base_rate():
     labels = generator.random(600) < 0.2
     rates = [labels[rows].mean() for rows in folds_of(labels, clusters)]
     assert len(rates) == 5
-    assert max(rates) - min(rates) < 0.01
+    assert max(rates) - min(rates) < 0.02
 
 
 def test_equal_seeds_deal_alike_and_others_otherwise():

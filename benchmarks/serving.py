@@ -1,0 +1,282 @@
+"""What a guard beside a system gets: latency and rate of POST /score; pages and the report of large runs.
+
+python benchmarks/serving.py [--seconds 20]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import multiprocessing
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embedding import ROOT
+from sgi.engine.batch import BatchScores
+from sgi.engine.ledger import Ledger
+from sgi.engine.summary import summarise
+from sgi.kernel.metric import Scores
+from sgi.kernel.registry import metric
+from sgi.kernel.sample import Batch, Sample
+from sgi.store.database import open_database
+from sgi.store.recorder import RunStart, create_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+RATE = 10
+"""Requests a second of the open loop."""
+CLIENTS = 16
+"""Of the closed loop."""
+BATCH = 256
+NAMES = ("sgi", "semantic_similarity", "content_f1")
+PAGE_ROWS, REPORT_ROWS = 50_000, 10_000
+MEGABYTE = 1e6
+
+
+@dataclass(frozen=True)
+class Load:
+    """What clients saw: milliseconds of each request, those that failed, and how long it went on."""
+
+    milliseconds: list[float]
+    errors: int
+    seconds: float
+
+    def percentile(self, share: int) -> float:
+        """The time within which this share of a hundred requests was answered."""
+        return statistics.quantiles(self.milliseconds, n=100)[share - 1]
+
+
+def main() -> None:
+    """Measure all and print a table."""
+    words = argparse.ArgumentParser(description=__doc__)
+    words.add_argument("--seconds", type=float, default=20.0, help="of each loop")
+    seconds = words.parse_args().seconds
+    triples = list(read_triples())
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        fill(folder / "sgi.db", PAGE_ROWS, "pages")
+        fill(folder / "sgi.db", REPORT_ROWS, "report")
+        with serving(folder) as (url, process):
+            measure_scoring(url, process, triples, seconds)
+            measure_pages(url)
+        measure_report(folder)
+
+
+def measure_scoring(url: str, process: int, triples: Sequence[dict[str, Any]], seconds: float) -> None:
+    """POST /score: at a steady rate, under load, and the memory of the server meanwhile."""
+    show("wanted", "p50 <= 25 ms, p99 <= 60 ms; >= 60 requests/s; no error; memory flat")
+    send(url, triples[:20], 20, None)  # warm
+    half = len(triples) // 2
+    steady = send(url, triples[20:half], int(RATE * seconds), RATE)
+    shown = f"p50 {steady.percentile(50):.1f} ms, p99 {steady.percentile(99):.1f} ms, {steady.errors} errors"
+    show(f"{RATE} requests/s, {len(steady.milliseconds)} distinct triples", shown)
+    memory, busy, loads = [resident(process)], processor(process), []
+    for part in np.array_split(np.arange(half, len(triples)), 2):
+        loads.append(send(url, [triples[at] for at in part], None, None, seconds / 2))
+        memory.append(resident(process))
+    asked = sum(len(load.milliseconds) for load in loads)
+    rate = asked / sum(load.seconds for load in loads)
+    late = statistics.median(load.percentile(99) for load in loads)
+    failed = sum(load.errors for load in loads)
+    shown = f"{rate:.0f} requests/s, p99 {late:.0f} ms, {failed} errors of {asked}"
+    show(f"{CLIENTS} clients at once", shown)
+    spent = (processor(process) - busy) / asked * 1000
+    show("processor time of the server", f"{spent:.1f} ms a request")
+    show("memory before, half way, after", ", ".join(f"{size:.0f} MB" for size in memory))
+
+
+def measure_pages(url: str) -> None:
+    """Server time of the pages of a large run, each asked for several times."""
+    import urllib.request
+
+    for name, path in {
+        f"run page, {PAGE_ROWS:,} rows": "/runs/pages",
+        "the same, rows sorted by a metric": "/runs/pages?metric=sgi&sort=lowest",
+        "API: head and headline": "/api/v1/runs/pages",
+        "API: rows sorted by a metric": "/api/v1/runs/pages/samples?metric=sgi&sort=lowest",
+    }.items():
+        took = []
+        for _ in range(6):
+            began = time.perf_counter()
+            with urllib.request.urlopen(f"{url}{path}", timeout=60) as response:  # noqa: S310 - our own server
+                response.read()
+            took.append((time.perf_counter() - began) * 1000)
+        show(name, f"{statistics.median(took[1:]):.0f} ms (the first {took[0]:.0f}); wanted < 300 ms")
+
+
+def measure_report(folder: Path) -> None:
+    """Seconds of ``sgi report``, and the size of the file."""
+    out = folder / "report.html"
+    began = time.perf_counter()
+    database = str(folder / "sgi.db")
+    command = [sys.executable, "-m", "sgi", "report", "report", "-o", str(out), "--db", database]
+    subprocess.run(command, check=True, capture_output=True)
+    took = time.perf_counter() - began
+    size = out.stat().st_size / MEGABYTE
+    show(f"sgi report, {REPORT_ROWS:,} rows", f"{took:.1f} s, {size:.1f} MB; wanted < 10 s, < 10 MB")
+
+
+def show(name: str, told: str) -> None:
+    print(f"{name:<42}{told}", flush=True)
+
+
+def read_triples() -> Iterator[dict[str, Any]]:
+    """Questions of HaluEval, each with its passage and one of its answers: no text comes twice."""
+    shared = Path(os.environ.get("SGI_DATA_DIR", ROOT.parent / "shared" / "data")) / "halueval_qa.jsonl"
+    data = shared if shared.exists() else ROOT / "src" / "sgi" / "data" / "halueval_qa_sample.jsonl"
+    answers = itertools.cycle(("right_answer", "hallucinated_answer"))
+    for line, answer in zip(data.read_text(encoding="utf-8").splitlines(), answers, strict=False):
+        row = json.loads(line)
+        yield {"question": row["question"], "contexts": [row["knowledge"]], "response": row[answer]}
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[tuple[str, int]]:
+    """``sgi serve`` on a free port, with its address and its process; ready when this begins."""
+    command = [sys.executable, "-m", "sgi", "serve", "--port", "0", "--db", str(folder / "sgi.db")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout is not None  # noqa: S101 - it was asked for
+        url = process.stdout.readline().strip().rstrip("/")
+        wait_until_ready(url)
+        yield url, process.pid
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def wait_until_ready(url: str) -> None:
+    import urllib.request
+
+    end = time.monotonic() + 60
+    while True:
+        try:
+            with urllib.request.urlopen(f"{url}/readyz", timeout=5):  # noqa: S310 - our own server
+                break
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.2)
+    time.sleep(8)  # the scripts of the charts are made ready meanwhile
+
+
+def resident(process: int) -> float:
+    """What the process holds in memory, in MB."""
+    pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / MEGABYTE
+
+
+def processor(process: int) -> float:
+    """Seconds of the processors that the process has used so far."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def send(
+    url: str, triples: Sequence[dict[str, Any]], count: int | None, rate: float | None, seconds: float = 0.0
+) -> Load:
+    """Send single rows from a process of its own, so that client and measuring share no interpreter."""
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(_sent, (url, list(triples), count, rate, seconds))
+
+
+def _sent(
+    url: str, triples: list[dict[str, Any]], count: int | None, rate: float | None, seconds: float
+) -> Load:
+    return asyncio.run(_sending(url, triples, count, rate, seconds))
+
+
+async def _sending(
+    url: str, triples: list[dict[str, Any]], count: int | None, rate: float | None, seconds: float
+) -> Load:
+    """An open loop at a rate, or a closed loop for some time or so many requests."""
+    import aiohttp
+
+    took: list[float] = []
+    errors = 0
+    rows = itertools.cycle(triples)
+
+    async with aiohttp.ClientSession() as session:
+
+        async def ask(due: float) -> None:
+            nonlocal errors
+            body = {"rows": [next(rows)], "metrics": ["sgi"]}
+            async with session.post(f"{url}/api/v1/score", json=body) as response:
+                told = await response.json()
+            took.append((time.perf_counter() - due) * 1000)
+            errors += response.status != 200 or told["scores"][0]["sgi"]["status"] == "failed"  # noqa: PLR2004 - HTTP's own
+
+        began = time.perf_counter()
+        if rate is not None:
+            async with asyncio.TaskGroup() as tasks:
+                for number in range(count or 0):
+                    due = began + number / rate  # counted from here, also where the client is late
+                    await asyncio.sleep(max(0.0, due - time.perf_counter()))
+                    tasks.create_task(ask(due))
+        else:
+            left = itertools.count() if count is None else iter(range(count))
+
+            async def client() -> None:
+                while (not seconds or time.perf_counter() - began < seconds) and next(left, None) is not None:
+                    await ask(time.perf_counter())
+
+            async with asyncio.TaskGroup() as tasks:
+                for _ in range(CLIENTS):
+                    tasks.create_task(client())
+        return Load(took, errors, time.perf_counter() - began)
+
+
+def fill(path: Path, rows: int, name: str) -> None:
+    """Keep a run of this size with three metrics, labels and groups; its values are drawn, not scored."""
+    metrics = [metric(made) for made in NAMES]
+    generator = np.random.default_rng(0)
+    with open_database(path) as database:
+        start = RunStart(name, name, rows, {}, name, "", {}, metrics, name=name)
+        recorder = create_run(database, start)
+        ledger = Ledger()
+        for first in range(0, rows, BATCH):
+            samples = [made_sample(number) for number in range(first, min(first + BATCH, rows))]
+            scores = {name: made_scores(name, len(samples), generator) for name in NAMES}
+            recorder.commit(first, samples, scores, truncated={}, failures={})
+            ledger.add(Batch.of(samples), BatchScores(scores))
+        recorder.finish(summarise(ledger, metrics, "drawn").to_dict())
+
+
+def made_sample(number: int) -> Sample:
+    """A row with a passage of about a hundred words."""
+    return Sample(
+        id=f"row-{number}",
+        question=f"What is known of the river number {number}?",
+        contexts=(f"River {number} rises in the hills and flows to the sea. " * 10,),
+        response=f"River {number} flows to the sea.",
+        reference=f"It is river {number}, which flows to the sea.",
+        label=number % 3 > 0,
+        metadata={"kind": ("short", "long", "none")[number % 7 % 3]},
+    )
+
+
+def made_scores(name: str, rows: int, generator: np.random.Generator) -> Scores:
+    """Drawn values; those of sgi with their two angles."""
+    values = generator.random(rows)
+    if name != "sgi":
+        return Scores.of(values)
+    angles = generator.uniform(0.3, 1.4, (rows, 2)).tolist()
+    values = np.array([rq / rc for rc, rq in angles])
+    return Scores.of(values, details=[{"theta_rc": rc, "theta_rq": rq} for rc, rq in angles])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""Makes docs/images: the report and the dashboard as a browser shows them, for the README.
+
+The runs are real: the bundled HaluEval sample, scored by this checkout. Needs the extra `web`, Playwright
+and Debian's Chromium. Run it as `python scripts/make_screenshots.py`; another folder than docs/images can be
+named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import sync_playwright
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser
+
+IMAGES = Path(__file__).parents[1] / "docs" / "images"
+LARGEST = 250_000
+"""Bytes of an image, so that the repository stays small."""
+WIDTH, TALL, LOW = 1280, 1500, 640
+RUNS = {
+    "halueval-qa": "sgi,semantic_similarity,lexical_aggregate",
+    "halueval-lexical": "rouge_l,content_f1,squad_token_f1",
+    "halueval-angles": "sgi,theta_rq,theta_rc",
+}
+
+
+def sgi(*words: str, folder: Path) -> None:
+    """Run the command in a folder."""
+    subprocess.run([sys.executable, "-m", "sgi", *words], cwd=folder, check=True)  # noqa: S603 - our own command
+
+
+def score(folder: Path) -> None:
+    """Three runs of the bundled sample in a store, and the report of the first."""
+    with as_file(files("sgi") / "data" / "halueval_qa_sample.jsonl") as sample:
+        for name, metrics in RUNS.items():
+            sgi("run", str(sample), "-m", metrics, "--name", name, "-q", folder=folder)
+            sgi("tag", name, "halueval", metrics.partition(",")[0], folder=folder)
+    sgi("report", next(iter(RUNS)), "-o", "report.html", folder=folder)
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The dashboard over that store; gives its address."""
+    command = [sys.executable, "-m", "sgi", "serve", "--port", "0"]
+    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own command
+    try:
+        assert server.stdout is not None
+        yield server.stdout.readline().strip()
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
+def shoot(
+    browser: Browser, address: str, target: Path, *, height: int = TALL, scheme: str = "light", link: str = ""
+) -> None:
+    """The first screen of a page, once its charts are drawn."""
+    context = browser.new_context(
+        viewport={"width": WIDTH, "height": height}, color_scheme=scheme, reduced_motion="reduce"
+    )
+    page = context.new_page()
+    page.goto(address)
+    if link:
+        page.click(f"a:has-text('{link}')")
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(2000)  # charts are drawn after the page has loaded
+    page.screenshot(path=target)
+    context.close()
+    size = target.stat().st_size
+    if size > LARGEST:
+        sys.exit(f"{target.name} has {size:,} bytes; {LARGEST:,} are allowed.")
+    print(f"{target}: {size:,} bytes")
+
+
+def main() -> None:
+    """Score, serve, and take the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", nargs="?", type=Path, default=IMAGES)
+    images = parser.parse_args().folder
+    images.mkdir(parents=True, exist_ok=True)
+    chromium = shutil.which("chromium") or sys.exit("needs Chromium: apt-get install chromium")
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        score(folder)
+        with served(folder) as address, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+            report = (folder / "report.html").as_uri()
+            shoot(browser, report, images / "report.png")
+            shoot(browser, report, images / "report-dark.png", scheme="dark")
+            shoot(browser, address, images / "dashboard.png", height=LOW)
+            shoot(browser, address, images / "run-page.png", link=next(iter(RUNS)))
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()

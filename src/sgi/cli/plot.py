@@ -1,0 +1,266 @@
+"""``sgi plot``: one figure of a run as a file, for papers and slides."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from sgi.cli.options import DatabaseOption, QuietOption, RunArgument, complete_run
+from sgi.kernel.errors import UnknownName, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sgi.report.charts import AnyChart
+    from sgi.report.views.columns import RunColumns
+    from sgi.report.views.run import GroupTable
+    from sgi.store.database import Database
+    from sgi.store.queries import RunRecord
+
+_POINTS = 10_000
+
+
+class Kind(StrEnum):
+    """What can be drawn of a run."""
+
+    DISTRIBUTION = "distribution"
+    PLANE = "plane"
+    GROUPS = "groups"
+    CORRELATION = "correlation"
+    ROC = "roc"
+    RELIABILITY = "reliability"
+    COMPARISON = "comparison"
+
+
+class _Asked(NamedTuple):
+    """What is drawn, and of what."""
+
+    database: Database
+    record: RunRecord
+    metric: str | None
+    by: str | None
+    new: RunRecord | None
+
+
+def plot(
+    run: RunArgument,
+    kind: Annotated[Kind, typer.Option("-k", "--kind", help="What to draw.", show_default=False)],
+    out: Annotated[Path, typer.Option("-o", "--out", help="A .png, .svg or .pdf file.", show_default=False)],
+    metric: Annotated[
+        str | None,
+        typer.Option("-m", "--metric", help="Of distribution and groups; the run's first by default."),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(help="The column of groups; label, or the data's first by default.")
+    ] = None,
+    with_: Annotated[
+        str | None,
+        typer.Option("--with", help="Of comparison: the newer run.", autocompletion=complete_run),
+    ] = None,
+    width: Annotated[int | None, typer.Option(min=50, max=5000, help="Of the axes, in points.")] = None,
+    height: Annotated[int | None, typer.Option(min=50, max=5000, help="Of the axes, in points.")] = None,
+    scale: Annotated[float, typer.Option(min=0.1, max=10, help="Pixels of a PNG for each point.")] = 2.0,
+    db: DatabaseOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Draw one figure of a run into a file. PNG and SVG of equal runs are equal files.
+
+    distribution: how a metric's values are spread. plane: every row by θ(r,c) and θ(r,q). groups: a metric's
+    mean in each group. correlation: how alike metrics rank the rows. roc, reliability: metrics against the
+    labels. comparison: what changed in another run.
+
+    Examples:
+
+      sgi plot last --kind plane -o plane.pdf
+
+      sgi plot nightly --kind groups -m sgi --by method -o groups.svg --width 300
+
+      sgi plot monday --kind comparison --with friday -o change.png --scale 4
+    """
+    from sgi.cli.console import talk
+    from sgi.io.write import check_place
+    from sgi.report.charts import check_figure, save_figure
+    from sgi.report.descriptions import short
+    from sgi.store.database import open_database
+    from sgi.store.queries import find_run
+
+    _check_options(kind, metric=metric, by=by, with_=with_)
+    check_figure(out)
+    check_place(out)  # what cannot be written is told before the work
+    with open_database(db, create=False) as database:
+        record = find_run(database, run)
+        other = None if with_ is None else find_run(database, with_)
+        drawn: Any = _DRAWN[kind](_Asked(database, record, metric, by, other))
+    sides = {"width": width, "height": height}
+    drawn = drawn.properties(**{name: size for name, size in sides.items() if size is not None})
+    save_figure(drawn, out, scale=scale)
+    if not quiet:
+        told = drawn.to_dict()["description"]
+        talk(f"{out} shows {kind.value} of {short(record.label)}. {told}")
+
+
+def _check_options(kind: Kind, **given: str | None) -> None:
+    """See that what is said can matter for this figure."""
+    meant = {"metric": (Kind.DISTRIBUTION, Kind.GROUPS), "by": (Kind.GROUPS,), "with_": (Kind.COMPARISON,)}
+    for name, value in given.items():
+        if value is not None and kind not in meant[name]:
+            kinds = " and ".join(found.value for found in meant[name])
+            raise UsageError(f"--{name.strip('_')} says nothing of {kind.value}.", hint=f"It is for {kinds}.")
+    if kind is Kind.COMPARISON and given["with_"] is None:
+        raise UsageError("A comparison needs a second run.", hint="Name the newer one: --with last.")
+
+
+def _distribution(asked: _Asked) -> AnyChart:
+    from sgi.report.figures import distribution_figure
+    from sgi.report.views.run_parts import distributions
+
+    columns = _columns(asked)
+    parts = {part.metric: part for part in distributions(columns)}
+    if not parts:
+        raise _impossible(asked, columns, Kind.DISTRIBUTION, "no metric has a value")
+    return distribution_figure(parts[_metric(asked, list(parts))])
+
+
+def _plane(asked: _Asked) -> AnyChart:
+    from sgi.report.figures import plane_figure
+    from sgi.report.views.run_parts import plane
+
+    found = plane(asked.database, asked.record, most=_POINTS)
+    if found is None or not found.points:
+        why = "no metric has kept θ(r, c) and θ(r, q), as sgi does"
+        raise _impossible(asked, _columns(asked), Kind.PLANE, why)
+    return plane_figure(found)
+
+
+def _groups(asked: _Asked) -> AnyChart:
+    from sgi.report.figures import groups_figure
+
+    found = _group_table(asked)
+    means = {made.metric for group in found.groups for made in group.metrics if made.mean is not None}
+    metrics = [name for name in asked.record.metrics if name in means]
+    if not metrics:
+        raise _impossible(asked, _columns(asked), Kind.GROUPS, "no metric has a value")
+    return groups_figure(found, _metric(asked, metrics))
+
+
+def _group_table(asked: _Asked) -> GroupTable:
+    from sgi.report.views.run_parts import group_table, group_tables
+
+    if asked.by is not None:
+        return group_table(asked.database, asked.record, asked.by)
+    columns = _columns(asked)
+    tables = group_tables(columns)
+    if not tables:
+        why = "its data has neither labels of both kinds nor a column with a few values"
+        raise _impossible(asked, columns, Kind.GROUPS, f"{why}; name one with --by")
+    return tables[0]
+
+
+def _correlation(asked: _Asked) -> AnyChart:
+    from sgi.report.figures import correlation_figure
+    from sgi.report.views.run_parts import correlation
+
+    columns = _columns(asked)
+    found = correlation(columns)
+    if found is None:
+        raise _impossible(asked, columns, Kind.CORRELATION, "fewer than two of its metrics vary")
+    return correlation_figure(found)
+
+
+def _roc(asked: _Asked) -> AnyChart:
+    from sgi.report.figures import roc_figure
+    from sgi.report.views.run_parts import labelled
+
+    columns = _columns(asked)
+    found = [part for part in labelled(columns) if part.roc]
+    if not found:
+        raise _impossible(asked, columns, Kind.ROC, "no metric has values for rows of both labels")
+    return roc_figure(found)
+
+
+def _reliability(asked: _Asked) -> AnyChart:
+    from sgi.report.figures import reliability_figure
+    from sgi.report.views.run_parts import labelled
+
+    columns = _columns(asked)
+    found = [part for part in labelled(columns) if part.reliability is not None]
+    if not found:
+        why = "no metric has values for enough rows of both labels"
+        raise _impossible(asked, columns, Kind.RELIABILITY, why)
+    return reliability_figure(found)
+
+
+def _comparison(asked: _Asked) -> AnyChart:
+    from sgi.report.figures import comparison_figure
+    from sgi.report.views.comparison import comparison_view
+
+    assert asked.new is not None  # noqa: S101 - `_check_options` has seen to it
+    view = comparison_view(asked.database, asked.record, asked.new, changed=0)
+    if all(made.difference.difference is None for made in view.comparison.metrics):
+        raise UsageError(
+            f"{asked.record.label} and {asked.new.label} have no metric with values for the same rows."
+        )
+    return comparison_figure(view)
+
+
+_DRAWN: dict[Kind, Callable[[_Asked], AnyChart]] = {
+    Kind.DISTRIBUTION: _distribution,
+    Kind.PLANE: _plane,
+    Kind.GROUPS: _groups,
+    Kind.CORRELATION: _correlation,
+    Kind.ROC: _roc,
+    Kind.RELIABILITY: _reliability,
+    Kind.COMPARISON: _comparison,
+}
+
+
+def _columns(asked: _Asked) -> RunColumns:
+    from sgi.report.views.columns import run_columns
+
+    return run_columns(asked.database, asked.record)
+
+
+def _metric(asked: _Asked, known: list[str]) -> str:
+    """The metric that is asked for, by its full or bare name; the first without."""
+    import difflib
+
+    if asked.metric is None:
+        return known[0]
+    found = [name for name in known if asked.metric in {name, name.partition("(")[0]}]
+    if asked.metric in known:
+        return asked.metric
+    if len(found) == 1:
+        return found[0]
+    near = tuple(difflib.get_close_matches(asked.metric, known, n=2))
+    hint = f"Those with values: {', '.join(known)}."
+    raise UnknownName(f"metric with values in {asked.record.label}", asked.metric, near, hint=hint)
+
+
+def _impossible(asked: _Asked, columns: RunColumns, kind: Kind, why: str) -> UsageError:
+    """Why this cannot be drawn, and what can."""
+    kinds = ", ".join(found.value for found in _possible(asked, columns) if found is not kind)
+    return UsageError(
+        f"{asked.record.label} has nothing for {kind.value}: {why}.",
+        hint=f"What can be drawn of it: {kinds}." if kinds else "Nothing can be drawn of it yet.",
+    )
+
+
+def _possible(asked: _Asked, columns: RunColumns) -> list[Kind]:
+    from sgi.report.views import run_parts as parts
+
+    against = parts.labelled(columns)
+    spread = parts.distributions(columns)
+    plane = parts.plane(asked.database, asked.record, most=1)
+    there = {
+        Kind.DISTRIBUTION: bool(spread),
+        Kind.PLANE: plane is not None and bool(plane.points),
+        Kind.GROUPS: bool(spread) and bool(parts.group_tables(columns)),
+        Kind.CORRELATION: parts.correlation(columns) is not None,
+        Kind.ROC: any(part.roc for part in against),
+        Kind.RELIABILITY: any(part.reliability is not None for part in against),
+        Kind.COMPARISON: bool(spread),
+    }
+    return [kind for kind, known in there.items() if known]

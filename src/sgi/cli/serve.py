@@ -1,0 +1,190 @@
+"""``sgi serve``: the dashboard and the JSON API, on this machine or, with a token, for others."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sgi.cli.options import DatabaseOption, EmbedderOption
+
+if TYPE_CHECKING:
+    from socket import socket
+
+    from sgi.store.database import Database
+    from sgi.web.site import Site
+
+_BACKLOG = 512
+_UNITS = {"": 1, "B": 1, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
+
+
+def serve(
+    host: Annotated[
+        str, typer.Option(help="The address to listen on; any but this machine's own needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes one that is free.")] = 8765,
+    db: DatabaseOption = None,
+    embedder: EmbedderOption = None,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="SGI_SERVE_TOKEN",
+            show_envvar=False,
+            help="What callers must know, at least 16 characters; better given as SGI_SERVE_TOKEN: others "
+            "can see a command line.",
+        ),
+    ] = None,
+    upload_limit: Annotated[str, typer.Option(help="The largest file that can be uploaded.")] = "100MB",
+    open_page: Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")] = False,
+) -> None:
+    """Show runs in a browser, score uploads, and answer the JSON API.
+
+    On this machine alone unless --host says otherwise. Ctrl-C ends it; an upload that is being scored is kept
+    as far as it is.
+
+    Examples:
+
+      sgi serve
+
+      sgi serve --port 9000 --db nightly.db --open
+
+      SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
+    """
+    from importlib.util import find_spec
+
+    from sgi.kernel.errors import MissingExtra
+
+    if any(
+        find_spec(name) is None for name in ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
+    ):
+        raise MissingExtra("`sgi serve`", "web")
+    from sgi.web.security import check_token
+
+    token = check_token(token, host)
+    limit = size_in_bytes(upload_limit)
+    with _listening(host, port) as listener, _opened(db) as database:
+        site = _site(database, db, token, limit, tuple(embedder or ()), host, listener.getsockname()[1])
+        _serve(site, listener, _address(host, listener.getsockname()[1]), open_page=open_page)
+
+
+def size_in_bytes(text: str) -> int:
+    """A size as people write it.
+
+    Raises:
+        UsageError: it is none.
+
+    >>> size_in_bytes("100MB"), size_in_bytes("1.5 kb"), size_in_bytes("512")
+    (100000000, 1500, 512)
+    """
+    from sgi.kernel.errors import UsageError
+
+    written = text.strip().upper()
+    digits = written.rstrip("BKMG ")
+    try:
+        size = round(float(digits) * _UNITS[written[len(digits) :].strip()])
+    except (KeyError, ValueError, OverflowError):
+        size = 0
+    if size <= 0:
+        raise UsageError(f"Cannot read the size {text!r}.", hint="Write 100MB or 2GB.")
+    return size
+
+
+def _opened(db: str | None) -> Database:
+    """The database; one that isn't there is made, and its maker told."""
+    from sgi.cli.console import talk
+    from sgi.kernel.errors import StoreError
+    from sgi.store.database import open_database
+
+    try:
+        return open_database(db, create=False)
+    except StoreError as error:
+        from sgi.kernel.errors import SchemaAhead, SchemaBehind
+
+        if isinstance(error, (SchemaAhead, SchemaBehind)):
+            raise
+        database = open_database(db)
+    talk(f"{database.shown} is new, and empty: `sgi run` or an upload fills it.")
+    return database
+
+
+def _listening(host: str, port: int) -> socket:
+    """A socket on the address, bound before anything else is done."""
+    import socket
+    from contextlib import ExitStack
+
+    from sgi.kernel.errors import UsageError
+
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+        with ExitStack() as stack:
+            listener = stack.enter_context(socket.socket(found[0], found[1]))
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(found[4])
+            listener.listen(_BACKLOG)  # who connects from now on is answered once the server is ready
+            stack.pop_all()
+    except OSError as error:
+        hint = "--port 0 takes one that is free; --host must be an address of this machine."
+        raise UsageError(f"Cannot listen on {host}, port {port}: {error.strerror}.", hint=hint) from error
+    return listener
+
+
+def _site(
+    database: Database,
+    db: str | None,
+    token: str | None,
+    limit: int,
+    embedders: tuple[str, ...],
+    host: str,
+    port: int,
+) -> Site:
+    from sgi.web.security import own_hosts
+    from sgi.web.site import Site
+
+    beside = Path(database.shown).parent if database.dialect == "sqlite" else Path()
+    return Site(
+        database=database,
+        place=db,
+        token=token,
+        upload_limit=limit,
+        folder=beside / "sgi-uploads",
+        scoring=True,
+        embedders=embedders,
+        hosts=own_hosts(host, port),
+    )
+
+
+def _address(host: str, port: int) -> str:
+    """Where a browser finds the server."""
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104 - told, not bound
+    return f"http://{shown}:{port}/"
+
+
+def _serve(site: Site, listener: socket, address: str, *, open_page: bool) -> None:
+    """Serve until somebody ends it."""
+    from threading import Thread
+
+    import uvicorn
+
+    from sgi.cli.console import talk
+    from sgi.report.page import vega_bundle
+    from sgi.web.app import create_app
+
+    server = uvicorn.Server(
+        uvicorn.Config(
+            create_app(site), log_level="warning", access_log=False, server_header=False, lifespan="on"
+        )
+    )
+    typer.echo(address)
+    talk(
+        "Serving; Ctrl-C ends it."
+        if site.token is None
+        else "Serving those who know the token; Ctrl-C ends it."
+    )
+    if open_page:
+        typer.launch(address)
+    Thread(target=vega_bundle, daemon=True).start()  # takes seconds, and the first page with a chart wants it
+    try:
+        server.run(sockets=[listener])
+    except KeyboardInterrupt:  # uvicorn raises it once more after it has ended
+        talk("Ended.")

@@ -1,0 +1,377 @@
+// The report's table, filters, panel and charts. All data is in the page, and is only ever shown as text.
+"use strict";
+(() => {
+  const PAGE = 50;
+  const block = (name) => JSON.parse(document.getElementById(`data-${name}`)?.textContent || "null");
+  const byId = (id) => document.getElementById(id);
+  const number = new Intl.NumberFormat("en");
+  const charts = block("charts") || {};
+  const rows = block("rows");
+  const angles = new Map();
+  let plane = null;
+
+  function make(tag, text = "", attributes = {}) {
+    const element = document.createElement(tag);
+    if (text !== "") element.textContent = text;
+    for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+    return element;
+  }
+
+  // The switch of light and dark; nothing of it is kept.
+  function startTheme() {
+    const button = byId("theme");
+    const say = () => {
+      const dark = window.sgiCharts.theme() === "dark";
+      button.textContent = dark ? "Light" : "Dark";
+      button.setAttribute("aria-label", dark ? "Show in light colours" : "Show in dark colours");
+    };
+    button.addEventListener("click", () => {
+      document.documentElement.dataset.theme = window.sgiCharts.theme() === "dark" ? "light" : "dark";
+      say();
+    });
+    say();
+    button.hidden = false;
+  }
+
+  // A link to a row that is folded opens it.
+  function startLinks() {
+    const open = () => {
+      const target = byId(decodeURIComponent(location.hash.slice(1)));
+      if (target instanceof HTMLDetailsElement) target.open = true;
+    };
+    addEventListener("hashchange", open);
+    open();
+    document.addEventListener("click", (event) => {
+      if (event.target.closest?.('a[href^="#row-"]')) setTimeout(open);
+    });
+  }
+
+  if (rows) {
+    rows.place = new Map(rows.positions.map((position, at) => [position, at]));
+    rows.told = new Set(rows.told);
+  }
+
+  const lacking = (column, at) => column.lacking[at] || ["", 0];
+  const shown = (value) => (value === null || value === undefined ? "–" : String(value));
+  const decimals = (value) => value.toFixed(4);
+
+  // ---- the table of rows
+  const state = { order: [], by: null, down: false, page: 0, text: "", status: "", label: "", range: null };
+  let texts = null;
+
+  function columnValue(by, at) {
+    if (by === "position") return rows.positions[at];
+    if (by === "id") return rows.ids[at];
+    if (by === "label") return rows.labels[at];
+    if (by === "question") return rows.questions[at];
+    if (by === "response") return rows.responses[at];
+    return rows.columns[by].values[at];
+  }
+
+  function fits(at) {
+    if (state.label !== "") {
+      const label = rows.labels[at];
+      if (state.label === "none" ? label !== null : label !== Number(state.label)) return false;
+    }
+    if (state.status === "ok") {
+      if (rows.columns.some((column) => column.values[at] === null)) return false;
+    } else if (state.status && !rows.columns.some((column) => lacking(column, at)[0] === state.status)) {
+      return false;
+    }
+    if (state.range) {
+      const found = angles.get(rows.positions[at]);
+      if (!found) return false;
+      const [low, high, down, up] = state.range;
+      if (found[0] < low || found[0] > high || found[1] < down || found[1] > up) return false;
+    }
+    return !state.text || textOf(at).includes(state.text);
+  }
+
+  function textOf(at) {
+    texts = texts || rows.ids.map((id, n) => `${id}\n${rows.questions[n]}\n${rows.responses[n]}`.toLowerCase());
+    return texts[at];
+  }
+
+  function compare(one, other) {
+    const first = columnValue(state.by, one);
+    const second = columnValue(state.by, other);
+    if (first === null || second === null) return (first === null) - (second === null) || one - other;
+    const side = typeof first === "string" ? first.localeCompare(second, "en", { numeric: true }) : first - second;
+    return (state.down ? -side : side) || one - other;
+  }
+
+  function update() {
+    state.order = rows.ids.map((_, at) => at).filter(fits);
+    if (state.by !== null) state.order.sort(compare);
+    state.page = 0;
+    show();
+    const all = rows.ids.length;
+    const count = state.order.length;
+    byId("rows-count").textContent = `${number.format(count)} of ${number.format(all)} rows shown`;
+    const inside = byId("angles-count");
+    if (inside) inside.textContent = state.range ? `${number.format(count)} rows are in the table below.` : "";
+  }
+
+  function show() {
+    const pages = Math.max(1, Math.ceil(state.order.length / PAGE));
+    state.page = Math.min(Math.max(0, state.page), pages - 1);
+    const part = state.order.slice(state.page * PAGE, (state.page + 1) * PAGE);
+    const body = byId("rows-table").querySelector("tbody");
+    body.replaceChildren(...(part.length ? part.map(line) : [emptyLine()]));
+    byId("page-now").textContent = `Page ${number.format(state.page + 1)} of ${number.format(pages)}`;
+    for (const button of byId("pages").querySelectorAll("button")) {
+      const back = ["first", "previous"].includes(button.dataset.to);
+      button.disabled = back ? state.page === 0 : state.page === pages - 1;
+    }
+  }
+
+  function emptyLine() {
+    const made = make("tr");
+    made.append(make("td", "No row fits the filters.", { colspan: String(5 + rows.metrics.length) }));
+    return made;
+  }
+
+  function line(at) {
+    const made = make("tr");
+    made.dataset.at = String(at);
+    const name = make("th", "", { scope: "row", dir: "auto" });
+    name.append(make("button", rows.ids[at], { type: "button", class: "link" }));
+    made.append(
+      make("td", number.format(rows.positions[at]), { class: "n" }),
+      name,
+      make("td", shown(rows.labels[at])),
+      brief(rows.questions[at]),
+      brief(rows.responses[at]),
+      ...rows.columns.map((column) => cell(column, at)),
+    );
+    return made;
+  }
+
+  function brief(text) {
+    const made = make("td", "", { class: "brief", dir: "auto" });
+    made.append(make("span", text));
+    return made;
+  }
+
+  function cell(column, at) {
+    const value = column.values[at];
+    if (value !== null) return make("td", decimals(value), { class: "n" });
+    const [status, reason] = lacking(column, at);
+    const made = make("td", "", { class: "n faint" });
+    made.append(make("abbr", status, { title: rows.reasons[reason] || "" }));
+    return made;
+  }
+
+  function startTable() {
+    const columns = ["position", "id", "label", "question", "response", ...rows.metrics.keys()];
+    const heads = [...byId("rows-table").querySelectorAll("thead th")];
+    heads.forEach((head, place) => {
+      const button = make("button", head.textContent, { type: "button", class: "sort" });
+      head.replaceChildren(button);
+      head.setAttribute("aria-sort", "none");
+      button.addEventListener("click", () => {
+        state.down = state.by === columns[place] && !state.down;
+        state.by = columns[place];
+        heads.forEach((other) => other.setAttribute("aria-sort", "none"));
+        head.setAttribute("aria-sort", state.down ? "descending" : "ascending");
+        update();
+      });
+    });
+    byId("rows-table").addEventListener("click", (event) => {
+      const found = event.target.closest("tr[data-at]");
+      if (found && !String(getSelection())) openRow(Number(found.dataset.at));
+    });
+    byId("pages").addEventListener("click", (event) => {
+      const to = event.target.dataset.to;
+      if (!to) return;
+      state.page = { first: 0, previous: state.page - 1, next: state.page + 1, last: Infinity }[to];
+      show();
+    });
+    byId("pages").hidden = false;
+    startFilters();
+    update();
+  }
+
+  function startFilters() {
+    const form = byId("filters");
+    let timer = 0;
+    const read = () => {
+      state.text = form.elements.text.value.trim().toLowerCase();
+      state.status = form.elements.status.value;
+      state.label = form.elements.label.value;
+      update();
+    };
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(read, 120);
+    });
+    form.addEventListener("reset", () => setTimeout(() => {
+      state.by = null;
+      byId("rows-table").querySelectorAll("thead th").forEach((head) => head.setAttribute("aria-sort", "none"));
+      clearAngles();
+      read();
+    }));
+    form.hidden = false;
+  }
+
+  // ---- one row
+  function openRow(at) {
+    const position = rows.positions[at];
+    byId("panel-title").textContent = rows.ids[at];
+    const story = rows.told.has(position) ? byId(`row-${position}`)?.querySelector(".story") : null;
+    byId("panel-body").replaceChildren(story ? story.cloneNode(true) : summaryOf(at));
+    byId("panel").showModal();
+    byId("panel-body").scrollTop = 0;
+  }
+
+  function summaryOf(at) {
+    const made = make("div", "", { class: "story" });
+    const facts = make("dl", "", { class: "facts" });
+    const add = (name, text) => {
+      const pair = make("div");
+      pair.append(make("dt", name, { dir: "auto" }), make("dd", text, { dir: "auto" }));
+      facts.append(pair);
+    };
+    add("Place in the data", number.format(rows.positions[at]));
+    if (rows.labels[at] !== null) add("Label", String(rows.labels[at]));
+    rows.metrics.forEach((metric, place) => {
+      const column = rows.columns[place];
+      const [status, reason] = lacking(column, at);
+      const value = column.values[at];
+      add(metric, value === null ? `${status}: ${rows.reasons[reason]}` : decimals(value));
+    });
+    const found = angles.get(rows.positions[at]);
+    if (found) add("θ(r, c) and θ(r, q)", `${decimals(found[0])} and ${decimals(found[1])} rad`);
+    made.append(facts);
+    for (const [title, text] of [["Question", rows.questions[at]], ["Response", rows.responses[at]]]) {
+      const part = make("div", "", { class: "part" });
+      part.append(make("h3", title), make("p", text || "–", { class: "text", dir: "auto" }));
+      made.append(part);
+    }
+    const whole = make("p", "This file holds the beginnings of this row’s texts; all of it: ", { class: "faint" });
+    whole.append(make("code", `sgi show ${rows.run} --sample ${quoted(rows.ids[at])}`));
+    made.append(whole);
+    return made;
+  }
+
+  const quoted = (text) => (/^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+  function startPanel() {
+    const panel = byId("panel");
+    byId("panel-close").addEventListener("click", () => panel.close());
+    panel.addEventListener("click", (event) => {
+      if (event.target === panel) panel.close();
+    });
+  }
+
+  // ---- the plane of angles
+  const fields = () => ["rc-low", "rc-high", "rq-low", "rq-high"].map((name) => byId("angles-form").elements[name]);
+
+  function readAngles(spec) {
+    const layers = [spec, ...(spec.layer || [])];
+    const found = spec.datasets?.points || layers.find((layer) => layer.data?.name === "points")?.data.values || [];
+    const points = typeof found === "string" ? JSON.parse(found) : found;
+    for (const point of points) angles.set(point.position, [point.theta_rc, point.theta_rq]);
+  }
+
+  function filterBy(range) {
+    state.range = range;
+    update();
+  }
+
+  function typedRange() {
+    const [low, high, down, up] = fields().map((field) => field.value);
+    if ([low, high, down, up].every((value) => value === "")) return null;
+    const end = (value, without) => (value === "" ? without : Number(value));
+    return [end(low, -Infinity), end(high, Infinity), end(down, -Infinity), end(up, Infinity)];
+  }
+
+  let timer = 0;
+  let clearing = false;
+  function brushed(found) {
+    clearTimeout(timer);
+    if (clearing) return;
+    timer = setTimeout(() => {
+      const drawnRange = found.theta_rc && found.theta_rq ? [found.theta_rc, found.theta_rq] : null;
+      const ends = drawnRange ? drawnRange.flatMap((pair) => [...pair].sort((a, b) => a - b)) : null;
+      fields().forEach((field, place) => { field.value = ends ? ends[place].toFixed(4) : ""; });
+      filterBy(ends);
+    }, 60);
+  }
+
+  async function clearBrush() {
+    clearing = true;
+    try {
+      if (plane) await plane.signal("brush_x", [0, 0]).signal("brush_y", [0, 0]).runAsync();
+    } finally {
+      clearing = false;
+    }
+  }
+
+  function clearAngles() {
+    const form = byId("angles-form");
+    if (!form) return;
+    fields().forEach((field) => { field.value = ""; });
+    state.range = null;
+    clearBrush();
+  }
+
+  function describePoint(datum) {
+    if (datum?.theta_rc === undefined || datum.position === undefined) return null;
+    const numbers = [["SGI", decimals(datum.value)], ["θ(r, c)", decimals(datum.theta_rc)], ["θ(r, q)", decimals(datum.theta_rq)]];
+    const found = [["row", datum.id], ["", datum.label], ...numbers];
+    const at = rows.place.get(datum.position);
+    if (at === undefined) return found;
+    return [...found, ["question", rows.questions[at].slice(0, 120)], ["response", rows.responses[at].slice(0, 120)]];
+  }
+
+  function planeReady(view) {
+    plane = view;
+    view.addSignalListener("brush", (_name, found) => brushed(found || {}));
+    let start = null;
+    view.addEventListener("pointerdown", (event) => { start = [event.clientX, event.clientY]; });
+    view.addEventListener("click", (event, item) => {
+      const moved = start && Math.hypot(event.clientX - start[0], event.clientY - start[1]) > 4;
+      const at = rows.place.get(item?.datum?.position);
+      if (at !== undefined && !moved) openRow(at);
+    });
+  }
+
+  function startAngles() {
+    const form = byId("angles-form");
+    if (!form) return;
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => {
+        clearBrush();
+        filterBy(typedRange());
+      }, 120);
+    });
+    byId("angles-clear").addEventListener("click", () => {
+      clearAngles();
+      update();
+    });
+    form.hidden = false;
+  }
+
+  async function drawAll() {
+    for (const element of document.querySelectorAll("[data-chart]")) {
+      const id = element.dataset.chart;
+      const options = id === "plane" ? { renderer: "canvas", describe: describePoint, ready: planeReady } : {};
+      await window.sgiCharts.draw(element, charts[id], options);
+    }
+    document.documentElement.dataset.charts = "drawn";
+  }
+
+  startTheme();
+  startLinks();
+  if (charts.plane) readAngles(charts.plane);
+  if (rows) {
+    startPanel();
+    startAngles();
+    startTable();
+  }
+  drawAll();
+})();

@@ -1,0 +1,193 @@
+"""The parts of a view in words: the numbers that matter, for captions and for the ear."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sgi.engine.compare import Comparison
+from sgi.report.views.comparison import ComparisonView
+from sgi.report.views.run import Correlation, Distribution, GroupTable, Labelled, Plane
+from sgi.report.wording import beginning, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sgi.report.views.run import PlanePoint
+
+_LONGEST = 60
+_TOLD = 8
+"""So many metrics are told of one by one."""
+
+
+def short(text: str, *, longest: int = _LONGEST) -> str:
+    """A name as charts and captions show it: on one line, without what steers a page, and not too long.
+
+    >>> short("a" * 100, longest=5)
+    'aaaa…'
+    """
+    return beginning(plain(text), longest)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Names as charts show them, still different from one another where that cuts them alike.
+
+    >>> short_names(["a" * 99 + "b", "a" * 99 + "c"])[1][-5:]
+    '… (2)'
+    """
+    shown: list[str] = []
+    for name in map(short, names):
+        number, unique = 1, name
+        while unique in shown:
+            number += 1
+            unique = f"{name} ({number})"
+        shown.append(unique)
+    return shown
+
+
+def middle_line(metric: str) -> float | None:
+    """The value at which a metric turns from one meaning to the other; None for those without.
+
+    >>> middle_line("sgi(epsilon=0.001)"), middle_line("bleu")
+    (1.0, None)
+    """
+    return 1.0 if metric.partition("(")[0] == "sgi" else None
+
+
+def description_of(
+    part: Distribution | Plane | GroupTable | Correlation | Sequence[Labelled] | ComparisonView | Comparison,
+    metric: str | None = None,
+) -> str:
+    """What the figure of a part of a view shows, in words.
+
+    Args:
+        part: the part of the view.
+        metric: of groups, the metric whose means are shown; the first if None.
+
+    >>> description_of(Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0))
+    'sgi over 4 rows; the fullest of 2 bins, from 0.5 to 1, holds 75.0 % of all rows.'
+    """
+    match part:
+        case Distribution():
+            return _distribution(part)
+        case Plane():
+            return _plane(part)
+        case GroupTable():
+            return _groups(part, metric)
+        case Correlation():
+            return _correlation(part)
+        case ComparisonView() | Comparison():
+            return _comparison(part.comparison if isinstance(part, ComparisonView) else part)
+        case _:
+            return _labelled(part)
+
+
+def _distribution(part: Distribution) -> str:
+    name, rows = short(part.metric), sum(map(sum, part.counts.values()))
+    if not rows:
+        return f"{name} has no values."
+    bins = len(part.edges) - 1
+    peaks = ", and ".join(_peak(part, group) for group, counts in part.counts.items() if sum(counts))
+    told = f"{name} over {_count(rows)}; the fullest of {bins} bins, {peaks}."
+    if not part.below + part.above:
+        return told
+    return f"{told} The outermost bins also hold {_count(part.below)} below and {part.above:,} above."
+
+
+def _peak(part: Distribution, group: str) -> str:
+    counts = part.counts[group]
+    fullest = max(range(len(counts)), key=counts.__getitem__)
+    low, high = part.edges[fullest], part.edges[fullest + 1]
+    return f"from {low:.4g} to {high:.4g}, holds {counts[fullest] / sum(counts):.1%} of {group}".replace(
+        "%", " %"
+    )
+
+
+def _plane(part: Plane) -> str:
+    if not part.points:
+        return f"No row has both angles of {short(part.metric)}."
+    drawn = f"{len(part.points):,} of {part.rows:,} rows, spread evenly over the data"
+    rows = drawn if len(part.points) < part.rows else _count(part.rows)
+    told = f"The angles θ(r, c) and θ(r, q) of {rows}: {_above(part.points)} above the diagonal, where SGI"
+    told += " is over 1."
+    groups = {f"label {value}": [row for row in part.points if row.label is bool(value)] for value in (1, 0)}
+    shares = [f"of {name}: {_above(rows)}" for name, rows in groups.items() if rows]
+    return f"{told} {'; '.join(shares).capitalize()}." if shares else told
+
+
+def _above(points: Sequence[PlanePoint]) -> str:
+    above = sum(row.theta_rq > row.theta_rc for row in points)
+    return f"{above:,} ({100 * above / len(points):.1f} %)"
+
+
+def _groups(part: GroupTable, metric: str | None) -> str:
+    names = [made.metric for group in part.groups for made in group.metrics]
+    wanted = metric or (names[0] if names else "")
+    means = [
+        (made.mean, short(group.name))
+        for group in part.groups
+        for made in group.metrics
+        if made.metric == wanted and made.mean is not None
+    ]
+    head = f"{short(wanted)} by {short(part.by)}, {_count(len(part.groups), 'group')}"
+    if not means:
+        return f"{head}: none has a mean."
+    (low, worst), (high, best) = min(means), max(means)
+    return f"{head}: from a mean of {low:.4f} ({worst}) to {high:.4f} ({best})."
+
+
+def _correlation(part: Correlation) -> str:
+    names = [short(name) for name in part.metrics]
+    pairs = [
+        (value, names[i], names[j])
+        for i, row in enumerate(part.spearman)
+        for j, value in enumerate(row[:i])
+        if value is not None
+    ]
+    if not pairs:
+        return f"No two of {_count(len(names), 'metric')} vary together."
+    (low, *apart), (high, *alike) = min(pairs), max(pairs)
+    told = f"Spearman's ρ of {_count(len(names), 'metric')}: "
+    if len(pairs) == 1:
+        return f"{told}{high:.2f} between {' and '.join(alike)}."
+    return (
+        f"{told}most alike are {' and '.join(alike)} ({high:.2f}), least {' and '.join(apart)} ({low:.2f})."
+    )
+
+
+def _labelled(part: Sequence[Labelled]) -> str:
+    if not part:
+        return "No metric has values of rows of both labels."
+    told = "; ".join(_against_labels(found) for found in part[:_TOLD])
+    more = f"; and {_count(len(part) - _TOLD, 'more metric')}" if len(part) > _TOLD else ""
+    return f"Against the labels: {told}{more}."
+
+
+def _against_labels(found: Labelled) -> str:
+    numbers = []
+    if found.auroc is not None:
+        numbers.append(f"AUROC {found.auroc:.3f}")
+    if found.ece is not None:
+        numbers.append(f"expected calibration error {found.ece:.3f}")
+    return f"{short(found.metric)} {', '.join([*numbers, f'{_count(found.rows)}'])}"
+
+
+def _comparison(made: Comparison) -> str:
+    told = "; ".join(_differences(made.metrics[:_TOLD]))
+    more = f"; and {_count(len(made.metrics) - _TOLD, 'more metric')}" if len(made.metrics) > _TOLD else ""
+    head = f"{short(made.new)} less {short(made.base)} over {_count(made.pairs, 'pair')}"
+    return f"{head}: {told}{more}."
+
+
+def _differences(metrics: Sequence[Any]) -> Iterator[str]:
+    for made in metrics:
+        found = made.difference
+        if found.difference is None:
+            yield f"{short(made.metric)} has no pairs of values"
+            continue
+        between = found.interval
+        span = "" if between is None else f" [{between.low:+.4f}, {between.high:+.4f}]"
+        yield f"{short(made.metric)} {found.difference:+.4f}{span}, {made.verdict}"
+
+
+def _count(number: int, what: str = "row") -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,275 @@
+"""The parts of a view as charts: what the report, the dashboard and `sgi plot` draw.
+
+A chart's spec holds no function beyond Vega's own, so that it is drawn where code may not be made from text.
+Names that come from data are values in it, never names of columns.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+from sgi.report.charts import (
+    COLOURS,
+    GREY,
+    Dot,
+    curve_chart,
+    diagonal,
+    dot_chart,
+    matrix_chart,
+    reliability_chart,
+    series_colour,
+    step_chart,
+)
+from sgi.report.descriptions import description_of, middle_line, short, short_names
+from sgi.report.views.comparison import ComparisonView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sgi.engine.compare import Comparison
+    from sgi.engine.summary import MetricSummary
+    from sgi.report.charts import AnyChart
+    from sgi.report.views.run import Correlation, Distribution, GroupTable, Labelled, Plane, PlanePoint
+
+GROUPS = 30
+"""So many groups are drawn, the largest."""
+
+_SIDE = 420
+_LABELS = {"label 1": COLOURS[0], "label 0": COLOURS[1], "no label": GREY, "all rows": COLOURS[0]}
+_VERDICTS = {"better": COLOURS[2], "worse": COLOURS[1], "no difference found": GREY}
+_TOLD_APART = 0.02
+"""Of the values at either end of the plane, this share shares the last colour."""
+
+
+def distribution_figure(part: Distribution) -> AnyChart:
+    """How the values of a metric are spread; of labelled rows, one area a label.
+
+    >>> from sgi.report.views.run import Distribution
+    >>> part = Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0)
+    >>> distribution_figure(part).to_dict()["title"]
+    'sgi: how its values are spread'
+    """
+    shares = {
+        name: [count / sum(counts) for count in counts] for name, counts in part.counts.items() if sum(counts)
+    }
+    name = short(part.metric)
+    title, mark = f"{name}: how its values are spread", middle_line(part.metric)
+    made = step_chart(part.edges, shares, title=title, axis=_unit(name, mark), mark=mark, colours=_LABELS)
+    return _told(made, description_of(part))
+
+
+def plane_figure(part: Plane, *, brush: bool = False) -> AnyChart:
+    """Every row by its two angles; on the dashed diagonal SGI is 1, above it the context is nearer.
+
+    Args:
+        part: the rows, coloured by label, or by value where no row has a label.
+        brush: whether a rectangle can be drawn with the mouse. The selection is then called ``brush``, and
+            the rows are the dataset ``points``.
+
+    >>> from sgi.report.views.run import Plane, PlanePoint
+    >>> part = Plane("sgi", (PlanePoint("a", 0, 0.8, 1.0, 1.25, True),), 1)
+    >>> plane_figure(part).to_dict()["title"]
+    'sgi: the plane of its two angles'
+    """
+    low, high = _ends(part.points)
+    scale = alt.Scale(domain=[low, high], nice=False)
+    across = alt.X("theta_rc:Q", title="θ(r, c): response and context, rad", scale=scale)
+    up = alt.Y("theta_rq:Q", title="θ(r, q): response and question, rad", scale=scale)
+    line = diagonal("theta_rc", "theta_rq", low, high).encode(x=across, y=up)
+    points = (
+        alt.Chart(_points(part, name="points" if brush else None))
+        .mark_circle(size=28, opacity=0.6, aria=False)
+        .encode(x=across, y=up, color=_plane_colour(part))
+    )
+    if not brush:
+        points = points.encode(tooltip=_tooltip(part))
+    else:
+        # Without tooltips: making them for all rows before one is wanted takes a second.
+        chosen = alt.selection_interval(name="brush", encodings=["x", "y"])
+        seen = alt.condition(chosen, alt.value(0.7), alt.value(0.12), empty=True)
+        points = points.encode(opacity=seen).add_params(chosen)
+    told = _diagonal_name(high).encode(x=across, y=up)
+    title = f"{short(part.metric)}: the plane of its two angles"
+    made = alt.layer(line, points, told).properties(title=title, width=_SIDE, height=_SIDE)
+    return _told(made, description_of(part))
+
+
+def _ends(points: Sequence[PlanePoint]) -> tuple[float, float]:
+    """The ends of both axes, in tenths of a radian."""
+    angles = [angle for row in points for angle in (row.theta_rc, row.theta_rq)] or [0.0, 1.5]
+    low, high = math.floor(min(angles) * 10) / 10, math.ceil(max(angles) * 10) / 10
+    return low, max(high, low + 0.1)
+
+
+def _points(part: Plane, name: str | None) -> alt.InlineData:
+    """The rows as one text: Altair would look at every value of every row."""
+    written = json.dumps([_point(row) for row in part.points])
+    named = {} if name is None else {"name": name}
+    return alt.InlineData(values=written, format=alt.DataFormat(type="json"), **named)
+
+
+def _point(row: PlanePoint) -> dict[str, Any]:
+    label = None if row.label is None else f"label {int(row.label)}"
+    angles = {"theta_rc": row.theta_rc, "theta_rq": row.theta_rq}
+    return {
+        "id": row.id,
+        "position": row.position,
+        **angles,
+        "value": row.value,
+        "label": label or "no label",
+    }
+
+
+def _plane_colour(part: Plane) -> Any:
+    labels = {row.label for row in part.points}
+    if labels - {None}:
+        kinds = {"label 1": True, "label 0": False, "no label": None}
+        return series_colour("label", [name for name, kind in kinds.items() if kind in labels], known=_LABELS)
+    values = sorted(row.value for row in part.points) or [0.0]
+    last = len(values) - 1
+    ends = [values[round(share * last)] for share in (_TOLD_APART, 1 - _TOLD_APART)]
+    scale = alt.Scale(scheme="viridis", domain=ends, clamp=True)
+    return alt.Color("value:Q", scale=scale, legend=alt.Legend(title=short(part.metric), orient="bottom"))
+
+
+def _tooltip(part: Plane) -> list[Any]:
+    numbers = {"value": short(part.metric), "theta_rc": "θ(r, c), rad", "theta_rq": "θ(r, q), rad"}
+    told = [alt.Tooltip(f"{field}:Q", title=title, format=".4f") for field, title in numbers.items()]
+    return [alt.Tooltip("id:N", title="row"), *told, alt.Tooltip("label:N", title="label")]
+
+
+def _diagonal_name(end: float) -> Any:
+    """What the diagonal is, written along its upper end."""
+    corner = alt.InlineData(values=[{"theta_rc": end, "theta_rq": end}])
+    named = alt.Chart(corner).mark_text(text="SGI = 1", angle=315, align="right", dx=-12, dy=-8)
+    return named.encode(color=alt.value(GREY))
+
+
+def groups_figure(part: GroupTable, metric: str) -> AnyChart:
+    """The mean of a metric in each group, with its interval; the largest groups, where there are many.
+
+    Args:
+        part: the groups.
+        metric: a canonical string; one that the groups have.
+
+    Raises:
+        ValueError: no group has a mean of the metric.
+    """
+    drawn = part.groups[:GROUPS]
+    names = short_names([group.name for group in drawn])
+    found = [
+        (name, made)
+        for name, group in zip(names, drawn, strict=True)
+        for made in group.metrics
+        if made.metric == metric and made.mean is not None
+    ]
+    if not found:
+        raise ValueError(f"No group of {part.by!r} has a mean of {metric!r}.")
+    named, by = short(metric), short(part.by)
+    more = f" (the largest {GROUPS} of {len(part.groups):,})" if len(part.groups) > GROUPS else ""
+    share = found[0][1].is_share
+    made = dot_chart(
+        [_mean_dot(name, made) for name, made in found],
+        title=f"{named} by {by}{more}",
+        axis=f"mean of {named}{' (a share)' if share else ''}, 95 % interval",
+        domain=(0.0, 1.0) if share else None,
+    )
+    return _told(made, description_of(part, metric))
+
+
+def _mean_dot(name: str, made: MetricSummary) -> Dot:
+    between = made.interval
+    low, high = (None, None) if between is None else (between.low, between.high)
+    return Dot(name, made.mean or 0.0, low=low, high=high)
+
+
+def correlation_figure(part: Correlation) -> AnyChart:
+    """How alike the metrics rank the rows: Spearman's ρ of every two, in [−1, 1].
+
+    >>> from sgi.report.views.run import Correlation
+    >>> part = Correlation(("sgi", "bleu"), ((1.0, 0.5), (0.5, 1.0)), ((9, 9), (9, 9)))
+    >>> correlation_figure(part).to_dict()["title"]
+    "How alike metrics rank the rows (Spearman's ρ)"
+    """
+    values = [[math.nan if value is None else value for value in row] for row in part.spearman]
+    title = "How alike metrics rank the rows (Spearman's ρ)"
+    made = matrix_chart(short_names(part.metrics), values, title=title, signed=True)
+    return _told(made, description_of(part))
+
+
+def roc_figure(part: Sequence[Labelled]) -> AnyChart:
+    """True against false positives at every threshold, one curve a metric, with its area in the legend.
+
+    Raises:
+        ValueError: no metric has a curve.
+    """
+    known = [found for found in part if found.roc]
+    if not known:
+        raise ValueError("No metric has a ROC curve.")
+    names = short_names([found.metric for found in known])
+    curves = {
+        f"{name}{'' if found.auroc is None else f' ({found.auroc:.3f})'}": found.roc
+        for name, found in zip(names, known, strict=True)
+    }
+    title = "ROC: label 1 told from label 0 (AUROC)"
+    axes = {"across": "false positive rate", "axis": "true positive rate"}
+    return _told(curve_chart(curves, title=title, **axes), description_of(known))
+
+
+def reliability_figure(part: Sequence[Labelled]) -> AnyChart:
+    """Foretold probability of label 1 beside the share that has it, one line a metric.
+
+    Raises:
+        ValueError: no metric was calibrated.
+    """
+    known = [found for found in part if found.reliability is not None]
+    if not known:
+        raise ValueError("No metric was calibrated.")
+    names = short_names([found.metric for found in known])
+    bins = {
+        name: found.reliability
+        for name, found in zip(names, known, strict=True)
+        if found.reliability is not None
+    }
+    made = reliability_chart(bins, title="Calibration: probability of label 1, out of fold (Platt)")
+    return _told(made, description_of(known))
+
+
+def comparison_figure(view: ComparisonView | Comparison) -> AnyChart:
+    """What changed: new − base for each metric, with its interval, coloured by the verdict.
+
+    Raises:
+        ValueError: no metric has a difference.
+    """
+    made = view.comparison if isinstance(view, ComparisonView) else view
+    dots = list(_differences(made))
+    if not dots:
+        raise ValueError("No metric of the two runs has a difference.")
+    title = f"{short(made.new)} − {short(made.base)}"
+    axis = "mean difference in the metric's own unit, 95 % interval"
+    drawn = dot_chart(dots, title=title, axis=axis, chance=0.0, colours=_VERDICTS)
+    return _told(drawn, description_of(made))
+
+
+def _differences(comparison: Comparison) -> Iterator[Dot]:
+    compared = comparison.metrics
+    for name, made in zip(short_names([made.metric for made in compared]), compared, strict=True):
+        found = made.difference
+        if found.difference is not None:
+            between = found.interval
+            low, high = (None, None) if between is None else (between.low, between.high)
+            yield Dot(name, found.difference, made.verdict, low, high)
+
+
+def _unit(name: str, mark: float | None) -> str:
+    return name if mark is None else f"{name} (ratio of angles; dashed: {mark:g})"
+
+
+def _told(made: Any, description: str) -> AnyChart:
+    """The chart with what it shows in words, for those who cannot see it."""
+    told: AnyChart = made.properties(description=description)
+    return told

@@ -1,0 +1,227 @@
+"""A run, or two side by side, as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sgi.report import figures
+from sgi.report.fitting import fitted
+from sgi.report.page import asset, content_hash, environment, inline, json_block, vega_bundle
+from sgi.report.wording import beginning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sgi.report.charts import AnyChart
+    from sgi.report.views.comparison import ChangedSample, ComparisonView
+    from sgi.report.views.rows import Cell, RowLine, RowPage
+    from sgi.report.views.run import RunView
+    from sgi.report.views.sample import SampleView
+
+_TEXTS = 4_000_000
+"""So many characters of questions and responses the table of all rows holds."""
+_LONGEST, _SHORTEST = 160, 24
+_DIGITS = 6
+_FIRST = 50
+_CHARTED_GROUPS = 12
+
+
+def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
+    """A run as HTML: texts, charts, tables and scripts in one file, without network.
+
+    Every text in it is shown as text. What would make the file too large is cut, and says so.
+
+    Args:
+        view: the run.
+        rows: those that the table of rows shall hold; the first 50 are there without scripts, too.
+        export: a file that holds all rows, as the report shall link to it; None tells of `sgi export`.
+    """
+    stories, told = _stories(view)
+    charts = _run_charts(view)
+    return _page(
+        "report.html",
+        charts,
+        {"rows": {"run": view.head.id, **_row_columns(rows, stories)}},
+        view=view,
+        head=view.head,
+        stories=stories,
+        told=told,
+        rows=rows,
+        first=replace(rows, rows=rows.rows[:_FIRST]),
+        export=export,
+        command=f"sgi export {shlex.quote(view.head.id)} -o rows.jsonl",
+    )
+
+
+def comparison_report(view: ComparisonView, base: RunView, new: RunView) -> str:
+    """Two runs as HTML: the differences, the rows that changed with both answers, and both headlines.
+
+    Args:
+        view: the runs, paired.
+        base: the run before.
+        new: the run after.
+    """
+    changed = _fitted_changes(view.changed)
+    return _page(
+        "comparison.html",
+        dict(_comparison_charts(view)),
+        {},
+        view=view,
+        head=view.new,
+        base=base,
+        new=new,
+        changed={
+            made.metric: [row for row in changed if row.metric == made.metric]
+            for made in view.comparison.metrics
+        },
+    )
+
+
+def _page(template: str, charts: dict[str, Any], data: dict[str, Any], **parts: Any) -> str:
+    """The template, with style and scripts inside it and a policy that lets nothing else run."""
+    style = asset("sgi.css")
+    scripts = [asset("charts.js"), asset("report.js")]
+    if charts:
+        scripts.insert(0, vega_bundle())
+    policy = (
+        "default-src 'none'; "
+        f"script-src {' '.join(map(content_hash, scripts))}; style-src {content_hash(style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return (
+        environment()
+        .get_template(template)
+        .render(
+            **parts,
+            policy=policy,
+            style=inline(style),
+            scripts=[inline(script) for script in scripts],
+            charts=charts,
+            blocks={name: json_block(value) for name, value in (data | {"charts": charts}).items()},
+        )
+    )
+
+
+def _stories(view: RunView) -> tuple[dict[int, SampleView], dict[str, list[tuple[SampleView, bool]]]]:
+    """Every row that is told whole, by position; and each section's rows with whether it tells them first."""
+    sections = {f"worst-{place}": made.samples for place, made in enumerate(view.worst)}
+    if view.disagreement is not None:
+        sections["disagreement"] = tuple(row.sample for row in view.disagreement.rows)
+    distinct = {sample.position: sample for found in sections.values() for sample in found}
+    whole = dict(zip(distinct, fitted(tuple(distinct.values())), strict=True))
+    seen: set[int] = set()
+    told: dict[str, list[tuple[SampleView, bool]]] = {}
+    for name in sorted(sections, key=lambda name: name != "disagreement"):
+        told[name] = []
+        for sample in sections[name]:
+            told[name].append((whole[sample.position], sample.position not in seen))
+            seen.add(sample.position)
+    return whole, told
+
+
+def _fitted_changes(changed: Sequence[ChangedSample]) -> list[ChangedSample]:
+    rows = fitted([sample for row in changed for sample in (row.before, row.after)])
+    pairs = zip(changed, rows[::2], rows[1::2], strict=True)
+    return [replace(row, before=before, after=after) for row, before, after in pairs]
+
+
+def _run_charts(view: RunView) -> dict[str, Any]:
+    """The specs of a run's charts, by the id of the place they are drawn in."""
+    found: dict[str, Any] = {}
+    for place, part in enumerate(view.distributions):
+        found[f"distribution-{place}"] = chart_spec(figures.distribution_figure(part))
+    if view.plane is not None and view.plane.points:
+        found["plane"] = chart_spec(figures.plane_figure(view.plane, brush=True))
+    found |= _group_charts(view)
+    if view.correlation is not None:
+        found["correlation"] = chart_spec(figures.correlation_figure(view.correlation))
+    if any(part.roc for part in view.labelled):
+        found["roc"] = chart_spec(figures.roc_figure(view.labelled))
+    if any(part.reliability for part in view.labelled):
+        found["reliability"] = chart_spec(figures.reliability_figure(view.labelled))
+    return found
+
+
+def _group_charts(view: RunView) -> dict[str, Any]:
+    """One chart a column and metric, of the metrics that some group has a mean of, as far as that is many."""
+    found: dict[str, Any] = {}
+    for place, table in enumerate(view.groups):
+        with_means = {
+            made.metric for group in table.groups for made in group.metrics if made.mean is not None
+        }
+        for number, metric in enumerate(view.head.metrics):
+            if metric in with_means and len(found) < _CHARTED_GROUPS:
+                drawn = chart_spec(figures.groups_figure(table, metric))
+                found[f"groups-{place}-{number}"] = drawn
+    return found
+
+
+def _comparison_charts(view: ComparisonView) -> Iterator[tuple[str, Any]]:
+    if any(made.difference.difference is not None for made in view.comparison.metrics):
+        yield "differences", chart_spec(figures.comparison_figure(view))
+
+
+def chart_spec(chart: AnyChart) -> dict[str, Any]:
+    """What a page draws of a chart: as wide as its place, its title and description left to the page.
+
+    >>> from sgi.report.views.run import Distribution
+    >>> part = Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0)
+    >>> spec = chart_spec(figures.distribution_figure(part))
+    >>> spec["width"], spec["title"], spec["usermeta"]["title"]
+    ('container', None, 'sgi: how its values are spread')
+    """
+    spec = chart.to_dict(validate=False)
+    title = spec.get("title")
+    told = title["text"] if isinstance(title, dict) else title
+    return {
+        **spec,
+        "width": "container",
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "title": None,
+        "usermeta": {"title": told or "", "description": spec.get("description", "")},
+    }
+
+
+def _row_columns(page: RowPage, stories: dict[int, SampleView]) -> dict[str, Any]:
+    """The rows of a page, a list each column, since a name for every cell would be most of the file."""
+    size = _text_length(page.rows)
+    reasons: dict[str, int] = {}
+    return {
+        "metrics": page.metrics,
+        "ids": [row.id for row in page.rows],
+        "positions": [row.position for row in page.rows],
+        "labels": [None if row.label is None else int(row.label) for row in page.rows],
+        "questions": [beginning(row.question, size) for row in page.rows],
+        "responses": [beginning(row.response, size) for row in page.rows],
+        "columns": [_cell_column(page, metric, reasons) for metric in page.metrics],
+        "reasons": list(reasons),
+        "told": sorted(stories),
+    }
+
+
+def _text_length(rows: Sequence[RowLine]) -> int:
+    """How long the beginnings may be so that those of all rows fit."""
+    whole = sum(min(len(row.question), _LONGEST) + min(len(row.response), _LONGEST) for row in rows)
+    return _LONGEST if whole <= _TEXTS else max(_SHORTEST, _TEXTS // (2 * len(rows)))
+
+
+def _cell_column(page: RowPage, metric: str, reasons: dict[str, int]) -> dict[str, Any]:
+    """The values of a metric; where there is none, its status and the number of the reason, by place."""
+    cells = [row.cells.get(metric) for row in page.rows]
+    lacking = {place: _lack(cell, reasons) for place, cell in enumerate(cells) if _value(cell) is None}
+    return {"values": [_value(cell) for cell in cells], "lacking": lacking}
+
+
+def _value(cell: Cell | None) -> float | None:
+    if cell is None or cell.value is None or not math.isfinite(cell.value):
+        return None
+    return float(f"{cell.value:.{_DIGITS}g}")
+
+
+def _lack(cell: Cell | None, reasons: dict[str, int]) -> list[Any]:
+    status = "missing" if cell is None else cell.status
+    reason = "" if cell is None else beginning(cell.reason, 400)
+    return [status, reasons.setdefault(reason, len(reasons))]

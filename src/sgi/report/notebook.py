@@ -1,0 +1,158 @@
+"""A result as a notebook shows it: its headline as a table, and pictures that need no script."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from sgi.engine.compare import Comparison
+from sgi.engine.result import Result
+from sgi.engine.summary import Summary
+from sgi.report import wording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sgi.engine.shown import Shown
+    from sgi.report.charts import AnyChart
+
+_CHARTS = 4
+"""So many metrics are drawn, the first."""
+
+_INK = "#767676"
+# Legible on a white ground and on a dark one: a notebook does not say which it has.
+_EITHER_GROUND: dict[str, Any] = {
+    "background": "transparent",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": _INK,
+        "titleColor": _INK,
+        "domainColor": _INK,
+        "tickColor": _INK,
+        "gridColor": _INK,
+        "gridOpacity": 0.25,
+    },
+    "legend": {"labelColor": _INK, "titleColor": _INK},
+    "title": {"color": _INK},
+}
+
+
+def html_of(shown: Shown) -> str:
+    """A result, a summary or a comparison as HTML: a table with coverage and intervals, and charts.
+
+    Charts are pictures with their meaning in words; where the package that draws them is missing, the table
+    stands alone. All text is escaped.
+
+    Raises:
+        TypeError: it is none of the three.
+
+    >>> from sgi.engine.evaluate import evaluate
+    >>> page = html_of(evaluate([{"response": "a", "reference": "<b>"}], ["squad_em"]).summary())
+    >>> "<td>squad_em</td>" in page, "<b>" in page
+    (True, False)
+    """
+    match shown:
+        case Result():
+            parts = [*_summary(shown.summary()), *_rejected(shown), *_pictures(_distributions(shown))]
+        case Summary():
+            parts = list(_summary(shown))
+        case Comparison():
+            parts = [*_comparison(shown), *_pictures(_differences(shown))]
+        case _:
+            raise TypeError(f"{type(shown).__name__} is nothing that a notebook shows.")
+    return "\n".join(parts)
+
+
+def _summary(made: Summary) -> Iterator[str]:
+    ranked = any(found.ranking for found in made.metrics) or bool(made.baselines)
+    columns = ["metric", "mean", "95 % interval", "ok / n", "no value", *(["AUROC"] if ranked else [])]
+    rows = []
+    for found in made.metrics:
+        numbers = [wording.mean_of(found), wording.interval_of(found), f"{found.ok:,} / {found.rows:,}"]
+        area = [] if not ranked else [_area(found.ranking)]
+        rows.append([found.metric, *numbers, wording.gaps_of(found, made.rows), *area])
+    blank = [""] * 4
+    rows += [
+        [f"{found.name} alone ({found.direction} = grounded)", *blank, _area(found.ranking)]
+        for found in made.baselines
+    ]
+    yield _table(columns, rows)
+    yield _small(made.signature)
+
+
+def _area(ranking: Any) -> str:
+    return wording.NOTHING if ranking is None else f"{ranking.auroc:.3f}"
+
+
+def _rejected(made: Result) -> Iterator[str]:
+    if made.rejected:
+        yield _small(f"{len(made.rejected):,} rows could not be read.")
+
+
+def _comparison(made: Comparison) -> Iterator[str]:
+    columns = ("metric", "base", "new", "new − base", "95 % interval", "p (Holm)", "pairs", "verdict")
+    rows = []
+    for found in made.metrics:
+        paired = found.difference
+        numbers = [wording.number(paired.first), wording.number(paired.second)]
+        numbers += [wording.number(paired.difference, sign="+"), wording.span(paired.interval)]
+        told = [wording.probability(found.adjusted_p), f"{paired.pairs:,}", found.verdict]
+        rows.append([found.metric, *numbers, *told])
+    alone = f"{made.only_base:,} only in {made.base}, {made.only_new:,} only in {made.new}"
+    yield _small(f"{made.base} → {made.new}: {made.pairs:,} pairs ({alone})")
+    yield _table(columns, rows)
+    for other in made.incomparable:
+        yield _small(f"{other.metric} is not compared: {other.reason}")
+    for line in (*made.notes, *dict.fromkeys((made.base_signature, made.new_signature))):
+        yield _small(line)
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = Markup("").join(Markup("<th>{}</th>").format(wording.plain(name)) for name in columns)
+    body = Markup("").join(
+        Markup("<tr>{}</tr>").format(
+            Markup("").join(Markup("<td>{}</td>").format(wording.plain(cell)) for cell in row)
+        )
+        for row in rows
+    )
+    return str(Markup("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>").format(head, body))
+
+
+def _small(text: str) -> str:
+    return str(Markup("<p><small>{}</small></p>").format(wording.plain(text)))
+
+
+def _distributions(made: Result) -> Iterator[AnyChart]:
+    """How the values of the first metrics are spread."""
+    from sgi.report.figures import distribution_figure
+    from sgi.report.views.columns import RunColumns
+    from sgi.report.views.run_parts import distributions
+
+    labels = [-1 if sample.label is None else int(sample.label) for sample in made.samples]
+    columns = RunColumns(made.scored(), np.array(labels, dtype=np.int8), (), {})
+    yield from map(distribution_figure, distributions(columns)[:_CHARTS])
+
+
+def _differences(made: Comparison) -> Iterator[AnyChart]:
+    from sgi.report.figures import comparison_figure
+
+    if any(found.difference.difference is not None for found in made.metrics):
+        yield comparison_figure(made)
+
+
+def _pictures(charts: Iterable[AnyChart]) -> Iterator[str]:
+    """Charts as pictures, in which no script runs and no name is one of the page around them."""
+    try:
+        import vl_convert
+
+        specs = [chart.to_dict() for chart in charts]
+    except ImportError:
+        return
+    for spec in specs:
+        drawn = vl_convert.vegalite_to_svg(spec | {"config": _EITHER_GROUND})
+        data = base64.b64encode(drawn.encode()).decode()
+        picture = Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">')
+        yield str(picture.format(data, wording.plain(str(spec.get("description", "")))))

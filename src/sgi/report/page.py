@@ -1,0 +1,152 @@
+"""What makes pages of views: the templates' environment, style and scripts, and the data within a page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from contextlib import suppress
+from functools import cache
+from importlib import resources
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from sgi.io.write import write_whole
+from sgi.kernel.errors import SgiError
+from sgi.report import wording
+from sgi.report.story import as_tree, passages, remarks
+from sgi.store.cache import default_cache_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
+_ORIGIN = (
+    "/* Vega, Vega-Lite and Vega-Embed: copyright University of Washington Interactive Data Lab and"
+    " contributors, BSD 3-Clause licence; https://vega.github.io */\n"
+)
+_END = "})();\n"
+_FILTERS: dict[str, Callable[..., Any]] = {
+    "number": wording.number,
+    "scaled": wording.scaled,
+    "span": wording.span,
+    "mean_of": wording.mean_of,
+    "interval_of": wording.interval_of,
+    "gaps_of": wording.gaps_of,
+    "probability": wording.probability,
+    "moment": wording.moment,
+    "count": wording.count,
+    "beginning": wording.beginning,
+    "plain": wording.plain,
+    "pretty": wording.pretty,
+    "notes": wording.notes,
+    "passages": passages,
+    "remarks": remarks,
+    "tree": as_tree,
+}
+
+
+def environment(*packages: str) -> Environment:
+    r"""Templates of the report, and of further packages, whose own come first.
+
+    Whatever a template prints is escaped, and has lost its control characters and direction overrides; a name
+    that is not there is an error.
+
+    Args:
+        packages: import names; each has a folder ``templates``.
+
+    >>> environment().from_string("{{ text }}").render(text="<b>\x00")
+    '&lt;b&gt;�'
+    """
+    loaders = [PackageLoader(name) for name in (*packages, "sgi.report")]
+    made = Environment(
+        loader=ChoiceLoader(loaders),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_finished,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(_FILTERS)
+    return made
+
+
+def _finished(value: Any) -> Any:
+    """Texts as they may stand in a page; what is markup already was made of such texts."""
+    return wording.plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def asset(name: str) -> str:
+    """A style sheet or script of the report: ``sgi.css``, ``charts.js`` or ``report.js``.
+
+    >>> asset("charts.js").startswith("//")
+    True
+    """
+    return (resources.files("sgi.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def vega_bundle() -> str:
+    """What draws charts in a browser: Vega, Vega-Lite and Vega-Embed as one classic script.
+
+    It leaves ``vega``, ``vegaLite`` and ``vegaEmbed`` in ``window``, and nothing else. Making it takes
+    seconds, so it is kept in the user's cache folder.
+    """
+    place = default_cache_path(f"vega-{version('vl-convert-python')}.js")
+    with suppress(OSError, ValueError):
+        kept = place.read_text(encoding="utf-8")
+        if kept.startswith(_ORIGIN) and kept.endswith(_END):
+            return kept
+    import vl_convert
+
+    made = f"{_ORIGIN}(() => {{\n{vl_convert.javascript_bundle()}\n{_END}"
+    with suppress(OSError, SgiError):  # a cache that cannot be written costs time, nothing else
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        write_whole(place, made.encode())
+    return made
+
+
+def json_block(value: Any) -> Markup:
+    r"""A JSON value for the inside of a script element that holds data; nothing in it can end the element.
+
+    Its texts have lost their control characters and direction overrides. NaN and infinities become null.
+
+    >>> print(json_block({"id": "</script>"}))
+    {"id":"\u003c/script\u003e"}
+    """
+    written = orjson.dumps(_plain(value), option=orjson.OPT_SERIALIZE_NUMPY).decode()
+    return Markup(written.translate(_UNSAFE))  # noqa: S704 - no sign of HTML is left in it
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return wording.plain(value)
+    if isinstance(value, dict):
+        return {wording.plain(str(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return value
+
+
+def inline(text: str) -> Markup:
+    """Our own style or script for the inside of its element.
+
+    Raises:
+        ValueError: it holds what would end the element.
+    """
+    if "</" in text and any(end in text.lower() for end in ("</script", "</style", "<!--")):
+        raise ValueError("an inline style or script cannot hold its own end")
+    return Markup(text)  # noqa: S704 - it is ours, and checked
+
+
+def content_hash(text: str) -> str:
+    """A script or style by its bytes, as a Content-Security-Policy names it.
+
+    >>> content_hash("")
+    "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
+    """
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -1,0 +1,51 @@
+"""The rows of a run as columns, read once for all that is made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sgi.engine.groups import class_keys, with_range
+from sgi.store.row_filters import group_name
+from sgi.store.run_rows import whole_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.kernel.scored import MetricColumn, ScoredRun
+    from sgi.store.database import Database
+    from sgi.store.queries import RunRecord
+
+
+@dataclass(frozen=True, eq=False)
+class RunColumns:
+    """The scored rows of a run, in the order of the data.
+
+    Attributes:
+        run: scores as columns.
+        labels: 1, 0, or −1 where unknown, int8, shape (n,).
+        metadata: further columns of the data, one mapping a row.
+        classes: the class of each row, for each metric that gives one.
+    """
+
+    run: ScoredRun
+    labels: NDArray[np.int8]
+    metadata: tuple[Mapping[str, Any], ...]
+    classes: Mapping[str, Sequence[str | None]]
+
+    @property
+    def metrics(self) -> tuple[MetricColumn, ...]:
+        """Its metrics, in the order asked, each with its range where that is known."""
+        return tuple(map(with_range, self.run.metrics.values()))
+
+
+def run_columns(database: Database, record: RunRecord) -> RunColumns:
+    """Read the scored rows of a run."""
+    run, labels, metadata, classes = whole_run(database, record, class_keys(record.metrics))
+    codes = np.array([-1 if label is None else int(label) for label in labels], dtype=np.int8)
+    named = {metric: list(map(group_name, found)) for metric, found in classes.items()}
+    return RunColumns(run, codes, tuple(metadata), named)

@@ -1,0 +1,128 @@
+"""Two runs side by side as people look at them: differences, and the rows that changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sgi.engine.compare import compare
+from sgi.engine.groups import with_range
+from sgi.report.views.head import run_head
+from sgi.report.views.sample import sample_views
+from sgi.store.run_rows import scored_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sgi.engine.compare import Comparison
+    from sgi.kernel.scored import ScoredRun
+    from sgi.report.views.head import RunHead
+    from sgi.report.views.sample import SampleView
+    from sgi.store.database import Database
+    from sgi.store.queries import RunRecord
+
+
+@dataclass(frozen=True)
+class ChangedSample:
+    """A row that changed most in some metric.
+
+    Attributes:
+        metric: which, a canonical string.
+        difference: after − before.
+        before: the row in the base run.
+        after: the row in the new run.
+    """
+
+    metric: str
+    difference: float
+    before: SampleView
+    after: SampleView
+
+
+@dataclass(frozen=True)
+class ComparisonView:
+    """Two runs, paired row by row.
+
+    Attributes:
+        base: the run before.
+        new: the run after.
+        comparison: the differences with their intervals.
+        shares: the metrics that are read as percent.
+        changed: for each metric the rows that changed most, the greatest change first.
+        notes: what was taken for granted, and what is not finished.
+    """
+
+    base: RunHead
+    new: RunHead
+    comparison: Comparison
+    shares: frozenset[str]
+    changed: tuple[ChangedSample, ...]
+    notes: tuple[str, ...]
+
+
+def comparison_view(
+    database: Database,
+    base: RunRecord,
+    new: RunRecord,
+    *,
+    changed: int = 5,
+    metrics: Sequence[str] = (),
+) -> ComparisonView:
+    """Two runs, paired row by row.
+
+    Args:
+        database: where both are.
+        base: the run before.
+        new: the run after.
+        changed: how many of the most changed rows, for each metric.
+        metrics: show only these, by full or bare name; all without any. What is adjusted for stays all.
+
+    Raises:
+        UsageError: the runs share no sample or no metric.
+        UnknownName: a metric is not in both runs.
+    """
+    before, after = scored_run(database, base), scored_run(database, new)
+    wanted = {after.metric(before.metric(name).metric).metric for name in metrics}
+    made = compare(before, after, changed=changed)
+    if wanted:
+        made = replace(
+            made,
+            metrics=tuple(found for found in made.metrics if found.metric in wanted),
+            incomparable=tuple(found for found in made.incomparable if found.metric in wanted),
+        )
+    return ComparisonView(
+        base=run_head(base),
+        new=run_head(new),
+        comparison=made,
+        shares=_shares(before),
+        changed=_changed(database, base, new, made),
+        notes=(*_unfinished((base, new)), *made.notes, *_other_data((base, new))),
+    )
+
+
+def _shares(run: ScoredRun) -> frozenset[str]:
+    return frozenset(name for name, column in run.metrics.items() if with_range(column).is_share)
+
+
+def _changed(
+    database: Database, base: RunRecord, new: RunRecord, made: Comparison
+) -> tuple[ChangedSample, ...]:
+    ids = [row.id for found in made.metrics for row in found.changed]
+    before, after = (sample_views(database, record, ids) for record in (base, new))
+    return tuple(
+        ChangedSample(found.metric, row.difference, before[row.id], after[row.id])
+        for found in made.metrics
+        for row in found.changed
+        if row.id in before and row.id in after
+    )
+
+
+def _unfinished(records: Sequence[RunRecord]) -> Iterator[str]:
+    for record in records:
+        if record.scored < record.rows:
+            yield f"{record.label} is not finished: {record.scored:,} of {record.rows:,} rows are compared."
+
+
+def _other_data(records: Sequence[RunRecord]) -> Iterator[str]:
+    if len({record.dataset for record in records}) > 1:
+        yield "The runs are of different data; rows with the same id are taken for the same."

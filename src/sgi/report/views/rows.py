@@ -1,0 +1,104 @@
+"""The rows of a run as a table: filtered, sorted, a page at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sgi.store.row_pages import RowQuery, find_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sgi.store.database import Database
+    from sgi.store.queries import RunRecord
+    from sgi.store.row_pages import FoundRow
+
+EVERY_ROW = RowQuery()
+"""The rows in the order of the data, from the first."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value in the table.
+
+    Attributes:
+        value: None where there is none.
+        status: ``ok``, ``undefined``, ``missing`` or ``failed``.
+        reason: why there is no value; empty where there is one.
+    """
+
+    value: float | None
+    status: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class RowLine:
+    """A row of the table.
+
+    Attributes:
+        id: the sample's.
+        position: its place in the data.
+        label: known truth; None where there is none.
+        question: its beginning.
+        response: its beginning.
+        cells: by the metric's canonical string.
+    """
+
+    id: str
+    position: int
+    label: bool | None
+    question: str
+    response: str
+    cells: Mapping[str, Cell]
+
+
+@dataclass(frozen=True)
+class RowPage:
+    """Some rows of a run.
+
+    Attributes:
+        metrics: the columns of values, canonical strings.
+        rows: of this page.
+        total: how many rows the filters leave.
+        of: how many rows of the run are scored.
+        query: what was asked for, with the page that is shown and the metric's canonical string.
+        pages: how many pages there are, at least 1.
+    """
+
+    metrics: tuple[str, ...]
+    rows: tuple[RowLine, ...]
+    total: int
+    of: int
+    query: RowQuery
+    pages: int
+
+
+def row_page(database: Database, record: RunRecord, query: RowQuery = EVERY_ROW) -> RowPage:
+    """A page of the scored rows of a run; the last one where fewer pages are there than was asked for.
+
+    Args:
+        database: where the run is.
+        record: the run.
+        query: which rows, in which order, which page.
+
+    Raises:
+        UnknownName: the run has no such metric, or several of that name.
+        UsageError: a part of the plane is asked for, and no metric of the run has kept the two angles.
+    """
+    found = find_rows(database, record, query)
+    shown = replace(query, page=found.page, metric=found.metric)
+    rows = tuple(map(_line, found.rows))
+    return RowPage(found.metrics, rows, found.total, found.of, shown, found.pages)
+
+
+def _line(row: FoundRow) -> RowLine:
+    return RowLine(
+        id=row.id,
+        position=row.position,
+        label=row.label,
+        question=row.question,
+        response=row.response,
+        cells={metric: Cell(*score) for metric, score in row.scores.items()},
+    )

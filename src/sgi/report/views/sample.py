@@ -1,0 +1,101 @@
+"""One row of a run as people look at it: its texts, its scores, and what each was made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sgi.store.evaluation_records import sample_stories, sample_story
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sgi.store.database import Database
+    from sgi.store.evaluation_records import StoredEvaluation
+    from sgi.store.queries import RunRecord
+
+
+@dataclass(frozen=True)
+class ScoreView:
+    """What a metric made of a row.
+
+    Attributes:
+        value: None where there is none.
+        status: ``ok``, ``undefined``, ``missing`` or ``failed``.
+        reason: why there is no value; empty where there is one.
+        details: what the value was made of.
+        evidence: what a judge said.
+    """
+
+    value: float | None
+    status: str
+    reason: str
+    details: Mapping[str, Any]
+    evidence: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class SampleView:
+    """A row with all that is kept of it.
+
+    Attributes:
+        id: the sample's.
+        position: its place in the data.
+        question: empty where there is none, like the texts below.
+        contexts: the passages.
+        response: the answer.
+        reference: None where there is none.
+        alternatives: further references.
+        label: known truth; None where there is none.
+        metadata: further columns of the data.
+        reason: why there is no answer; empty where there is one.
+        scores: by the metric's canonical string, in the order asked.
+    """
+
+    id: str
+    position: int
+    question: str
+    contexts: tuple[str, ...]
+    response: str
+    reference: str | None
+    alternatives: tuple[str, ...]
+    label: bool | None
+    metadata: Mapping[str, Any]
+    reason: str
+    scores: Mapping[str, ScoreView]
+
+
+def sample_view(database: Database, record: RunRecord, sample_id: str) -> SampleView:
+    """One row of a run.
+
+    Raises:
+        UnknownName: the run's data has no such sample; says which ids come near.
+        UsageError: it is not scored yet.
+    """
+    return shown(sample_story(database, record, sample_id))
+
+
+def sample_views(database: Database, record: RunRecord, sample_ids: Iterable[str]) -> dict[str, SampleView]:
+    """Some rows of a run, by id; those that are not scored are left out."""
+    return {name: shown(found) for name, found in sample_stories(database, record, sample_ids).items()}
+
+
+def shown(found: StoredEvaluation) -> SampleView:
+    """A row as it was read, as people look at it."""
+    sample = found.sample
+    return SampleView(
+        id=sample.id,
+        position=found.position,
+        question=sample.question,
+        contexts=sample.contexts,
+        response=sample.response,
+        reference=sample.reference,
+        alternatives=sample.alternatives,
+        label=sample.label,
+        metadata=sample.metadata,
+        reason=found.reason,
+        scores={
+            name: ScoreView(score.value, score.status.value, score.reason, score.details, score.evidence)
+            for name, score in found.scores.items()
+        },
+    )

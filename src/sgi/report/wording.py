@@ -1,0 +1,170 @@
+"""How pages write numbers, times and texts, so that one value looks alike wherever it stands."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from sgi.kernel.metric import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.engine.summary import MetricSummary
+    from sgi.report.views.run import Headline
+    from sgi.stats.intervals import Interval
+
+NOTHING = "–"
+"""Stands where there is no number."""
+
+_LEAST_P = 0.0001
+_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+_BREAKS = re.compile("\r\n?|[\u2028\u2029]")
+
+
+def plain(text: str) -> str:
+    r"""Text without what steers a screen or cannot be written: controls, direction overrides, surrogates.
+
+    Line breaks, however they are written, become ``\n``; tabs stay.
+
+    >>> plain("a\x00b\u202ec\r\nd")
+    'a�b�c\nd'
+    """
+    return _STEERING.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub("\n", text))
+
+
+def number(value: float | None, *, sign: str = "-") -> str:
+    """A number with four decimals, or a dash.
+
+    >>> number(0.25), number(None), number(0.25, sign="+")
+    ('0.2500', '–', '+0.2500')
+    """
+    return NOTHING if value is None else f"{value:{sign}.4f}"
+
+
+def scaled(value: float | None, is_share: bool, *, unit: str = "%", sign: str = "-") -> str:
+    """A share as percent, any other number on its own scale.
+
+    Args:
+        value: the number; a dash stands for None.
+        is_share: whether it lies in [0, 1] and is read as percent.
+        unit: what follows it then; the difference of two shares is in percentage points, ``pp``.
+        sign: ``+`` to show the sign of positive numbers too.
+
+    >>> scaled(0.25, True), scaled(0.25, False), scaled(0.25, True, unit="pp", sign="+")
+    ('25.00 %', '0.2500', '+25.00 pp')
+    """
+    if value is None or not is_share:
+        return number(value, sign=sign)
+    return f"{value * 100:{sign}.2f} {unit}"
+
+
+def span(interval: Interval | None, is_share: bool = False) -> str:  # noqa: FBT002 - filters take it by place
+    """Both ends of an interval, in the unit of the number beside it.
+
+    >>> from sgi.stats.intervals import Interval
+    >>> span(Interval(0.1, 0.2, 0.95, "t")), span(Interval(0.1, 0.2, 0.95, "t"), True), span(None)
+    ('[0.1000, 0.2000]', '[10.00, 20.00]', '–')
+    """
+    if interval is None:
+        return NOTHING
+    scale, digits = (100, 2) if is_share else (1, 4)
+    return f"[{interval.low * scale:.{digits}f}, {interval.high * scale:.{digits}f}]"
+
+
+def mean_of(made: MetricSummary) -> str:
+    """What stands for a metric in one cell: its mean, or the sum of what it counts."""
+    if made.total is not None:
+        return f"{made.total:,.0f}"
+    if made.is_percentage and made.mean is not None:
+        return f"{made.mean:.2f} %"
+    return scaled(made.mean, made.is_share)
+
+
+def interval_of(made: MetricSummary) -> str:
+    """The interval of what `mean_of` says, in its unit."""
+    found = made.interval
+    if found is None:
+        return NOTHING
+    if made.total is not None:
+        return f"[{found.low * made.ok:,.1f}, {found.high * made.ok:,.1f}]"
+    if made.is_percentage:
+        return f"[{found.low:.2f}, {found.high:.2f}]"
+    return span(found, made.is_share)
+
+
+def gaps_of(made: MetricSummary, rows: int) -> str:
+    """The rows of a run that have no value, by why; empty where all have one."""
+    gaps = [f"{made.counts[s]:,} {s.value}" for s in Status if s is not Status.OK and made.counts.get(s)]
+    left = rows - made.rows
+    return ", ".join([*gaps, f"{left:,} not scored"] if left > 0 else gaps)
+
+
+def probability(p: float | None) -> str:
+    """A p-value; below one in ten thousand only that.
+
+    >>> probability(0.03125), probability(0.00001), probability(None)
+    ('0.0312', '< 0.0001', '–')
+    """
+    if p is None:
+        return NOTHING
+    return f"{p:.4f}" if p >= _LEAST_P else f"< {_LEAST_P}"
+
+
+def moment(time: str | None) -> str:
+    """A stored time to the second.
+
+    >>> moment("2026-01-01T12:00:00.123+00:00"), moment(None)
+    ('2026-01-01 12:00:00 UTC', '–')
+    """
+    return f"{time[:19].replace('T', ' ')} UTC" if time else NOTHING
+
+
+def count(n: int) -> str:
+    """How many, with commas between thousands.
+
+    >>> count(12345)
+    '12,345'
+    """
+    return f"{n:,}"
+
+
+def beginning(text: str, longest: int = 160) -> str:
+    r"""The first words of a text, on one line.
+
+    >>> beginning("one\n two", 5), beginning("  one ")
+    ('one …', 'one')
+    """
+    line = " ".join(text[: 4 * longest].split())
+    cut = len(line) > longest or len(text) > 4 * longest
+    return f"{line[: longest - 1]}…" if cut else line
+
+
+def pretty(value: Any) -> str:
+    """A JSON value over as many lines as it wants.
+
+    >>> print(pretty({"n": [1, 2]}))
+    {
+      "n": [
+        1,
+        2
+      ]
+    }
+    """
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+
+def notes(headline: Headline) -> Iterator[str]:
+    """What to know beside the numbers of a run: what they lack, and what flatters them."""
+    if headline.partial:
+        yield headline.partial
+    for field, rows in headline.truncated.items():
+        yield f"In {rows:,} rows {field} had more text than the model reads; what lies beyond was not read."
+    for model, rows in headline.left_out.items():
+        yield f"{rows:,} rows were scored without {model}, which gave no vectors for them."
+    if headline.copies:
+        yield (
+            f"In {headline.copies:,} labelled rows the response is its reference to the letter:"
+            " whatever compares the two ranks these by construction."
+        )

@@ -1,0 +1,131 @@
+"""What a query of rows asks of each of them, as conditions of SQL; texts in it are texts, never patterns."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from sgi.kernel.errors import UsageError
+from sgi.kernel.metric import Status
+from sgi.store import schema
+from sgi.store.angles import angles_in, plane_metric
+from sgi.store.texts import stored, stored_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+    from sgi.store.queries import RunRecord
+    from sgi.store.row_pages import RowQuery
+
+_LIKE_SIGNS = re.compile("[/%_]")
+_ESCAPED = r"/\g<0>"
+_NO_GROUP = "(none)"
+
+
+def wanted_rows(
+    connection: Connection, record: RunRecord, query: RowQuery, numbers: Mapping[str, int]
+) -> list[sa.ColumnElement[bool]]:
+    """What has to hold for a row, but for its group."""
+    samples, scores = schema.samples, schema.scores
+    wanted = []
+    if query.text:
+        wanted.append(_mentions(connection, record, query.text))
+    if query.status is not None:  # a row that a metric knows nothing of is missing
+        wanted.append(sa.func.coalesce(scores.c.status, Status.MISSING.value) == query.status)
+    if query.low is not None:
+        wanted.append(scores.c.value >= query.low)
+    if query.high is not None:
+        wanted.append(scores.c.value <= query.high)
+    if query.label is not None:
+        wanted.append(samples.c.label.is_(query.label))
+    if query.plane is not None:
+        wanted.append(_inside(connection, query.plane, numbers, record))
+    return wanted
+
+
+def _mentions(connection: Connection, record: RunRecord, text: str) -> sa.ColumnElement[bool]:
+    """Whether the text stands in what is shown of a row, in any case."""
+    samples, answers = schema.samples, schema.answers
+    fold = sa.func.lower
+    if connection.dialect.name == "sqlite" and not text.isascii():  # whose lower() knows ASCII alone
+        driver: Any = connection.connection.driver_connection
+        driver.create_function("sgi_casefold", 1, _casefold, deterministic=True)
+        fold = sa.func.sgi_casefold
+    pattern = fold(sa.literal(f"%{_LIKE_SIGNS.sub(_ESCAPED, stored(text))}%"))
+    asked = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
+    answered = sa.exists().where(asked)
+    told = sa.exists().where(asked, fold(answers.c.response).like(pattern, escape="/"))
+    given, question, name = (
+        fold(samples.c[column]).like(pattern, escape="/") for column in ("response", "question", "id")
+    )
+    return sa.or_(name, question, told, given & ~answered)
+
+
+def _casefold(text: str | None) -> str | None:
+    return None if text is None else text.casefold()
+
+
+def _inside(
+    connection: Connection,
+    plane: tuple[float, float, float, float],
+    numbers: Mapping[str, int],
+    record: RunRecord,
+) -> sa.ColumnElement[bool]:
+    """Whether a row lies in this part of the plane."""
+    found = plane_metric(connection, numbers)
+    if found is None:
+        message = f"No metric of {record.label} has kept the two angles of its rows."
+        raise UsageError(message, hint="Those of sgi are kept: sgi run … -m sgi.")
+    details = schema.details
+    rc, rq = angles_in(connection, details.c.body)
+    return sa.exists().where(
+        details.c.metric == found[1],
+        details.c.position == schema.samples.c.position,
+        rc.between(*plane[:2]),
+        rq.between(*plane[2:]),
+    )
+
+
+def rows_of_group(connection: Connection, found: sa.Select[Any], group: tuple[str, str]) -> list[int]:
+    """The positions of the rows of a group: what a value is called is known here, and to no database."""
+    column, wanted = group
+    samples = schema.samples
+    rows = found.add_columns(samples.c.metadata, samples.c.label)
+    if column != "label" and wanted != _NO_GROUP and not _is_json(wanted):  # then it is a text, in quotes
+        rows = rows.where(sa.cast(samples.c.metadata, sa.Text).contains(stored_json(wanted), autoescape=True))
+    told = connection.execute(rows)
+    return [
+        position for position, metadata, label in told if _group_of(column, metadata or {}, label) == wanted
+    ]
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    except RecursionError:
+        return True
+    return True
+
+
+def _group_of(column: str, metadata: Mapping[str, Any], label: bool | None) -> str:
+    known = None if label is None else int(label)
+    name = group_name(metadata.get(column, known if column == "label" else None))
+    return _NO_GROUP if name is None else name
+
+
+def group_name(value: Any) -> str | None:
+    """What a group is called by: a text as it is, anything else as JSON; None stays.
+
+    >>> group_name("easy"), group_name(True), group_name(None)
+    ('easy', 'true', None)
+    """
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

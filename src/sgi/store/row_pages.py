@@ -1,0 +1,356 @@
+"""The rows of a run: a page of them as a query has it, and many of them in the plane of the two angles."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import isnan
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import sqlalchemy as sa
+
+from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.metric import Status
+from sgi.store import schema
+from sgi.store.angles import angles_in, plane_metric
+from sgi.store.queries import metric_ids
+from sgi.store.row_filters import rows_of_group, wanted_rows
+from sgi.store.texts import restored
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from sgi.store.database import Database
+    from sgi.store.queries import RunRecord
+
+Sort = Literal["position", "lowest", "highest"]
+
+LARGEST_PAGE = 10_000
+"""Rows."""
+_LONGEST_TEXT = 1000
+_QUESTION, _RESPONSE = 300, 400
+_CUT_ESCAPE = re.compile("\ufdd0[0-9a-f]{0,3}$")
+
+
+@dataclass(frozen=True)
+class RowQuery:
+    """Which rows are wanted, in which order, and which page of them. All that is said has to hold for a row.
+
+    Attributes:
+        text: stands in the id, the question or the response, in any case.
+        metric: whose values ``status``, ``low``, ``high`` and ``sort`` mean, by its canonical string or its
+            bare name.
+        status: ``ok``, ``undefined``, ``missing`` or ``failed``.
+        low: the least value, inclusive.
+        high: the greatest value, inclusive.
+        label: known truth.
+        plane: the least and the greatest θ(r,c), then the least and the greatest θ(r,q), radians, inclusive.
+        group: a column of the metadata, or ``label``, and its value as text: other values as JSON, and
+            ``(none)`` for those without.
+        sort: by the place in the data, or by the metric's value; rows without one come last.
+        page: from 1.
+        size: rows on a page, up to 10,000.
+
+    Raises:
+        UsageError: something cannot be asked like this; says which.
+    """
+
+    text: str = ""
+    metric: str | None = None
+    status: str | None = None
+    low: float | None = None
+    high: float | None = None
+    label: bool | None = None
+    plane: tuple[float, float, float, float] | None = None
+    group: tuple[str, str] | None = None
+    sort: Sort = "position"
+    page: int = 1
+    size: int = 50
+
+    def __post_init__(self) -> None:
+        statuses = [status.value for status in Status]
+        _require(len(self.text) <= _LONGEST_TEXT, "text", f"has at most {_LONGEST_TEXT:,} characters")
+        _require(self.status in {None, *statuses}, "status", f"is one of {', '.join(statuses)}")
+        _require(self.sort in get_args(Sort), "sort", f"is one of {', '.join(get_args(Sort))}")
+        _require(self.page >= 1, "page", "is 1 or more")
+        _require(1 <= self.size <= LARGEST_PAGE, "size", f"is from 1 to {LARGEST_PAGE:,}")
+        _require_range("low", self.low, "high", self.high)
+        if self.plane is not None:
+            _require_range("plane", self.plane[0], "plane", self.plane[1])
+            _require_range("plane", self.plane[2], "plane", self.plane[3])
+        asked = {"status": self.status, "low": self.low, "high": self.high}
+        asked["sort"] = None if self.sort == "position" else self.sort
+        for name, value in asked.items():
+            _require(value is None or self.metric is not None, name, "goes with a metric")
+
+
+class RowScore(NamedTuple):
+    """What a metric says of a row; ``reason`` is empty where there is a value."""
+
+    value: float | None
+    status: str
+    reason: str
+
+
+_UNKNOWN = RowScore(None, Status.MISSING.value, "nothing is kept of it")
+
+
+@dataclass(frozen=True)
+class FoundRow:
+    """A row of a page.
+
+    Attributes:
+        position: its place in the data.
+        id: the sample's.
+        label: known truth; None where there is none.
+        question: its first 300 characters.
+        response: its first 400 characters; the target's answer where a target was asked.
+        scores: by canonical string, in the order asked.
+    """
+
+    position: int
+    id: str
+    label: bool | None
+    question: str
+    response: str
+    scores: Mapping[str, RowScore]
+
+
+@dataclass(frozen=True)
+class FoundRows:
+    """A page of rows, all of one moment.
+
+    Attributes:
+        metrics: of the run, canonical strings, in the order asked.
+        metric: the one the query means; None where it means none.
+        rows: of this page.
+        total: how many rows the query finds.
+        of: how many rows of the run are committed.
+        page: which page this is: the last one where there are fewer than was asked for.
+        pages: how many there are, at least 1.
+    """
+
+    metrics: tuple[str, ...]
+    metric: str | None
+    rows: tuple[FoundRow, ...]
+    total: int
+    of: int
+    page: int
+    pages: int
+
+
+class PlaneRow(NamedTuple):
+    """A row with both angles, in radians, and a value."""
+
+    position: int
+    id: str
+    label: bool | None
+    theta_rc: float
+    theta_rq: float
+    value: float
+
+
+@dataclass(frozen=True)
+class PlaneRows:
+    """Rows in the plane of θ(r,c) and θ(r,q).
+
+    Attributes:
+        metric: whose angles and values they are, a canonical string.
+        points: in the order of the data.
+        rows: how many the run has with a value and details.
+    """
+
+    metric: str
+    points: tuple[PlaneRow, ...]
+    rows: int
+
+
+def find_rows(database: Database, record: RunRecord, query: RowQuery) -> FoundRows:
+    """A page of the committed rows of a run.
+
+    Raises:
+        UnknownName: the run has no such metric, or several of that name.
+        UsageError: ``plane`` is asked for, and no metric of the run has kept the two angles.
+    """
+    with database.reading() as connection:
+        numbers = metric_ids(connection, record.id)
+        metric = None if query.metric is None else _known(query.metric, numbers, record)
+        of = _committed(connection, record.id)
+        places = _places(record, None if metric is None else numbers[metric], whole=of >= record.rows)
+        wanted = wanted_rows(connection, record, query, numbers)
+        ordered = places.where(*wanted).order_by(*_order(query))
+        if query.group is None:
+            total = of if not wanted else _count(connection, ordered)
+            page, pages = _which(query, total)
+            cut = ordered.limit(query.size).offset((page - 1) * query.size)
+            positions = list(connection.execute(cut).scalars())
+        else:
+            every = rows_of_group(connection, ordered, query.group)
+            total = len(every)
+            page, pages = _which(query, total)
+            positions = every[(page - 1) * query.size : page * query.size]
+        rows = _told(connection, record, positions, numbers)
+    return FoundRows(tuple(numbers), metric, rows, total, of, page, pages)
+
+
+def plane_rows(database: Database, record: RunRecord, *, most: int) -> PlaneRows | None:
+    """The rows of a run in the plane of θ(r,c) and θ(r,q), evenly spaced over the data where they are many.
+
+    The angles are those of the first metric whose details hold ``theta_rc`` and ``theta_rq``. Of n > ``most``
+    rows with details and a value, those are taken where ⌊k·(most − 1)/(n − 1)⌋ steps up, k = 0 … n − 1:
+    the first, the last, and as many between as there is room for.
+
+    Args:
+        database: where the run is.
+        record: the run.
+        most: how many rows at most, 1 or more.
+
+    Returns:
+        None where no metric of the run has kept the two angles.
+    """
+    _require(most >= 1, "most", "is 1 or more")
+    with database.reading() as connection:
+        found = plane_metric(connection, metric_ids(connection, record.id))
+        if found is None:
+            return None
+        metric, number = found
+        rows = connection.execute(_spaced(connection, number, record.dataset, most)).all()
+    points = tuple(
+        PlaneRow(row.position, restored(row.id), row.label, row.theta_rc, row.theta_rq, row.value)
+        for row in rows
+        if row.theta_rc is not None and row.theta_rq is not None
+    )
+    return PlaneRows(metric, points, rows[0].n if rows else 0)
+
+
+def _require(holds: bool, name: str, rule: str) -> None:
+    if not holds:
+        raise UsageError(f"Rows cannot be found like this: {name} {rule}.")
+
+
+def _require_range(one: str, low: float | None, other: str, high: float | None) -> None:
+    for name, end in ((one, low), (other, high)):
+        _require(end is None or not isnan(end), name, "is a number")
+    rule = "has each least value before the greatest" if one == other else f"is not above {other}"
+    _require(low is None or high is None or low <= high, one, rule)
+
+
+def _known(name: str, numbers: Mapping[str, int], record: RunRecord) -> str:
+    """The canonical string of a metric of the run."""
+    bare = [metric for metric in numbers if metric.partition("(")[0] == name]
+    if name in numbers:
+        return name
+    if len(bare) == 1:
+        return bare[0]
+    raise UnknownName(f"metric of {record.label}", name, hint=f"It has: {', '.join(numbers)}.")
+
+
+def _committed(connection: Connection, run: str) -> int:
+    batches = schema.batches
+    rows = sa.select(sa.func.coalesce(sa.func.sum(batches.c.rows), 0)).where(batches.c.run == run)
+    return int(connection.execute(rows).scalar_one())
+
+
+def _places(record: RunRecord, metric: int | None, *, whole: bool) -> sa.Select[int]:
+    """The positions of all committed rows, beside the metric's scores."""
+    samples, scores, batches = schema.samples, schema.scores, schema.batches
+    found = sa.select(samples.c.position).where(samples.c.dataset == record.dataset)
+    if not whole:
+        found = found.join(batches, (batches.c.run == record.id) & schema.in_batch(samples.c.position))
+    if metric is None:
+        return found
+    return found.outerjoin(scores, (scores.c.metric == metric) & (scores.c.position == samples.c.position))
+
+
+def _order(query: RowQuery) -> list[sa.ColumnElement[Any]]:
+    value, position = schema.scores.c.value, schema.samples.c.position
+    if query.sort == "position":
+        return [position]
+    return [(value.asc() if query.sort == "lowest" else value.desc()).nulls_last(), position]
+
+
+def _spaced(connection: Connection, metric: int, dataset: str, most: int) -> sa.Select[Any]:
+    """The rows of the plane, evenly spaced; ``n`` says in each how many there are.
+
+    They are chosen by the scores, which is quick, before the details of any is read.
+    """
+    details, scores, samples = schema.details, schema.scores, schema.samples
+    place = (sa.func.row_number().over(order_by=scores.c.position) - 1).label("k")
+    valued = (
+        sa.select(scores.c.position, scores.c.value, place, sa.func.count().over().label("n"))
+        .join(details, (details.c.metric == metric) & (details.c.position == scores.c.position))
+        .where(scores.c.metric == metric, scores.c.value.is_not(None))
+        .subquery()
+    )
+    n, k = valued.c.n, valued.c.k
+    now, before = ((at * sa.literal(most - 1)).op("/")(sa.func.nullif(n - 1, 0)) for at in (k, k - 1))
+    rc, rq = angles_in(connection, details.c.body)
+    return (
+        sa.select(valued, samples.c.id, samples.c.label, rc.label("theta_rc"), rq.label("theta_rq"))
+        .join(details, (details.c.metric == metric) & (details.c.position == valued.c.position))
+        .join(samples, (samples.c.dataset == dataset) & (samples.c.position == valued.c.position))
+        .where(sa.or_(n <= most, k == 0, now > before))
+        .order_by(valued.c.position)
+    )
+
+
+def _which(query: RowQuery, total: int) -> tuple[int, int]:
+    """Which page is shown, and how many there are."""
+    pages = max(1, -(-total // query.size))
+    return min(query.page, pages), pages
+
+
+def _count(connection: Connection, found: sa.Select[Any]) -> int:
+    rows = found.order_by(None).subquery()
+    return int(connection.execute(sa.select(sa.func.count()).select_from(rows)).scalar_one())
+
+
+def _told(
+    connection: Connection, record: RunRecord, positions: Sequence[int], numbers: Mapping[str, int]
+) -> tuple[FoundRow, ...]:
+    """The rows at these positions, in this order, with what is shown of them."""
+    samples, answers = schema.samples, schema.answers
+    asked = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
+    response = sa.case((answers.c.run.is_(None), samples.c.response), else_=answers.c.response)
+    texts = (
+        sa.func.substr(samples.c.question, 1, _QUESTION).label("question"),
+        sa.func.substr(response, 1, _RESPONSE).label("response"),
+    )
+    query = (
+        sa.select(samples.c.position, samples.c.id, samples.c.label, *texts)
+        .outerjoin(answers, asked)
+        .where(samples.c.dataset == record.dataset, samples.c.position.in_(positions))
+    )
+    scores = _scores(connection, positions, numbers)
+    rows = {row.position: row for row in connection.execute(query).all()}
+    return tuple(
+        FoundRow(
+            position=position,
+            id=restored(rows[position].id),
+            label=rows[position].label,
+            question=_beginning(rows[position].question),
+            response=_beginning(rows[position].response),
+            scores={name: scores.get((number, position), _UNKNOWN) for name, number in numbers.items()},
+        )
+        for position in positions
+    )
+
+
+def _scores(
+    connection: Connection, positions: Sequence[int], numbers: Mapping[str, int]
+) -> dict[tuple[int, int], RowScore]:
+    """By the metric's number and the position."""
+    scores = schema.scores
+    ours = scores.c.metric.in_(list(numbers.values())) & scores.c.position.in_(positions)
+    query = sa.select(scores.c.metric, scores.c.position, scores.c.value, scores.c.status, scores.c.reason)
+    return {
+        (metric, position): RowScore(value, status, restored(reason or ""))
+        for metric, position, value, status, reason in connection.execute(query.where(ours)).all()
+    }
+
+
+def _beginning(text: str | None) -> str:
+    """The beginning of a text, as it was; a sign that was cut in two is left out."""
+    return "" if text is None else restored(_CUT_ESCAPE.sub("", text))

@@ -1,0 +1,93 @@
+"""The bodies of requests: read within a bound, parsed strictly, and turned into samples or a clear error."""
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
+
+import orjson
+from fastapi import Request
+from pydantic import BaseModel, ValidationError
+from starlette.exceptions import HTTPException
+
+from sgi.engine.application.scorer import allowed_metrics
+from sgi.engine.plan import resolve
+from sgi.kernel.errors import DataError
+from sgi.kernel.metric import AnyMetric
+from sgi.kernel.sample import Sample
+from sgi.web.api.models import Row, ScoreRequest
+from sgi.web.api.problems import mistake
+
+T = TypeVar("T", bound=BaseModel)
+
+BODY_LIMIT = 8 << 20
+"""Bytes of a request."""
+
+
+class Asked(NamedTuple):
+    """What a request wants scored."""
+
+    samples: tuple[Sample, ...]
+    metrics: tuple[AnyMetric, ...]
+    details: bool
+
+
+async def read_body(request: Request, most: int = BODY_LIMIT) -> bytes:
+    """The body, counted as it comes in, whatever the headers say.
+
+    Raises:
+        HTTPException: 413 where it is larger; 415 where it is not said to be JSON.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise HTTPException(415, "The body must be JSON: send Content-Type: application/json.")
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > most:
+            raise HTTPException(413, f"The body is larger than {most >> 20} MB. Send fewer rows at once.")
+        parts.append(part)
+    return b"".join(parts)
+
+
+def read_model(body: bytes, model: type[T]) -> T:
+    """The body as a model.
+
+    Raises:
+        DataError: it is no JSON, or not what the model wants; says where.
+    """
+    try:
+        values = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        message = f"invalid JSON: {error.msg} (line {error.lineno}, column {error.colno})"
+        raise DataError(message, hint="Bodies are UTF-8, without NaN and lone surrogates.") from None
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise mistake(error, values) from None
+
+
+def read_score_request(body: bytes) -> Asked:
+    """The rows and metrics of a request.
+
+    Raises:
+        DataError: a row cannot be read; says which, its id and the field.
+        UsageError: a metric is unknown, or named twice; or no usual metric has its fields.
+    """
+    request = read_model(body, ScoreRequest)
+    samples = _samples(request.rows)
+    metrics = allowed_metrics(samples) if request.metrics is None else resolve(request.metrics)
+    return Asked(samples, metrics, request.details)
+
+
+def _samples(rows: Sequence[Row]) -> tuple[Sample, ...]:
+    seen: dict[str, int] = {}
+    samples = []
+    for number, row in enumerate(rows, 1):
+        name = str(number) if row.id is None else str(row.id)
+        if name in seen:
+            message = f"row {seen[name]} has the same id"
+            hint = "Ids must be unique; a row without one takes its number as its id."
+            raise DataError(message, line=number, sample_id=name, field="id", hint=hint)
+        seen[name] = number
+        given = {key: value for key, value in row if value is not None}
+        samples.append(Sample.model_validate({**given, "id": name}))
+    return tuple(samples)

@@ -1,0 +1,257 @@
+"""What goes in and out of the JSON API, as models: they check what comes, and describe both in OpenAPI."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
+from inspect import getdoc
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
+
+from sgi.engine.batch import BATCH_SIZE
+from sgi.engine.compare import Comparison
+from sgi.engine.summary import MetricSummary
+from sgi.kernel.metric import Status
+from sgi.report.views.comparison import ComparisonView
+from sgi.report.views.head import RunHead
+from sgi.report.views.rows import RowPage
+from sgi.report.views.run import Headline
+from sgi.report.views.runs import RunList
+from sgi.report.views.sample import SampleView
+from sgi.stats.confounds import Baseline
+from sgi.stats.intervals import Interval
+from sgi.stats.paired import McNemar, PairedDifference
+from sgi.stats.ranking import Ranking
+from sgi.store.row_pages import RowQuery
+
+MOST_METRICS = 16
+"""Metrics that one request may ask for."""
+
+LONGEST_TEXT = 200_000
+"""Characters of one text: no model reads so many, and comparing words takes the square of their number."""
+
+MOST_PASSAGES = 256
+"""Of one row; of further answers, too."""
+
+LONGEST_ID = 1000
+"""Characters."""
+
+_LONGEST_NAME = 200
+_KNOWN = (
+    *(Baseline, Comparison, Interval, McNemar, MetricSummary, PairedDifference, Ranking, RowQuery),
+    *(RunHead, SampleView, Status),
+)
+_NAMES: dict[str, Any] = {"Mapping": Mapping, "Sequence": Sequence} | {kind.__name__: kind for kind in _KNOWN}
+"""What annotations of views name that their modules import for type checkers alone."""
+
+_ATTRIBUTE = re.compile(r"^    (\w+): (.+(?:\n {8}.+)*)", re.MULTILINE)
+
+
+Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
+Texts = Annotated[list[Text], Field(max_length=MOST_PASSAGES)]
+
+
+class Row(BaseModel):
+    """A question with its passages and its answer. A field that is null counts as absent."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    id: Annotated[str, Field(pattern=r"\S", max_length=LONGEST_ID)] | int | None = Field(
+        None, description="Unique within the request; by default the row's number, from 1."
+    )
+    question: Text | None = Field(None, description="What was asked.")
+    contexts: Text | Texts | None = Field(None, description="The retrieved passages, best first.")
+    response: Text | None = Field(None, description="The answer to be judged.")
+    reference: Text | Texts | None = Field(None, description="The expected answer, or all accepted ones.")
+    alternatives: Texts | None = Field(None, description="Further accepted answers.")
+    label: bool | None = Field(None, description="Known truth.")
+    metadata: dict[str, JsonValue] | None = Field(None, description="Anything else; it changes no score.")
+
+
+MetricName = Annotated[str, Field(min_length=1, max_length=_LONGEST_NAME)]
+
+
+class ScoreRequest(BaseModel):
+    """Rows to score."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    rows: list[Row] = Field(min_length=1, max_length=BATCH_SIZE, description="The rows.")
+    metrics: list[MetricName] | None = Field(
+        None,
+        min_length=1,
+        max_length=MOST_METRICS,
+        description="Names such as `sgi` or `rouge_l(beta=1.2)`, none of which asks a judge. Without them: "
+        "of sgi, semantic_similarity and lexical_aggregate those for which a row has the fields.",
+    )
+    details: bool = Field(default=False, description="Whether to tell what each value was made of.")
+
+
+class Score(BaseModel):
+    """What a metric made of a row."""
+
+    value: float | None = Field(description="Null where there is none.")
+    status: Status
+    reason: str = Field(description="Why there is no value; empty where there is one.")
+    details: dict[str, JsonValue] | None = Field(
+        None, description="What it was made of, where that was asked for."
+    )
+
+
+class ScoredRow(BaseModel):
+    """A row's scores: a key for each metric, its canonical string."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Score]
+
+    id: str
+
+
+class ScoreResponse(BaseModel):
+    """Scores, in the order of the rows."""
+
+    signature: str = Field(description="Everything that can change a number.")
+    scores: list[ScoredRow]
+
+
+class ErrorBody(BaseModel):
+    """What is wrong, and the way out."""
+
+    message: str
+    hint: str
+    row: int | None = Field(None, description="Number of the row, from 1.")
+    id: str | None = Field(None, description="Id of the row.")
+    field: str | None = Field(None, description="Field or parameter.")
+
+
+class Problem(BaseModel):
+    """An answer that is none."""
+
+    error: ErrorBody
+
+
+class MetricFacts(BaseModel):
+    """A metric: what it needs and what its values mean."""
+
+    name: str
+    summary: str
+    needs: list[str] = Field(description="The fields without which a row is `missing`.")
+    low: float | None = Field(description="The least possible value; null where there is none.")
+    high: float | None = Field(description="The greatest possible value; null where there is none.")
+    higher_is_better: bool
+    unit: str = Field(description="Empty for a pure number.")
+    version: int = Field(description="Raised when the same input gives another number.")
+    judged: bool = Field(description="Whether a language model is asked; such metrics are not scored here.")
+    citation: str
+
+
+class RunChange(BaseModel):
+    """What is to be another's: only what is given changes."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: str | None = Field(
+        None, max_length=_LONGEST_NAME, description="Its new name; null takes the name away."
+    )
+    tags: list[str] | None = Field(None, max_length=100, description="Its tags, in place of those it has.")
+
+
+class RowParameters(BaseModel):
+    """Which rows of a run, in which order."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    q: str = Field(
+        "", max_length=1000, description="A text in the row's id, question or response, in any case."
+    )
+    metric: str | None = Field(None, description="The metric that status, low, high and sort speak of.")
+    status: Status | None = Field(None, description="Of the metric.")
+    low: float | None = Field(None, description="The least value.")
+    high: float | None = Field(None, description="The greatest value.")
+    label: bool | None = Field(None, description="Known truth.")
+    rc_low: float = Field(0.0, description="The least angle between response and context, radians.")
+    rc_high: float = Field(4.0, description="The greatest.")
+    rq_low: float = Field(0.0, description="The least angle between response and question, radians.")
+    rq_high: float = Field(4.0, description="The greatest.")
+    by: str | None = Field(None, description="A column of the metadata.")
+    value: str = Field("", alias="is", description="Its value, as text.")
+    sort: Literal["position", "lowest", "highest"] = Field("position", description="By the metric.")
+    page: int = Field(1, ge=1, le=10**9)
+    size: int = Field(50, ge=1, le=10_000, description="Rows a page.")
+
+    def query(self) -> RowQuery:
+        """The same, as the store is asked."""
+        plane = (self.rc_low, self.rc_high, self.rq_low, self.rq_high)
+        whole = (0.0, 4.0, 0.0, 4.0)
+        return RowQuery(
+            text=self.q,
+            metric=self.metric,
+            status=self.status,
+            low=self.low,
+            high=self.high,
+            label=self.label,
+            plane=None if plane == whole else plane,
+            group=None if self.by is None else (self.by, self.value),
+            sort=self.sort,
+            page=self.page,
+            size=self.size,
+        )
+
+
+@cache
+def model_of(view: type) -> type[BaseModel]:
+    """A view as a model, for the description alone: what goes out is made by `as_json`.
+
+    >>> from sgi.report.views.rows import Cell
+    >>> model_of(Cell).model_json_schema()["properties"]["value"]["anyOf"]
+    [{'type': 'number'}, {'type': 'null'}]
+    """
+    told = getdoc(view) or ""
+    said = {name: " ".join(text.split()) for name, text in _ATTRIBUTE.findall(told)}
+    hints = get_type_hints(view, localns=_NAMES)
+    names = [made.name for made in fields(view)] if is_dataclass(view) else [*hints]
+    parts: dict[str, Any] = {
+        name: (_described(hints[name]), Field(description=said.get(name))) for name in names
+    }
+    return cast("type[BaseModel]", create_model(view.__name__, __doc__=told.partition("\n")[0], **parts))
+
+
+def _described(kind: Any) -> Any:
+    """The type of what `as_json` makes of a value of this type."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in {Union, UnionType}:
+        return Union[tuple(_described(part) for part in inner)]  # noqa: UP007 - the parts are not known before
+    if origin is Mapping:
+        return dict[str, _described(inner[1])]  # type: ignore[misc]  # a type made at run time
+    if origin in {tuple, list, frozenset, Sequence}:
+        return list[_items(inner)]  # type: ignore[misc]  # the same
+    if (
+        isinstance(kind, type)
+        and not issubclass(kind, Enum)
+        and (is_dataclass(kind) or hasattr(kind, "_fields"))
+    ):
+        return model_of(kind)  # type: ignore[arg-type]  # every class can be hashed
+    return kind
+
+
+def _items(inner: Sequence[Any]) -> Any:
+    """The type of a list's items."""
+    return Union[tuple(dict.fromkeys(_described(part) for part in inner if part is not Ellipsis))]  # noqa: UP007 - as above
+
+
+HeadModel = model_of(RunHead)
+HeadlineModel = model_of(Headline)
+RunListModel = model_of(RunList)
+RowPageModel = model_of(RowPage)
+SampleModel = model_of(SampleView)
+ComparisonModel = model_of(ComparisonView)
+
+
+class RunModel(BaseModel):
+    """A run: what it is, and its numbers."""
+
+    head: HeadModel  # type: ignore[valid-type]  # a model made of a view
+    headline: HeadlineModel  # type: ignore[valid-type]  # the same

@@ -1,0 +1,162 @@
+"""What those who run a server ask it: is it alive, is it ready, and how does it fare (for Prometheus)."""
+
+import time
+from collections.abc import Iterator
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, generate_latest
+from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sgi.kernel.errors import StoreError
+from sgi.kernel.metric import Scores
+from sgi.store.queries import list_runs
+from sgi.web.site import Site, site_of
+
+router = APIRouter(include_in_schema=False)
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+_BATCH_ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_UNMATCHED = "unmatched"
+
+
+class Measures:
+    """Counts and times of one application, in a registry of its own.
+
+    Labels are templates of routes, names of metrics and the like, never what a caller wrote: their number is
+    bounded.
+
+    Args:
+        site: whose scorer is asked for its queue and its batches when the figures are read.
+    """
+
+    def __init__(self, site: Site) -> None:
+        self.registry = CollectorRegistry()
+        self.requests = Counter(
+            "sgi_http_requests", "Requests answered.", ("route", "method", "status"), registry=self.registry
+        )
+        self.seconds = Histogram(
+            "sgi_http_request_seconds",
+            "From a request's arrival to the end of its answer.",
+            ("route", "method"),
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.rows = Counter(
+            "sgi_score_rows",
+            "Rows scored by POST /score, by metric and status.",
+            ("metric", "status"),
+            registry=self.registry,
+        )
+        self.registry.register(_OfScorer(site))
+        ProcessCollector(registry=self.registry)
+
+    def count_scores(self, metric: str, scores: Scores) -> None:
+        """Note what came of some rows.
+
+        Args:
+            metric: its name, without parameters, which callers choose.
+            scores: of the rows.
+        """
+        found = scores.status.tolist()
+        for status in set(found):
+            self.rows.labels(metric, status).inc(found.count(status))
+
+
+class _OfScorer:
+    """Figures that a scorer keeps itself."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def collect(self) -> Iterator[GaugeMetricFamily | HistogramMetricFamily]:
+        scorer = self._site.scorer
+        if scorer is None:
+            return
+        yield GaugeMetricFamily(
+            "sgi_score_waiting_rows", "Rows that wait for their turn.", value=scorer.waiting
+        )
+        sizes = dict(scorer.batch_sizes)
+        buckets = [(str(most), sum(n for rows, n in sizes.items() if rows <= most)) for most in _BATCH_ROWS]
+        family = HistogramMetricFamily("sgi_score_batch_rows", "Rows that were scored together.")
+        total = sum(rows * n for rows, n in sizes.items())
+        family.add_metric([], [*buckets, ("+Inf", sum(sizes.values()))], sum_value=total)
+        yield family
+
+
+class Measuring:
+    """An ASGI application before all others: measures every request.
+
+    Args:
+        app: what answers.
+        site: the application's.
+    """
+
+    def __init__(self, app: ASGIApp, site: Site) -> None:
+        self._app = app
+        self._measures = Measures(site)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, and note how long that took and what came of it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope.setdefault("state", {})["measures"] = self._measures
+        status = 500  # what the server says when nobody answers
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        began = time.perf_counter()
+        try:
+            await self._app(scope, receive, sending)
+        finally:
+            route, method = _route(scope), scope["method"] if scope["method"] in _METHODS else "other"
+            self._measures.requests.labels(route, method, str(status)).inc()
+            self._measures.seconds.labels(route, method).observe(time.perf_counter() - began)
+
+
+def measures_of(request: Request) -> Measures:
+    """The measures of the application that a request came to."""
+    found = request.state.measures
+    assert isinstance(found, Measures)  # noqa: S101 - nobody else has the name
+    return found
+
+
+@router.get("/healthz")
+async def alive() -> Response:
+    """Say that the server answers, whatever else may be wrong."""
+    return PlainTextResponse("alive\n")
+
+
+@router.get("/readyz")
+def ready(request: Request) -> Response:
+    """Say whether requests can be served: the database answers, the models are open; else 503 and why."""
+    site = site_of(request)
+    problems = {}
+    try:
+        list_runs(site.database, limit=1)
+    except StoreError as error:
+        problems["database"] = str(error)
+    if site.scorer is not None and site.scorer.trouble:
+        problems["scorer"] = site.scorer.trouble
+    return JSONResponse({"ready": not problems, "problems": problems}, 503 if problems else 200)
+
+
+@router.get("/metrics")
+def figures(request: Request) -> Response:
+    """Tell counts and times."""
+    text = generate_latest(measures_of(request).registry)
+    return Response(text, headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+def _route(scope: Scope) -> str:
+    """The template of the route that answered."""
+    route = scope.get("route")
+    return str(getattr(route, "path", _UNMATCHED))

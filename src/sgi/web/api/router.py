@@ -1,0 +1,224 @@
+"""``/api/v1``: rows in and scores out; runs, their rows, and two runs side by side."""
+
+import inspect
+import math
+from typing import Annotated, Any
+
+import anyio.to_thread
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import Response
+from pydantic import BaseModel
+
+from sgi.engine.application.scorer import ScorerClosed
+from sgi.kernel.metric import AnyMetric, Metric, Scores
+from sgi.kernel.registry import metric_classes
+from sgi.report.views.as_json import as_json
+from sgi.report.views.comparison import comparison_view
+from sgi.report.views.head import run_head
+from sgi.report.views.rows import row_page
+from sgi.report.views.run import headline
+from sgi.report.views.runs import run_list
+from sgi.report.views.sample import sample_view
+from sgi.store.tending import delete_run, rename_run, set_tags
+from sgi.web.api.bodies import read_body, read_model, read_score_request
+from sgi.web.api.models import (
+    ComparisonModel,
+    HeadModel,
+    MetricFacts,
+    Problem,
+    RowPageModel,
+    RowParameters,
+    RunChange,
+    RunListModel,
+    RunModel,
+    SampleModel,
+    ScoreRequest,
+    ScoreResponse,
+)
+from sgi.web.api.operations import measures_of
+from sgi.web.api.problems import ProblemRoute, as_response
+from sgi.web.pages import MissingRun, found_run
+from sgi.web.pages import page as page_of
+from sgi.web.paths import asked_sample
+from sgi.web.site import site_of
+
+Documented = dict[int | str, dict[str, Any]]
+
+_WHY = {
+    400: "What is asked for cannot be had.",
+    401: "The token is missing or wrong.",
+    403: "The request comes from a page of another site.",
+    404: "There is no such run or sample.",
+    413: "The body is too large.",
+    415: "The body is not said to be JSON.",
+    422: "A parameter or a row cannot be read; says which.",
+    503: "The database or the scorer is not available now.",
+}
+_LARGEST = 10_000
+
+router = APIRouter(prefix="/api/v1", route_class=ProblemRoute)
+
+
+def _answers(model: type[BaseModel], *problems: int) -> Documented:
+    """What a route can answer, for OpenAPI."""
+    codes = sorted({400, 401, 422, 503, *problems})
+    told: Documented = {code: {"model": Problem, "description": _WHY[code]} for code in codes}
+    return {200: {"model": model}, **told}
+
+
+def _takes(model: type[BaseModel]) -> dict[str, Any]:
+    """The body of a route that reads it itself, for OpenAPI."""
+    schema = model.model_json_schema()
+    whole = _without_references(schema, schema.pop("$defs", {}))
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": whole}}}}
+
+
+def _without_references(part: Any, named: dict[str, Any]) -> Any:
+    """A schema that stands for itself, wherever it is put."""
+    if isinstance(part, list):
+        return [_without_references(item, named) for item in part]
+    if not isinstance(part, dict):
+        return part
+    if "$ref" in part:
+        return _without_references(named[part["$ref"].rpartition("/")[2]], named)
+    return {key: _without_references(value, named) for key, value in part.items()}
+
+
+@router.post("/score", responses=_answers(ScoreResponse, 403, 413, 415), openapi_extra=_takes(ScoreRequest))
+async def score(request: Request) -> Response:
+    """Score up to 256 rows with metrics that ask no judge. Nothing of them is kept."""
+    scorer = site_of(request).scorer
+    if scorer is None:
+        raise ScorerClosed("This server scores no rows.", hint="Start it with its scorer.")
+    asked = read_score_request(await read_body(request))
+    scores = await scorer.score(asked.samples, asked.metrics)
+    for metric in asked.metrics:
+        measures_of(request).count_scores(metric.spec.name, scores[metric.canonical])
+    rows = [
+        {"id": sample.id} | {name: _cell(made, row, details=asked.details) for name, made in scores.items()}
+        for row, sample in enumerate(asked.samples)
+    ]
+    return as_response({"signature": scorer.signature(asked.metrics, len(rows)), "scores": rows})
+
+
+@router.get("/metrics", responses={200: {"model": list[MetricFacts]}, 401: {"model": Problem}})
+def metrics() -> Response:
+    """List the metrics there are."""
+    classes, _ = metric_classes()
+    return as_response([_facts(kind) for kind in classes.values()])
+
+
+@router.get("/runs", responses=_answers(RunListModel))
+def runs(
+    request: Request,
+    search: Annotated[str, Query(max_length=1000, description="A text in id, name, data or tags.")] = "",
+    tag: Annotated[str | None, Query(max_length=1000, description="A tag they all have.")] = None,
+    page: Annotated[int, Query(ge=1, le=10**9)] = 1,
+    size: Annotated[int, Query(ge=1, le=_LARGEST)] = 50,
+) -> Response:
+    """List the runs, the newest first."""
+    made = run_list(site_of(request).database, search=search, tag=tag, page=page, size=size)
+    return as_response(as_json(made))
+
+
+@router.get("/runs/{run}", responses=_answers(RunModel, 404))
+def run(request: Request, run: str) -> Response:
+    """Tell what a run is, and its numbers. A run has its id, its name, or `last`."""
+    site = site_of(request)
+    record = found_run(site, run)
+    return as_response(
+        {"head": as_json(run_head(record)), "headline": as_json(headline(site.database, record))}
+    )
+
+
+@router.patch(
+    "/runs/{run}", responses=_answers(HeadModel, 403, 404, 413, 415), openapi_extra=_takes(RunChange)
+)
+async def change(request: Request, run: str) -> Response:
+    """Rename a run, or give it tags."""
+    wanted = read_model(await read_body(request), RunChange)
+    return await anyio.to_thread.run_sync(_changed, request, run, wanted)
+
+
+def _changed(request: Request, run: str, wanted: RunChange) -> Response:
+    site = site_of(request)
+    record = found_run(site, run)
+    if "name" in wanted.model_fields_set:
+        rename_run(site.database, record.id, wanted.name)
+    if wanted.tags is not None:
+        set_tags(site.database, record.id, wanted.tags)
+    return as_response(as_json(run_head(found_run(site, record.id))))
+
+
+@router.delete(
+    "/runs/{run}",
+    status_code=204,
+    responses={code: answer for code, answer in _answers(Problem, 403, 404).items() if code != 200},  # noqa: PLR2004 - HTTP's own
+)
+def delete(request: Request, run: str) -> Response:
+    """Forget a run, with all its scores. Only its whole id or its whole name will do."""
+    site = site_of(request)
+    record = found_run(site, run)
+    if run not in {record.id, record.name}:
+        raise MissingRun(
+            f"There is no run {run!r}.", hint=f"Meant may be {record.label!r}: write it in full."
+        )
+    delete_run(site.database, record.id)
+    return Response(status_code=204)
+
+
+@router.get("/runs/{run}/samples", responses=_answers(RowPageModel, 404))
+def samples(request: Request, run: str, wanted: Annotated[RowParameters, Query()]) -> Response:
+    """List rows of a run: filtered, sorted, a page at a time."""
+    site = site_of(request)
+    return as_response(as_json(row_page(site.database, found_run(site, run), wanted.query())))
+
+
+@router.get("/runs/{run}/samples/{sample_id:anything}", responses=_answers(SampleModel, 404))
+def sample(request: Request, run: str, sample_id: str) -> Response:
+    """Tell all that is kept of one row. An id may hold any characters, escaped as in every address."""
+    del sample_id  # the address as it came knows more: ids need not be valid Unicode
+    site = site_of(request)
+    return as_response(as_json(sample_view(site.database, found_run(site, run), asked_sample(request))))
+
+
+@router.get("/compare", responses=_answers(ComparisonModel, 404))
+def compare(
+    request: Request,
+    base: Annotated[str, Query(max_length=1000, description="The run before.")],
+    new: Annotated[str, Query(max_length=1000, description="The run after.")],
+    changed: Annotated[int, Query(ge=0, le=100, description="Rows that changed most, for each metric.")] = 5,
+) -> Response:
+    """Compare two runs, row by row."""
+    site = site_of(request)
+    view = comparison_view(site.database, found_run(site, base), found_run(site, new), changed=changed)
+    return as_response(as_json(view))
+
+
+@router.get("/docs", include_in_schema=False)
+def docs(request: Request) -> Response:
+    """Show this API to people, as a page without scripts."""
+    return page_of(request, "api.html", document=request.app.openapi())
+
+
+def _cell(scores: Scores, row: int, *, details: bool) -> dict[str, Any]:
+    reason = scores.reasons[row]
+    value = None if reason else float(scores.values[row])
+    cell: dict[str, Any] = {"value": value, "status": str(scores.status[row]), "reason": reason}
+    return cell | {"details": as_json(scores.details[row])} if details else cell
+
+
+def _facts(kind: type[AnyMetric]) -> dict[str, Any]:
+    spec = kind.spec
+    return {
+        "name": spec.name,
+        "summary": (inspect.getdoc(kind) or "").partition("\n")[0],
+        "needs": sorted(spec.needs),
+        "low": spec.low if math.isfinite(spec.low) else None,
+        "high": spec.high if math.isfinite(spec.high) else None,
+        "higher_is_better": spec.higher_is_better,
+        "unit": spec.unit,
+        "version": spec.version,
+        "judged": not issubclass(kind, Metric),
+        "citation": spec.citation,
+    }

@@ -1,0 +1,65 @@
+"""The web application: pages, API and what stands before them."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+
+from sgi.kernel.signature import package_version
+from sgi.web.api import operations
+from sgi.web.api import router as api
+from sgi.web.bounds import Bounded
+from sgi.web.errors import Caught, add_errors
+from sgi.web.kept import Kept
+from sgi.web.routes import comparing, downloads, listing, run, sample, signing_in, static, tending, uploading
+from sgi.web.running import Jobs
+from sgi.web.security import Security
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from sgi.web.site import Site
+
+
+def create_app(site: Site) -> FastAPI:
+    """The application that serves a site: its pages, and the JSON API under ``/api/v1``.
+
+    Args:
+        site: what it serves from; its database stays open, and is closed by who opened it.
+    """
+    app = FastAPI(
+        title="SGI",
+        version=package_version(),
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+        lifespan=_living,
+    )
+    app.state.site = site
+    app.state.jobs = Jobs(site.database, site.place)
+    app.state.kept = Kept()
+    app.include_router(operations.router)
+    app.include_router(api.router)
+    for pages in (listing, downloads, sample, run, comparing, tending, uploading, signing_in, static):
+        app.include_router(pages.router)
+    add_errors(app)
+    app.add_middleware(Caught)
+    app.add_middleware(Bounded, site=site)
+    app.add_middleware(Security, site=site)
+    app.add_middleware(operations.Measuring, site=site)
+    return app
+
+
+@asynccontextmanager
+async def _living(app: FastAPI) -> AsyncIterator[None]:
+    """The scorer is ready before the first request; at the end, what runs is stopped so that it can go on."""
+    site: Site = app.state.site
+    async with AsyncExitStack() as stack:
+        stack.callback(app.state.jobs.close)
+        if site.scoring:
+            from sgi.engine.application.scorer import open_scorer
+
+            site.scorer = await stack.enter_async_context(open_scorer(site.embedders))
+        yield

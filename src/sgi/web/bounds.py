@@ -1,0 +1,79 @@
+"""How much a caller may send: counted as it comes in, whatever the headers say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from sgi.web.site import Site
+
+FORM_LIMIT = 64 * 1024
+"""Bytes of a form without a file; what stands beside a file, too."""
+
+_API = "/api/"
+
+
+class Bounded:
+    """An ASGI application before another, which reads no more than a form or an upload may hold.
+
+    What goes beyond is thrown away unread, up to as much again, so that a browser gets to see the answer.
+    The JSON API bounds its requests itself.
+
+    Args:
+        app: what answers.
+        site: knows how large an upload may be.
+    """
+
+    def __init__(self, app: ASGIApp, site: Site) -> None:
+        self._app = app
+        self._site = site
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http" or scope["path"].startswith(_API):
+            await self._app(scope, receive, send)
+            return
+        limit = self._site.upload_limit + FORM_LIMIT if scope["path"] == "/upload" else FORM_LIMIT
+        declared = Request(scope).headers.get("content-length", "")
+        await self._app(scope, _Counting(receive, limit, _whole(declared)), send)
+
+
+class _Counting:
+    """Hands over what comes in, until it is too much."""
+
+    def __init__(self, receive: Receive, limit: int, declared: int) -> None:
+        self._receive = receive
+        self._limit = limit
+        self._declared = declared
+        self._taken = 0
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self._taken += len(message.get("body", b""))
+        if max(self._taken, self._declared) <= self._limit:
+            return message
+        while self._taken <= 2 * self._limit and message.get("more_body"):
+            message = await self._receive()
+            self._taken += len(message.get("body", b""))
+        raise HTTPException(413, too_large(self._limit))
+
+
+def too_large(limit: int) -> str:
+    """What to say to somebody who sends more.
+
+    >>> too_large(100_000_000)
+    'This is more than the 100.0 MB that can be sent here. Score it with `sgi run`, or raise --upload-limit.'
+    """
+    return (
+        f"This is more than the {limit / 1e6:.1f} MB that can be sent here. Score it with `sgi run`, "
+        "or raise --upload-limit."
+    )
+
+
+def _whole(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else 0  # noqa: PLR2004 - digits

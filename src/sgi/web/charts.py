@@ -1,0 +1,69 @@
+"""The charts of a run and of a comparison, as what a browser draws them from."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from sgi.report import figures
+from sgi.report.descriptions import description_of
+from sgi.report.html import chart_spec
+from sgi.report.views import run_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sgi.report.charts import AnyChart
+    from sgi.report.views.columns import RunColumns
+    from sgi.report.views.comparison import ComparisonView
+    from sgi.report.views.run import Labelled, Plane
+
+POINTS = 10_000
+"""Rows in the plane at most; of more, evenly spaced ones are shown."""
+
+
+def run_charts(columns: RunColumns, plane: Plane | None) -> list[dict[str, Any]]:
+    """Each chart of a run that has what it shows: ``id, title, description, spec``."""
+    return list(_run_charts(columns, plane))
+
+
+def label_charts(columns: RunColumns) -> list[dict[str, Any]]:
+    """The metrics of a run against its labels; apart from the others, since fitting takes a while."""
+    return list(_label_charts(run_parts.labelled(columns)))
+
+
+def comparison_charts(view: ComparisonView) -> list[dict[str, Any]]:
+    """The differences of two runs, where there are any to draw."""
+    if not any(made.difference.difference is not None for made in view.comparison.metrics):
+        return []
+    return [_chart("comparison", figures.comparison_figure(view), description_of(view))]
+
+
+def _run_charts(columns: RunColumns, plane: Plane | None) -> Iterator[dict[str, Any]]:
+    if plane is not None and plane.points:
+        yield _chart("plane", figures.plane_figure(plane, brush=True), description_of(plane))
+    for n, spread in enumerate(run_parts.distributions(columns)):
+        yield _chart(f"distribution-{n}", figures.distribution_figure(spread), description_of(spread))
+    for n, table in enumerate(run_parts.group_tables(columns)):
+        for metric in list(dict.fromkeys(made.metric for group in table.groups for made in group.metrics))[
+            :1
+        ]:
+            with suppress(ValueError):  # no group has a mean
+                figure = figures.groups_figure(table, metric)
+                yield _chart(f"groups-{n}", figure, description_of(table, metric))
+    correlation = run_parts.correlation(columns)
+    if correlation is not None:
+        yield _chart("correlation", figures.correlation_figure(correlation), description_of(correlation))
+
+
+def _label_charts(labelled: Sequence[Labelled]) -> Iterator[dict[str, Any]]:
+    if labelled:
+        yield _chart("roc", figures.roc_figure(labelled), description_of(labelled))
+    calibrated = [found for found in labelled if found.reliability is not None]
+    if calibrated:
+        yield _chart("reliability", figures.reliability_figure(calibrated), description_of(calibrated))
+
+
+def _chart(name: str, figure: AnyChart, description: str) -> dict[str, Any]:
+    spec = chart_spec(figure)
+    return {"id": name, "title": spec["usermeta"]["title"], "description": description, "spec": spec}

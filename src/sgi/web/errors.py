@@ -1,0 +1,80 @@
+"""Every error as a page that says what is wrong; never with a traceback, which goes to the log."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from sgi.kernel.errors import SgiError
+from sgi.web.pages import problem, status_of
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.responses import Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_log = logging.getLogger("sgi.web")
+_WORDS = {
+    404: "There is no such page. The list of runs leads to all there are.",
+    405: "This address cannot be used like this. The list of runs leads to all pages.",
+}
+
+
+def add_errors(app: FastAPI) -> None:
+    """Have an application answer each kind of error."""
+    app.add_exception_handler(SgiError, _user_error)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(RequestValidationError, _unreadable)
+
+
+def _user_error(request: Request, error: Exception) -> Response:
+    status = status_of(error) if isinstance(error, SgiError) else 500
+    return problem(request, status, str(error))
+
+
+def _http_error(request: Request, error: Exception) -> Response:
+    status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
+    return problem(request, status, _WORDS.get(status, str(detail)))
+
+
+def _unreadable(request: Request, error: Exception) -> Response:
+    del error  # its words are for programmers
+    if request.method == "GET":
+        return problem(request, 404, _WORDS[404])
+    return problem(
+        request, 400, "The form cannot be read. Go back, load the page again, and send it once more."
+    )
+
+
+class Caught:
+    """An ASGI application before another: a bug in it is logged, and the caller is told that there is one.
+
+    Args:
+        app: what answers.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        begun = False
+
+        async def sending(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, sending)
+        except Exception:
+            if begun or scope["type"] != "http":
+                raise
+            request = Request(scope)
+            _log.exception("%s %s failed", request.method, request.url.path)
+            message = "This is a fault of SGI's own; the server's log has the details. Please report it."
+            await problem(request, 500, message)(scope, receive, send)

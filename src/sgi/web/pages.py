@@ -1,0 +1,129 @@
+"""A template and its values as a page; what a page says when something is wrong."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+
+from sgi.kernel.errors import StoreError, UnknownName, UsageError
+from sgi.report.page import environment
+from sgi.store.queries import find_run
+from sgi.web.paths import run_path, sample_path, with_query
+from sgi.web.security import form_token
+from sgi.web.site import site_of
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from starlette.requests import Request
+
+    from sgi.kernel.errors import SgiError
+    from sgi.store.queries import RunRecord
+    from sgi.web.security import Refused
+    from sgi.web.site import Site
+
+_API = "/api/"
+_TITLES = {
+    400: "This cannot be done",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Not found",
+    413: "Too large",
+    422: "This cannot be read",
+    503: "Not now",
+}
+
+
+class MissingRun(UsageError):  # noqa: N818 - the name says what happened
+    """There is no such run; the page says so with 404."""
+
+
+@cache
+def templates() -> Environment:
+    """The pages' templates; those of the report stand behind them."""
+    made = environment("sgi.web")
+    made.globals.update(run_path=run_path, sample_path=sample_path, with_query=with_query)
+    return made
+
+
+def page(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:
+    """A template as a response.
+
+    Args:
+        request: what it answers.
+        template: its file.
+        status: of HTTP.
+        values: what the template shows.
+    """
+    site = site_of(request)
+    text = (
+        templates()
+        .get_template(template)
+        .render(
+            form_key=form_token(request), asks_token=site.token is not None, path=request.url.path, **values
+        )
+    )
+    return HTMLResponse(text.encode("utf-8", "replace"), status)
+
+
+def is_scripted(request: Request) -> bool:
+    """Whether a page's script asks, and not the browser itself."""
+    return request.headers.get("hx-request") == "true"
+
+
+def is_part(request: Request) -> bool:
+    """Whether a script asks for a part of a page it shows already."""
+    return is_scripted(request) and request.headers.get("hx-request-type") == "partial"
+
+
+def go_to(path: str) -> RedirectResponse:
+    """Show another page, by GET."""
+    return RedirectResponse(path, 303)
+
+
+def found_run(site: Site, wanted: str) -> RunRecord:
+    """The run with this id, name, or unique beginning of an id.
+
+    Raises:
+        MissingRun: there is none; says which come near.
+    """
+    try:
+        return find_run(site.database, wanted)
+    except UsageError as error:
+        raise MissingRun(error.message, hint="The list of runs has those there are.") from error
+
+
+def status_of(error: SgiError) -> int:
+    """The status of HTTP that tells of an error.
+
+    >>> status_of(UnknownName("sample", "q1")), status_of(UsageError("No."))
+    (404, 400)
+    """
+    if isinstance(error, MissingRun):
+        return 404
+    if isinstance(error, UnknownName) and error.kind.partition(" ")[0] in {"run", "sample"}:
+        return 404
+    return 503 if isinstance(error, StoreError) else 400
+
+
+def problem(request: Request, status: int, message: str, *, title: str = "") -> Response:
+    """What is wrong and what to do, as a page, or as JSON for callers of the API."""
+    if request.url.path.startswith(_API):
+        return JSONResponse({"error": {"message": message, "hint": ""}}, status)
+    if is_part(request):
+        return page(request, "problem_part.html", status=status, message=message)
+    heading = title or _TITLES.get(status, "Something went wrong")
+    return page(request, "problem.html", status=status, title=heading, message=message)
+
+
+def refusal(request: Request, refused: Refused) -> Response:
+    """The answer to a request that goes no further; a person is shown where to sign in."""
+    if refused.status == 401 and not request.url.path.startswith(_API):  # noqa: PLR2004 - HTTP's own
+        asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        return go_to(f"/login?next={quote(asked, safe='')}" if request.method == "GET" else "/login")
+    response = problem(request, refused.status, refused.message, title=refused.title)
+    if refused.status == 401:  # noqa: PLR2004 - HTTP's own
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response

@@ -1,0 +1,94 @@
+"""Addresses of pages: ids of any kind go into a path and come out as they were."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote_to_bytes, urlencode
+
+from starlette.convertors import Convertor, register_url_convertor
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from starlette.requests import Request
+
+_SAMPLES = b"/samples/"
+_STEPS = frozenset({"", ".", ".."})
+"""Segments that a browser takes for steps in the path, also where they are escaped."""
+
+
+class _Anything(Convertor[str]):
+    """Every character, line ends too, which a path's own kind leaves out."""
+
+    regex = r"[\s\S]+"
+
+    def convert(self, value: str) -> str:
+        return value
+
+    def to_string(self, value: str) -> str:
+        return value
+
+
+register_url_convertor("anything", _Anything())
+
+
+def segment(text: str) -> str:
+    r"""A text as one segment of a path.
+
+    >>> segment("a/../b%"), segment("é\n")
+    ('a%2F..%2Fb%25', '%C3%A9%0A')
+    """
+    return quote(text.encode("utf-8", "surrogatepass"), safe="")
+
+
+def run_path(run: str, *further: str) -> str:
+    """Of a run's page, or of one below it.
+
+    >>> run_path("20260101-1"), run_path("a b", "delete")
+    ('/runs/20260101-1', '/runs/a%20b/delete')
+    """
+    return "/".join(("/runs", segment(run), *further))
+
+
+def sample_path(run: str, sample_id: str) -> str:
+    """Of a sample's page.
+
+    >>> sample_path("r", "q/1"), sample_path("r", "..")
+    ('/runs/r/samples/q%2F1', '/runs/r/samples?id=..')
+    """
+    if sample_id in _STEPS:
+        return f"{run_path(run, 'samples')}?{urlencode({'id': sample_id})}"
+    return run_path(run, "samples", segment(sample_id))
+
+
+def asked_sample(request: Request) -> str:
+    """The id of the sample whose page is asked for, also one that is no valid Unicode."""
+    if "id" in request.query_params:
+        return request.query_params["id"]
+    _, _, escaped = bytes(request.scope["raw_path"]).partition(_SAMPLES)
+    try:
+        return unquote_to_bytes(escaped).decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:
+        return unquote_to_bytes(escaped).decode("utf-8", "replace")
+
+
+def with_query(path: str, values: Mapping[str, object]) -> str:
+    """An address with these parameters, without those that are empty.
+
+    >>> with_query("/", {"search": "a&b", "tag": "", "page": 2})
+    '/?search=a%26b&page=2'
+    """
+    given = {name: str(value) for name, value in values.items() if value not in {None, ""}}
+    text = urlencode(given, errors="replace")
+    joint = "&" if "?" in path else "?"
+    return f"{path}{joint}{text}" if text else path
+
+
+def local(path: str) -> str:
+    r"""A path to go on to within this site; the list of runs for anything else.
+
+    >>> local("/runs/r?page=2"), local("//evil.example"), local("/\\evil.example"), local("https://evil.example")
+    ('/runs/r?page=2', '/', '/', '/')
+    """
+    is_ours = path.startswith("/") and not path.startswith("//") and "\\" not in path and path.isprintable()
+    return path if is_ours else "/"

@@ -1,0 +1,1 @@
+"""The pages' addresses: each reads what is asked for, takes a view, and shows it with a template."""

@@ -1,0 +1,46 @@
+"""The form that asks for the token."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Form
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
+from starlette.responses import Response  # noqa: TC002 - the same
+
+from sgi.web.pages import go_to, page
+from sgi.web.paths import local
+from sgi.web.security import LOGIN, check_form, is_token, login_cookie
+from sgi.web.site import site_of
+
+router = APIRouter(include_in_schema=False)
+Text = Annotated[str, Form()]
+
+
+@router.get("/login")
+def ask(request: Request) -> Response:
+    """The form."""
+    further = local(request.query_params.get("next", "/"))
+    return page(request, "login.html", further=further, problem="")
+
+
+@router.post("/login", dependencies=[Depends(check_form)])
+def sign_in(request: Request, token: Text = "", further: Text = "/") -> Response:
+    """Take the token, and go on to the page that was asked for."""
+    further = local(further)
+    if not is_token(site_of(request), token):
+        return page(request, "login.html", status=403, further=further, problem="This is not the token.")
+    response = go_to(further)
+    value, seconds = login_cookie(request)
+    secure = request.url.scheme == "https"
+    response.set_cookie(LOGIN, value, max_age=seconds, httponly=True, samesite="strict", secure=secure)
+    return response
+
+
+@router.post("/logout", dependencies=[Depends(check_form)])
+def sign_out(request: Request) -> Response:
+    """Have the browser forget that it knew the token."""
+    del request  # the form was checked
+    response = go_to("/login")
+    response.delete_cookie(LOGIN, httponly=True, samesite="strict")
+    return response

@@ -1,0 +1,212 @@
+"""Uploads that are scored: one at a time, in a thread of their own; the others wait their turn."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+from threading import Condition, Thread
+from typing import TYPE_CHECKING, Literal, cast
+
+import anyio
+
+from sgi.engine.job import Surroundings, perform
+from sgi.engine.progress import Advanced, Finished, RunBegan, Started
+from sgi.kernel.errors import SgiError
+from sgi.store.tending import set_tags
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from starlette.requests import Request
+
+    from sgi.engine.progress import Event
+    from sgi.engine.spec import RunSpec
+    from sgi.store.database import Database
+
+State = Literal["waiting", "running", "finished", "failed", "stopped"]
+MOST_WAITING = 20
+_MOST_KNOWN = 200
+
+
+class Busy(SgiError):  # noqa: N818 - the name says what happened
+    """So many uploads wait already that no more are taken."""
+
+
+@dataclass
+class Job:
+    """An upload that is scored.
+
+    Attributes:
+        id: in the address of its page.
+        spec: how its run is asked for; the data is a file of ours.
+        shown: what its owner calls the file.
+        tags: for its run.
+        state: whether it waits, runs, or how it ended.
+        stage: what is being done.
+        done: rows that are done in this stage.
+        total: rows of this stage; None where that isn't known.
+        run: the id of its run, once there is one.
+        problem: why it failed.
+    """
+
+    id: str
+    spec: RunSpec
+    shown: str
+    tags: tuple[str, ...] = ()
+    state: State = "waiting"
+    stage: str = ""
+    done: int = 0
+    total: int | None = None
+    run: str | None = None
+    problem: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more happens."""
+        return self.state in {"finished", "failed", "stopped"}
+
+
+class _Stopped(Exception):  # noqa: N818 - it is no error
+    """The server ends before a run has begun."""
+
+
+class Jobs:
+    """The uploads of a server, in the order they came.
+
+    Args:
+        database: where their tags are written.
+        place: the same, as for ``open_database``.
+    """
+
+    def __init__(self, database: Database, place: str | Path | None) -> None:
+        self._database = database
+        self._place = place
+        self._known: OrderedDict[str, Job] = OrderedDict()
+        self._waiting: deque[Job] = deque()
+        self._changed = Condition()
+        self._closed = False
+        self._thread: Thread | None = None
+        self._working: tuple[asyncio.AbstractEventLoop, anyio.CancelScope] | None = None
+
+    def submit(self, spec: RunSpec, shown: str, tags: tuple[str, ...] = ()) -> Job:
+        """Have an upload scored; its file is removed once it isn't needed any more.
+
+        Raises:
+            Busy: too many wait, or the server ends.
+        """
+        job = Job(secrets.token_urlsafe(12), spec, shown, tags)
+        with self._changed:
+            if self._closed or len(self._waiting) >= MOST_WAITING:
+                raise Busy("Too many uploads wait already.", hint="Try again when some are done.")
+            self._known[job.id] = job
+            while len(self._known) > _MOST_KNOWN:
+                self._known.popitem(last=False)
+            self._waiting.append(job)
+            if self._thread is None:
+                self._thread = Thread(target=self._work, name="sgi-uploads", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+        return job
+
+    def find(self, wanted: str) -> Job | None:
+        """The job with this id, of this process."""
+        with self._changed:
+            return self._known.get(wanted)
+
+    def pending(self) -> list[Job]:
+        """Those that wait or run, in order."""
+        with self._changed:
+            return [job for job in self._known.values() if not job.is_over]
+
+    def close(self, seconds: float = 30.0) -> None:
+        """Stop what runs so that ``sgi run --resume`` can go on with it, and forget what waits."""
+        with self._changed:
+            self._closed = True
+            waiting = list(self._waiting)
+            self._waiting.clear()
+            if self._working is not None:
+                loop, scope = self._working
+                loop.call_soon_threadsafe(scope.cancel)
+            self._changed.notify_all()
+        for job in waiting:
+            job.state = "stopped"
+            job.spec.data.unlink(missing_ok=True)
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or self._waiting)
+                if self._closed:
+                    return
+                job = self._waiting.popleft()
+                job.state = "running"
+            self._do(job)
+
+    def _do(self, job: Job) -> None:
+        """Score one upload; whatever happens, the thread goes on with the next."""
+        try:
+            job.state = anyio.run(self._perform, job)
+        except _Stopped:
+            job.state = "stopped"
+        except SgiError as error:
+            job.problem = _told(error, job)
+            job.state = "failed"
+        except Exception as error:  # noqa: BLE001 - a bug in one run must not end the others
+            job.problem = f"This is a fault of SGI's own: {type(error).__name__}. Please report it."
+            job.state = "failed"
+        if job.state != "stopped" or job.run is None:  # a run that goes on needs its file
+            job.spec.data.unlink(missing_ok=True)
+
+    async def _perform(self, job: Job) -> State:
+        scope = anyio.CancelScope()
+        with self._changed:
+            if self._closed:
+                raise _Stopped
+            self._working = (asyncio.get_running_loop(), scope)
+        try:
+            with scope:
+                await perform(
+                    job.spec, Surroundings(self._place, listener=lambda event: self._heard(job, event))
+                )
+        finally:
+            with self._changed:
+                self._working = None
+        return "stopped" if scope.cancelled_caught else "finished"
+
+    def _heard(self, job: Job, event: Event) -> None:
+        match event:
+            case RunBegan(run):
+                set_tags(self._database, run, job.tags)
+                job.run = run
+            case Started(stage, total):
+                job.stage, job.done, job.total = stage, 0, total
+            case Advanced(rows):
+                job.done += rows
+            case Finished():
+                job.stage = ""
+        if self._closed and job.run is None:
+            raise _Stopped
+
+
+def _told(error: SgiError, job: Job) -> str:
+    """The error's words, with the file as its owner calls it."""
+    path = job.spec.data
+    return str(error).replace(str(path), job.shown).replace(path.name, job.shown)
+
+
+def tags_of(text: str) -> tuple[str, ...]:
+    """Tags, separated by commas.
+
+    >>> tags_of("nightly, german,")
+    ('nightly', 'german')
+    """
+    return tuple(dict.fromkeys(tag for tag in map(str.strip, text.split(",")) if tag))
+
+
+def jobs_of(request: Request) -> Jobs:
+    """The jobs of the application that a request came to."""
+    return cast("Jobs", request.app.state.jobs)

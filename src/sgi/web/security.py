@@ -1,0 +1,229 @@
+"""What stands before every page: strict headers, the right host, no foreign forms, and the token.
+
+Forms carry an HMAC of the session's cookie under a secret of this process (OWASP's signed double submit);
+requests that change something must come from a page of this very site, as far as the browser tells.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+import time
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urlsplit
+
+from fastapi import Form
+from starlette.datastructures import MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from sgi.kernel.errors import UsageError
+from sgi.web.site import site_of
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from sgi.web.site import Site
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+SHORTEST_TOKEN = 16
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+SESSION = "sgi_session"
+LOGIN = "sgi_login"
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_OPEN = frozenset({"/login", "/healthz", "/readyz"})
+"""What answers without the token: the form that asks for it, and whether the server is alive."""
+_LOGIN_SECONDS = 12 * 3600
+_SESSION_BYTES = 24
+_DIGITS = 15
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why a request is not answered: a status of HTTP, a heading, and what to do."""
+
+    status: int
+    title: str
+    message: str
+
+
+def check_token(token: str | None, host: str) -> str | None:
+    """The token a server on this address asks for.
+
+    Raises:
+        UsageError: the address is not of this machine alone and there is no token, or the token is too short.
+
+    >>> check_token(None, "127.0.0.1"), check_token("sixteen letters!", "0.0.0.0")
+    (None, 'sixteen letters!')
+    """
+    if not token:
+        if host in LOOPBACK:
+            return None
+        raise UsageError(
+            f"Others can reach {host}, so a token is needed.",
+            hint=f"Set SGI_SERVE_TOKEN to at least {SHORTEST_TOKEN} characters, or serve on 127.0.0.1.",
+        )
+    if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
+        hint = "`python -c 'import secrets; print(secrets.token_urlsafe())'` makes one."
+        raise UsageError(f"A token has at least {SHORTEST_TOKEN} printable ASCII characters.", hint=hint)
+    return token
+
+
+def own_hosts(host: str, port: int) -> frozenset[str] | None:
+    """The ``Host`` headers of a server on this machine alone, so that no name from outside leads to it.
+
+    None on any other address: by which names a machine is known there, it cannot tell.
+
+    >>> sorted(own_hosts("127.0.0.1", 8765))
+    ['127.0.0.1:8765', '[::1]:8765', 'localhost:8765']
+    """
+    if host not in LOOPBACK:
+        return None
+    names = ("localhost", "127.0.0.1", "[::1]")
+    return frozenset(names if port == 80 else (f"{name}:{port}" for name in names))  # noqa: PLR2004 - HTTP's own
+
+
+def form_token(request: Request) -> str:
+    """What a form of this session carries."""
+    return _signed(site_of(request), "form", request.state.session)
+
+
+def check_form(request: Request, form_key: Annotated[str, Form()] = "") -> None:
+    """Refuse a form that no page of this session showed.
+
+    Raises:
+        HTTPException: 403.
+    """
+    if not secrets.compare_digest(form_token(request).encode(), form_key.encode("utf-8", "replace")):
+        raise HTTPException(
+            403, "This form is out of date. Go back, load the page again, and send it once more."
+        )
+
+
+def login_cookie(request: Request) -> tuple[str, int]:
+    """What a browser keeps once it has shown the token, and for how many seconds: never the token itself."""
+    ends = int(time.time()) + _LOGIN_SECONDS
+    return f"{ends}.{_login_mark(site_of(request), request.state.session, ends)}", _LOGIN_SECONDS
+
+
+def is_token(site: Site, given: str) -> bool:
+    """Whether this is the site's token."""
+    return site.token is not None and secrets.compare_digest(
+        site.token.encode(), given.encode("utf-8", "replace")
+    )
+
+
+class Security:
+    """An ASGI application before another: refuses what it must, and adds the headers to what goes out.
+
+    Args:
+        app: what answers.
+        site: whose secrets and hosts are asked for.
+    """
+
+    def __init__(self, app: ASGIApp, site: Site) -> None:
+        self._app = app
+        self._site = site
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        cookies = request.cookies
+        known = cookies.get(SESSION, "")
+        session = known if len(known) == _session_length() and known.isascii() else _new_session()
+        scope.setdefault("state", {})["session"] = session
+        sending = _Sending(send, scope, "" if session == known else session)
+        refused = self._refusal(request, cookies.get(LOGIN, ""), session)
+        if refused is not None:
+            from sgi.web.pages import refusal
+
+            await refusal(request, refused)(scope, receive, sending)
+            return
+        await self._app(scope, receive, sending)
+
+    def _refusal(self, request: Request, login: str, session: str) -> Refused | None:
+        host = request.headers.get("host", "").lower()
+        if self._site.hosts is not None and host not in self._site.hosts:
+            names = ", ".join(sorted(self._site.hosts))
+            return Refused(400, "Wrong host", f"This server answers to {names} alone.")
+        if request.method not in _SAFE and _is_foreign(request, host):
+            return Refused(403, "Not from here", "Only a page of this server may change something here.")
+        path = request.url.path
+        if self._site.token is None or path in _OPEN or path.startswith("/static/"):
+            return None
+        if self._has_token(request) or _is_login(self._site, session, login):
+            return None
+        return Refused(401, "Who is there?", "This server asks for its token.")
+
+    def _has_token(self, request: Request) -> bool:
+        kind, _, given = request.headers.get("authorization", "").partition(" ")
+        return kind.lower() == "bearer" and is_token(self._site, given.strip())
+
+
+class _Sending:
+    """Adds the headers to the start of a response."""
+
+    def __init__(self, send: Send, scope: Scope, new_session: str) -> None:
+        self._send = send
+        self._scope = scope
+        self._new_session = new_session
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            headers.update(_HEADERS)
+            headers.setdefault("Cache-Control", "no-store")
+            if self._new_session and headers.get("Content-Type", "").startswith("text/html"):
+                secure = "; Secure" if self._scope["scheme"] == "https" else ""
+                headers.append(
+                    "Set-Cookie", f"{SESSION}={self._new_session}; Path=/; HttpOnly; SameSite=Strict{secure}"
+                )
+        await self._send(message)
+
+
+def _is_foreign(request: Request, host: str) -> bool:
+    """Whether a browser says that a page of another site asks; other programs say nothing."""
+    if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
+        return True
+    origin = request.headers.get("origin")
+    return origin is not None and urlsplit(origin).netloc.lower() != host
+
+
+def _is_login(site: Site, session: str, login: str) -> bool:
+    ends, _, mark = login.partition(".")
+    if not (ends.isascii() and ends.isdecimal() and len(ends) < _DIGITS and int(ends) > time.time()):
+        return False
+    return secrets.compare_digest(
+        _login_mark(site, session, int(ends)).encode(), mark.encode("utf-8", "replace")
+    )
+
+
+def _login_mark(site: Site, session: str, ends: int) -> str:
+    return _signed(site, "login", f"{session}.{ends}.{site.token}")
+
+
+def _signed(site: Site, purpose: str, text: str) -> str:
+    return hmac.new(site.secret, f"{purpose}:{text}".encode(), sha256).hexdigest()
+
+
+def _new_session() -> str:
+    return secrets.token_urlsafe(_SESSION_BYTES)
+
+
+def _session_length() -> int:
+    return _SESSION_BYTES * 4 // 3

@@ -1,0 +1,51 @@
+"""What a web server serves from: its database, its secrets, its bounds, and the jobs it does."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from sgi.engine.application.scorer import Scorer
+    from sgi.store.database import Database
+
+UPLOAD_LIMIT = 100_000_000
+"""Bytes of an upload, unless something else is asked for."""
+
+
+@dataclass
+class Site:
+    """A server's own things; one application has one.
+
+    Attributes:
+        database: where runs are kept.
+        place: the same, as for ``open_database``: what a job opens for itself.
+        token: what a caller must know; None where everyone who can reach the server may use it.
+        scorer: what ``POST /score`` asks; None while there is none.
+        upload_limit: bytes of an upload at most.
+        folder: where uploads lie while they are scored; made when the first comes.
+        scoring: whether the application opens a scorer when it starts.
+        embedders: names, for runs of uploads; none for the embedded model.
+        hosts: the ``Host`` headers that are answered, in lower case; None for any.
+        secret: what makes cookies and form tokens; of this process alone.
+    """
+
+    database: Database
+    place: str | Path | None = None
+    token: str | None = field(default=None, repr=False)
+    scorer: Scorer | None = None
+    upload_limit: int = UPLOAD_LIMIT
+    folder: Path = Path("sgi-uploads")
+    scoring: bool = False
+    embedders: tuple[str, ...] = ()
+    hosts: frozenset[str] | None = None
+    secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+
+
+def site_of(request: Request) -> Site:
+    """The site that a request came to."""
+    return cast("Site", request.app.state.site)

@@ -1,0 +1,98 @@
+// What the pages do beyond links and forms: they draw charts, let a brush filter the rows, and say what changed.
+"use strict";
+(() => {
+  const BRUSH = ["rc_low", "rc_high", "rq_low", "rq_high"];
+
+  function say(text) {
+    const place = document.getElementById("said");
+    if (place && text) place.textContent = text;
+  }
+
+  function figureOf(chart) {
+    const figure = document.createElement("figure");
+    figure.className = "figure";
+    const place = document.createElement("div");
+    place.className = "chart";
+    place.dataset.chart = chart.id;
+    place.setAttribute("role", "img");
+    place.setAttribute("aria-label", `${chart.title}. ${chart.description}`);
+    const caption = document.createElement("figcaption");
+    const title = document.createElement("strong");
+    title.dir = "auto";
+    title.textContent = chart.title;
+    const told = document.createElement("span");
+    told.dir = "auto";
+    told.textContent = chart.description;
+    caption.append(title, " ", told);
+    figure.append(place, caption);
+    return { figure, place };
+  }
+
+  function filterByPlane(ends) {
+    const form = document.getElementById("filters");
+    if (!form) return;
+    BRUSH.forEach((name, n) => { form.elements[name].value = ends ? ends[n].toFixed(4) : ""; });
+    if (ends) form.elements.rc_low.closest("details").open = true;
+    form.elements.rc_low.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  function watchBrush(view) {
+    let waiting = 0;
+    view.addSignalListener("brush", (_name, found) => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => {
+        const pairs = found && found.theta_rc && found.theta_rq ? [found.theta_rc, found.theta_rq] : null;
+        filterByPlane(pairs && pairs.flatMap((pair) => [...pair].sort((a, b) => a - b)));
+      }, 200);
+    });
+  }
+
+  function tell(section, text) {
+    const line = document.createElement("p");
+    line.className = "faint";
+    line.textContent = text;
+    section.replaceChildren(line);
+  }
+
+  async function drawCharts(section) {
+    section.setAttribute("aria-busy", "true");
+    try {
+      const answer = await fetch(section.dataset.charts, { headers: { Accept: "application/json" } });
+      if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+      const { charts } = await answer.json();
+      if (!charts.length) {
+        tell(section, "There is nothing to draw.");
+        return;
+      }
+      const made = charts.map((chart) => ({ chart, ...figureOf(chart) }));
+      section.replaceChildren(...made.map(({ figure }) => figure));
+      for (const { chart, place } of made) {
+        const isPlane = chart.id === "plane";
+        await sgiCharts.draw(place, chart.spec, isPlane ? { renderer: "canvas", ready: watchBrush } : {});
+      }
+      section.dataset.drawn = String(made.length);
+    } catch (problem) {
+      tell(section, `The charts cannot be drawn: ${problem.message}.`);
+    } finally {
+      section.removeAttribute("aria-busy");
+    }
+  }
+
+  function checkSize(field) {
+    const place = document.getElementById("file-problem");
+    const file = field.files[0];
+    const isTooLarge = Boolean(file) && file.size > Number(field.dataset.limit);
+    field.setCustomValidity(isTooLarge ? "The file is too large." : "");
+    place.hidden = !isTooLarge;
+    place.textContent = isTooLarge ? `${file.name} is too large to be sent here. Score it with: sgi run` : "";
+  }
+
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("input[type=file][data-limit]")) checkSize(event.target);
+  });
+  document.addEventListener("htmx:after:swap", () => {
+    const changed = document.querySelector("#rows [data-announce], #runs[data-announce]");
+    if (changed) say(changed.dataset.announce);
+  });
+  document.querySelectorAll("[data-charts]").forEach(drawCharts);
+})();

@@ -1,0 +1,81 @@
+"""Uploaded files: where they lie while they are scored, and what can be asked of them."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from contextlib import suppress
+from functools import cache
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import IO, TYPE_CHECKING
+
+from sgi.kernel.errors import SgiError, StoreError, UsageError
+from sgi.kernel.metric import Metric
+from sgi.kernel.registry import metric, metric_classes
+
+if TYPE_CHECKING:
+    from sgi.web.site import Site
+
+SUFFIXES = (".jsonl", ".csv", ".parquet")
+"""The kinds of file that can be sent."""
+
+_LONGEST = 80
+
+
+@cache
+def offline_metrics() -> dict[str, str]:
+    """The metrics that ask no judge and have no parameter that must be given, and the fields each needs."""
+    classes, _ = metric_classes()
+    usable = {}
+    for name, kind in classes.items():
+        if not issubclass(kind, Metric):
+            continue
+        try:
+            metric(name)
+        except (SgiError, TypeError):
+            continue
+        usable[name] = ", ".join(sorted(map(str, kind.spec.needs)))
+    return usable
+
+
+def file_name(given: str | None) -> str:
+    r"""What its owner calls a file, without the folders that some browsers send along.
+
+    >>> file_name("C:\\data\\rows.csv"), file_name("../../etc/passwd"), file_name("")
+    ('rows.csv', 'passwd', 'the file')
+    """
+    name = PureWindowsPath(PurePosixPath(given or "").name).name.strip()
+    return name[-_LONGEST:] or "the file"
+
+
+def keep(site: Site, stream: IO[bytes], shown: str) -> Path:
+    """Keep an upload in the site's folder, under a name of ours.
+
+    Args:
+        site: whose upload it is.
+        stream: the file.
+        shown: what its owner calls it; its suffix says what it holds.
+
+    Raises:
+        UsageError: the file is of no kind that can be read, or holds nothing.
+        StoreError: it cannot be kept, as when the disk is full.
+    """
+    suffix = PurePosixPath(shown).suffix.lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(
+            f"{shown!r} is of no kind that is read here.", hint=f"It can be {', '.join(SUFFIXES)}."
+        )
+    path = site.folder.resolve() / f"upload-{secrets.token_hex(8)}{suffix}"
+    try:
+        site.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with path.open("xb") as target:
+            shutil.copyfileobj(stream, target)
+        size = path.stat().st_size
+    except OSError as error:
+        with suppress(OSError):
+            path.unlink()
+        raise StoreError(f"The upload cannot be kept: {error.strerror or error}.") from error
+    if not size:
+        path.unlink()
+        raise UsageError(f"{shown!r} is empty.", hint="Choose a file with rows.")
+    return path

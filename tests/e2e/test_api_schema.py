@@ -1,0 +1,112 @@
+"""The JSON API against its own description: requests made of the schema, and requests that break it."""
+
+from __future__ import annotations
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    allow_header_conformance,
+    content_type_conformance,
+    negative_data_rejection,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+    unsupported_method,
+)
+from starlette.testclient import TestClient
+
+from sgi.store.database import open_database
+from sgi.web.app import create_app
+from sgi.web.site import Site
+from support.kept_runs import keep_run, rows
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    negative_data_rejection,
+    unsupported_method,
+    allow_header_conformance,
+]
+FEW = settings(
+    max_examples=8,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=[*HealthCheck],
+)
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("schema")
+    for name in ("before", "after"):
+        keep_run(folder / "sgi.db", folder, rows(8), name=name, metrics=["content_f1"])
+    with (
+        open_database(folder / "sgi.db") as database,
+        TestClient(create_app(Site(database=database, scoring=True)), base_url="http://localhost") as made,
+    ):
+        yield made
+
+
+OPERATIONS = [
+    ("POST", "/api/v1/score"),
+    ("GET", "/api/v1/metrics"),
+    ("GET", "/api/v1/runs"),
+    ("GET", "/api/v1/runs/{run}"),
+    ("PATCH", "/api/v1/runs/{run}"),
+    ("DELETE", "/api/v1/runs/{run}"),
+    ("GET", "/api/v1/runs/{run}/samples"),
+    ("GET", "/api/v1/runs/{run}/samples/{sample_id}"),
+    ("GET", "/api/v1/compare"),
+]
+
+REFUSING = [OPERATIONS[at] for at in (0, 2, 4, 6, 8)]
+"""The others take any text, and any text is a valid one."""
+
+
+@pytest.fixture(scope="module")
+def schema(client):
+    return schemathesis.openapi.from_asgi("/api/v1/openapi.json", client.app)
+
+
+def test_every_operation_is_tried(schema):
+    found = {(made.ok().method.upper(), made.ok().path) for made in schema.get_all_operations()}
+    assert found == {*OPERATIONS}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "path", "mode"),
+    [(*operation, GenerationMode.POSITIVE) for operation in OPERATIONS]
+    + [(*operation, GenerationMode.NEGATIVE) for operation in REFUSING],
+)
+def test_answers_are_what_the_schema_says(client, schema, method, path, mode):
+    cases = schema[path][method].as_strategy(generation_mode=mode)
+
+    @FEW
+    @given(case=cases)
+    def tried(case):
+        if mode is GenerationMode.POSITIVE:
+            name_what_is_there(case)
+        response = case.call(session=client, headers={"Host": "localhost"})
+        case.validate_response(response, checks=CHECKS)
+
+    tried()
+
+
+def name_what_is_there(case):
+    """Runs and a row that there are, so that more than the answer 404 is seen."""
+    if case.method != "DELETE":  # what is deleted answers nothing any more
+        known = {"run": "before", "sample_id": "item-1"}
+        case.path_parameters = {name: known[name] for name in case.path_parameters or {}}
+    if case.path.endswith("/compare"):
+        case.query |= {"base": "before", "new": "after"}
+    if case.method == "PATCH" and isinstance(case.body, dict):
+        case.body.pop("name", None)

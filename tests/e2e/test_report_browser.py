@@ -1,0 +1,356 @@
+"""The report in a real browser, opened from disk: what people do with it, and that nothing leaves it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sgi.report.html import comparison_report, run_report
+from support.browser import chromium, serious_faults, wait_until, watched_page
+from support.views import HOSTILE_ID, bare_view, comparison_view, id_of, row_page, run_view, theta
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+    from support.browser import Watched
+
+pytestmark = pytest.mark.slow
+
+_LEVELS = """[...document.querySelectorAll('h1,h2,h3,h4,h5')]
+  .filter(e => !e.closest('dialog')).map(e => Number(e.tagName[1]))"""
+_DRAWN = "html[data-charts=drawn]"
+_WIDE = {"width": 1280, "height": 900}
+_PHONE = {"width": 360, "height": 740}
+_FILL = "document.querySelector('[data-chart=distribution-0] svg text')?.getAttribute('fill')"
+
+# The first pixel of the plane that is inside a point: all its neighbours have colour too.
+_COLOURED = """() => {
+  const canvas = document.querySelector('[data-chart=plane] canvas');
+  const { data, width, height } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+  const coloured = (x, y) => {
+    const [r, g, b] = data.subarray(4 * (y * width + x));
+    return Math.max(r, g, b) - Math.min(r, g, b) > 60;
+  };
+  for (let y = 2; y < height * 0.8; y += 1) {
+    for (let x = 2; x < width - 2; x += 1) {
+      if ([[0, 0], [2, 0], [-2, 0], [0, 2], [0, -2]].every(([dx, dy]) => coloured(x + dx, y + dy))) {
+        return [x * canvas.clientWidth / width + 0.5, y * canvas.clientHeight / height + 0.5];
+      }
+    }
+  }
+  return null;
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("report") / "report.html"
+    place.write_text(run_report(run_view(), row_page(), export="rows.jsonl"), encoding="utf-8")
+    return place
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("comparison") / "comparison.html"
+    place.write_text(comparison_report(comparison_view(), run_view(), run_view()), encoding="utf-8")
+    return place
+
+
+@pytest.fixture
+def opened(browser: Browser, report: Path) -> Iterator[Watched]:
+    """The report, drawn; whatever a test does, it must not make the page complain or ask for anything."""
+    with watched_page(browser, viewport=_WIDE) as watched:
+        _open(watched.page, report)
+        yield watched
+        assert watched.complaints == []
+        assert watched.requests == [report.as_uri()]
+
+
+def _open(page: Page, place: Path) -> None:
+    page.goto(place.as_uri())
+    page.wait_for_selector(_DRAWN)
+
+
+def _ids(page: Page) -> list[str]:
+    return page.locator("#rows-table tbody tr th").all_inner_texts()
+
+
+def _places(page: Page) -> list[int]:
+    return [int(text) for text in page.locator("#rows-table tbody tr td:first-child").all_inner_texts()]
+
+
+def _shown(page: Page, rows: int) -> None:
+    """Wait until so many rows are said to be shown."""
+    said = "text => document.getElementById('rows-count').textContent === text"
+    wait_until(page, said, f"{rows} of 120 rows shown")
+
+
+def test_nothing_in_the_texts_runs_and_every_chart_is_drawn(opened: Watched) -> None:
+    assert opened.page.evaluate("window.hacked") is None
+    empty = opened.page.evaluate(
+        "[...document.querySelectorAll('[data-chart]')].filter(e => !e.querySelector('svg, canvas')).length"
+    )
+    assert empty == 0
+    assert opened.page.locator("[data-chart]").count() == 9
+    assert opened.page.locator("[data-chart=plane] canvas").count() == 1
+    assert opened.page.get_by_role("img", name="sgi: the plane of its two angles").count() == 1
+
+
+def test_the_whole_page_has_one_style_sheet_and_no_style_in_its_own_marks(
+    opened: Watched, report: Path
+) -> None:
+    assert opened.page.locator("style").count() == 1
+    assert " style=" not in report.read_text(encoding="utf-8").split("<script", 1)[0].split("</style>", 1)[1]
+
+
+def test_the_table_filters_by_text_status_and_label_and_says_how_many_rows_are_left(opened: Watched) -> None:
+    page = opened.page
+    _shown(page, 120)
+    page.locator("#filters [name=text]").fill("question 11?")
+    _shown(page, 1)
+    assert _ids(page) == ["row-11"]
+    page.locator("#filters [name=text]").fill("no such words")
+    _shown(page, 0)
+    assert "No row fits" in page.locator("#rows-table tbody").inner_text()
+    page.get_by_role("button", name="Show all").click()
+    _shown(page, 120)
+    page.locator("#filters [name=status]").select_option("failed")
+    _shown(page, 80)
+    page.locator("#filters [name=label]").select_option("none")
+    _shown(page, 8)
+    page.locator("#filters [name=status]").select_option("ok")
+    _shown(page, 4)
+
+
+def test_the_table_sorts_by_a_column_both_ways_and_says_so(opened: Watched) -> None:
+    page = opened.page
+    head = page.locator("#rows-table thead th").nth(5)
+    button = head.get_by_role("button")
+    button.click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    values = [float(text) for text in page.locator("#rows-table tbody tr td:nth-child(6)").all_inner_texts()]
+    assert values == sorted(values)
+    button.click()
+    assert head.get_attribute("aria-sort") == "descending"
+    assert float(page.locator("#rows-table tbody tr td:nth-child(6)").first.inner_text()) > values[-1]
+    judged = page.locator("#rows-table thead th").nth(7)
+    judged.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "none"
+    page.get_by_role("button", name="Last").click()
+    assert page.locator("#rows-table tbody abbr").count() == 20  # rows without a value stand last, either way
+
+
+def test_the_table_is_paged(opened: Watched) -> None:
+    page = opened.page
+    assert _places(page) == list(range(50))
+    assert page.get_by_role("button", name="Previous").is_disabled()
+    page.get_by_role("button", name="Next").click()
+    assert _places(page) == list(range(50, 100))
+    assert page.locator("#page-now").inner_text() == "Page 2 of 3"
+    page.get_by_role("button", name="Last").click()
+    assert _places(page) == list(range(100, 120))
+    assert page.get_by_role("button", name="Next").is_disabled()
+
+
+def test_a_rectangle_in_the_plane_leaves_the_rows_inside_it(opened: Watched) -> None:
+    page = opened.page
+    canvas = page.locator("[data-chart=plane] canvas")
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] * 0.6)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.7, box["y"] + box["height"] * 0.4, steps=6)
+    page.mouse.move(box["x"] + box["width"] * 0.9, box["y"] + box["height"] * 0.1, steps=6)
+    page.mouse.up()
+    wait_until(page, "document.getElementById('angles-form').elements['rc-low'].value !== ''")
+    low, high, down, up = (
+        float(page.locator(f"[name={name}]").input_value())
+        for name in ("rc-low", "rc-high", "rq-low", "rq-high")
+    )
+    inside = [at for at in range(120) if low <= theta(at)[0] <= high and down <= theta(at)[1] <= up]
+    assert 5 < len(inside) < 100
+    _shown(page, len(inside))
+    assert set(_places(page)) <= set(inside)
+    assert page.locator("#angles-count").inner_text() == f"{len(inside)} rows are in the table below."
+    page.get_by_role("button", name="Clear").click()
+    _shown(page, 120)
+    assert page.locator("[name=rc-low]").input_value() == ""
+
+
+def test_the_angles_can_be_typed(opened: Watched) -> None:
+    page = opened.page
+    page.get_by_role("group", name="θ(r, c), rad").get_by_label("from").fill("1.2")
+    page.get_by_role("group", name="θ(r, q), rad").get_by_label("to").fill("1.0")
+    inside = [at for at in range(120) if theta(at)[0] >= 1.2 and theta(at)[1] <= 1.0]
+    assert inside
+    _shown(page, len(inside))
+    assert _places(page) == inside
+
+
+def test_a_point_tells_of_its_row_and_opens_it(opened: Watched) -> None:
+    page = opened.page
+    page.locator("[data-chart=plane]").scroll_into_view_if_needed()
+    box = page.locator("[data-chart=plane] canvas").bounding_box()
+    assert box is not None
+    across, down = wait_until(page, _COLOURED)
+    page.mouse.move(box["x"] + across, box["y"] + down)
+    tip = page.locator(".tip")
+    told = tip.inner_text()
+    assert "SGI" in told
+    assert "question Question" in told
+    page.mouse.down()
+    page.mouse.up()
+    assert page.locator("#panel").is_visible()
+    assert page.locator("#panel-title").inner_text() in told
+
+
+def test_a_row_opens_with_the_keyboard_and_closes_with_escape(opened: Watched) -> None:
+    page = opened.page
+    page.get_by_role("button", name="row-7", exact=True).focus()
+    page.keyboard.press("Enter")
+    panel = page.get_by_role("dialog")
+    assert panel.get_by_role("heading", name="row-7").is_visible()
+    assert "Answer 7." in panel.inner_text()
+    assert "sgi show 01J00000000000000000000000 --sample row-7" in panel.inner_text()
+    page.keyboard.press("Escape")
+    assert not panel.is_visible()
+    assert page.evaluate("document.activeElement.textContent") == "row-7"
+
+
+def test_a_row_that_is_told_whole_opens_with_its_story_whatever_its_id(opened: Watched) -> None:
+    page = opened.page
+    page.locator("#rows-table tbody tr").nth(2).locator("button").click()
+    panel = page.get_by_role("dialog")
+    shown = HOSTILE_ID.replace("\u202e", "\ufffd")
+    assert panel.locator("#panel-title").inner_text() == shown
+    assert "the one that counts" in panel.inner_text()
+    assert page.locator("[id=row-2]").count() == 1
+    panel.get_by_role("button", name="Close").click()
+    assert not panel.is_visible()
+
+
+def test_a_link_to_a_folded_row_opens_it(opened: Watched) -> None:
+    page = opened.page
+    row = page.locator("details#row-1")
+    assert not row.evaluate("e => e.open")
+    page.locator('a[href="#row-1"]').first.click()
+    wait_until(page, "document.getElementById('row-1').open")
+
+
+def test_the_skip_link_is_first_and_leads_to_the_content(opened: Watched) -> None:
+    page = opened.page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_the_switch_changes_page_and_charts_and_keeps_nothing(browser: Browser, report: Path) -> None:
+    with watched_page(browser, viewport=_WIDE, color_scheme="dark") as watched:
+        page = watched.page
+        _open(page, report)
+        ground = "getComputedStyle(document.documentElement).backgroundColor"
+        dark, dark_label = page.evaluate(ground), page.evaluate(_FILL)
+        page.get_by_role("button", name="Show in light colours").click()
+        wait_until(page, f"old => {_FILL} && {_FILL} !== old", dark_label)
+        assert page.evaluate(ground) == "rgb(255, 255, 255)" != dark
+        page.reload()
+        page.wait_for_selector(_DRAWN)
+        assert page.evaluate(ground) == dark
+        assert watched.complaints == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("which", ["report", "comparison"])
+def test_no_serious_fault_of_accessibility(
+    browser: Browser, request: pytest.FixtureRequest, which: str, scheme: str
+) -> None:
+    with watched_page(browser, viewport=_WIDE, color_scheme=scheme) as watched:
+        _open(watched.page, request.getfixturevalue(which))
+        watched.page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true; })")
+        assert serious_faults(watched.page) == []
+        if which == "report":
+            watched.page.locator("#rows-table tbody button").first.click()
+            assert serious_faults(watched.page) == []
+        assert watched.complaints == []
+
+
+@pytest.mark.parametrize("which", ["report", "comparison"])
+def test_headings_come_in_order(browser: Browser, request: pytest.FixtureRequest, which: str) -> None:
+    with watched_page(browser, viewport=_WIDE) as watched:
+        _open(watched.page, request.getfixturevalue(which))
+        levels = watched.page.evaluate(_LEVELS)
+        assert levels[0] == 1
+        assert levels.count(1) == 1
+        assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+@pytest.mark.parametrize("which", ["report", "comparison"])
+def test_a_phone_scrolls_down_alone(browser: Browser, request: pytest.FixtureRequest, which: str) -> None:
+    with watched_page(browser, viewport=_PHONE, has_touch=True) as watched:
+        page = watched.page
+        _open(page, request.getfixturevalue(which))
+        page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") == 360
+        assert watched.complaints == []
+
+
+def test_print_is_light_and_without_controls(browser: Browser, report: Path) -> None:
+    with watched_page(browser, viewport=_WIDE, color_scheme="dark") as watched:
+        page = watched.page
+        _open(page, report)
+        page.emulate_media(media="print")
+        assert (
+            page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+            == "rgb(255, 255, 255)"
+        )
+        for control in ("#filters", "#pages", "#theme", ".contents", "#angles-form"):
+            assert not page.locator(control).is_visible()
+        wait_until(page, f"{_FILL} === '#222'")
+        assert page.pdf().startswith(b"%PDF")
+        assert watched.complaints == []
+
+
+def test_without_scripts_the_first_rows_are_there(browser: Browser, report: Path) -> None:
+    with watched_page(browser, java_script_enabled=False) as watched:
+        watched.page.goto(report.as_uri())
+        assert watched.page.locator("#rows-table tbody tr").count() == 50
+        assert watched.page.locator("noscript").count() == 1
+        assert not watched.page.locator("#filters").is_visible()
+        text = watched.page.locator("#rows-table").inner_text()
+        assert id_of(1) in text
+
+
+def test_the_comparison_shows_both_answers_side_by_side(browser: Browser, comparison: Path) -> None:
+    with watched_page(browser, viewport=_WIDE) as watched:
+        page = watched.page
+        _open(page, comparison)
+        page.locator("details.row summary").first.click()
+        sides = page.locator("details.row .side").all_inner_texts()
+        assert len(sides) == 2
+        assert "No." in sides[0]
+        assert page.locator("[data-chart=differences] svg").count() == 1
+        assert watched.complaints == []
+        assert watched.requests == [comparison.as_uri()]
+
+
+def test_a_run_of_which_nothing_is_known_opens(browser: Browser, tmp_path: Path) -> None:
+    place = tmp_path / "bare.html"
+    place.write_text(run_report(bare_view(), row_page(0), export=None), encoding="utf-8")
+    with watched_page(browser, viewport=_WIDE) as watched:
+        _open(watched.page, place)
+        assert "No row is scored yet." in watched.page.locator("main").inner_text()
+        assert serious_faults(watched.page) == []
+        assert watched.complaints == []

@@ -1,0 +1,63 @@
+"""Real runs in a real database, scored by the engine: what tests of views, pages and reports stand on."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from sgi.engine.job import Surroundings, perform
+from sgi.engine.spec import RunSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+METRICS = ("sgi", "semantic_similarity", "lexical_aggregate", "content_f1")
+TOPICS = ("bridges", "rivers", "poets")
+
+
+def rows(
+    n: int = 12, *, answer: str = "The {topic} of item {k} are old, and number {k}."
+) -> list[dict[str, Any]]:
+    """Labelled rows with passages, references and a column of groups; every fourth answers something else."""
+    made = []
+    for k in range(n):
+        topic = TOPICS[k % len(TOPICS)]
+        grounded = k % 4 != 0
+        response = answer.format(topic=topic, k=k) if grounded else f"Nobody knows the colour of {k} cats."
+        made.append(
+            {
+                "id": f"item-{k}",
+                "question": f"How many {topic} does item {k} have?",
+                "contexts": [f"Item {k} has {k} old {topic}.", f"Nothing else is known of {topic}."],
+                "response": response,
+                "reference": f"Item {k} has {k} {topic}.",
+                "label": grounded,
+                "metadata": {"topic": topic, "number": k},
+            }
+        )
+    return made
+
+
+def write_rows(path: Path, given: Iterable[Mapping[str, Any]]) -> Path:
+    """The rows as a file of JSON lines."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in given), encoding="utf-8")
+    return path
+
+
+def keep_run(
+    database: str | Path,
+    folder: Path,
+    given: Sequence[Mapping[str, Any]],
+    *,
+    name: str | None = None,
+    metrics: Sequence[str] = METRICS,
+) -> str:
+    """Score the rows and keep the run; gives its id."""
+    data = write_rows(folder / f"{name or 'data'}.jsonl", given)
+    spec = RunSpec(data=data, metrics=tuple(metrics), name=name)
+    report = anyio.run(perform, spec, Surroundings(database=database))
+    assert report.run is not None
+    return report.run

@@ -1,0 +1,86 @@
+"""The web application in a test: in this process, or behind a real server on the loopback."""
+
+from __future__ import annotations
+
+import re
+import time
+from contextlib import contextmanager
+from html import unescape
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+import uvicorn
+from starlette.testclient import TestClient
+
+from sgi.store.database import open_database
+from sgi.web.app import create_app
+from sgi.web.security import own_hosts
+from sgi.web.site import Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ADDRESS = "http://127.0.0.1:8765"
+_KEY = re.compile(r'name="form_key" value="([0-9a-f]+)"')
+
+
+@contextmanager
+def site_in(folder: Path, **given: Any) -> Iterator[Site]:
+    """A site over the database in a folder, which is made if it isn't there."""
+    place = folder / "sgi.db"
+    with open_database(place) as database:
+        hosts = own_hosts("127.0.0.1", 8765)
+        yield Site(
+            **({"database": database, "place": place, "folder": folder / "up", "hosts": hosts} | given)
+        )
+
+
+@contextmanager
+def browsing(site: Site) -> Iterator[TestClient]:
+    """Something like a browser without a screen, which follows no redirections."""
+    with TestClient(create_app(site), base_url=ADDRESS, follow_redirects=False) as client:
+        yield client
+
+
+@contextmanager
+def serving(site: Site) -> Iterator[str]:
+    """A real server on a free port; gives its address."""
+    config = uvicorn.Config(create_app(site), port=0, log_level="warning", lifespan="on")
+    server = uvicorn.Server(config)
+    thread = Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        until(lambda: server.started)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        site.hosts = own_hosts("127.0.0.1", port)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(30)
+
+
+def form_key(client: TestClient, path: str) -> str:
+    """What the form on a page carries."""
+    found = _KEY.search(client.get(path).text)
+    assert found is not None
+    return found[1]
+
+
+def send(client: TestClient, path: str, *, to: str | None = None, **values: Any) -> Any:
+    """Fill in the form on a page and send it."""
+    files = values.pop("files", None)
+    return client.post(to or path, data={"form_key": form_key(client, path), **values}, files=files)
+
+
+def words(page: str) -> str:
+    """A page as a reader sees it, roughly: without tags, on one line."""
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", page)).split())
+
+
+def until(holds: Any, seconds: float = 60.0) -> None:
+    """Wait until something holds."""
+    ends = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < ends, "waited too long"
+        time.sleep(0.02)

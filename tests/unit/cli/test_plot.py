@@ -1,0 +1,141 @@
+"""`sgi plot`: one figure as a file, or why not."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+
+from sgi.cli.plot import Kind
+from support.kept_runs import keep_run, rows
+
+ALWAYS = ("distribution", "groups", "correlation", "roc")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Two runs with labels, angles and groups, and one with next to nothing."""
+    folder = tmp_path_factory.mktemp("kept")
+    database = str(folder / "sgi.db")
+    keep_run(database, folder, rows(80), name="monday", metrics=("sgi", "content_f1"))
+    keep_run(database, folder, rows(80, answer="{topic}"), name="friday", metrics=("sgi", "content_f1"))
+    bare = [{"id": str(k), "response": "a", "reference": "a"} for k in range(3)]
+    keep_run(database, folder, bare, name="bare", metrics=("squad_em",))
+    return database
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_is_drawn(sgi, kept, kind, tmp_path):
+    words = ["--with", "friday"] if kind is Kind.COMPARISON else []
+    made = sgi("plot", "monday", "--db", kept, "--kind", kind.value, "-o", "a.svg", *words)
+    assert (made.code, made.out) == (0, "")
+    assert made.err.startswith(f"a.svg shows {kind.value} of monday. ")
+    assert made.err.rstrip().endswith(".")
+    drawn = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert drawn.startswith("<svg")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.svg"]
+
+
+@pytest.mark.parametrize(("suffix", "begins"), [("png", b"\x89PNG"), ("SVG", b"<svg"), ("pdf", b"%PDF")])
+def test_the_suffix_says_what_the_file_is(sgi, kept, suffix, begins, tmp_path):
+    words = ("plot", "monday", "--db", kept, "-k", "groups", "-m", "content_f1", "--by", "topic", "-q")
+    made = sgi(*words, "-o", f"a.{suffix}")
+    assert (made.code, made.err) == (0, "")
+    assert (tmp_path / f"a.{suffix}").read_bytes().startswith(begins)
+
+
+def test_sizes_are_those_asked_for(sgi, kept, tmp_path):
+    def size(*words):
+        assert (
+            sgi("plot", "monday", "--db", kept, "-k", "distribution", "-o", "a.png", "-q", *words).code == 0
+        )
+        header = (tmp_path / "a.png").read_bytes()[16:24]
+        return int.from_bytes(header[:4]), int.from_bytes(header[4:])
+
+    small = size("--width", "200", "--height", "100", "--scale", "1")
+    wide = size("--width", "300", "--height", "100", "--scale", "1")
+    assert (wide[0] - small[0], wide[1] - small[1]) == (100, 0)
+    double = size("--width", "200", "--height", "100", "--scale", "2")
+    assert double == pytest.approx((2 * small[0], 2 * small[1]), abs=2)
+
+
+def test_equal_runs_give_equal_files(sgi, kept, tmp_path):
+    for name in ("a.svg", "b.svg"):
+        assert sgi("plot", "monday", "--db", kept, "-k", "plane", "-o", name, "-q").code == 0
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_metric_and_column_are_chosen_and_unknown_ones_named(sgi, kept, tmp_path):
+    words = ("plot", "monday", "--db", kept, "-k", "groups", "-o", "a.svg")
+    assert "content_f1 by topic, 3 groups" in sgi(*words, "-m", "content_f1", "--by", "topic").err
+    assert "sgi by label, 2 groups" in sgi(*words).err
+    assert "sgi by number, 80 groups" in sgi(*words, "--by", "number").err
+    made = sgi(*words, "-m", "content_f2")
+    assert (made.code, "Did you mean 'content_f1'?" in made.err) == (2, True)
+    made = sgi(*words, "--by", "topics")
+    assert (made.code, "Did you mean 'topic'?" in made.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("plane", "no metric has kept θ(r, c) and θ(r, q)"),
+        ("groups", "neither labels of both kinds nor a column with a few values; name one with --by"),
+        ("correlation", "fewer than two of its metrics vary"),
+        ("roc", "no metric has values for rows of both labels"),
+        ("reliability", "no metric has values for enough rows of both labels"),
+    ],
+)
+def test_what_cannot_be_drawn_says_why_and_what_can(sgi, kept, kind, why, tmp_path):
+    made = sgi("plot", "bare", "--db", kept, "-k", kind, "-o", "a.png")
+    assert (made.code, made.out) == (2, "")
+    assert f"bare has nothing for {kind}: " in made.err
+    assert why in made.err
+    assert made.err.rstrip().endswith("What can be drawn of it: distribution, comparison.")
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_can_be_drawn_instead_is_what_is_drawn(sgi, kept):
+    made = sgi("plot", "bare", "--db", kept, "-k", "roc", "-o", "a.png")
+    offered = re.search(r"of it: (.*)\.", made.err)[1].split(", ")
+    for kind in offered:
+        words = ["--with", "bare"] if kind == "comparison" else []
+        assert sgi("plot", "bare", "--db", kept, "-k", kind, "-o", "a.png", "-q", *words).code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["-k", "roc", "-m", "sgi"], "--metric says nothing of roc. It is for distribution and groups."),
+        (["-k", "plane", "--by", "topic"], "--by says nothing of plane. It is for groups."),
+        (["-k", "groups", "--with", "friday"], "--with says nothing of groups. It is for comparison."),
+        (["-k", "comparison"], "A comparison needs a second run."),
+        (["-k", "plane", "-o", "a.gif"], "It can be .png, .svg, .pdf."),
+        (["-k", "plane", "-o", "no/a.png"], "there is no folder"),
+        (["-k", "comparison", "--with", "bare"], "no sample id in common"),
+    ],
+)
+def test_what_does_not_go_together_is_an_error(sgi, kept, words, told, tmp_path):
+    made = sgi("plot", "monday", "--db", kept, "-o", "a.png", *words)
+    assert (made.code, made.out) == (2, "")
+    assert told in made.err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_run_without_a_value_has_nothing_to_draw(sgi, tmp_path):
+    (tmp_path / "hopeless_for_plot.py").write_text("def answer(question):\n    raise RuntimeError('no')\n")
+    (tmp_path / "a.jsonl").write_text('{"id": "1", "question": "Who?", "reference": "Me."}\n')
+    assert sgi("run", "a.jsonl", "-m", "squad_em", "--target", "hopeless_for_plot:answer", "-q").code == 2
+    for kind in ALWAYS:
+        made = sgi("plot", "last", "-k", kind, "-o", "a.png")
+        assert (made.code, "Nothing can be drawn of it yet." in made.err) == (2, True)
+
+
+def test_the_shell_completes_the_kinds():
+    words = {"_SGI_COMPLETE": "complete_bash", "COMP_WORDS": "sgi plot --kind r", "COMP_CWORD": "3"}
+    command = [sys.executable, "-c", "import sys; sys.argv[0] = 'sgi'; from sgi.cli.main import main; main()"]
+    made = subprocess.run(command, env=os.environ | words, capture_output=True, text=True, check=False)
+    assert made.stdout.split() == ["roc", "reliability"]

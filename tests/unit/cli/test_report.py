@@ -1,0 +1,171 @@
+"""`sgi report`: what it writes, where, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import typer
+
+from sgi.cli.report import Format, _kind
+from sgi.kernel.errors import UsageError
+from support.answers import SPITEFUL
+from support.kept_runs import keep_run, rows
+
+METRICS = ("squad_em", "content_f1", "rouge_l")
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Two runs of 24 rows, of metrics that need no model."""
+    folder = tmp_path_factory.mktemp("kept")
+    database = str(folder / "sgi.db")
+    keep_run(database, folder, rows(24), name="monday", metrics=METRICS)
+    keep_run(database, folder, rows(24, answer="Item {k} has {k} {topic}."), name="friday", metrics=METRICS)
+    return database
+
+
+def test_the_page_is_one_file_and_its_size_is_told(sgi, kept, tmp_path):
+    made = sgi("report", "monday", "--db", kept)
+    assert (made.code, made.out) == (0, "")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert "monday" in page
+    assert "item-23" in page
+    size = (tmp_path / "report.html").stat().st_size
+    told = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size:,} bytes"
+    assert made.err == f"report.html holds monday: {told}.\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_rows_beyond_the_page_lie_beside_it_and_are_linked(sgi, kept, tmp_path):
+    made = sgi("report", "monday", "--db", kept, "-o", "out.html", "--rows", "10")
+    assert made.code == 0
+    assert "out.rows.csv holds all 24 rows; the page shows 10 and links to it." in made.err
+    page = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert 'href="out.rows.csv"' in page
+    with (tmp_path / "out.rows.csv").open(newline="", encoding="utf-8") as lines:
+        assert [row["id"] for row in csv.DictReader(lines)] == [f"item-{k}" for k in range(24)]
+
+
+def test_markdown_goes_to_stdout_or_into_a_file(sgi, kept, tmp_path):
+    page = sgi("report", "monday", "--db", kept, "--format", "md", "--worst", "1")
+    assert (page.code, page.err) == (0, "")
+    assert page.out.startswith("# monday\n")
+    assert page.out.count("## Worst rows by") == 3
+    assert sgi("report", "monday", "--db", kept, "-o", "a.md", "--worst", "1", "-q").err == ""
+    assert (tmp_path / "a.md").read_text(encoding="utf-8") == page.out
+
+
+def test_json_holds_the_view(sgi, kept, tmp_path):
+    told = sgi("report", "monday", "--db", kept, "--format", "json").json
+    assert told["head"]["name"] == "monday"
+    assert [made["metric"] for made in told["headline"]["metrics"]] == list(METRICS)
+    assert {table["by"] for table in told["groups"]} == {"label", "topic"}
+    assert len(told["worst"][0]["samples"]) == 10
+    sgi("report", "monday", "--db", kept, "-o", "a.json", "-q")
+    assert json.loads((tmp_path / "a.json").read_text()) == told
+
+
+def test_two_runs_are_compared(sgi, kept, tmp_path):
+    told = sgi("report", "monday", "friday", "--db", kept, "--format", "json", "--worst", "2").json
+    assert (told["base"]["name"], told["new"]["name"]) == ("monday", "friday")
+    assert [made["verdict"] for made in told["comparison"]["metrics"]] == ["better"] * 3
+    assert len(told["changed"]) == 6
+    page = sgi("report", "monday", "friday", "--db", kept, "--format", "md").out
+    assert page.startswith("# monday → friday\n")
+    assert sgi("report", "monday", "friday", "--db", kept, "-o", "both.html").code == 0
+    assert "Item 1 has 1 rivers." in (tmp_path / "both.html").read_text(encoding="utf-8")
+    assert [path.name for path in tmp_path.iterdir()] == ["both.html"]
+
+
+def test_a_title_stands_in_the_place_of_the_name(sgi, kept):
+    page = sgi("report", "monday", "--db", kept, "--format", "md", "--title", "A <b>week</b>").out
+    assert page.startswith("# A \\<b\\>week\\</b\\>\n")
+    page = sgi("report", "monday", "friday", "--db", kept, "--format", "md", "--title", "Now").out
+    assert page.startswith("# monday → Now\n")
+    made = sgi("report", "monday", "--db", kept, "--format", "json", "--title", "x")
+    assert (made.code, "--title is for pages" in made.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "kind"),
+    [
+        ("a.html", None, Format.HTML),
+        ("a.HTM", None, Format.HTML),
+        ("a.md", None, Format.MD),
+        ("a.json", None, Format.JSON),
+        ("a.txt", Format.MD, Format.MD),
+        (None, None, Format.HTML),
+        (None, Format.JSON, Format.JSON),
+    ],
+)
+def test_the_format_is_what_is_said_or_what_the_name_says(name, asked, kind):
+    assert _kind(asked, None if name is None else Path(name)) is kind
+
+
+def test_a_name_that_says_nothing_is_refused():
+    with pytest.raises(UsageError, match=r"Cannot tell from 'a\.pdf' what to write"):
+        _kind(None, Path("a.pdf"))
+
+
+def test_what_cannot_be_written_is_told_before_the_work(sgi, kept, tmp_path):
+    made = sgi("report", "monday", "--db", kept, "-o", "missing/a.html")
+    assert (made.code, "there is no folder" in made.err) == (2, True)
+    (tmp_path / "a.html").mkdir()
+    made = sgi("report", "no such run", "--db", kept, "-o", "a.html")
+    assert (made.code, "not a regular file" in made.err) == (2, True)
+    for words in (["--rows", "0"], ["--rows", "10001"], ["--format", "pdf"]):
+        assert sgi("report", "monday", "--db", kept, *words).code == 2
+    assert sgi("report", "nobody", "--db", kept).code == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["a.html"]
+
+
+def test_a_page_never_takes_the_place_of_the_data(sgi, tmp_path):
+    keep_run("sgi.db", tmp_path, rows(4), name="a", metrics=("squad_em",))
+    before = (tmp_path / "a.jsonl").read_bytes()
+    (tmp_path / "b.html").symlink_to(tmp_path / "a.jsonl")
+    made = sgi("report", "a", "-o", "b.html")
+    assert (made.code, "is the data of the run" in made.err) == (2, True)
+    assert (tmp_path / "a.jsonl").read_bytes() == before
+
+
+def test_open_shows_the_file(sgi, kept, tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(typer, "launch", shown.append)
+    assert sgi("report", "monday", "--db", kept, "-o", "a b.html", "--open", "-q").code == 0
+    assert shown == [(tmp_path / "a b.html").as_uri()]
+    made = sgi("report", "monday", "--db", kept, "--format", "md", "--open")
+    assert (made.code, "--open shows an HTML file" in made.err) == (2, True)
+
+
+def test_hostile_rows_are_text_in_every_format(sgi, tmp_path):
+    answer = f"{SPITEFUL}</script><script>alert(1)</script> [x](javascript:y) ` | \u2028"
+    given = [
+        row | {"id": f"../{SPITEFUL}{k}", "response": answer, "metadata": {SPITEFUL: SPITEFUL + str(k % 2)}}
+        for k, row in enumerate(rows(6))
+    ]
+    keep_run("sgi.db", tmp_path, given, name="spite", metrics=("content_f1", "squad_em"))
+    page = sgi("report", "spite", "--format", "md").out
+    assert not set(page) & set("\x1b\x9b\u202e\u2028\x00")
+    assert "<script" not in page.replace("\\<", "")
+    assert "](" not in page.replace("\\](", "")
+    told = sgi("report", "spite", "--format", "json").json
+    assert told["worst"][0]["samples"][0]["response"] == answer
+    assert sgi("report", "spite", "-q").code == 0
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert not set(page) & set("\x1b\x9b\u202e\x00")
+
+
+def test_a_run_that_is_not_whole_says_so(sgi, tmp_path):
+    (tmp_path / "hopeless_for_report.py").write_text("def answer(question):\n    raise RuntimeError('no')\n")
+    (tmp_path / "a.jsonl").write_text('{"id": "1", "question": "Who?", "reference": "Me."}\n')
+    assert sgi("run", "a.jsonl", "-m", "squad_em", "--target", "hopeless_for_report:answer", "-q").code == 2
+    page = sgi("report", "last", "--format", "md")
+    assert page.code == 0
+    assert "- rows: 0 of 1" in page.out
+    assert "No row is scored yet." in page.out
+    assert sgi("report", "last", "-q").code == 0

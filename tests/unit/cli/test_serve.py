@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+
+import pytest
+
+from sgi.cli.serve import size_in_bytes
+from sgi.kernel.errors import UsageError
+from sgi.store.database import open_database
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - what must be guarded
+
+
+@contextmanager
+def _served(folder, *words, **environment):
+    """A server as a process of its own, and the address it tells."""
+    command = [sys.executable, "-m", "sgi", "serve", "--port", "0", *words]
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    ) as process:
+        try:
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def _status(address, **headers):
+    asked = urllib.request.Request(address, headers=headers)  # noqa: S310 - our own server
+    try:
+        with urllib.request.urlopen(asked, timeout=60) as answer:  # noqa: S310 - the same
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
+def test_it_tells_its_address_serves_and_ends_with_ctrl_c(tmp_path):
+    with _served(tmp_path) as (process, address):
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+        assert _status(address) == 200
+        assert _status(f"{address}healthz") == 200
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (0, "")
+    assert "sgi.db is new, and empty" in err
+    assert "Ctrl-C ends it" in err
+    assert "Traceback" not in err
+    open_database(tmp_path / "sgi.db", create=False).close()
+
+
+@pytest.mark.slow
+def test_with_a_token_it_asks_for_it_and_never_tells_it(tmp_path):
+    token = "quite a secret token"  # noqa: S105 - of this test alone
+    with _served(tmp_path, "--host", EVERYWHERE, SGI_SERVE_TOKEN=token) as (process, address):
+        assert _status(f"{address}api/v1/runs") == 401
+        assert _status(f"{address}api/v1/runs", Authorization=f"Bearer {token}") == 200
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    assert token not in out + err + address
+
+
+def test_other_addresses_need_a_token(sgi, monkeypatch):
+    monkeypatch.delenv("SGI_SERVE_TOKEN", raising=False)
+    made = sgi("serve", "--host", EVERYWHERE)
+    assert (made.code, made.out) == (2, "")
+    assert "SGI_SERVE_TOKEN" in made.err
+    made = sgi("serve", "--token", "short")
+    assert (made.code, "at least 16" in made.err, "short" in made.err) == (2, True, False)
+
+
+def test_a_port_that_is_taken_is_told(sgi, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        made = sgi("serve", "--port", str(taken.getsockname()[1]))
+    assert made.code == 2
+    assert "--port 0 takes one that is free" in made.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_database_that_cannot_be_used_is_told(sgi, tmp_path):
+    (tmp_path / "other.db").write_text("no database at all, but long enough to be looked at")
+    made = sgi("serve", "--port", "0", "--db", "other.db")
+    assert made.code == 2
+    assert "other.db" in made.err
+
+
+def test_without_the_extra_the_pip_line_is_told(sgi, monkeypatch):
+    import importlib.util
+
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "uvicorn" else real(name))
+    made = sgi("serve")
+    assert made.code == 2
+    assert "semantic-grounding-index[web]" in made.err
+
+
+@pytest.mark.parametrize("text", ["", "x", "-1MB", "0", "1TB", "1e999", "nan MB"])
+def test_what_is_no_size(text):
+    with pytest.raises(UsageError, match="Write 100MB"):
+        size_in_bytes(text)

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sgi.kernel.sample import Sample
+from sgi.store import schema
+from sgi.store.database import open_database
+from sgi.store.inserting import insert_rows
+from sgi.store.queries import find_run
+from sgi.store.row_filters import group_name
+from sgi.store.row_pages import RowQuery, find_rows
+from sgi.store.samples import sample_row
+from support.runs import add_run
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner, max_size=2),
+    max_leaves=3,
+)
+NASTY = st.text(st.sampled_from('ab"\\/%_\0\x1f\x7f\n\t\ud800\ufdd0é𝄞null 1'), max_size=6)
+
+
+@pytest.fixture
+def database(database_url):
+    with open_database(database_url) as opened:
+        add_run(opened)
+        yield opened
+
+
+def only_sample(database, sample):
+    """Put this sample in the place of the one there is."""
+    with database.writing() as connection:
+        connection.execute(schema.samples.delete())
+        insert_rows(connection, schema.samples, [tuple(sample_row("data of r1", 0, sample).values())])
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(JSON | NASTY, NASTY, NASTY)
+def test_a_row_is_found_in_its_group_and_in_no_other(database, value, column, other):
+    only_sample(database, Sample(id="q1", metadata={column: value, "big": 2**70}))
+    record = find_run(database, "r1")
+    kept = json.loads(json.dumps(value))
+    name = group_name(kept) if kept is not None else "(none)"
+    assert find_rows(database, record, RowQuery(group=(column, name))).total == 1
+    assert find_rows(database, record, RowQuery(group=(column, other))).total == (other == name)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(NASTY, NASTY, NASTY)
+def test_every_part_of_a_text_finds_it(database, before, text, after):
+    only_sample(database, Sample(id="q1", question=f"{before}{text}{after}", response=""))
+    record = find_run(database, "r1")
+    assert find_rows(database, record, RowQuery(text=text)).total == 1
+    assert find_rows(database, record, RowQuery(text=f"{text}-")).total == 0
+
+
+def test_a_column_called_label_goes_before_the_label(database):
+    record = find_run(database, "r1")
+    only_sample(database, Sample(id="q1", label=True, metadata={"label": "mine"}))
+    assert find_rows(database, record, RowQuery(group=("label", "mine"))).total == 1
+    assert find_rows(database, record, RowQuery(group=("label", "1"))).total == 0
+
+
+def test_a_group_name_that_nests_too_deep_to_be_json(database):
+    record = find_run(database, "r1")
+    assert find_rows(database, record, RowQuery(group=("kind", "[" * 100_000))).total == 0

@@ -1,0 +1,383 @@
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.sample import Sample
+from sgi.store import schema
+from sgi.store.database import open_database
+from sgi.store.inserting import insert_rows
+from sgi.store.queries import find_run
+from sgi.store.row_pages import FoundRow, RowQuery, RowScore, find_rows, plane_rows
+from sgi.store.texts import stored, stored_json
+from support.runs import HOSTILE, add_run
+
+ROUGE = "rouge_l(beta=1.2)"
+N = 12
+VALUES = (1.5, None, 0.5, 2.0, 0.5, None, 1.0, 3.0, 0.25, 0.75, 1.25, 2.5)
+SAMPLES = tuple(
+    Sample(
+        id=HOSTILE if n == 3 else f"q{n}",
+        question=f"Question {n}: 100% of a_b?",
+        response=HOSTILE if n == 4 else f"Response ÄÖ {n}",
+        **({} if n % 3 == 2 else {"label": n % 3 == 0}),
+        metadata={"kind": ("easy", "hard", None, 1.5, True, [1, "x"])[n % 6], "a.b\"'": HOSTILE},
+    )
+    for n in range(N)
+)
+
+
+def angles(n):
+    return (0.1 * n, 0.2 * n)
+
+
+@pytest.fixture
+def database(database_url):
+    """A run of twelve rows with two metrics, and one of others' whose numbers must not get in."""
+    with open_database(database_url) as opened:
+        add_run(opened, "other", samples=SAMPLES[:2], scores={"sgi": (9.0, 9.0)})
+        add_run(
+            opened, "r1", samples=SAMPLES, scores={"lexical": (0.5,) * N, "sgi": VALUES, ROUGE: (0.1,) * N}
+        )
+        with opened.writing() as connection:
+            number = number_of(connection, "sgi")
+            bodies = [
+                (number, n, stored_json(dict(zip(("theta_rc", "theta_rq"), angles(n), strict=True))))
+                for n in range(N)
+            ]
+            insert_rows(connection, schema.details, bodies)
+            insert_rows(
+                connection,
+                schema.details,
+                [(number_of(connection, "lexical"), 0, '{"theta_rc":"none","x":1}')],
+            )
+        yield opened
+
+
+def number_of(connection, metric, run="r1"):
+    table = schema.run_metrics
+    query = sa.select(table.c.id).where(table.c.run == run, table.c.metric == metric)
+    return connection.execute(query).scalar_one()
+
+
+def found(database, **asked):
+    record = find_run(database, "r1")
+    return find_rows(database, record, RowQuery(**asked))
+
+
+def places(database, **asked):
+    return [row.position for row in found(database, **asked).rows]
+
+
+def test_a_row_is_shown_with_all_its_values(database):
+    made = found(database, size=3)
+    assert (made.metrics, made.metric) == (("lexical", "sgi", ROUGE), None)
+    assert (made.total, made.of, made.page, made.pages) == (N, N, 1, 4)
+    assert made.rows[1] == FoundRow(
+        position=1,
+        id="q1",
+        label=False,
+        question="Question 1: 100% of a_b?",
+        response="Response ÄÖ 1",
+        scores={
+            "lexical": RowScore(0.5, "ok", ""),
+            "sgi": RowScore(None, "missing", "no response"),
+            ROUGE: RowScore(0.1, "ok", ""),
+        },
+    )
+    assert found(database, size=N).rows[3].id == found(database, size=N).rows[4].response == HOSTILE
+
+
+def test_pages_put_together_are_the_run_and_a_page_past_the_end_is_the_last(database):
+    pages = [places(database, size=5, page=page) for page in (1, 2, 3, 4, 10**30)]
+    assert pages == [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11], [10, 11], [10, 11]]
+    assert found(database, size=5, page=99).page == 3
+
+
+def test_sorting_puts_rows_without_a_value_last_and_ties_by_place(database):
+    lowest = [8, 2, 4, 9, 6, 10, 0, 3, 11, 7, 1, 5]
+    assert places(database, metric="sgi", sort="lowest") == lowest
+    assert places(database, metric="sgi", sort="highest") == [7, 11, 3, 0, 10, 6, 9, 2, 4, 8, 1, 5]
+    assert places(database, metric="sgi", sort="lowest", size=5, page=3) == lowest[10:]
+    assert places(database, metric="rouge_l", sort="highest") == list(range(N))
+
+
+def test_a_bare_name_means_the_metric_that_has_it(database):
+    made = found(database, metric="rouge_l", low=0.1)
+    assert (made.metric, made.total) == (ROUGE, N)
+    with pytest.raises(UnknownName, match=r"metric of r1 'bleu'\..*It has: lexical, sgi, rouge_l"):
+        found(database, metric="bleu")
+    add_run(database, "two", scores={"m(a=1)": (1.0,), "m(a=2)": (1.0,)})
+    with pytest.raises(UnknownName):
+        find_rows(database, find_run(database, "two"), RowQuery(metric="m"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ({"metric": "sgi", "status": "missing"}, [1, 5]),
+        ({"metric": "sgi", "status": "failed"}, []),
+        ({"metric": "sgi", "low": 0.5, "high": 1.0}, [2, 4, 6, 9]),
+        (
+            {"metric": "sgi", "low": -math.inf, "high": math.inf, "sort": "highest"},
+            [7, 11, 3, 0, 10, 6, 9, 2, 4, 8],
+        ),
+        ({"label": True}, [0, 3, 6, 9]),
+        ({"label": False}, [1, 4, 7, 10]),
+        ({"plane": (0.2, 0.41, 0.6, 3.0)}, [3, 4]),
+        ({"plane": (-math.inf, math.inf, 2.19, math.inf)}, [11]),
+        ({"group": ("kind", "easy")}, [0, 6]),
+        ({"group": ("kind", "(none)")}, [2, 8]),
+        ({"group": ("kind", "1.5")}, [3, 9]),
+        ({"group": ("kind", "true")}, [4, 10]),
+        ({"group": ("kind", '[1, "x"]')}, [5, 11]),
+        ({"group": ("a.b\"'", HOSTILE)}, list(range(N))),
+        ({"group": ("kind", "eas")}, []),
+        ({"group": ("no such column", "easy")}, []),
+        ({"group": ("label", "1")}, [0, 3, 6, 9]),
+        ({"group": ("label", "(none)")}, [2, 5, 8, 11]),
+        ({"group": ("kind", "easy"), "label": True, "metric": "sgi", "sort": "lowest"}, [6, 0]),
+        ({"label": True, "metric": "sgi", "low": 1.0, "high": 1.9, "text": "question"}, [0, 6]),
+    ],
+)
+def test_filters(database, asked, wanted):
+    made = found(database, **asked)
+    assert [row.position for row in made.rows] == wanted
+    assert (made.total, made.of) == (len(wanted), N)
+    small = [places(database, **asked, size=1, page=page + 1) for page in range(len(wanted))]
+    assert small == [[place] for place in wanted]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("QUESTION 1", [1, 10, 11]),
+        ("q1", [1, 10, 11]),
+        ("100%", list(range(N))),
+        ("10%0", []),
+        ("a_b", list(range(N))),
+        ("a%b", []),
+        ("a/b", []),
+        ("response äö 7", [7]),
+        (HOSTILE, [3, 4]),
+        (HOSTILE.upper(), [3, 4]),
+        ("\0", [3, 4]),
+        ("\ufdd0", [3, 4]),
+        ("no such text", []),
+    ],
+)
+def test_text_is_text_in_any_case(database, text, wanted):
+    if "äö" in text and database.dialect == "postgresql" and not knows_upper_case(database):
+        pytest.skip("this server's locale knows upper case in ASCII alone")
+    assert places(database, text=text) == wanted
+
+
+def knows_upper_case(database):
+    with database.reading() as connection:
+        return connection.exec_driver_sql("SELECT lower('Ä')").scalar_one() == "ä"
+
+
+def test_what_the_target_answered_is_shown_and_searched_in_place_of_the_response(database):
+    with database.writing() as connection:
+        answers = [
+            ("r1", 0, stored(f"An answer {HOSTILE}"), None, None, 0.1),
+            ("r1", 1, None, None, "timeout", 9.0),
+            ("other", 2, "An answer", None, None, 0.1),
+        ]
+        insert_rows(connection, schema.answers, answers)
+    rows = found(database).rows
+    assert [row.response for row in rows[:3]] == [f"An answer {HOSTILE}", "", "Response ÄÖ 2"]
+    assert places(database, text="an answer") == [0]
+    assert places(database, text="Response ÄÖ")[:2] == [2, 3]
+
+
+def test_only_committed_rows_are_there(database):
+    with database.writing() as connection:
+        connection.execute(sa.delete(schema.batches).where(schema.batches.c.run == "r1"))
+        insert_rows(connection, schema.batches, [("r1", 2, 2, "{}", "{}"), ("r1", 8, 3, "{}", "{}")])
+    assert places(database) == [2, 3, 8, 9, 10]
+    made = found(database, metric="sgi", sort="highest", size=2, page=2)
+    assert ([row.position for row in made.rows], made.total, made.of, made.pages) == ([9, 2], 5, 5, 3)
+    assert places(database, group=("kind", "1.5")) == [3, 9]
+    assert found(database, label=True).total == 2
+
+
+def test_a_run_that_has_nothing_yet(database):
+    with database.writing() as connection:
+        connection.execute(sa.delete(schema.batches).where(schema.batches.c.run == "r1"))
+    for asked in (
+        {},
+        {"text": "q"},
+        {"group": ("kind", "easy")},
+        {"page": 7, "metric": "sgi", "sort": "lowest"},
+    ):
+        made = found(database, **asked)
+        assert (made.rows, made.total, made.of, made.page, made.pages) == ((), 0, 0, 1, 1)
+
+
+def test_a_row_that_a_metric_knows_nothing_of_is_missing(database):
+    with database.writing() as connection:
+        ours = schema.scores.c.metric == number_of(connection, "sgi")
+        connection.execute(sa.delete(schema.scores).where(ours, schema.scores.c.position == 7))
+    assert places(database, metric="sgi", status="missing") == [1, 5, 7]
+    assert places(database, metric="sgi", sort="highest")[-3:] == [1, 5, 7]
+    assert found(database).rows[7].scores["sgi"] == RowScore(None, "missing", "nothing is kept of it")
+
+
+def test_long_texts_are_cut_and_no_sign_of_theirs_is_halved(database):
+    for before in range(292, 302):
+        text = "x" * before + "\0" * 3 + "é" * 200
+        with database.writing() as connection:
+            ours = (schema.samples.c.dataset == "data of r1") & (schema.samples.c.position == 0)
+            values = {"question": stored(text), "response": stored("y" * 100 + text)}
+            connection.execute(sa.update(schema.samples).where(ours).values(values))
+        row = found(database, size=1).rows[0]
+        assert len(row.question) >= 285
+        assert text.startswith(row.question)
+        assert ("y" * 100 + text).startswith(row.response)
+        assert len(row.response) <= 400
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"page": 0}, "page is 1 or more"),
+        ({"size": 0}, "size is from 1 to 10,000"),
+        ({"size": 10_001}, "size is from 1 to 10,000"),
+        ({"status": "bad", "metric": "sgi"}, "status is one of ok, undefined, missing, failed"),
+        ({"sort": "random", "metric": "sgi"}, "sort is one of position, lowest, highest"),
+        ({"status": "ok"}, "status goes with a metric"),
+        ({"low": 0.0}, "low goes with a metric"),
+        ({"high": 0.0}, "high goes with a metric"),
+        ({"sort": "lowest"}, "sort goes with a metric"),
+        ({"low": math.nan, "metric": "sgi"}, "low is a number"),
+        ({"high": math.nan, "metric": "sgi"}, "high is a number"),
+        ({"low": 2.0, "high": 1.0, "metric": "sgi"}, "low is not above high"),
+        ({"plane": (0.0, 1.0, 2.0, 1.0)}, "plane has each least value before the greatest"),
+        ({"plane": (0.0, math.nan, 2.0, 3.0)}, "plane is a number"),
+        ({"text": "x" * 1001}, "text has at most 1,000 characters"),
+    ],
+)
+def test_what_cannot_be_asked_is_named(asked, words):
+    with pytest.raises(UsageError, match=words):
+        RowQuery(**asked)
+
+
+def brute(database, query):
+    """What a query finds, by looking at every row."""
+    every = find_rows(database, find_run(database, "r1"), RowQuery(size=N)).rows
+    fold = str.casefold
+    kept = [
+        row
+        for row in every
+        if any(fold(query.text) in fold(text) for text in (row.id, row.question, row.response))
+        and query.label in {None, row.label}
+        and query.status in {None, row.scores["sgi"].status}
+        and (query.low is None or (row.scores["sgi"].value or -math.inf) >= query.low)
+    ]
+    if query.sort != "position":
+        sign = 1 if query.sort == "lowest" else -1
+        values = {row.position: row.scores["sgi"].value for row in kept}
+        kept.sort(
+            key=lambda row: (values[row.position] is None, sign * (values[row.position] or 0), row.position)
+        )
+    return tuple(kept)
+
+
+ASKED = st.fixed_dictionaries(
+    {},
+    optional={
+        "text": st.text(st.sampled_from('QuEsä ÄÖ1a0%_/\\\0\ud800\ufdd0"'), max_size=3),
+        "label": st.booleans(),
+        "status": st.sampled_from(["ok", "missing", "failed"]),
+        "low": st.floats(allow_nan=False),
+        "sort": st.sampled_from(["position", "lowest", "highest"]),
+    },
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
+@given(ASKED, st.integers(1, 5), st.integers(1, 4))
+def test_any_query_finds_what_looking_at_every_row_finds(database, asked, size, page):
+    if database.dialect == "postgresql" and not asked.get("text", "").isascii():
+        asked["text"] = ""
+    query = RowQuery(metric="sgi", size=size, page=page, **asked)
+    wanted = brute(database, query)
+    made = find_rows(database, find_run(database, "r1"), query)
+    assert made.total == len(wanted)
+    assert made.page == min(page, max(1, math.ceil(len(wanted) / size)))
+    assert made.rows == wanted[(made.page - 1) * size : made.page * size]
+
+
+def test_no_metric_with_angles(database):
+    record = find_run(database, "other")
+    assert plane_rows(database, record, most=5) is None
+    with pytest.raises(UsageError, match="No metric of other has kept the two angles"):
+        find_rows(database, record, RowQuery(plane=(0.0, 1.0, 0.0, 1.0)))
+
+
+def test_the_plane_has_every_row_with_angles_and_a_value(database):
+    made = plane_rows(database, find_run(database, "r1"), most=100)
+    assert (made.metric, made.rows) == ("sgi", 10)
+    assert [point.position for point in made.points] == [0, 2, 3, 4, 6, 7, 8, 9, 10, 11]
+    point = made.points[2]
+    assert (point.id, point.label, point.value) == (HOSTILE, True, 2.0)
+    assert (point.theta_rc, point.theta_rq) == angles(3)
+
+
+@pytest.mark.parametrize(
+    ("most", "wanted"),
+    [(1, [0]), (2, [0, 11]), (3, [0, 7, 11]), (4, [0, 4, 8, 11]), (9, None), (10, None), (11, None)],
+)
+def test_of_many_rows_evenly_spaced_ones_are_taken(database, most, wanted):
+    made = plane_rows(database, find_run(database, "r1"), most=most)
+    positions = [point.position for point in made.points]
+    assert wanted is None or positions == wanted
+    assert (len(positions), positions[0], made.rows) == (min(most, 10), 0, 10)
+    assert made == plane_rows(database, find_run(database, "r1"), most=most)
+
+
+def test_a_plane_of_nothing_and_of_one(database):
+    with pytest.raises(UsageError, match="most is 1 or more"):
+        plane_rows(database, find_run(database, "r1"), most=0)
+    with database.writing() as connection:
+        number = number_of(connection, "sgi")
+        ours = (schema.scores.c.metric == number) & (schema.scores.c.position > 0)
+        connection.execute(sa.delete(schema.scores).where(ours))
+    made = plane_rows(database, find_run(database, "r1"), most=1)
+    assert ([point.position for point in made.points], made.rows) == ([0], 1)
+    with database.writing() as connection:
+        connection.execute(sa.delete(schema.scores).where(schema.scores.c.metric == number))
+    assert plane_rows(database, find_run(database, "r1"), most=5).points == ()
+
+
+def test_details_of_another_shape_are_no_angles(database):
+    with database.writing() as connection:
+        number = number_of(connection, "sgi")
+        table = schema.details
+        strange = (
+            {"theta_rc": "1.0", "theta_rq": 1.0},
+            {"theta_rc": True, "theta_rq": 1.0},
+            {},
+            [1, 2],
+            None,
+        )
+        for n, body in enumerate(strange):
+            ours = (table.c.metric == number) & (table.c.position == n)
+            connection.execute(sa.update(table).where(ours).values(body=body if body is not None else 0))
+    made = plane_rows(database, find_run(database, "r1"), most=100)
+    assert [point.position for point in made.points] == [6, 7, 8, 9, 10, 11]
+    assert places(database, plane=(-9.0, 9.0, -9.0, 9.0)) == list(range(5, N))
+
+
+def test_a_query_can_be_asked_again_for_another_page():
+    query = RowQuery(metric="sgi", sort="lowest")
+    assert replace(query, page=2).page == 2
+    with pytest.raises(UsageError, match="page"):
+        replace(query, page=0)

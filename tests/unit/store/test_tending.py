@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+import sqlalchemy as sa
+
+from sgi.kernel.errors import StoreError, UnknownName, UsageError
+from sgi.kernel.metric import Scores, Status
+from sgi.kernel.ports import Usage
+from sgi.kernel.registry import metric
+from sgi.kernel.sample import Sample
+from sgi.store import schema
+from sgi.store.database import open_database
+from sgi.store.inserting import insert_rows
+from sgi.store.queries import find_run, list_runs, open_recorder
+from sgi.store.recorder import RunStart, StoredAnswer, create_run
+from sgi.store.tending import count_scores, delete_run, rename_run, set_tags
+from support.runs import add_run, contents
+
+METRICS = (metric("squad_em"), metric("squad_token_f1"))
+SAMPLES = tuple(Sample(id=f"q{n}", response="r", reference="r") for n in range(4))
+
+
+@pytest.fixture
+def database(database_url):
+    with open_database(database_url) as opened:
+        yield opened
+
+
+def begun(database, name=None, dataset="hash"):
+    """A run that is being written, over data that others may share."""
+    start = RunStart(dataset, "rows.jsonl", 4, {}, "spec", "signature", {}, METRICS, name=name)
+    return create_run(database, start)
+
+
+def commit(recorder, start=0, rows=2):
+    scores = {one.canonical: Scores.of(np.ones(rows)) for one in METRICS}
+    recorder.commit(start, SAMPLES[start : start + rows], scores, truncated={}, failures={})
+
+
+def test_a_run_gets_another_name_loses_it_and_keeps_its_own(database):
+    add_run(database, "r1", name="old")
+    for name in ("new", "new", None, None, "old"):
+        rename_run(database, "r1", name)
+        assert find_run(database, "r1").name == name
+
+
+@pytest.mark.parametrize("name", ["last", "", "a\0b", "other"])
+def test_a_name_that_cannot_be_changes_nothing(database, name):
+    add_run(database, "r1", name="mine")
+    add_run(database, "r2", name="other")
+    with pytest.raises(UsageError):
+        rename_run(database, "r1", name)
+    assert find_run(database, "r1").name == "mine"
+
+
+def test_two_that_want_one_name_at_once(postgres_url):
+    with open_database(postgres_url) as database:
+        add_run(database, "r1")
+        add_run(database, "r2")
+        with database.writing() as connection:
+            connection.execute(sa.update(schema.runs).where(schema.runs.c.id == "r1").values(name="wanted"))
+            caught = []
+            rival = threading.Thread(target=lambda: caught.append(tried(database)))
+            rival.start()
+            rival.join(0.5)
+            assert rival.is_alive(), "it waits for the first"
+        rival.join(10)
+        assert isinstance(caught[0], UsageError)
+        assert "'wanted' is already there" in str(caught[0])
+
+
+def tried(database):
+    try:
+        rename_run(database, "r2", "wanted")
+    except UsageError as error:
+        return error
+    return None
+
+
+def test_tags_take_the_place_of_those_before(database):
+    add_run(database, "r1")
+    add_run(database, "r2")
+    set_tags(database, "r2", ["b"])
+    assert set_tags(database, "r1", [" b", "a", "b"]) == ("a", "b")
+    assert set_tags(database, "r1", ["c"]) == ("c",)
+    with pytest.raises(UsageError, match="'x,y' is no tag"):
+        set_tags(database, "r1", ["x,y"])
+    assert [record.tags for record in list_runs(database)] == [("b",), ("c",)]
+    assert set_tags(database, "r1", []) == find_run(database, "r1").tags == ()
+
+
+@pytest.mark.parametrize(
+    "step",
+    [lambda d: rename_run(d, "r9", "x"), lambda d: delete_run(d, "r9"), lambda d: set_tags(d, "r9", [])],
+)
+def test_a_run_that_is_not_there(database, step):
+    add_run(database, "r1")
+    with pytest.raises(UnknownName, match="Unknown run 'r9'"):
+        step(database)
+
+
+def test_what_is_deleted_leaves_nothing_and_the_others_as_they_were(database):
+    add_run(database, "r1")
+    before = contents(database)
+    add_run(database, "r2", name="gone", scores={"sgi": (1.0,), "bleu": (None,)})
+    set_tags(database, "r2", ["x"])
+    with database.writing() as connection:
+        number = connection.execute(sa.select(sa.func.max(schema.run_metrics.c.id))).scalar_one()
+        insert_rows(connection, schema.details, [(number, 0, "{}")])
+        insert_rows(connection, schema.evidence, [(number, 0, "{}")])
+        insert_rows(connection, schema.answers, [("r2", 0, "a", None, None, 0.1)])
+        insert_rows(connection, schema.usage, [("r2", "j", 1, 0, 0, 1, 1, None)])
+    assert count_scores(database, "r2") == 2
+    delete_run(database, "r2")
+    assert contents(database) == before
+    assert count_scores(database, "r2") == 0
+
+
+def test_data_stays_while_another_run_is_of_it(database):
+    first, second = begun(database, "first"), begun(database, "second")
+    commit(first)
+    delete_run(database, first.run)
+    assert len(contents(database)["samples"]) == 2
+    commit(second)
+    delete_run(database, second.run)
+    assert not any(contents(database).values())
+
+
+def test_a_run_that_begins_on_the_data_meanwhile_keeps_it(postgres_url):
+    with open_database(postgres_url) as database:
+        add_run(database, "r1")
+        done = threading.Event()
+
+        def delete():
+            delete_run(database, "r1")
+            done.set()
+
+        with database.writing() as connection:
+            row = {
+                "spec": {},
+                "spec_hash": "",
+                "signature": "",
+                "versions": {},
+                "created_at": "",
+                "rejected": 0,
+            }
+            connection.execute(sa.insert(schema.runs).values(id="r2", dataset="data of r1", **row))
+            rival = threading.Thread(target=delete)
+            rival.start()
+            assert not done.wait(0.5), "it waits for the run that begins"
+        rival.join(10)
+        assert done.is_set()
+        assert [record.id for record in list_runs(database)] == ["r2"]
+        assert len(contents(database)["samples"]) == 1
+
+
+USED = {"judge": Usage(calls=1)}
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda recorder: commit(recorder, 2),
+        lambda recorder: recorder.save_answers({2: StoredAnswer("a")}),
+        lambda recorder: recorder.add_usage(USED),
+        lambda recorder: recorder.finish({}),
+        lambda recorder: recorder.go_on(),
+    ],
+    ids=["commit", "save_answers", "add_usage", "finish", "go_on"],
+)
+def test_the_writer_of_a_run_that_was_deleted_is_told(database, step):
+    recorder = begun(database, "nightly")
+    commit(recorder)
+    delete_run(database, recorder.run)
+    with pytest.raises(StoreError, match=f"The run {recorder.run} was deleted meanwhile") as caught:
+        step(recorder)
+    assert "another process" not in str(caught.value).casefold()
+    assert not any(contents(database).values()), "nothing of it comes back"
+
+
+def test_to_stop_a_run_that_was_deleted_is_no_fault(database):
+    recorder = begun(database)
+    delete_run(database, recorder.run)
+    recorder.stop("over")
+
+
+def test_a_reopened_batch_of_a_run_that_was_deleted(database):
+    recorder = begun(database)
+    failed = {one.canonical: Scores.without_value(Status.FAILED, ["down"] * 2) for one in METRICS}
+    recorder.commit(0, SAMPLES[:2], failed, truncated={}, failures={})
+    record = find_run(database, recorder.run)
+    again = open_recorder(database, record)
+    assert again.reopen_failed() == 1
+    delete_run(database, record.id)
+    with pytest.raises(StoreError, match="was deleted meanwhile"):
+        commit(again)
+    gone = open_recorder(database, record)
+    with pytest.raises(StoreError, match="was deleted meanwhile"):
+        commit(gone)
+
+
+def test_another_writer_is_still_told_apart(database):
+    recorder = begun(database)
+    commit(recorder)
+    with pytest.raises(StoreError, match="Another process is writing the run"):
+        commit(recorder)

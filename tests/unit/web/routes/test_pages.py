@@ -1,0 +1,253 @@
+"""The pages of runs, rows and comparisons, as a browser without scripts has them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sgi.kernel.sample import Sample
+from sgi.store.queries import find_run
+from sgi.web.paths import sample_path
+from support.runs import HOSTILE, add_run
+from support.web_server import browsing, send, site_in, words
+
+PART = {"HX-Request": "true", "HX-Request-Type": "partial"}
+MARKUP = "<script>alert(1)</script><img src=x onerror=alert(2)>'\"{{ 7 * 7 }}\u202e\x00"
+
+
+def test_the_list_is_searched_and_filtered(client):
+    send(client, "/runs/before/edit", name="before", tags="nightly, de")
+    page = client.get("/")
+    assert words(page.text).index("after") < words(page.text).index("before")
+    assert "2 runs, the newest first" in words(page.text)
+    assert "nightly (1)" in words(page.text)
+    found = words(client.get("/?search=BEF").text)
+    assert "1 run, the newest first" in found
+    assert "1 run," in words(client.get("/?tag=nightly").text)
+    assert "No run has this." in words(client.get("/?search=%25").text)
+    assert client.get("/?page=99").status_code == 200
+
+
+def test_an_empty_store_says_how_to_fill_it(empty):
+    made = words(empty.get("/").text)
+    assert "There is no run in" in made
+    assert "sgi run answers.csv" in made
+    assert empty.get("/runs/last").status_code == 404
+    assert empty.get("/compare").status_code == 200
+
+
+def test_the_list_has_pages(tmp_path):
+    with site_in(tmp_path) as site, browsing(site) as client:
+        for n in range(27):
+            add_run(site.database, f"r{n:02}", name=f"run number {n}")
+        first, second = client.get("/?search=number").text, client.get("/?search=number&page=2").text
+    assert (first.count('name="run"'), second.count('name="run"')) == (25, 2)
+    assert 'rel="next" href="/?search=number&amp;page=2"' in first
+    assert 'rel="prev" href="/?search=number"' in second
+
+
+def test_a_run_shows_its_numbers_and_the_first_rows(client):
+    made = client.get("/runs/before")
+    text = words(made.text)
+    assert "60 rows have a label" in text
+    assert "60 of 60 rows" in text
+    assert made.text.count("/samples/item-") == 50
+    assert "Page 1 of 2" in text
+    assert "data-charts=" in made.text
+
+
+def test_rows_are_filtered_sorted_and_paged_by_the_server(client):
+    text = words(client.get("/runs/before?label=0").text)
+    assert "15 of 60 rows" in text
+    assert "1 of 60 rows" in words(client.get("/runs/before?q=colour+of+12+").text)
+    assert client.get("/runs/before?page=2").text.count("/samples/item-") == 10
+    assert client.get("/runs/before?page=77").text.count("/samples/item-") == 10
+    sorted_page = client.get("/runs/before?sort=lowest&metric=content_f1").text
+    assert "item-0?" in sorted_page[: sorted_page.index("item-1?")]
+    assert "20 of 60 rows" in words(client.get("/runs/before?by=topic&is=rivers").text)
+
+
+def test_a_script_gets_the_rows_alone(client):
+    made = client.get("/runs/before?label=1&page=1", headers=PART)
+    assert "<html" not in made.text
+    assert "45 of 60 rows" in words(made.text)
+
+
+def test_a_rectangle_in_the_plane_leaves_the_rows_inside(client):
+    charts = client.get("/runs/before/charts.json").json()["charts"]
+    points = next(chart for chart in charts if chart["id"] == "plane")["spec"]
+    found = next(
+        layer["data"]["values"] for layer in points["layer"] if layer["data"].get("name") == "points"
+    )
+    angles = sorted(point["theta_rc"] for point in found)
+    middle = angles[len(angles) // 2]
+    inside = sum(angle <= middle for angle in angles)
+    assert f"{inside} of 60 rows" in words(client.get(f"/runs/before?rc_low=0&rc_high={middle!r}").text)
+
+
+def test_charts_have_titles_descriptions_and_specs(client):
+    made = client.get("/runs/before/charts.json")
+    charts = made.json()["charts"]
+    assert {"plane", "distribution-0", "correlation"} <= {chart["id"] for chart in charts}
+    assert all(chart["title"] and chart["description"] and chart["spec"]["$schema"] for chart in charts)
+    assert client.get("/runs/before/charts.json").content == made.content
+    against = client.get("/runs/before/labels.json").json()["charts"]
+    assert [chart["id"] for chart in against][:1] == ["roc"]
+
+
+def test_groups_reasons_and_cost_come_after_the_page(client):
+    page, part = client.get("/runs/before/parts"), client.get("/runs/before/parts", headers=PART)
+    assert "By topic" in words(part.text)
+    assert "<html" not in part.text
+    assert words(part.text) in words(page.text)
+
+
+def test_a_row_has_its_texts_scores_and_neighbours(client):
+    made = client.get("/runs/before/samples/item-5").text
+    assert "How many poets does item 5 have?" in words(made)
+    assert "Item 5 has 5 old poets." in words(made)
+    assert "/samples/item-4?" in made
+    assert "/samples/item-6?" in made
+    assert 'rel="prev"' not in client.get("/runs/before/samples/item-0").text
+    assert 'rel="next"' not in client.get("/runs/before/samples/item-59").text
+
+
+def test_the_next_row_is_the_next_of_those_that_were_looked_for(client):
+    page = client.get("/runs/before?label=0").text
+    third = page.split('href="/runs/')[1:]
+    links = [
+        f"/runs/{part.partition(chr(34))[0]}".replace("&amp;", "&") for part in third if "/samples/" in part
+    ]
+    shown = client.get(links[2]).text
+    assert "/samples/item-4?label=0&amp;at=2" in shown
+    assert "/samples/item-12?label=0&amp;at=4" in shown
+    back = links[2].partition("?")[2].replace("&at=3", "")
+    assert f"?{back}".replace("&", "&amp;") in shown
+
+
+def test_two_runs_side_by_side(client, site):
+    base, new = (find_run(site.database, name).id for name in ("before", "after"))
+    made = client.get("/compare", params=[("run", new), ("run", base)])
+    assert made.headers["location"] == f"/compare?base={base}&new={new}"
+    text = words(client.get(made.headers["location"]).text)
+    assert "before → after" in text
+    assert "60 pairs" in text
+    charts = client.get(f"/compare/charts.json?base={base}&new={new}").json()["charts"]
+    assert [chart["id"] for chart in charts] == ["comparison"]
+    chooser = client.get(f"/compare?new={new}").text
+    assert f'<option value="{new}" selected>' in chooser
+
+
+def test_a_run_is_renamed_and_tagged(client, site):
+    run = find_run(site.database, "before").id
+    made = send(client, f"/runs/{run}/edit", name=" better ", tags="a, b")
+    assert made.headers["location"] == f"/runs/{run}"
+    record = find_run(site.database, run)
+    assert (record.name, record.tags) == ("better", ("a", "b"))
+    send(client, f"/runs/{run}/edit", name="", tags="")
+    record = find_run(site.database, run)
+    assert (record.name, record.tags) == (None, ())
+
+
+@pytest.mark.parametrize(
+    ("given_form", "told"),
+    [
+        ({"name": "after", "tags": "x"}, "already there"),
+        ({"name": "last", "tags": "x"}, "cannot be called"),
+        ({"name": "other", "tags": "y" * 41}, "y" * 30),
+    ],
+)
+def test_what_cannot_be_is_told_and_nothing_is_changed(client, site, given_form, told):
+    made = send(client, "/runs/before/edit", **given_form)
+    assert made.status_code == 400
+    assert told in words(made.text)
+    assert given_form["tags"] in made.text
+    record = find_run(site.database, "before")
+    assert (record.name, record.tags) == ("before", ())
+
+
+def test_a_run_is_deleted_after_a_question(client):
+    assert "Delete before?" in words(client.get("/runs/before/delete").text)
+    assert client.get("/runs/before").status_code == 200
+    assert send(client, "/runs/before/delete").headers["location"] == "/"
+    assert client.get("/runs/before").status_code == 404
+    assert client.get("/runs/after").status_code == 200
+
+
+def test_rows_and_report_are_files(client, site):
+    run = find_run(site.database, "before").id
+    lines = client.get("/runs/before/rows.jsonl")
+    assert lines.headers["content-disposition"] == f'attachment; filename="{run}.rows.jsonl"'
+    assert [json.loads(line)["id"] for line in lines.text.splitlines()] == [f"item-{k}" for k in range(60)]
+    table = list(csv.DictReader(io.StringIO(client.get("/runs/before/rows.csv").text)))
+    assert len(table) == 60
+    assert float(table[1]["content_f1"]) > 0
+    assert list(site.folder.iterdir()) == []
+    report = client.get("/runs/before/report.html")
+    assert report.headers["content-disposition"].endswith('report.html"')
+    assert report.text.lower().startswith("<!doctype html>")
+
+
+def test_a_run_that_goes_on_asks_for_news(client, monkeypatch, site):
+    from sgi.web.routes import run as pages
+
+    real = pages.run_head
+
+    def unfinished(record):
+        from dataclasses import replace
+
+        return replace(real(record), state="unfinished", finished_at=None, scored=30)
+
+    assert client.get("/runs/before/state").headers["hx-refresh"] == "true"
+    monkeypatch.setattr(pages, "run_head", unfinished)
+    page = client.get("/runs/before")
+    assert "30 of 60" in words(page.text)
+    assert 'hx-trigger="every 4s"' in page.text
+    assert "hx-refresh" not in client.get("/runs/before/state").headers
+
+
+@pytest.fixture(scope="module")
+def strange(tmp_path_factory):
+    """A browser of a run whose ids, texts and name are as bad as can be."""
+    folder = tmp_path_factory.mktemp("strange")
+    ids = [MARKUP, "..", ".", "../../etc/passwd", "a/b?c=d&e#f", "100%", "\n", "\ud800", " ", "é𝄞", HOSTILE]
+    samples = [Sample(id=one, question=MARKUP, contexts=(MARKUP,), response=HOSTILE + MARKUP) for one in ids]
+    with site_in(folder) as site, browsing(site) as client:
+        add_run(site.database, "r1", name=MARKUP[:40], samples=samples, scores={"sgi": [1.0] * len(ids)})
+        yield client, ids
+
+
+def test_hostile_texts_are_texts(strange):
+    client, _ = strange
+    paths = ["/", "/runs/r1", "/runs/r1/edit", "/runs/r1/delete", sample_path("r1", MARKUP), "/compare"]
+    for path in [*paths, "/?search=" + MARKUP[:30], "/runs/" + MARKUP[:8], "/runs/r1?q=%3Cscript%3E"]:
+        text = client.get(path).text
+        assert "<script>alert" not in text
+        assert "<img src=x" not in text
+        assert ">49<" not in text
+        assert "\u202e" not in text
+        assert "\x00" not in text
+
+
+def test_every_id_has_a_page_that_the_table_leads_to(strange):
+    client, ids = strange
+    page = client.get("/runs/r1").text
+    for sample_id in ids:
+        path = sample_path("r1", sample_id)
+        assert path.replace("&", "&amp;") in page
+        assert client.get(path).status_code == 200, sample_id
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(st.characters(), min_size=1, max_size=12))
+def test_any_id_is_found_or_missing_and_never_a_fault(strange, sample_id):
+    client, ids = strange
+    made = client.get(sample_path("r1", sample_id))
+    assert made.status_code == (200 if sample_id in ids else 404)
+    assert urlsplit(str(made.url)).path.startswith("/runs/r1/samples")

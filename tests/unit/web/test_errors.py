@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from sgi.kernel.errors import StoreError
+from sgi.web.routes import listing
+from support.web_server import form_key, words
+
+
+def _broken(*_, **__):
+    raise RuntimeError("the secret inside of a bug")
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/runs/befor", "Did you mean 'before'?"),
+        ("/runs/nothing-like-it", "The list of runs has those there are."),
+        ("/runs/before/samples/item-999", "Did you mean 'item-9'"),
+        ("/runs/before/nothing", "There is no such page."),
+        ("/runs/before/rows.exe", "There is no such page."),
+        ("/running/nothing", "No upload is known here"),
+        ("/static/../app.py", "There is no such page."),
+        ("/static/app.py", "There is no such file."),
+        ("/nothing", "There is no such page."),
+        ("/compare?base=before&new=nobody", "Unknown run 'nobody'"),
+    ],
+)
+def test_what_is_missing_is_said_clearly(client, path, told):
+    made = client.get(path)
+    assert made.status_code == 404
+    assert told in words(made.text)
+    assert "<h1>" in made.text
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("/runs/before?low=much", "low is no number"),
+        ("/runs/before?page=x", "page is no whole number"),
+        ("/runs/before?metric=nothing&sort=lowest", "nothing"),
+        ("/runs/before?label=7", "There is no label '7'"),
+        ("/compare?run=before", "Two runs are compared, and 1 were ticked."),
+        ("/compare?run=before&run=after&run=x", "3 were ticked"),
+    ],
+)
+def test_what_makes_no_sense_is_said_clearly(client, path, told):
+    made = client.get(path)
+    assert made.status_code == 400
+    assert told in words(made.text)
+
+
+def test_a_script_gets_the_words_alone(client):
+    made = client.get("/runs/before?low=x", headers={"HX-Request": "true", "HX-Request-Type": "partial"})
+    assert (made.status_code, "<h1>" in made.text) == (400, False)
+    assert "low is no number" in made.text
+
+
+def test_a_store_that_is_away_is_said_with_503(client, monkeypatch):
+    def away(*_, **__):
+        raise StoreError("The database is away.", hint="Bring it back.")
+
+    monkeypatch.setattr(listing, "run_list", away)
+    made = client.get("/")
+    assert (made.status_code, "The database is away. Bring it back." in words(made.text)) == (503, True)
+
+
+def test_a_bug_is_told_without_its_inside_which_goes_to_the_log(client, monkeypatch, caplog):
+    monkeypatch.setattr(listing, "run_list", _broken)
+    with caplog.at_level(logging.ERROR, "sgi.web"):
+        made = client.get("/")
+    assert made.status_code == 500
+    assert "secret" not in made.text
+    assert "Traceback" not in made.text
+    assert made.headers["content-security-policy"]
+    assert "the secret inside of a bug" in caplog.text
+
+
+def test_a_form_that_cannot_be_read(client):
+    key = form_key(client, "/upload")
+    kind = {"Content-Type": "multipart/form-data; boundary=x"}
+    assert client.post("/upload", content=b"nonsense", headers=kind).status_code in {400, 403}
+    made = client.post("/upload", data={"form_key": key, "file": "no file"})
+    assert made.status_code == 400
+    assert client.put("/", content=b"x").status_code == 405
+
+
+def test_the_api_tells_json(client):
+    made = client.get("/api/v1/nothing")
+    assert (made.status_code, made.headers["content-type"]) == (404, "application/json")
+    assert made.json()["error"]["message"]
