@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Event, Listener
     from sgi.engine.summary import MetricSummary, Summary
     from sgi.kernel.errors import SgiError
-    from sgi.report.views.run import Headline
+    from sgi.report.views.headline import Headline
     from sgi.stats.intervals import Interval
     from sgi.stats.ranking import Ranking
 

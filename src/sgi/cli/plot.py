@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sgi.report.charts import AnyChart
     from sgi.report.views.columns import RunColumns
-    from sgi.report.views.run import GroupTable
+    from sgi.report.views.groups import GroupTable
     from sgi.store.database import Database
     from sgi.store.queries import RunRecord
 
@@ -115,7 +115,7 @@ def _check_options(kind: Kind, **given: str | None) -> None:
 
 def _distribution(asked: _Asked) -> AnyChart:
     from sgi.report.figures import distribution_figure
-    from sgi.report.views.run_parts import distributions
+    from sgi.report.views.distribution import distributions
 
     columns = _columns(asked)
     parts = {part.metric: part for part in distributions(columns)}
@@ -126,7 +126,7 @@ def _distribution(asked: _Asked) -> AnyChart:
 
 def _plane(asked: _Asked) -> AnyChart:
     from sgi.report.figures import plane_figure
-    from sgi.report.views.run_parts import plane
+    from sgi.report.views.plane import plane
 
     found = plane(asked.database, asked.record, most=_POINTS)
     if found is None or not found.points:
@@ -147,7 +147,7 @@ def _groups(asked: _Asked) -> AnyChart:
 
 
 def _group_table(asked: _Asked) -> GroupTable:
-    from sgi.report.views.run_parts import group_table, group_tables
+    from sgi.report.views.groups import group_table, group_tables
 
     if asked.by is not None:
         return group_table(asked.database, asked.record, asked.by)
@@ -161,7 +161,7 @@ def _group_table(asked: _Asked) -> GroupTable:
 
 def _correlation(asked: _Asked) -> AnyChart:
     from sgi.report.figures import correlation_figure
-    from sgi.report.views.run_parts import correlation
+    from sgi.report.views.correlation import correlation
 
     columns = _columns(asked)
     found = correlation(columns)
@@ -172,7 +172,7 @@ def _correlation(asked: _Asked) -> AnyChart:
 
 def _roc(asked: _Asked) -> AnyChart:
     from sgi.report.figures import roc_figure
-    from sgi.report.views.run_parts import labelled
+    from sgi.report.views.labelled import labelled
 
     columns = _columns(asked)
     found = [part for part in labelled(columns) if part.roc]
@@ -183,7 +183,7 @@ def _roc(asked: _Asked) -> AnyChart:
 
 def _reliability(asked: _Asked) -> AnyChart:
     from sgi.report.figures import reliability_figure
-    from sgi.report.views.run_parts import labelled
+    from sgi.report.views.labelled import labelled
 
     columns = _columns(asked)
     found = [part for part in labelled(columns) if part.reliability is not None]
@@ -249,16 +249,20 @@ def _impossible(asked: _Asked, columns: RunColumns, kind: Kind, why: str) -> Usa
 
 
 def _possible(asked: _Asked, columns: RunColumns) -> list[Kind]:
-    from sgi.report.views import run_parts as parts
+    from sgi.report.views.correlation import correlation
+    from sgi.report.views.distribution import distributions
+    from sgi.report.views.groups import group_tables
+    from sgi.report.views.labelled import labelled
+    from sgi.report.views.plane import plane
 
-    against = parts.labelled(columns)
-    spread = parts.distributions(columns)
-    plane = parts.plane(asked.database, asked.record, most=1)
+    against = labelled(columns)
+    spread = distributions(columns)
+    points = plane(asked.database, asked.record, most=1)
     there = {
         Kind.DISTRIBUTION: bool(spread),
-        Kind.PLANE: plane is not None and bool(plane.points),
-        Kind.GROUPS: bool(spread) and bool(parts.group_tables(columns)),
-        Kind.CORRELATION: parts.correlation(columns) is not None,
+        Kind.PLANE: points is not None and bool(points.points),
+        Kind.GROUPS: bool(spread) and bool(group_tables(columns)),
+        Kind.CORRELATION: correlation(columns) is not None,
         Kind.ROC: any(part.roc for part in against),
         Kind.RELIABILITY: any(part.reliability is not None for part in against),
         Kind.COMPARISON: bool(spread),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.ports import Usage
-    from sgi.report.views.run import GroupTable
+    from sgi.report.views.groups import GroupTable
     from sgi.store.database import Database
     from sgi.store.queries import RunRecord
     from sgi.store.run_rows import Reason
@@ -63,7 +63,7 @@ def show(
     """
     from sgi.cli.console import print_json, print_lines, readers_may_leave
     from sgi.kernel.errors import UsageError
-    from sgi.report.views.run_parts import group_table
+    from sgi.report.views.groups import group_table
     from sgi.store.database import open_database
     from sgi.store.queries import find_run
 
@@ -94,7 +94,7 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
         print_tables,
         ranking_tables,
     )
-    from sgi.report.views.run import headline
+    from sgi.report.views.headline import headline
     from sgi.store.queries import run_usage
     from sgi.store.run_rows import reasons
 

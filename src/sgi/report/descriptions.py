@@ -6,13 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.engine.compare import Comparison
 from sgi.report.views.comparison import ComparisonView
-from sgi.report.views.run import Correlation, Distribution, GroupTable, Labelled, Plane
+from sgi.report.views.correlation import Correlation
+from sgi.report.views.distribution import Distribution
+from sgi.report.views.groups import GroupTable
+from sgi.report.views.plane import Plane
 from sgi.report.wording import beginning, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sgi.report.views.run import PlanePoint
+    from sgi.report.views.labelled import Labelled
+    from sgi.report.views.plane import PlanePoint
 
 _LONGEST = 60
 _TOLD = 8

@@ -33,7 +33,11 @@ if TYPE_CHECKING:
     from sgi.engine.compare import Comparison
     from sgi.engine.summary import MetricSummary
     from sgi.report.charts import AnyChart
-    from sgi.report.views.run import Correlation, Distribution, GroupTable, Labelled, Plane, PlanePoint
+    from sgi.report.views.correlation import Correlation
+    from sgi.report.views.distribution import Distribution
+    from sgi.report.views.groups import GroupTable
+    from sgi.report.views.labelled import Labelled
+    from sgi.report.views.plane import Plane, PlanePoint
 
 GROUPS = 30
 """So many groups are drawn, the largest."""
@@ -48,7 +52,7 @@ _TOLD_APART = 0.02
 def distribution_figure(part: Distribution) -> AnyChart:
     """How the values of a metric are spread; of labelled rows, one area a label.
 
-    >>> from sgi.report.views.run import Distribution
+    >>> from sgi.report.views.distribution import Distribution
     >>> part = Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0)
     >>> distribution_figure(part).to_dict()["title"]
     'sgi: how its values are spread'
@@ -70,7 +74,7 @@ def plane_figure(part: Plane, *, brush: bool = False) -> AnyChart:
         brush: whether a rectangle can be drawn with the mouse. The selection is then called ``brush``, and
             the rows are the dataset ``points``.
 
-    >>> from sgi.report.views.run import Plane, PlanePoint
+    >>> from sgi.report.views.plane import Plane, PlanePoint
     >>> part = Plane("sgi", (PlanePoint("a", 0, 0.8, 1.0, 1.25, True),), 1)
     >>> plane_figure(part).to_dict()["title"]
     'sgi: the plane of its two angles'
@@ -109,7 +113,7 @@ def _points(part: Plane, name: str | None) -> alt.InlineData:
     """The rows as one text: Altair would look at every value of every row."""
     written = json.dumps([_point(row) for row in part.points])
     named = {} if name is None else {"name": name}
-    return alt.InlineData(values=written, format=alt.DataFormat(type="json"), **named)
+    return alt.InlineData(values=written, format=alt.JsonDataFormat(type="json"), **named)
 
 
 def _point(row: PlanePoint) -> dict[str, Any]:
@@ -190,7 +194,7 @@ def _mean_dot(name: str, made: MetricSummary) -> Dot:
 def correlation_figure(part: Correlation) -> AnyChart:
     """How alike the metrics rank the rows: Spearman's ρ of every two, in [−1, 1].
 
-    >>> from sgi.report.views.run import Correlation
+    >>> from sgi.report.views.correlation import Correlation
     >>> part = Correlation(("sgi", "bleu"), ((1.0, 0.5), (0.5, 1.0)), ((9, 9), (9, 9)))
     >>> correlation_figure(part).to_dict()["title"]
     "How alike metrics rank the rows (Spearman's ρ)"

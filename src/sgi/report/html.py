@@ -167,7 +167,7 @@ def _comparison_charts(view: ComparisonView) -> Iterator[tuple[str, Any]]:
 def chart_spec(chart: AnyChart) -> dict[str, Any]:
     """What a page draws of a chart: as wide as its place, its title and description left to the page.
 
-    >>> from sgi.report.views.run import Distribution
+    >>> from sgi.report.views.distribution import Distribution
     >>> part = Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0)
     >>> spec = chart_spec(figures.distribution_figure(part))
     >>> spec["width"], spec["title"], spec["usermeta"]["title"]

@@ -129,7 +129,7 @@ def _distributions(made: Result) -> Iterator[AnyChart]:
     """How the values of the first metrics are spread."""
     from sgi.report.figures import distribution_figure
     from sgi.report.views.columns import RunColumns
-    from sgi.report.views.run_parts import distributions
+    from sgi.report.views.distribution import distributions
 
     labels = [-1 if sample.label is None else int(sample.label) for sample in made.samples]
     columns = RunColumns(made.scored(), np.array(labels, dtype=np.int8), (), {})

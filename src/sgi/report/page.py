@@ -28,6 +28,7 @@ _ORIGIN = (
     "/* Vega, Vega-Lite and Vega-Embed: copyright University of Washington Interactive Data Lab and"
     " contributors, BSD 3-Clause licence; https://vega.github.io */\n"
 )
+_EXPORTS = "Object.assign(window, { vega, vegaLite, vegaEmbed });"
 _END = "})();\n"
 _FILTERS: dict[str, Callable[..., Any]] = {
     "number": wording.number,
@@ -102,7 +103,7 @@ def vega_bundle() -> str:
             return kept
     import vl_convert
 
-    made = f"{_ORIGIN}(() => {{\n{vl_convert.javascript_bundle()}\n{_END}"
+    made = f"{_ORIGIN}(() => {{\n{vl_convert.javascript_bundle(_EXPORTS)}\n{_END}"
     with suppress(OSError, SgiError):  # a cache that cannot be written costs time, nothing else
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_whole(place, made.encode())

@@ -17,9 +17,14 @@ if TYPE_CHECKING:
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.ports import Usage
     from sgi.report.views.comparison import ComparisonView
+    from sgi.report.views.correlation import Correlation
+    from sgi.report.views.disagreement import Disagreement
+    from sgi.report.views.groups import GroupTable
     from sgi.report.views.head import RunHead
-    from sgi.report.views.run import Correlation, Disagreement, GroupTable, Labelled, RunView, WorstRows
+    from sgi.report.views.labelled import Labelled
+    from sgi.report.views.run import RunView
     from sgi.report.views.sample import SampleView
+    from sgi.report.views.worst import WorstRows
     from sgi.stats.ranking import Ranking
     from sgi.store.run_rows import Reason
 

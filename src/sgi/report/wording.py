@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.engine.summary import MetricSummary
-    from sgi.report.views.run import Headline
+    from sgi.report.views.headline import Headline
     from sgi.stats.intervals import Interval
 
 NOTHING = "–"

@@ -239,15 +239,15 @@ def folds_of(
 def _dealt(held: NDArray[np.int64], folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """The fold of each cluster, from how many rows of each class it holds, shape (clusters, 2).
 
-    Clusters are dealt to and fro, those that hold alike one after another, so that folds hold nearly the same.
+    Clusters are dealt to and fro, those that hold alike one after another, so that folds are much alike.
     The class that stands in fewer clusters is dealt first and the rest from the other end: so no fold has all
     clusters of a class.
     """
     rarer = int((held[:, 1] > 0).sum() < (held[:, 0] > 0).sum())
     shuffled = rng.permutation(len(held))
-    mixed = (held > 0).all(axis=1)
-    alike = shuffled[np.lexsort([-held[shuffled, 0], -held[shuffled, 1], ~mixed[shuffled]])]
-    first = held[alike, rarer] > 0
+    mixed = np.all(held > 0, axis=1)
+    alike = shuffled[np.lexsort([-held[shuffled, 0], -held[shuffled, 1], np.logical_not(mixed[shuffled])])]
+    first: NDArray[np.bool_] = held[alike, rarer] > 0
     to_and_fro = np.concatenate([np.arange(folds), np.arange(folds)[::-1]])
     fold = np.empty(len(held), dtype=np.int64)
     fold[alike[first]] = np.resize(to_and_fro, first.sum())

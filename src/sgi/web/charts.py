@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 from sgi.report import figures
 from sgi.report.descriptions import description_of
 from sgi.report.html import chart_spec
-from sgi.report.views import run_parts
+from sgi.report.views.correlation import correlation
+from sgi.report.views.distribution import distributions
+from sgi.report.views.groups import group_tables
+from sgi.report.views.labelled import labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,7 +19,8 @@ if TYPE_CHECKING:
     from sgi.report.charts import AnyChart
     from sgi.report.views.columns import RunColumns
     from sgi.report.views.comparison import ComparisonView
-    from sgi.report.views.run import Labelled, Plane
+    from sgi.report.views.labelled import Labelled
+    from sgi.report.views.plane import Plane
 
 POINTS = 10_000
 """Rows in the plane at most; of more, evenly spaced ones are shown."""
@@ -29,7 +33,7 @@ def run_charts(columns: RunColumns, plane: Plane | None) -> list[dict[str, Any]]
 
 def label_charts(columns: RunColumns) -> list[dict[str, Any]]:
     """The metrics of a run against its labels; apart from the others, since fitting takes a while."""
-    return list(_label_charts(run_parts.labelled(columns)))
+    return list(_label_charts(labelled(columns)))
 
 
 def comparison_charts(view: ComparisonView) -> list[dict[str, Any]]:
@@ -42,24 +46,22 @@ def comparison_charts(view: ComparisonView) -> list[dict[str, Any]]:
 def _run_charts(columns: RunColumns, plane: Plane | None) -> Iterator[dict[str, Any]]:
     if plane is not None and plane.points:
         yield _chart("plane", figures.plane_figure(plane, brush=True), description_of(plane))
-    for n, spread in enumerate(run_parts.distributions(columns)):
+    for n, spread in enumerate(distributions(columns)):
         yield _chart(f"distribution-{n}", figures.distribution_figure(spread), description_of(spread))
-    for n, table in enumerate(run_parts.group_tables(columns)):
-        for metric in list(dict.fromkeys(made.metric for group in table.groups for made in group.metrics))[
-            :1
-        ]:
-            with suppress(ValueError):  # no group has a mean
-                figure = figures.groups_figure(table, metric)
-                yield _chart(f"groups-{n}", figure, description_of(table, metric))
-    correlation = run_parts.correlation(columns)
-    if correlation is not None:
-        yield _chart("correlation", figures.correlation_figure(correlation), description_of(correlation))
+    for n, table in enumerate(group_tables(columns)):
+        metric = next(iter(columns.run.metrics))
+        with suppress(ValueError):  # no group has a mean
+            figure = figures.groups_figure(table, metric)
+            yield _chart(f"groups-{n}", figure, description_of(table, metric))
+    alike = correlation(columns)
+    if alike is not None:
+        yield _chart("correlation", figures.correlation_figure(alike), description_of(alike))
 
 
-def _label_charts(labelled: Sequence[Labelled]) -> Iterator[dict[str, Any]]:
-    if labelled:
-        yield _chart("roc", figures.roc_figure(labelled), description_of(labelled))
-    calibrated = [found for found in labelled if found.reliability is not None]
+def _label_charts(found: Sequence[Labelled]) -> Iterator[dict[str, Any]]:
+    if found:
+        yield _chart("roc", figures.roc_figure(found), description_of(found))
+    calibrated = [part for part in found if part.reliability is not None]
     if calibrated:
         yield _chart("reliability", figures.reliability_figure(calibrated), description_of(calibrated))
 

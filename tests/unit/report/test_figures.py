@@ -16,8 +16,12 @@ from sgi.report import figures
 from sgi.report.charts import COLOURS, save_figure
 from sgi.report.descriptions import description_of, short_names
 from sgi.report.views.comparison import ComparisonView
+from sgi.report.views.correlation import Correlation
+from sgi.report.views.distribution import Distribution
+from sgi.report.views.groups import GroupTable
 from sgi.report.views.head import RunHead
-from sgi.report.views.run import Correlation, Distribution, GroupTable, Labelled, Plane, PlanePoint
+from sgi.report.views.labelled import Labelled
+from sgi.report.views.plane import Plane, PlanePoint
 from sgi.stats.calibration import reliability
 from sgi.stats.intervals import Interval
 from sgi.stats.paired import PairedDifference
@@ -169,7 +173,7 @@ def test_the_plane_has_equal_axes_and_the_diagonal():
 def test_a_brushed_plane_is_what_pages_rely_on():
     spec = figures.plane_figure(plane(), brush=True).to_dict()
     (data,) = [part["data"] for part in spec["layer"] if part["data"].get("name") == "points"]
-    assert data["values"][0] == {
+    assert json.loads(data["values"])[0] == {
         "id": f"0 {HOSTILE}",
         "position": 0,
         "theta_rc": 0.8,

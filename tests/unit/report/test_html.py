@@ -15,8 +15,8 @@ from sgi.report.page import content_hash
 from sgi.report.views.comparison import ChangedSample
 from sgi.report.views.comparison import comparison_view as view_of
 from sgi.report.views.rows import row_page as page_of
-from sgi.report.views.run import WorstRows
 from sgi.report.views.run import run_view as run_of
+from sgi.report.views.worst import WorstRows
 from sgi.store.database import open_database
 from sgi.store.queries import find_run
 from sgi.store.row_pages import RowQuery

@@ -106,7 +106,7 @@ def test_the_drawing_script_is_made_once_and_a_broken_copy_is_made_anew(tmp_path
     whole = vega_bundle()
     monkeypatch.setenv("SGI_CACHE_DIR", str(tmp_path / "new"))
     calls = []
-    monkeypatch.setattr("vl_convert.javascript_bundle", lambda: calls.append(1) or "const a = 1;")
+    monkeypatch.setattr("vl_convert.javascript_bundle", lambda _: calls.append(1) or "const a = 1;")
     for _ in range(2):
         made = vega_bundle.__wrapped__()
     assert len(calls) == 1
@@ -120,7 +120,7 @@ def test_the_drawing_script_is_made_once_and_a_broken_copy_is_made_anew(tmp_path
 def test_without_a_place_for_it_the_drawing_script_is_there_all_the_same(tmp_path, monkeypatch) -> None:
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("SGI_CACHE_DIR", str(tmp_path / "file"))
-    monkeypatch.setattr("vl_convert.javascript_bundle", lambda: "const a = 1;")
+    monkeypatch.setattr("vl_convert.javascript_bundle", lambda _: "const a = 1;")
     assert "const a = 1;" in vega_bundle.__wrapped__()
 
 

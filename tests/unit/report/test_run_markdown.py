@@ -17,21 +17,17 @@ from sgi.kernel.ports import Usage
 from sgi.report.markdown import escaped
 from sgi.report.run_markdown import LONGEST, comparison_markdown, cut, run_markdown
 from sgi.report.views.comparison import ChangedSample, ComparisonView
+from sgi.report.views.correlation import Correlation
+from sgi.report.views.disagreement import Disagreeing, Disagreement
+from sgi.report.views.distribution import Distribution
+from sgi.report.views.groups import GroupTable
 from sgi.report.views.head import RunHead
-from sgi.report.views.run import (
-    Correlation,
-    Disagreeing,
-    Disagreement,
-    Distribution,
-    GroupTable,
-    Headline,
-    Labelled,
-    Plane,
-    PlanePoint,
-    RunView,
-    WorstRows,
-)
+from sgi.report.views.headline import Headline
+from sgi.report.views.labelled import Labelled
+from sgi.report.views.plane import Plane, PlanePoint
+from sgi.report.views.run import RunView
 from sgi.report.views.sample import SampleView, ScoreView
+from sgi.report.views.worst import WorstRows
 from sgi.report.wording import notes
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval

@@ -122,5 +122,13 @@ window.sgiCharts = (() => {
   dark.addEventListener("change", again);
   print.addEventListener("change", again);
   new MutationObserver(again).observe(document.documentElement, { attributeFilter: ["data-theme"] });
-  return { draw, theme };
+  // What a tooltip says of a row in the plane of the two angles; null for anything else under the pointer.
+  function pointLines(datum) {
+    if (datum?.theta_rc === undefined || datum.position === undefined) return null;
+    const numbers = { SGI: datum.value, "θ(r, c)": datum.theta_rc, "θ(r, q)": datum.theta_rq };
+    const told = Object.entries(numbers).map(([name, value]) => [name, value.toFixed(4)]);
+    return [["row", datum.id], ["", datum.label], ...told];
+  }
+
+  return { draw, pointLines, theme };
 })();

@@ -318,11 +318,9 @@
   }
 
   function describePoint(datum) {
-    if (datum?.theta_rc === undefined || datum.position === undefined) return null;
-    const numbers = [["SGI", decimals(datum.value)], ["θ(r, c)", decimals(datum.theta_rc)], ["θ(r, q)", decimals(datum.theta_rq)]];
-    const found = [["row", datum.id], ["", datum.label], ...numbers];
-    const at = rows.place.get(datum.position);
-    if (at === undefined) return found;
+    const found = window.sgiCharts.pointLines(datum);
+    const at = found && rows.place.get(datum.position);
+    if (!found || at === undefined) return found;
     return [...found, ["question", rows.questions[at].slice(0, 120)], ["response", rows.responses[at].slice(0, 120)]];
   }
 

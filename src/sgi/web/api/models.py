@@ -17,8 +17,8 @@ from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.report.views.comparison import ComparisonView
 from sgi.report.views.head import RunHead
+from sgi.report.views.headline import Headline
 from sgi.report.views.rows import RowPage
-from sgi.report.views.run import Headline
 from sgi.report.views.runs import RunList
 from sgi.report.views.sample import SampleView
 from sgi.stats.confounds import Baseline

@@ -15,8 +15,8 @@ from sgi.kernel.registry import metric_classes
 from sgi.report.views.as_json import as_json
 from sgi.report.views.comparison import comparison_view
 from sgi.report.views.head import run_head
+from sgi.report.views.headline import headline
 from sgi.report.views.rows import row_page
-from sgi.report.views.run import headline
 from sgi.report.views.runs import run_list
 from sgi.report.views.sample import sample_view
 from sgi.store.tending import delete_run, rename_run, set_tags

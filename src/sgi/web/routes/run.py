@@ -9,11 +9,13 @@ from fastapi import APIRouter
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
 from starlette.responses import Response
 
-from sgi.report.views import run_parts
 from sgi.report.views.columns import run_columns
+from sgi.report.views.correlation import correlation
+from sgi.report.views.groups import group_tables
 from sgi.report.views.head import run_head
+from sgi.report.views.headline import headline
+from sgi.report.views.plane import plane
 from sgi.report.views.rows import row_page
-from sgi.report.views.run import headline
 from sgi.store.queries import run_usage
 from sgi.store.run_rows import reasons
 from sgi.web.charts import POINTS, label_charts, run_charts
@@ -77,8 +79,8 @@ def parts(request: Request, run: str) -> Response:
         request,
         "parts_of_run.html" if is_part(request) else "parts_page.html",
         head=run_head(record),
-        groups=run_parts.group_tables(columns),
-        correlation=run_parts.correlation(columns),
+        groups=group_tables(columns),
+        correlation=correlation(columns),
         reasons=reasons(site.database, record, most=_REASONS),
         usage=run_usage(site.database, record.id),
     )
@@ -92,8 +94,8 @@ def charts(request: Request, run: str) -> Response:
     columns = columns_of(request, record)
 
     def made() -> bytes:
-        plane = run_parts.plane(site.database, record, most=POINTS)
-        return orjson.dumps({"charts": run_charts(columns, plane)}, option=orjson.OPT_SERIALIZE_NUMPY)
+        points = plane(site.database, record, most=POINTS)
+        return orjson.dumps({"charts": run_charts(columns, points)}, option=orjson.OPT_SERIALIZE_NUMPY)
 
     body = kept_of(request).get(("charts", *_state(record)), made)
     return Response(body, media_type="application/json")

@@ -66,9 +66,9 @@
       }
       const made = charts.map((chart) => ({ chart, ...figureOf(chart) }));
       section.replaceChildren(...made.map(({ figure }) => figure));
+      const ofPlane = { renderer: "canvas", describe: sgiCharts.pointLines, ready: watchBrush };
       for (const { chart, place } of made) {
-        const isPlane = chart.id === "plane";
-        await sgiCharts.draw(place, chart.spec, isPlane ? { renderer: "canvas", ready: watchBrush } : {});
+        await sgiCharts.draw(place, chart.spec, chart.id === "plane" ? ofPlane : {});
       }
       section.dataset.drawn = String(made.length);
     } catch (problem) {

@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 
 from sgi.engine.summary import Summary
-from sgi.report.views.run import disagreement, headline, run_view, worst_rows
+from sgi.report.views.disagreement import disagreement
+from sgi.report.views.headline import headline
+from sgi.report.views.run import run_view
+from sgi.report.views.worst import worst_rows
 
 
 def test_the_headline_of_a_finished_run_is_the_one_that_was_kept(kept):

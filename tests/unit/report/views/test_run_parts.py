@@ -6,16 +6,12 @@ from sklearn.metrics import roc_auc_score, roc_curve
 
 from sgi.kernel.errors import UnknownName
 from sgi.report.views.columns import RunColumns
-from sgi.report.views.run_parts import (
-    MOST_GROUPS,
-    correlation,
-    distributions,
-    group_table,
-    group_tables,
-    labelled,
-    plane,
-    semantic_and_lexical,
-)
+from sgi.report.views.correlation import correlation
+from sgi.report.views.disagreement import semantic_and_lexical
+from sgi.report.views.distribution import distributions
+from sgi.report.views.groups import MOST_GROUPS, group_table, group_tables
+from sgi.report.views.labelled import labelled
+from sgi.report.views.plane import plane
 from support.scored_runs import column, run
 
 

@@ -1,0 +1,108 @@
+"""The rows on which meaning and wording disagree most."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sgi.kernel.errors import SgiError
+from sgi.kernel.metric import Metric
+from sgi.kernel.registry import metric as metric_called
+from sgi.kernel.sample import Field
+from sgi.report.views.sample import sample_views
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from sgi.kernel.scored import MetricColumn
+    from sgi.report.views.columns import RunColumns
+    from sgi.report.views.sample import SampleView
+    from sgi.store.database import Database
+    from sgi.store.queries import RunRecord
+
+
+@dataclass(frozen=True)
+class Disagreeing:
+    """A row that two metrics see differently.
+
+    Attributes:
+        sample: the row.
+        semantic: its semantic value.
+        lexical: its lexical value.
+        gap: its semantic rank minus its lexical one, both as shares of the rows, in [−1, 1].
+    """
+
+    sample: SampleView
+    semantic: float
+    lexical: float
+    gap: float
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """Where meaning and wording disagree most.
+
+    Attributes:
+        semantic: the metric of meaning, a canonical string.
+        lexical: the metric of wording, a canonical string.
+        rows: the greatest gaps first.
+    """
+
+    semantic: str
+    lexical: str
+    rows: tuple[Disagreeing, ...]
+
+
+def disagreement(
+    database: Database, record: RunRecord, columns: RunColumns, *, most: int
+) -> Disagreement | None:
+    """The rows that a metric of meaning and one of wording rank most differently; None without the two."""
+    pair = semantic_and_lexical(columns)
+    if pair is None:
+        return None
+    semantic, lexical = pair
+    rows = np.flatnonzero(semantic.ok & lexical.ok)
+    if not len(rows):
+        return None
+    gaps = _rank_shares(semantic, rows) - _rank_shares(lexical, rows)
+    first = np.argsort(-np.abs(gaps), kind="stable")[:most]
+    ids = columns.run.ids
+    known = sample_views(database, record, (ids[row] for row in rows[first]))
+    return Disagreement(
+        semantic.metric,
+        lexical.metric,
+        tuple(
+            Disagreeing(
+                known[ids[row]], float(semantic.values[row]), float(lexical.values[row]), float(gaps[place])
+            )
+            for place, row in zip(first, rows[first], strict=True)
+            if ids[row] in known
+        ),
+    )
+
+
+def _rank_shares(column: MetricColumn, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Where each row stands among these, from 0, the worst, to 1, the best; equal values stand together."""
+    from scipy.stats import rankdata
+
+    values = column.values[rows] if column.higher_is_better else -column.values[rows]
+    ranks: NDArray[np.float64] = rankdata(values)
+    return (ranks - 1) / max(len(rows) - 1, 1)
+
+
+def semantic_and_lexical(columns: RunColumns) -> tuple[MetricColumn, MetricColumn] | None:
+    """The first metric that compares meaning with the reference, and the first that compares wording."""
+    semantic = [column for column in columns.metrics if _compares(column.metric, embeds=True)]
+    lexical = [column for column in columns.metrics if _compares(column.metric, embeds=False)]
+    return (semantic[0], lexical[0]) if semantic and lexical else None
+
+
+def _compares(canonical: str, *, embeds: bool) -> bool:
+    """Whether a metric compares response and reference, by vectors or without."""
+    try:
+        found = metric_called(canonical)
+    except SgiError:  # one of a plugin that is not installed here
+        return False
+    return isinstance(found, Metric) and Field.REFERENCE in found.spec.needs and found.embeds is embeds

@@ -1,0 +1,67 @@
+"""A run by the columns of its data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sgi.engine.groups import class_keys, grouped
+from sgi.store.row_filters import group_name
+from sgi.store.run_rows import grouped_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.engine.groups import Group
+    from sgi.report.views.columns import RunColumns
+    from sgi.store.database import Database
+    from sgi.store.queries import RunRecord
+
+MOST_GROUPS = 20
+"""A column of the data with more values than that is not one of groups."""
+
+
+@dataclass(frozen=True)
+class GroupTable:
+    """A run by one column of its data.
+
+    Attributes:
+        by: the column.
+        groups: the largest first.
+    """
+
+    by: str
+    groups: tuple[Group, ...]
+
+
+def group_tables(columns: RunColumns) -> tuple[GroupTable, ...]:
+    """The run by label and by each column of the metadata that has from 2 to ``MOST_GROUPS`` values."""
+    return tuple(
+        GroupTable(by, grouped(columns.run, values, classes=columns.classes))
+        for by, values in _group_columns(columns)
+    )
+
+
+def group_table(database: Database, record: RunRecord, by: str) -> GroupTable:
+    """The run by one column of its data, however many values it has.
+
+    Args:
+        database: where the run is.
+        record: the run.
+        by: a metadata column, or ``label``.
+
+    Raises:
+        UnknownName: no row has such a column; says which there are.
+    """
+    run, values, classes = grouped_run(database, record, by, class_keys(record.metrics))
+    named = {metric: list(map(group_name, found)) for metric, found in classes.items()}
+    return GroupTable(by, grouped(run, list(map(group_name, values)), classes=named))
+
+
+def _group_columns(columns: RunColumns) -> Iterator[tuple[str, list[str | None]]]:
+    if len(set(columns.labels.tolist())) > 1:
+        yield "label", [None if label < 0 else str(label) for label in columns.labels.tolist()]
+    for name in dict.fromkeys(key for row in columns.metadata for key in row):
+        values = [group_name(row.get(name)) for row in columns.metadata]
+        if 1 < len(set(values)) <= MOST_GROUPS and name != "label":
+            yield name, values
