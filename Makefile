@@ -60,6 +60,7 @@ bench: $(VENV)/.development           ## Measure, as ratios
 	$(BIN)/python benchmarks/service.py
 	$(BIN)/python benchmarks/judge.py
 	$(BIN)/python benchmarks/judged_run.py
+	$(BIN)/python benchmarks/serving.py
 
 bench-peers: $(VENV)-oracles/.done    ## Measure against sentence-transformers
 	$(VENV)-oracles/bin/python benchmarks/embedding.py

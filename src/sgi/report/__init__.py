@@ -1,1 +1,1 @@
-"""What people look at: Markdown pages and charts, made of values that the rooms below have measured."""
+"""What people look at: pages, files, figures and notebook cells, made of views and other plain values."""
