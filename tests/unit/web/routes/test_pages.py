@@ -85,7 +85,7 @@ def test_a_rectangle_in_the_plane_leaves_the_rows_inside(client):
     found = next(
         layer["data"]["values"] for layer in points["layer"] if layer["data"].get("name") == "points"
     )
-    angles = sorted(point["theta_rc"] for point in found)
+    angles = sorted(point["theta_rc"] for point in json.loads(found))
     middle = angles[len(angles) // 2]
     inside = sum(angle <= middle for angle in angles)
     assert f"{inside} of 60 rows" in words(client.get(f"/runs/before?rc_low=0&rc_high={middle!r}").text)
