@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -223,7 +224,7 @@ def test_a_row_opens_with_the_keyboard_and_closes_with_escape(opened: Watched) -
     panel = page.get_by_role("dialog")
     assert panel.get_by_role("heading", name="row-7").is_visible()
     assert "Answer 7." in panel.inner_text()
-    assert "sgi show 01J00000000000000000000000 --sample row-7" in panel.inner_text()
+    assert "sgi show 01J00000000000000000000000 --sample=row-7" in panel.inner_text()
     page.keyboard.press("Escape")
     assert not panel.is_visible()
     assert page.evaluate("document.activeElement.textContent") == "row-7"
@@ -354,3 +355,36 @@ def test_a_run_of_which_nothing_is_known_opens(browser: Browser, tmp_path: Path)
         assert "No row is scored yet." in watched.page.locator("main").inner_text()
         assert serious_faults(watched.page) == []
         assert watched.complaints == []
+
+
+def test_an_address_that_is_no_escape_leaves_the_page_whole(browser: Browser, report: Path) -> None:
+    with watched_page(browser, viewport=_WIDE) as watched:
+        watched.page.goto(f"{report.as_uri()}#%")
+        watched.page.wait_for_selector(_DRAWN)
+        _shown(watched.page, 120)
+        assert watched.complaints == []
+
+
+def test_a_chart_that_fails_says_so_and_the_others_are_drawn(browser: Browser, tmp_path: Path) -> None:
+    whole = run_report(run_view(), row_page(), export=None)
+    place = tmp_path / "broken.html"
+    place.write_text(whole.replace('"distribution-0":{', '"distribution-0":null,"unused":{'), "utf-8")
+    with watched_page(browser, viewport=_WIDE) as watched:
+        _open(watched.page, place)
+        failed = watched.page.locator("[data-chart=distribution-0]")
+        assert "This chart could not be drawn" in failed.inner_text()
+        assert failed.get_attribute("role") is None
+        assert watched.page.locator("[data-chart=distribution-1] svg").count() == 1
+
+
+def test_an_id_that_begins_with_a_dash_is_no_option(browser: Browser, tmp_path: Path) -> None:
+    page = row_page()
+    dashed = replace(page, rows=(*page.rows[:50], replace(page.rows[50], id="--spec"), *page.rows[51:]))
+    place = tmp_path / "dashed.html"
+    place.write_text(run_report(run_view(), dashed, export=None), encoding="utf-8")
+    with watched_page(browser, viewport=_WIDE) as watched:
+        _open(watched.page, place)
+        watched.page.locator("#filters [name=text]").fill("--spec")
+        _shown(watched.page, 1)
+        watched.page.get_by_role("button", name="--spec").click()
+        assert watched.page.locator("#panel-body code").inner_text().endswith(" --sample=--spec")

@@ -202,7 +202,9 @@ def run_view(n: int = 120, **parts: Any) -> RunView:
             "sgi", "bleu", tuple(Disagreeing(row, 1.2, 0.1, 0.8) for row in found[:2])
         ),
         "worst": (WorstRows("sgi", True, tuple(found)), WorstRows("bleu", True, tuple(found[1:]))),
-        "labelled": (Labelled("sgi", 0.75, ((0.0, 0.0), (0.2, 0.6), (1.0, 1.0)), bins, 0.05, 108),),
+        "labelled": (
+            Labelled("sgi", 0.75, ((0.0, 0.0), (0.2, 0.6), (1.0, 1.0)), bins, 0.05, 108, 0.2125, 0.2475),
+        ),
         "reasons": (Reason(HOSTILE_METRIC, "failed", HOSTILE, 80),),
         "usage": {HOSTILE: Usage(calls=3, cached=1, input_tokens=1000, output_tokens=50, cost=None)},
     }

@@ -16,7 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from sgi.engine.progress import Advanced, Finished, Judged, Started
-from sgi.kernel.metric import Status
+from sgi.report import wording
+from sgi.report.wording import STEERING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,21 +29,16 @@ if TYPE_CHECKING:
     from sgi.kernel.errors import SgiError
     from sgi.report.views.headline import Headline
     from sgi.stats.intervals import Interval
-    from sgi.stats.ranking import Ranking
 
 _LINE_SECONDS = 5.0
 _LONGEST = 60
 _CELL = 400
-_CONTROL = {
-    code: "\N{REPLACEMENT CHARACTER}" for code in (*range(32), *range(127, 160)) if code not in (9, 10)
-}
-_CONTROL |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\N{REPLACEMENT CHARACTER}")
 _BREAKS = dict.fromkeys((9, 10, 0x2028, 0x2029), "\N{REPLACEMENT CHARACTER}")
 
 
 def plain(text: str) -> str:
     """Text without the characters that steer a terminal (control codes, direction overrides)."""
-    return text.translate(_CONTROL)
+    return text.translate(STEERING)
 
 
 def one_line(text: str, *, longest: int = _LONGEST) -> str:
@@ -226,7 +222,8 @@ MEANS = ("mean", "95 % interval", "ok / n", "no value")
 def means_cells(made: MetricSummary, *, percent: bool, rows: int | None = None) -> list[str]:
     """A metric's cells under ``MEANS``."""
     n = made.rows if rows is None else rows
-    return [*_numbers(made, percent=percent), f"{made.ok:,} / {n:,}", _gaps(made, n - made.rows)]
+    numbers = [wording.mean_of(made, percent=percent), wording.interval_of(made, percent=percent)]
+    return [*numbers, f"{made.ok:,} / {n:,}", wording.gaps_of(made, n)]
 
 
 def ranking_tables(summary: Summary | Headline) -> list[Table]:
@@ -236,10 +233,9 @@ def ranking_tables(summary: Summary | Headline) -> list[Table]:
         return []
     table = new_table("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0")
     for name, ranking in ranked:
-        add_row(table, name, *_ranks(ranking))
+        add_row(table, name, *wording.ranks_of(ranking))
     for baseline in summary.baselines:
-        name = f"{baseline.name} alone ({baseline.direction} = grounded)"
-        add_row(table, name, *_ranks(baseline.ranking), style="dim")
+        add_row(table, wording.baseline_name(baseline), *wording.ranks_of(baseline.ranking), style="dim")
     return [table]
 
 
@@ -271,44 +267,9 @@ def scaled(number: float | None, *, percent: bool, unit: str = "%", sign: str = 
     >>> scaled(0.25, percent=True, unit="pp", sign="+")
     '+25.00 pp'
     """
-    if number is None:
-        return "–"
-    return f"{number * 100:{sign}.2f} {unit}" if percent else f"{number:{sign}.4f}"
+    return wording.scaled(number, percent, unit=unit, sign=sign)
 
 
 def span(interval: Interval | None, *, percent: bool) -> str:
     """Both ends of an interval, in the unit of the number beside it."""
-    if interval is None:
-        return "–"
-    scale, digits = (100, 2) if percent else (1, 4)
-    return f"[{interval.low * scale:.{digits}f}, {interval.high * scale:.{digits}f}]"
-
-
-def _numbers(made: MetricSummary, *, percent: bool) -> list[str]:
-    """Mean and interval; of what is counted, the number of rows and its interval."""
-    if made.total is not None:
-        found = made.interval
-        between = "–" if found is None else f"[{found.low * made.ok:,.1f}, {found.high * made.ok:,.1f}]"
-        return [f"{made.total:,.0f}", between]
-    if made.is_percentage and made.mean is not None:
-        found = made.interval
-        between = "–" if found is None else f"[{found.low:.2f}, {found.high:.2f}]"
-        return [f"{made.mean:.2f} %", between]
-    asked = percent and made.is_share
-    return [scaled(made.mean, percent=asked), span(made.interval, percent=asked)]
-
-
-def _gaps(made: MetricSummary, unscored: int) -> str:
-    gaps = [
-        f"{made.counts[status]:,} {status}"
-        for status in Status
-        if status is not Status.OK and made.counts[status]
-    ]
-    return ", ".join([*gaps, f"{unscored:,} not scored"] if unscored else gaps)
-
-
-def _ranks(ranking: Ranking) -> list[str]:
-    """AUROC, its interval, and the rows of either label it is over, which differ where values are missing."""
-    found = ranking.interval
-    interval = "–" if found is None else f"[{found.low:.3f}, {found.high:.3f}]"
-    return [f"{ranking.auroc:.3f}", interval, f"{ranking.positives:,} / {ranking.negatives:,}"]
+    return wording.span(interval, percent)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from io import StringIO
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sgi.cli.console import plain, scaled
+from sgi.cli.console import plain
+from sgi.report.story import is_table, is_yes_no, scalar_text
+from sgi.report.wording import number as number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from sgi.store.evaluation_records import StoredEvaluation
     from sgi.store.evaluations import MetricScore
 
-_YES_NO = {"verdict", "supported", "relevant", "attributed"}
-"""Keys whose 0 and 1 are a no and a yes."""
 _ENDLESS = 100_000
 _BREAKS = str.maketrans("\u2028\u2029", "\n\n")
 _INDENT = "  "
@@ -93,7 +92,7 @@ def _texts(sample: Sample, reason: str) -> Iterator[str]:
 
 def _verdict(score: MetricScore) -> str:
     if score.value is not None:
-        return scaled(score.value, percent=False)
+        return number_text(score.value)
     return f"{score.status.value}: {score.reason}"
 
 
@@ -118,12 +117,12 @@ def value_lines(value: Any, width: int) -> Iterator[str]:
     elif isinstance(value, list):
         yield from _listed(value, width)
     else:
-        yield from _clean(_scalar(value)).split("\n")
+        yield from _clean(scalar_text(value)).split("\n")
 
 
 def _entry(key: str, value: Any, width: int) -> Iterator[str]:
     if not isinstance(value, (dict, list)):
-        yield from _pair(key, _scalar(value))
+        yield from _pair(key, scalar_text(value))
         return
     yield " ".join(_clean(key).split("\n"))
     yield from (f"{_INDENT}{line}" for line in value_lines(value, width - len(_INDENT)))
@@ -143,7 +142,7 @@ def _hanging(head: str, lines: Sequence[str]) -> Iterator[str]:
 def _listed(values: list[Any], width: int) -> Iterator[str]:
     if not values:
         yield "(none)"
-    elif all(isinstance(value, dict) and value and _is_flat(value) for value in values):
+    elif is_table(values):
         yield from _table_lines(values, width)
     else:
         digits = len(str(len(values)))
@@ -152,19 +151,15 @@ def _listed(values: list[Any], width: int) -> Iterator[str]:
             yield from _hanging(head, [*value_lines(value, width - len(head))])
 
 
-def _is_flat(value: Mapping[str, Any]) -> bool:
-    return not any(isinstance(item, (dict, list)) for item in value.values())
-
-
 def _table_lines(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[str]:
     """A row for each mapping, with its number and a column for each key; no cell is cut."""
     keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key != "index"]
-    keys.sort(key=lambda key: not _is_yes_no(key, rows))  # marks come first; the rest stays in order
+    keys.sort(key=lambda key: not is_yes_no(key, rows))  # marks come first; the rest stays in order
     table = Table(box=None, pad_edge=False)
     for name in ("", *keys):
         table.add_column(Text(" ".join(_clean(name).split("\n"))), overflow="fold")
     for number, row in enumerate(rows, 1):
-        marked = [_mark(row.get(key)) if _is_yes_no(key, rows) else _scalar(row.get(key)) for key in keys]
+        marked = [_mark(row.get(key)) if is_yes_no(key, rows) else scalar_text(row.get(key)) for key in keys]
         table.add_row(*(Text(_clean(cell)) for cell in (str(row.get("index", number)), *marked)))
     paper = Console(file=StringIO(), width=max(width, 8 * len(keys) + 8), color_system=None)
     with paper.capture() as captured:
@@ -172,28 +167,8 @@ def _table_lines(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[str]
     yield from (line.rstrip() for line in captured.get().rstrip("\n").split("\n"))
 
 
-def _is_yes_no(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
-    values = [row[key] for row in rows if row.get(key) is not None]
-    flags = all(isinstance(value, bool) for value in values)
-    return bool(values) and (flags or (key in _YES_NO and all(value in {0, 1} for value in values)))
-
-
 def _mark(value: Any) -> str:
     return "–" if value is None else "✓" if value else "✗"
-
-
-def _scalar(value: Any) -> str:
-    match value:
-        case str():
-            return value
-        case None:
-            return "–"
-        case bool():
-            return "yes" if value else "no"
-        case float():
-            return f"{value:.4f}"
-        case _:
-            return json.dumps(value)
 
 
 def _clean(text: str) -> str:

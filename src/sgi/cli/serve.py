@@ -123,9 +123,10 @@ def _listening(host: str, port: int) -> socket:
             listener.bind(found[4])
             listener.listen(_BACKLOG)  # who connects from now on is answered once the server is ready
             stack.pop_all()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: no host can be called so
+        reason = getattr(error, "strerror", None) or "this is no address"
         hint = "--port 0 takes one that is free; --host must be an address of this machine."
-        raise UsageError(f"Cannot listen on {host}, port {port}: {error.strerror}.", hint=hint) from error
+        raise UsageError(f"Cannot listen on {host}, port {port}: {reason}.", hint=hint) from error
     return listener
 
 

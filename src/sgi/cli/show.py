@@ -173,7 +173,8 @@ def _facts(record: RunRecord) -> dict[str, Any]:
 
 def _head(record: RunRecord) -> Iterator[str]:
     from sgi.cli.console import one_line
-    from sgi.cli.tables import moment, progress_of, state
+    from sgi.cli.tables import progress_of, state
+    from sgi.report.wording import moment
 
     if record.name:
         yield f"name      {one_line(record.name)}"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from sgi.cli.console import MEANS, add_row, means_cells, new_table, one_line, scaled, span
+from sgi.report.views.head import state_of
+from sgi.report.wording import moment, probability
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from sgi.engine.groups import Group
     from sgi.store.queries import RunRecord
 
-_LEAST_P = 0.0001
-
 
 def run_facts(record: RunRecord) -> dict[str, Any]:
     """What a list of runs says of each, as JSON values."""
@@ -31,7 +31,7 @@ def run_facts(record: RunRecord) -> dict[str, Any]:
         "rows": record.rows,
         "scored": record.scored,
         "rejected": record.rejected,
-        "state": _word(record),
+        "state": state_of(record),
         "stopped": record.stopped,
         "created_at": record.created_at,
         "finished_at": record.finished_at,
@@ -46,7 +46,7 @@ def state(record: RunRecord, *, longest: int = 60) -> str:
     reason = (
         f": {one_line(record.stopped, longest=longest)}" if record.stopped and not record.finished else ""
     )
-    return f"{_word(record)}{reason}"
+    return f"{state_of(record)}{reason}"
 
 
 def progress_of(record: RunRecord) -> str:
@@ -54,21 +54,6 @@ def progress_of(record: RunRecord) -> str:
     if record.scored == record.rows:
         return f"{record.rows:,}"
     return f"{record.scored:,} of {record.rows:,}"
-
-
-def moment(time: str) -> str:
-    """A stored time to the second.
-
-    >>> moment("2026-01-01T12:00:00.123+00:00")
-    '2026-01-01 12:00:00 UTC'
-    """
-    return f"{time[:19].replace('T', ' ')} UTC"
-
-
-def _word(record: RunRecord) -> str:
-    if record.finished:
-        return "finished"
-    return "unfinished" if record.stopped is None else "stopped"
 
 
 def _known_metrics(record: RunRecord) -> dict[str, dict[str, Any]]:
@@ -163,8 +148,8 @@ def _differences(metrics: Iterable[MetricComparison], scale: dict[str, bool]) ->
             scaled(found.second, percent=percent),
             scaled(found.difference, percent=percent, unit="pp", sign="+"),
             span(found.interval, percent=percent),
-            _p(found.p),
-            _p(made.adjusted_p),
+            probability(found.p),
+            probability(made.adjusted_p),
             scaled(found.smallest, percent=percent, unit="pp"),
             f"{found.pairs:,}",
             made.verdict,
@@ -177,7 +162,9 @@ def _yes_or_no(metrics: Iterable[MetricComparison]) -> Table:
     for made in metrics:
         if made.mcnemar is not None:
             test = made.mcnemar
-            add_row(table, made.metric, f"{test.lost:,}", f"{test.gained:,}", _p(test.p), test.method)
+            add_row(
+                table, made.metric, f"{test.lost:,}", f"{test.gained:,}", probability(test.p), test.method
+            )
     return table
 
 
@@ -198,12 +185,6 @@ def _changed(metrics: Iterable[MetricComparison], scale: dict[str, bool]) -> Tab
             change = scaled(row.difference, percent=percent, unit="pp", sign="+")
             add_row(table, "" if place else made.metric, row.id, *numbers, change)
     return table
-
-
-def _p(p: float | None) -> str:
-    if p is None:
-        return "–"
-    return f"{p:.4f}" if p >= _LEAST_P else f"< {_LEAST_P}"
 
 
 def gate_table(report: GateReport) -> Table:

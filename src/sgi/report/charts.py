@@ -81,18 +81,18 @@ def dot_chart(
     labels, series = list(dict.fromkeys(d.label for d in given)), list(dict.fromkeys(d.series for d in given))
     scale = alt.Scale(domain=list(domain)) if domain else alt.Scale(zero=False)
     place = alt.X("value:Q", title=axis, scale=scale)
-    many = len(series) > 1
     beside = len({d.label for d in given}) < len(given)
     side: dict[str, Any] = {"yOffset": alt.YOffset("series:N", sort=series)} if beside else {}
-    colour = series_colour("series", series, known=colours, legend=many)
+    colour = series_colour("series", series, known=colours, legend=len(series) > 1)
     line = alt.Y("label:N", sort=labels, title=None, axis=alt.Axis(labelLimit=_LONGEST_LABEL))
     base = alt.Chart(alt.InlineData(values=rows)).encode(y=line, color=colour, **side)
+    point = base.mark_point(filled=True, size=70, opacity=1).encode(x=place)
     bars = (
         base.transform_filter("isValid(datum.low)")
         .mark_rule(strokeWidth=2)
         .encode(x=alt.X("low:Q", title=axis, scale=scale), x2="high:Q")
     )
-    layers: list[Any] = [bars, base.mark_point(filled=True, size=70, opacity=1).encode(x=place)]
+    layers: list[Any] = [bars, point] if any("low" in row for row in rows) else [point]  # else Vega warns
     if chance is not None:
         layers.insert(0, _rule(chance, scale))
     height = max(120, 14 * len(labels) * (len(series) if beside else 1) + 14 * len(labels))

@@ -80,7 +80,8 @@ def description_of(
         case Correlation():
             return _correlation(part)
         case ComparisonView() | Comparison():
-            return _comparison(part.comparison if isinstance(part, ComparisonView) else part)
+            made = part.comparison if isinstance(part, ComparisonView) else part
+            return _comparison(made, *compared_names(part))
         case _:
             return _labelled(part)
 
@@ -172,13 +173,22 @@ def _against_labels(found: Labelled) -> str:
         numbers.append(f"AUROC {found.auroc:.3f}")
     if found.ece is not None:
         numbers.append(f"expected calibration error {found.ece:.3f}")
+    if found.brier is not None and found.base_rate_brier is not None:
+        numbers.append(f"Brier score {found.brier:.3f} (of the base rate {found.base_rate_brier:.3f})")
     return f"{short(found.metric)} {', '.join([*numbers, f'{_count(found.rows)}'])}"
 
 
-def _comparison(made: Comparison) -> str:
+def compared_names(part: ComparisonView | Comparison) -> tuple[str, str]:
+    """What the base run and the new one are called on a page."""
+    if isinstance(part, ComparisonView):
+        return part.base.label, part.new.label
+    return part.base, part.new
+
+
+def _comparison(made: Comparison, base: str, new: str) -> str:
     told = "; ".join(_differences(made.metrics[:_TOLD]))
     more = f"; and {_count(len(made.metrics) - _TOLD, 'more metric')}" if len(made.metrics) > _TOLD else ""
-    head = f"{short(made.new)} less {short(made.base)} over {_count(made.pairs, 'pair')}"
+    head = f"{short(new)} less {short(base)} over {_count(made.pairs, 'pair')}"
     return f"{head}: {told}{more}."
 
 

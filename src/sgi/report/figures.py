@@ -24,7 +24,7 @@ from sgi.report.charts import (
     series_colour,
     step_chart,
 )
-from sgi.report.descriptions import description_of, middle_line, short, short_names
+from sgi.report.descriptions import compared_names, description_of, middle_line, short, short_names
 from sgi.report.views.comparison import ComparisonView
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 GROUPS = 30
 """So many groups are drawn, the largest."""
+GROUP_FIGURES = 12
+"""So many charts of groups stand on a page."""
 
 _SIDE = 420
 _LABELS = {"label 1": COLOURS[0], "label 0": COLOURS[1], "no label": GREY, "all rows": COLOURS[0]}
@@ -147,10 +149,35 @@ def _tooltip(part: Plane) -> list[Any]:
 
 
 def _diagonal_name(end: float) -> Any:
-    """What the diagonal is, written along its upper end."""
+    """What the diagonal is, written left of its upper end: level, since pages stretch the chart."""
     corner = alt.InlineData(values=[{"theta_rc": end, "theta_rq": end}])
-    named = alt.Chart(corner).mark_text(text="SGI = 1", angle=315, align="right", dx=-12, dy=-8)
+    named = alt.Chart(corner).mark_text(text="SGI = 1", align="right", dx=-22, dy=9)
     return named.encode(color=alt.value(GREY))
+
+
+def group_figures(tables: Sequence[GroupTable]) -> list[tuple[GroupTable, str]]:
+    """What a page draws of its groups: each table with each metric that some group has a mean of.
+
+    Only those groups count that `groups_figure` draws, so that none of the pairs is refused by it.
+
+    Args:
+        tables: of one run, in the order of the page.
+
+    Returns:
+        Up to ``GROUP_FIGURES`` pairs of a table and a metric, in the order of the tables and their metrics.
+
+    >>> group_figures([])
+    []
+    """
+    pairs = [(table, metric) for table in tables for metric in _metrics_with_means(table)]
+    return pairs[:GROUP_FIGURES]
+
+
+def _metrics_with_means(table: GroupTable) -> list[str]:
+    drawn = table.groups[:GROUPS]
+    known = {made.metric for group in drawn for made in group.metrics if made.mean is not None}
+    asked = dict.fromkeys(made.metric for group in drawn for made in group.metrics)
+    return [metric for metric in asked if metric in known]
 
 
 def groups_figure(part: GroupTable, metric: str) -> AnyChart:
@@ -246,6 +273,8 @@ def reliability_figure(part: Sequence[Labelled]) -> AnyChart:
 def comparison_figure(view: ComparisonView | Comparison) -> AnyChart:
     """What changed: new − base for each metric, with its interval, coloured by the verdict.
 
+    The runs are called what the view calls them.
+
     Raises:
         ValueError: no metric has a difference.
     """
@@ -253,10 +282,11 @@ def comparison_figure(view: ComparisonView | Comparison) -> AnyChart:
     dots = list(_differences(made))
     if not dots:
         raise ValueError("No metric of the two runs has a difference.")
-    title = f"{short(made.new)} − {short(made.base)}"
+    base, new = compared_names(view)
+    title = f"{short(new)} − {short(base)}"
     axis = "mean difference in the metric's own unit, 95 % interval"
     drawn = dot_chart(dots, title=title, axis=axis, chance=0.0, colours=_VERDICTS)
-    return _told(drawn, description_of(made))
+    return _told(drawn, description_of(view))
 
 
 def _differences(comparison: Comparison) -> Iterator[Dot]:

@@ -26,7 +26,6 @@ _TEXTS = 4_000_000
 _LONGEST, _SHORTEST = 160, 24
 _DIGITS = 6
 _FIRST = 50
-_CHARTED_GROUPS = 12
 
 
 def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
@@ -146,17 +145,14 @@ def _run_charts(view: RunView) -> dict[str, Any]:
 
 
 def _group_charts(view: RunView) -> dict[str, Any]:
-    """One chart a column and metric, of the metrics that some group has a mean of, as far as that is many."""
-    found: dict[str, Any] = {}
-    for place, table in enumerate(view.groups):
-        with_means = {
-            made.metric for group in table.groups for made in group.metrics if made.mean is not None
-        }
-        for number, metric in enumerate(view.head.metrics):
-            if metric in with_means and len(found) < _CHARTED_GROUPS:
-                drawn = chart_spec(figures.groups_figure(table, metric))
-                found[f"groups-{place}-{number}"] = drawn
-    return found
+    """The charts of groups, by the place of their table and that of their metric."""
+    places = {id(table): place for place, table in enumerate(view.groups)}
+    return {
+        f"groups-{places[id(table)]}-{view.head.metrics.index(metric)}": chart_spec(
+            figures.groups_figure(table, metric)
+        )
+        for table, metric in figures.group_figures(view.groups)
+    }
 
 
 def _comparison_charts(view: ComparisonView) -> Iterator[tuple[str, Any]]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from sgi.report.wording import STEERING
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-# Control characters and direction overrides steer a reader's terminal or page; they mean nothing in a cell.
-_UNSEEN = dict.fromkeys((*range(32), *range(127, 160)), "\N{REPLACEMENT CHARACTER}")
-_UNSEEN |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\N{REPLACEMENT CHARACTER}")
-_UNSEEN |= dict.fromkeys((9, 10, 13, 0x2028, 0x2029), " ")
+_UNSEEN = STEERING | dict.fromkeys((9, 10, 13, 0x2028, 0x2029), " ")
 # An underscore inside a word is only itself; anywhere else it may begin emphasis. A bracket makes a link only
 # together with what follows it; signs and numbers begin a list only at the beginning and before a space.
 _MARKS = re.compile(r"([\\`*<>&|~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|\](?=[(\[:])|^#|^[-+](?=[\s-]|$))")

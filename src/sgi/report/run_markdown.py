@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from sgi.report.views.run import RunView
     from sgi.report.views.sample import SampleView
     from sgi.report.views.worst import WorstRows
-    from sgi.stats.ranking import Ranking
     from sgi.store.run_rows import Reason
 
 LONGEST = 300
@@ -101,12 +100,10 @@ def _headline(view: RunView) -> Iterator[str]:
         yield "No row is scored yet."
     yield from _classes(told.metrics)
     ranked = [(made.metric, made.ranking) for made in told.metrics if made.ranking is not None]
-    ranked += [
-        (f"{found.name} alone ({found.direction} = grounded)", found.ranking) for found in told.baselines
-    ]
+    ranked += [(wording.baseline_name(found), found.ranking) for found in told.baselines]
     if ranked:
         columns = ("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0")
-        yield _table(columns, [[name, *_ranks(found)] for name, found in ranked])
+        yield _table(columns, [[name, *wording.ranks_of(found)] for name, found in ranked])
     yield from _remarks(wording.notes(told))
 
 
@@ -114,12 +111,6 @@ def _means(made: MetricSummary, rows: int) -> list[str]:
     """A metric's cells under ``_MEANS``; coverage is over all rows of the data."""
     counted = f"{made.ok:,} / {rows:,}"
     return [wording.mean_of(made), wording.interval_of(made), counted, wording.gaps_of(made, rows)]
-
-
-def _ranks(found: Ranking) -> list[str]:
-    between = found.interval
-    interval = wording.NOTHING if between is None else f"[{between.low:.3f}, {between.high:.3f}]"
-    return [f"{found.auroc:.3f}", interval, f"{found.positives:,} / {found.negatives:,}"]
 
 
 def _classes(metrics: Iterable[MetricSummary]) -> Iterator[str]:
@@ -171,11 +162,23 @@ def _correlation(part: Correlation | None) -> Iterator[str]:
 
 
 def _against_labels(part: Iterable[Labelled]) -> Iterator[str]:
-    rows = [[made.metric, _three(made.auroc), _three(made.ece), f"{made.rows:,}"] for made in part]
+    rows = [
+        [
+            made.metric,
+            *map(_three, (made.auroc, made.ece, made.brier, made.base_rate_brier)),
+            f"{made.rows:,}",
+        ]
+        for made in part
+    ]
     if rows:
         yield "## Against the labels"
-        yield _table(("metric", "AUROC", "calibration error", "rows"), rows)
-        yield "The calibration error is the expected one of a Platt map, over rows it was not fitted to."
+        yield _table(
+            ("metric", "AUROC", "calibration error", "Brier", "Brier of the base rate", "rows"), rows
+        )
+        yield (
+            "The expected calibration error and the Brier score are those of a Platt map, over rows it was"
+            " not fitted to; the base rate, foretold for every row, is what it has to be better than."
+        )
 
 
 def _three(value: float | None) -> str:

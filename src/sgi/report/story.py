@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from sgi.report.views.sample import SampleView, ScoreView
 
@@ -95,11 +95,12 @@ def as_tree(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): as_tree(item) for key, item in value.items()}
     if isinstance(value, list):
-        return _table(value) if _is_table(value) else [as_tree(item) for item in value]
-    return _text(value)
+        return _table(value) if is_table(value) else [as_tree(item) for item in value]
+    return scalar_text(value)
 
 
-def _is_table(values: Sequence[Any]) -> bool:
+def is_table(values: Sequence[Any]) -> bool:
+    """Whether a JSON list is one of flat mappings, which stand best below one another."""
     return bool(values) and all(
         isinstance(value, dict)
         and value
@@ -110,16 +111,36 @@ def _is_table(values: Sequence[Any]) -> bool:
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
     columns = tuple(dict.fromkeys(key for row in rows for key in row))
-    return Table(tuple(map(str, columns)), tuple(tuple(_cells(row, columns)) for row in rows))
+    cells = [_column(key, rows) for key in columns]
+    return Table(tuple(map(str, columns)), tuple(zip(*cells, strict=True)))
 
 
-def _cells(row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[str]:
-    for key in columns:
-        value = row.get(key)
-        yield _text(bool(value)) if key in _YES_NO and value in {0, 1} else _text(value)
+def _column(key: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    values = [row.get(key) for row in rows]
+    if is_yes_no(key, rows):
+        values = [None if value is None else bool(value) for value in values]
+    return list(map(scalar_text, values))
 
 
-def _text(value: Any) -> str:
+def is_yes_no(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether all that the rows have under a key is a yes or a no.
+
+    True and false are, under any key; 1 and 0 only where the key asks whether.
+
+    >>> is_yes_no("verdict", [{"verdict": 1}, {}]), is_yes_no("verdict", [{"verdict": 1}, {"verdict": 0.5}])
+    (True, False)
+    """
+    values = [row[key] for row in rows if row.get(key) is not None]
+    flags = all(isinstance(value, bool) for value in values)
+    return bool(values) and (flags or (key in _YES_NO and all(value in {0, 1} for value in values)))
+
+
+def scalar_text(value: Any) -> str:
+    """A JSON value that holds no others, as text.
+
+    >>> scalar_text(0.5), scalar_text(True), scalar_text(None), scalar_text(3)
+    ('0.5000', 'yes', '–', '3')
+    """
     match value:
         case str():
             return value

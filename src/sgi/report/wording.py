@@ -13,13 +13,23 @@ if TYPE_CHECKING:
 
     from sgi.engine.summary import MetricSummary
     from sgi.report.views.headline import Headline
+    from sgi.stats.confounds import Baseline
     from sgi.stats.intervals import Interval
+    from sgi.stats.ranking import Ranking
 
 NOTHING = "–"
 """Stands where there is no number."""
 
 _LEAST_P = 0.0001
-_STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+_REPLACED = "\N{REPLACEMENT CHARACTER}"
+_STEERING = (range(9), range(11, 32), range(127, 160), range(0x202A, 0x202F), range(0x2066, 0x206A))
+_UNWRITABLE = (range(0xD800, 0xE000), range(0xFFFE, 0x10000))
+_UNSEEN = re.compile(f"[{''.join(f'{chr(part[0])}-{chr(part[-1])}' for part in _STEERING + _UNWRITABLE)}]")
+STEERING = dict.fromkeys((code for part in _STEERING for code in part), _REPLACED)
+"""Control characters (but tabs and line feeds) and direction overrides, by code: what stands for each.
+
+They steer a reader's terminal or page and mean nothing in a text.
+"""
 _BREAKS = re.compile("\r\n?|[\u2028\u2029]")
 
 
@@ -31,7 +41,7 @@ def plain(text: str) -> str:
     >>> plain("a\x00b\u202ec\r\nd")
     'a�b�c\nd'
     """
-    return _STEERING.sub("\N{REPLACEMENT CHARACTER}", _BREAKS.sub("\n", text))
+    return _UNSEEN.sub(_REPLACED, _BREAKS.sub("\n", text))
 
 
 def number(value: float | None, *, sign: str = "-") -> str:
@@ -73,17 +83,27 @@ def span(interval: Interval | None, is_share: bool = False) -> str:  # noqa: FBT
     return f"[{interval.low * scale:.{digits}f}, {interval.high * scale:.{digits}f}]"
 
 
-def mean_of(made: MetricSummary) -> str:
-    """What stands for a metric in one cell: its mean, or the sum of what it counts."""
+def mean_of(made: MetricSummary, *, percent: bool = True) -> str:
+    """What stands for a metric in one cell: its mean, or the sum of what it counts.
+
+    Args:
+        made: what is known of the metric.
+        percent: whether a share is told as percent.
+    """
     if made.total is not None:
         return f"{made.total:,.0f}"
     if made.is_percentage and made.mean is not None:
         return f"{made.mean:.2f} %"
-    return scaled(made.mean, made.is_share)
+    return scaled(made.mean, percent and made.is_share)
 
 
-def interval_of(made: MetricSummary) -> str:
-    """The interval of what `mean_of` says, in its unit."""
+def interval_of(made: MetricSummary, *, percent: bool = True) -> str:
+    """The interval of what `mean_of` says, in its unit.
+
+    Args:
+        made: what is known of the metric.
+        percent: whether that of a share is told as percent.
+    """
     found = made.interval
     if found is None:
         return NOTHING
@@ -91,7 +111,19 @@ def interval_of(made: MetricSummary) -> str:
         return f"[{found.low * made.ok:,.1f}, {found.high * made.ok:,.1f}]"
     if made.is_percentage:
         return f"[{found.low:.2f}, {found.high:.2f}]"
-    return span(found, made.is_share)
+    return span(found, percent and made.is_share)
+
+
+def ranks_of(ranking: Ranking) -> list[str]:
+    """AUROC, its interval, and the rows of either label it is over, which differ where values are missing."""
+    found = ranking.interval
+    interval = NOTHING if found is None else f"[{found.low:.3f}, {found.high:.3f}]"
+    return [f"{ranking.auroc:.3f}", interval, f"{ranking.positives:,} / {ranking.negatives:,}"]
+
+
+def baseline_name(baseline: Baseline) -> str:
+    """What a trivial ranking is called beside the metrics."""
+    return f"{baseline.name} alone ({baseline.direction} = grounded)"
 
 
 def gaps_of(made: MetricSummary, rows: int) -> str:

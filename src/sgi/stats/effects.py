@@ -134,7 +134,27 @@ def spearman(first: ArrayLike, second: ArrayLike) -> float | None:
     >>> round(spearman([1.0, 2.0, 3.0, 4.0], [1.0, 9.0, 4.0, 16.0]), 4)
     0.8
     """
-    return pearson(_ranks(first), _ranks(second))
+    return pearson(ranks(first), ranks(second))
+
+
+def ranks(values: ArrayLike) -> NDArray[np.float64]:
+    """The place of each value from 1, the least, upwards; tied values share the mean of their places.
+
+    Args:
+        values: shape (n,); infinities have a rank, NaN has none.
+
+    Raises:
+        ValueError: a value is NaN, or values are not one column.
+
+    >>> ranks([0.5, 0.1, 0.5]).tolist()
+    [2.5, 1.0, 2.5]
+    """
+    column = np.asarray(values, dtype=np.float64)
+    if column.ndim != 1 or np.isnan(column).any():
+        raise ValueError("Ranks are of one column without NaN.")
+    _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
+    places: NDArray[np.float64] = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return places
 
 
 def _column(values: ArrayLike) -> NDArray[np.float64]:
@@ -171,12 +191,3 @@ def _centred(column: NDArray[np.float64]) -> NDArray[np.float64]:
 def _squares(column: NDArray[np.float64]) -> float:
     """The sum of squared deviations."""
     return float(np.square(_centred(column)).sum())
-
-
-def _ranks(values: ArrayLike) -> NDArray[np.float64]:
-    column = np.asarray(values, dtype=np.float64)
-    if column.ndim != 1 or np.isnan(column).any():
-        raise ValueError("Ranks are of one column without NaN.")
-    _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
-    ranks: NDArray[np.float64] = (np.cumsum(counts) - (counts - 1) / 2)[place]
-    return ranks

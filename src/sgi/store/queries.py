@@ -81,6 +81,25 @@ class RunRecord:
         return self.finished_at is not None
 
 
+@dataclass(frozen=True)
+class PageOfRuns:
+    """Some runs, the newest first.
+
+    Attributes:
+        records: of this page.
+        total: how many the search leaves.
+        page: which page this is, from 1.
+        pages: how many there are, at least 1.
+        tags: every tag there is, sorted, and how many runs have it.
+    """
+
+    records: tuple[RunRecord, ...]
+    total: int
+    page: int
+    pages: int
+    tags: Mapping[str, int]
+
+
 def list_runs(
     database: Database, *, search: str = "", tag: str | None = None, limit: int | None = None, offset: int = 0
 ) -> list[RunRecord]:
@@ -105,11 +124,29 @@ def count_runs(database: Database, *, search: str = "", tag: str | None = None) 
         return len(_found(connection, search, tag))
 
 
-def all_tags(database: Database) -> dict[str, int]:
-    """Every tag there is, sorted, and how many runs have it."""
-    column = schema.run_tags.c.tag
+def page_of_runs(
+    database: Database, *, search: str = "", tag: str | None = None, page: int = 1, size: int = 50
+) -> PageOfRuns:
+    """A page of the runs that `list_runs` finds, all of one moment; the last one for any beyond it.
+
+    Args:
+        database: where they are.
+        search: a text that stands in the run's id, its name, its data's name or a tag, in any case.
+        tag: a tag they have.
+        page: from 1.
+        size: runs on a page, 1 or more.
+    """
     with database.reading() as connection:
-        rows = connection.execute(sa.select(column, sa.func.count()).group_by(column)).all()
+        found = _found(connection, search, tag)
+        pages = max(1, -(-len(found) // size))
+        shown = min(page, pages)
+        records = _records(connection, found[(shown - 1) * size : shown * size])
+        return PageOfRuns(tuple(records), len(found), shown, pages, _tag_counts(connection))
+
+
+def _tag_counts(connection: Connection) -> dict[str, int]:
+    column = schema.run_tags.c.tag
+    rows = connection.execute(sa.select(column, sa.func.count()).group_by(column)).all()
     return dict(sorted((str(tag), int(runs)) for tag, runs in rows))
 
 

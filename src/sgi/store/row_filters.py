@@ -15,7 +15,7 @@ from sgi.store.angles import angles_in, plane_metric
 from sgi.store.texts import stored, stored_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from sqlalchemy import Connection
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _LIKE_SIGNS = re.compile("[/%_]")
 _ESCAPED = r"/\g<0>"
 _NO_GROUP = "(none)"
+_LABEL = "label"
 
 
 def wanted_rows(
@@ -91,17 +92,35 @@ def _inside(
     )
 
 
-def rows_of_group(connection: Connection, found: sa.Select[Any], group: tuple[str, str]) -> list[int]:
-    """The positions of the rows of a group: what a value is called is known here, and to no database."""
+def rows_of_group(
+    connection: Connection, found: sa.Select[Any], every: sa.Select[Any], group: tuple[str, str]
+) -> list[int]:
+    """The positions of the rows of a group: what a value is called is known here, and to no database.
+
+    Args:
+        connection: to the database.
+        found: the positions that are looked through, of the samples.
+        every: those of all committed rows, also those that are not looked through.
+        group: a column and what one of its values is called.
+    """
     column, wanted = group
     samples = schema.samples
     rows = found.add_columns(samples.c.metadata, samples.c.label)
-    if column != "label" and wanted != _NO_GROUP and not _is_json(wanted):  # then it is a text, in quotes
+    if column != _LABEL and wanted != _NO_GROUP and not _is_json(wanted):  # then it is a text, in quotes
         rows = rows.where(sa.cast(samples.c.metadata, sa.Text).contains(stored_json(wanted), autoescape=True))
-    told = connection.execute(rows)
+    value = column_reader(column, _labelling(connection, every) if column == _LABEL else ())
     return [
-        position for position, metadata, label in told if _group_of(column, metadata or {}, label) == wanted
+        position
+        for position, metadata, label in connection.execute(rows)
+        if _shown(value(metadata, label)) == wanted
     ]
+
+
+def _labelling(connection: Connection, every: sa.Select[Any]) -> Iterable[Mapping[str, Any] | None]:
+    """The metadata of those rows that can have a column named label."""
+    body = schema.samples.c.metadata
+    mentions = sa.cast(body, sa.Text).contains(f'"{_LABEL}"', autoescape=True)
+    return connection.execute(every.with_only_columns(body).where(mentions)).scalars()
 
 
 def _is_json(text: str) -> bool:
@@ -114,10 +133,34 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _group_of(column: str, metadata: Mapping[str, Any], label: bool | None) -> str:
-    known = None if label is None else int(label)
-    name = group_name(metadata.get(column, known if column == "label" else None))
+def _shown(value: Any) -> str:
+    name = group_name(value)
     return _NO_GROUP if name is None else name
+
+
+def column_reader(
+    by: str, metadata: Iterable[Mapping[str, Any] | None]
+) -> Callable[[Mapping[str, Any] | None, bool | None], Any]:
+    """How a column of the data is read off the metadata and the label of a row.
+
+    ``label`` is known truth, 1 or 0; but where the metadata of any row has a column of that name, it is that
+    column for all of them.
+
+    Args:
+        by: the column.
+        metadata: of all committed rows of the run.
+
+    Returns:
+        A function of a row's metadata and label; it gives None where the row has nothing there.
+
+    >>> column_reader("label", [{"kind": "x"}, None])({"kind": "x"}, True)
+    1
+    >>> column_reader("label", [{"label": "mine"}, None])(None, True) is None
+    True
+    """
+    if by == _LABEL and not any(_LABEL in (row or ()) for row in metadata):
+        return lambda _, label: None if label is None else int(label)
+    return lambda row, _: (row or {}).get(by)
 
 
 def group_name(value: Any) -> str | None:

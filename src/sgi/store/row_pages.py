@@ -47,8 +47,9 @@ class RowQuery:
         high: the greatest value, inclusive.
         label: known truth.
         plane: the least and the greatest θ(r,c), then the least and the greatest θ(r,q), radians, inclusive.
-        group: a column of the metadata, or ``label``, and its value as text: other values as JSON, and
-            ``(none)`` for those without.
+        group: a column of the metadata, or ``label`` (known truth, unless the metadata of a row has a
+            column of that name), and its value as text: other values as JSON, and ``(none)`` for those
+            without.
         sort: by the place in the data, or by the metric's value; rows without one come last.
         page: from 1.
         size: rows on a page, up to 10,000.
@@ -159,7 +160,7 @@ class PlaneRows:
     Attributes:
         metric: whose angles and values they are, a canonical string.
         points: in the order of the data.
-        rows: how many the run has with a value and details.
+        rows: how many the run has with both angles and a value.
     """
 
     metric: str
@@ -187,10 +188,10 @@ def find_rows(database: Database, record: RunRecord, query: RowQuery) -> FoundRo
             cut = ordered.limit(query.size).offset((page - 1) * query.size)
             positions = list(connection.execute(cut).scalars())
         else:
-            every = rows_of_group(connection, ordered, query.group)
-            total = len(every)
+            inside = rows_of_group(connection, ordered, places, query.group)
+            total = len(inside)
             page, pages = _which(query, total)
-            positions = every[(page - 1) * query.size : page * query.size]
+            positions = inside[(page - 1) * query.size : page * query.size]
         rows = _told(connection, record, positions, numbers)
     return FoundRows(tuple(numbers), metric, rows, total, of, page, pages)
 
@@ -199,7 +200,7 @@ def plane_rows(database: Database, record: RunRecord, *, most: int) -> PlaneRows
     """The rows of a run in the plane of θ(r,c) and θ(r,q), evenly spaced over the data where they are many.
 
     The angles are those of the first metric whose details hold ``theta_rc`` and ``theta_rq``. Of n > ``most``
-    rows with details and a value, those are taken where ⌊k·(most − 1)/(n − 1)⌋ steps up, k = 0 … n − 1:
+    rows with both and a value, those are taken where ⌊k·(most − 1)/(n − 1)⌋ steps up, k = 0 … n − 1:
     the first, the last, and as many between as there is room for.
 
     Args:
@@ -220,7 +221,6 @@ def plane_rows(database: Database, record: RunRecord, *, most: int) -> PlaneRows
     points = tuple(
         PlaneRow(row.position, restored(row.id), row.label, row.theta_rc, row.theta_rq, row.value)
         for row in rows
-        if row.theta_rc is not None and row.theta_rq is not None
     )
     return PlaneRows(metric, points, rows[0].n if rows else 0)
 
@@ -272,24 +272,22 @@ def _order(query: RowQuery) -> list[sa.ColumnElement[Any]]:
 
 
 def _spaced(connection: Connection, metric: int, dataset: str, most: int) -> sa.Select[Any]:
-    """The rows of the plane, evenly spaced; ``n`` says in each how many there are.
-
-    They are chosen by the scores, which is quick, before the details of any is read.
-    """
+    """The rows of the plane, evenly spaced; ``n`` says in each how many there are."""
     details, scores, samples = schema.details, schema.scores, schema.samples
     place = (sa.func.row_number().over(order_by=scores.c.position) - 1).label("k")
+    angles = dict(zip(("theta_rc", "theta_rq"), angles_in(connection, details.c.body), strict=True))
+    named = (angle.label(name) for name, angle in angles.items())
     valued = (
-        sa.select(scores.c.position, scores.c.value, place, sa.func.count().over().label("n"))
+        sa.select(scores.c.position, scores.c.value, *named, place, sa.func.count().over().label("n"))
         .join(details, (details.c.metric == metric) & (details.c.position == scores.c.position))
         .where(scores.c.metric == metric, scores.c.value.is_not(None))
+        .where(*(angle.is_not(None) for angle in angles.values()))
         .subquery()
     )
     n, k = valued.c.n, valued.c.k
     now, before = ((at * sa.literal(most - 1)).op("/")(sa.func.nullif(n - 1, 0)) for at in (k, k - 1))
-    rc, rq = angles_in(connection, details.c.body)
     return (
-        sa.select(valued, samples.c.id, samples.c.label, rc.label("theta_rc"), rq.label("theta_rq"))
-        .join(details, (details.c.metric == metric) & (details.c.position == valued.c.position))
+        sa.select(valued, samples.c.id, samples.c.label)
         .join(samples, (samples.c.dataset == dataset) & (samples.c.position == valued.c.position))
         .where(sa.or_(n <= most, k == 0, now > before))
         .order_by(valued.c.position)

@@ -16,6 +16,7 @@ from sgi.kernel.scored import STATUSES, MetricColumn, ScoredRun
 from sgi.store import schema
 from sgi.store.queries import metric_ids, run_metrics
 from sgi.store.recorder import StoredAnswer
+from sgi.store.row_filters import column_reader
 from sgi.store.samples import sample_of
 from sgi.store.texts import restored
 
@@ -76,7 +77,8 @@ def grouped_run(
     Args:
         database: where the run is.
         record: the run.
-        by: a metadata column, or ``label``.
+        by: a metadata column, or ``label``, which is known truth unless the metadata has a column of that
+            name.
         class_keys: by metric, the entry of its details that holds a row's class.
 
     Raises:
@@ -144,13 +146,12 @@ def _column_values(connection: Connection, record: RunRecord, by: str) -> list[A
     samples = schema.samples
     rows = connection.execute(_committed(record, samples.c.metadata, samples.c.label)).all()
     columns = {name for row in rows for name in row.metadata or ()}
-    if by in columns:
-        return [(row.metadata or {}).get(by) for row in rows]
     if any(row.label is not None for row in rows):
         columns.add("label")
     if by not in columns and rows:
         raise _unknown_column(record, by, sorted(columns))
-    return [None if row.label is None else int(row.label) for row in rows]
+    value = column_reader(by, (row.metadata for row in rows))
+    return [value(row.metadata, row.label) for row in rows]
 
 
 def _unknown_column(record: RunRecord, by: str, columns: list[str]) -> UnknownName:

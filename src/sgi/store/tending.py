@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
@@ -20,6 +20,36 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
 
 
+class Change(TypedDict, total=False):
+    """What becomes of a run; what is left out stays.
+
+    Attributes:
+        name: as in `rename_run`.
+        tags: as in `set_tags`.
+    """
+
+    name: str | None
+    tags: Iterable[str]
+
+
+def change_run(database: Database, run_id: str, **wanted: Unpack[Change]) -> None:
+    """Change what is said of a run: all that is wanted, or nothing.
+
+    Raises:
+        UsageError: another run has the name, it stands for something else, or the tags cannot be.
+        UnknownName: there is no run with this id.
+    """
+    tags = checked_tags(wanted["tags"]) if "tags" in wanted else None
+    with database.writing() as connection:
+        found = _held(connection, run_id)
+        if "name" in wanted and wanted["name"] != found.name:
+            _name(connection, run_id, wanted["name"])
+        if tags is not None:
+            table = schema.run_tags
+            connection.execute(sa.delete(table).where(table.c.run == run_id))
+            insert_rows(connection, table, ((run_id, tag) for tag in tags))
+
+
 def rename_run(database: Database, run_id: str, name: str | None) -> None:
     """Call a run otherwise; None takes its name away.
 
@@ -27,18 +57,7 @@ def rename_run(database: Database, run_id: str, name: str | None) -> None:
         UsageError: another run has the name, or it stands for something else.
         UnknownName: there is no run with this id.
     """
-    runs = schema.runs
-    with database.writing() as connection:
-        found = _held(connection, run_id)
-        if name == found.name:
-            return
-        if name is not None:
-            refuse_name(connection, name)
-        try:
-            connection.execute(sa.update(runs).where(runs.c.id == run_id).values(name=name))
-        except IntegrityError as error:  # another process was quicker
-            message = f"A run called {name!r} is already there."
-            raise UsageError(message, hint="Choose another name.") from error
+    change_run(database, run_id, name=name)
 
 
 def delete_run(database: Database, run_id: str) -> None:
@@ -68,11 +87,8 @@ def set_tags(database: Database, run_id: str, tags: Iterable[str]) -> tuple[str,
         UsageError: one of them cannot be a tag, or they are too many.
         UnknownName: there is no run with this id.
     """
-    table, made = schema.run_tags, checked_tags(tags)
-    with database.writing() as connection:
-        _held(connection, run_id)
-        connection.execute(sa.delete(table).where(table.c.run == run_id))
-        insert_rows(connection, table, ((run_id, tag) for tag in made))
+    made = checked_tags(tags)
+    change_run(database, run_id, tags=made)
     return made
 
 
@@ -82,6 +98,24 @@ def count_scores(database: Database, run_id: str) -> int:
     query = sa.select(sa.func.count()).select_from(scores.join(metrics, metrics.c.id == scores.c.metric))
     with database.reading() as connection:
         return int(connection.execute(query.where(metrics.c.run == run_id)).scalar_one())
+
+
+def data_files(database: Database) -> frozenset[str]:
+    """The files of rows that runs were asked for with, as their specs name them."""
+    with database.reading() as connection:
+        specs = connection.execute(sa.select(schema.runs.c.spec)).scalars()
+        return frozenset(str(spec["data"]) for spec in specs if "data" in spec)
+
+
+def _name(connection: Connection, run_id: str, name: str | None) -> None:
+    runs = schema.runs
+    if name is not None:
+        refuse_name(connection, name)
+    try:
+        connection.execute(sa.update(runs).where(runs.c.id == run_id).values(name=name))
+    except IntegrityError as error:  # another process was quicker
+        message = f"A run called {name!r} is already there."
+        raise UsageError(message, hint="Choose another name.") from error
 
 
 def _held(connection: Connection, run_id: str) -> Row[Any, Any]:

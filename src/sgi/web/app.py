@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TYPE_CHECKING
 
+import anyio.to_thread
 from fastapi import FastAPI
 
 from sgi.kernel.signature import package_version
@@ -15,7 +16,8 @@ from sgi.web.errors import Caught, add_errors
 from sgi.web.kept import Kept
 from sgi.web.routes import comparing, downloads, listing, run, sample, signing_in, static, tending, uploading
 from sgi.web.running import Jobs
-from sgi.web.security import Security
+from sgi.web.security import Dressed, Security
+from sgi.web.uploads import remove_leftovers
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -45,9 +47,10 @@ def create_app(site: Site) -> FastAPI:
     for pages in (listing, downloads, sample, run, comparing, tending, uploading, signing_in, static):
         app.include_router(pages.router)
     add_errors(app)
-    app.add_middleware(Caught)
     app.add_middleware(Bounded, site=site)
     app.add_middleware(Security, site=site)
+    app.add_middleware(Caught)
+    app.add_middleware(Dressed)
     app.add_middleware(operations.Measuring, site=site)
     return app
 
@@ -56,6 +59,7 @@ def create_app(site: Site) -> FastAPI:
 async def _living(app: FastAPI) -> AsyncIterator[None]:
     """The scorer is ready before the first request; at the end, what runs is stopped so that it can go on."""
     site: Site = app.state.site
+    await anyio.to_thread.run_sync(remove_leftovers, site)
     async with AsyncExitStack() as stack:
         stack.callback(app.state.jobs.close)
         if site.scoring:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from sgi.report import figures
@@ -48,11 +47,8 @@ def _run_charts(columns: RunColumns, plane: Plane | None) -> Iterator[dict[str, 
         yield _chart("plane", figures.plane_figure(plane, brush=True), description_of(plane))
     for n, spread in enumerate(distributions(columns)):
         yield _chart(f"distribution-{n}", figures.distribution_figure(spread), description_of(spread))
-    for n, table in enumerate(group_tables(columns)):
-        metric = next(iter(columns.run.metrics))
-        with suppress(ValueError):  # no group has a mean
-            figure = figures.groups_figure(table, metric)
-            yield _chart(f"groups-{n}", figure, description_of(table, metric))
+    for n, (table, metric) in enumerate(figures.group_figures(group_tables(columns))):
+        yield _chart(f"groups-{n}", figures.groups_figure(table, metric), description_of(table, metric))
     alike = correlation(columns)
     if alike is not None:
         yield _chart("correlation", figures.correlation_figure(alike), description_of(alike))

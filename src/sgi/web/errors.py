@@ -75,6 +75,6 @@ class Caught:
             if begun or scope["type"] != "http":
                 raise
             request = Request(scope)
-            _log.exception("%s %s failed", request.method, request.url.path)
+            _log.exception("%s %s failed", request.method, scope["path"])
             message = "This is a fault of SGI's own; the server's log has the details. Please report it."
             await problem(request, 500, message)(scope, receive, send)

@@ -14,6 +14,7 @@ from sgi.store.queries import find_run
 from sgi.web.paths import run_path, sample_path, with_query
 from sgi.web.security import form_token
 from sgi.web.site import site_of
+from sgi.web.turns import Busy
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from sgi.web.site import Site
 
 _API = "/api/"
+_LATER = 503
+_SECONDS = "5"
+"""After which it is worth asking again."""
 _TITLES = {
     400: "This cannot be done",
     403: "Not allowed",
@@ -62,7 +66,10 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
         templates()
         .get_template(template)
         .render(
-            form_key=form_token(request), asks_token=site.token is not None, path=request.url.path, **values
+            form_key=form_token(request),
+            asks_token=site.token is not None,
+            path=request.scope["path"],
+            **values,
         )
     )
     return HTMLResponse(text.encode("utf-8", "replace"), status)
@@ -105,12 +112,19 @@ def status_of(error: SgiError) -> int:
         return 404
     if isinstance(error, UnknownName) and error.kind.partition(" ")[0] in {"run", "sample"}:
         return 404
-    return 503 if isinstance(error, StoreError) else 400
+    return _LATER if isinstance(error, (StoreError, Busy)) else 400
 
 
 def problem(request: Request, status: int, message: str, *, title: str = "") -> Response:
     """What is wrong and what to do, as a page, or as JSON for callers of the API."""
-    if request.url.path.startswith(_API):
+    response = _problem(request, status, message, title)
+    if status == _LATER:
+        response.headers["Retry-After"] = _SECONDS
+    return response
+
+
+def _problem(request: Request, status: int, message: str, title: str) -> Response:
+    if _is_of_api(request):
         return JSONResponse({"error": {"message": message, "hint": ""}}, status)
     if is_part(request):
         return page(request, "problem_part.html", status=status, message=message)
@@ -120,10 +134,15 @@ def problem(request: Request, status: int, message: str, *, title: str = "") -> 
 
 def refusal(request: Request, refused: Refused) -> Response:
     """The answer to a request that goes no further; a person is shown where to sign in."""
-    if refused.status == 401 and not request.url.path.startswith(_API):  # noqa: PLR2004 - HTTP's own
-        asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    if refused.status == 401 and not _is_of_api(request):  # noqa: PLR2004 - HTTP's own
+        query = request.scope["query_string"]
+        asked = request.scope["raw_path"] + (b"?" + query if query else b"")  # as sent: ids can hold a slash
         return go_to(f"/login?next={quote(asked, safe='')}" if request.method == "GET" else "/login")
     response = problem(request, refused.status, refused.message, title=refused.title)
     if refused.status == 401:  # noqa: PLR2004 - HTTP's own
         response.headers["WWW-Authenticate"] = "Bearer"
     return response
+
+
+def _is_of_api(request: Request) -> bool:
+    return str(request.scope["path"]).startswith(_API)

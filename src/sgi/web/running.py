@@ -15,6 +15,7 @@ from sgi.engine.job import Surroundings, perform
 from sgi.engine.progress import Advanced, Finished, RunBegan, Started
 from sgi.kernel.errors import SgiError
 from sgi.store.tending import set_tags
+from sgi.web.turns import Busy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 State = Literal["waiting", "running", "finished", "failed", "stopped"]
 MOST_WAITING = 20
 _MOST_KNOWN = 200
-
-
-class Busy(SgiError):  # noqa: N818 - the name says what happened
-    """So many uploads wait already that no more are taken."""
 
 
 @dataclass

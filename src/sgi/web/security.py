@@ -7,6 +7,7 @@ requests that change something must come from a page of this very site, as far a
 from __future__ import annotations
 
 import hmac
+import re
 import secrets
 import time
 from dataclasses import dataclass
@@ -45,6 +46,8 @@ _HEADERS = {
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 _OPEN = frozenset({"/login", "/healthz", "/readyz"})
 """What answers without the token: the form that asks for it, and whether the server is alive."""
+_AUTHORITY = re.compile(r"(?:[a-z0-9._~-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
+"""``host[:port]`` (RFC 9110, 7.2), as far as hosts are called: names and addresses, no escapes."""
 _LOGIN_SECONDS = 12 * 3600
 _SESSION_BYTES = 24
 _DIGITS = 15
@@ -125,8 +128,43 @@ def is_token(site: Site, given: str) -> bool:
     )
 
 
+def is_known(site: Site, request: Request) -> bool:
+    """Whether a caller has shown the token, now or when signing in; everyone has where there is none."""
+    if site.token is None:
+        return True
+    kind, _, given = request.headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer" and is_token(site, given.strip()):
+        return True
+    return _is_login(site, request.state.session, request.cookies.get(LOGIN, ""))
+
+
+class Dressed:
+    """An ASGI application before another: gives a request its session, and what goes out its headers.
+
+    Args:
+        app: what answers.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope)
+        known = request.cookies.get(SESSION, "")
+        session = known if len(known) == _session_length() and known.isascii() else _new_session()
+        scope.setdefault("state", {})["session"] = session
+        await self._app(scope, receive, _Sending(send, scope, "" if session == known else session))
+
+
 class Security:
-    """An ASGI application before another: refuses what it must, and adds the headers to what goes out.
+    """An ASGI application before another: refuses what it must. `Dressed` stands before it.
+
+    It decides by the path that routes are found by, never by an address put together with the ``Host``
+    header, which a caller writes.
 
     Args:
         app: what answers.
@@ -139,40 +177,30 @@ class Security:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if scope["type"] != "http":
+        refused = self._refusal(Request(scope)) if scope["type"] == "http" else None
+        if refused is None:
             await self._app(scope, receive, send)
             return
-        request = Request(scope)
-        cookies = request.cookies
-        known = cookies.get(SESSION, "")
-        session = known if len(known) == _session_length() and known.isascii() else _new_session()
-        scope.setdefault("state", {})["session"] = session
-        sending = _Sending(send, scope, "" if session == known else session)
-        refused = self._refusal(request, cookies.get(LOGIN, ""), session)
-        if refused is not None:
-            from sgi.web.pages import refusal
+        from sgi.web.pages import refusal
 
-            await refusal(request, refused)(scope, receive, sending)
-            return
-        await self._app(scope, receive, sending)
+        await refusal(Request(scope), refused)(scope, receive, send)
 
-    def _refusal(self, request: Request, login: str, session: str) -> Refused | None:
-        host = request.headers.get("host", "").lower()
+    def _refusal(self, request: Request) -> Refused | None:
+        hosts = [host.lower() for host in request.headers.getlist("host")]
+        host = hosts[0] if hosts else ""
         if self._site.hosts is not None and host not in self._site.hosts:
             names = ", ".join(sorted(self._site.hosts))
             return Refused(400, "Wrong host", f"This server answers to {names} alone.")
+        if len(hosts) > 1 or not all(map(_AUTHORITY.fullmatch, hosts)):
+            return Refused(400, "Wrong host", "The Host header of this request names no host.")
         if request.method not in _SAFE and _is_foreign(request, host):
             return Refused(403, "Not from here", "Only a page of this server may change something here.")
-        path = request.url.path
-        if self._site.token is None or path in _OPEN or path.startswith("/static/"):
-            return None
-        if self._has_token(request) or _is_login(self._site, session, login):
+        if _is_embedded(request):
+            return Refused(403, "Not from here", "Other sites may link to this, and not build it in.")
+        path = request.scope["path"]
+        if path in _OPEN or path.startswith("/static/") or is_known(self._site, request):
             return None
         return Refused(401, "Who is there?", "This server asks for its token.")
-
-    def _has_token(self, request: Request) -> bool:
-        kind, _, given = request.headers.get("authorization", "").partition(" ")
-        return kind.lower() == "bearer" and is_token(self._site, given.strip())
 
 
 class _Sending:
@@ -201,7 +229,16 @@ def _is_foreign(request: Request, host: str) -> bool:
     if request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         return True
     origin = request.headers.get("origin")
-    return origin is not None and urlsplit(origin).netloc.lower() != host
+    try:
+        return origin is not None and urlsplit(origin).netloc.lower() != host
+    except ValueError:  # it is no address at all
+        return True
+
+
+def _is_embedded(request: Request) -> bool:
+    """Whether a browser says that a page of another site loads this, other than by following a link."""
+    headers = request.headers
+    return headers.get("sec-fetch-site") == "cross-site" and headers.get("sec-fetch-mode") != "navigate"
 
 
 def _is_login(site: Site, session: str, login: str) -> bool:

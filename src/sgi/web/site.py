@@ -45,6 +45,10 @@ class Site:
     hosts: frozenset[str] | None = None
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 
+    def without_place(self, text: str) -> str:
+        """A message without the place of the database, which is nothing to callers of the API."""
+        return text.replace(self.database.shown, "the database").replace("database the database", "database")
+
 
 def site_of(request: Request) -> Site:
     """The site that a request came to."""

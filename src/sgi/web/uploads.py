@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import shutil
+import time
 from contextlib import suppress
 from functools import cache
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import IO, TYPE_CHECKING
 
 from sgi.kernel.errors import SgiError, StoreError, UsageError
 from sgi.kernel.metric import Metric
 from sgi.kernel.registry import metric, metric_classes
+from sgi.store.tending import data_files
 
 if TYPE_CHECKING:
     from sgi.web.site import Site
@@ -19,7 +22,16 @@ if TYPE_CHECKING:
 SUFFIXES = (".jsonl", ".csv", ".parquet")
 """The kinds of file that can be sent."""
 
+EXPORT = "rows-"
+"""What the names of files that are made to be sent begin with."""
+
+_UPLOAD = "upload-"
+_PART = ".sgi-"
+"""What the names of files begin with while they are written."""
 _LONGEST = 80
+_DAY = 24 * 3600
+_HOUR = 3600
+_log = logging.getLogger("sgi.web")
 
 
 @cache
@@ -65,7 +77,7 @@ def keep(site: Site, stream: IO[bytes], shown: str) -> Path:
         raise UsageError(
             f"{shown!r} is of no kind that is read here.", hint=f"It can be {', '.join(SUFFIXES)}."
         )
-    path = site.folder.resolve() / f"upload-{secrets.token_hex(8)}{suffix}"
+    path = site.folder.resolve() / f"{_UPLOAD}{secrets.token_hex(8)}{suffix}"
     try:
         site.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with path.open("xb") as target:
@@ -79,3 +91,25 @@ def keep(site: Site, stream: IO[bytes], shown: str) -> Path:
         path.unlink()
         raise UsageError(f"{shown!r} is empty.", hint="Choose a file with rows.")
     return path
+
+
+def remove_leftovers(site: Site) -> None:
+    """Remove what servers that were killed left in the site's folder; what cannot be removed stays.
+
+    Uploads go that no run was asked for with, a day after they came; exports, an hour after they were begun:
+    another server may be at work in the same folder.
+    """
+    try:
+        wanted = {PurePath(path).name for path in data_files(site.database)}
+        found = list(site.folder.iterdir())
+    except FileNotFoundError:
+        return
+    except (SgiError, OSError) as error:
+        _log.warning("what earlier servers left is not cleaned up: %s", error)
+        return
+    for path in found:
+        longest = _HOUR if path.name.startswith((EXPORT, _PART)) else _DAY
+        is_ours = path.name.startswith((EXPORT, _PART, _UPLOAD)) and path.name not in wanted
+        with suppress(OSError):
+            if is_ours and path.is_file() and path.stat().st_mtime < time.time() - longest:
+                path.unlink()

@@ -88,6 +88,14 @@ def test_a_port_that_is_taken_is_told(sgi, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("host", ["a..b", "x" * 70 + ".example", ".example"])
+def test_a_host_that_is_no_address_is_told(sgi, host):
+    made = sgi("serve", "--host", host, "--token", "quite a secret token")
+    assert (made.code, made.out) == (2, "")
+    assert f"Cannot listen on {host}" in made.err
+    assert "--host must be an address" in " ".join(made.err.split())
+
+
 def test_a_database_that_cannot_be_used_is_told(sgi, tmp_path):
     (tmp_path / "other.db").write_text("no database at all, but long enough to be looked at")
     made = sgi("serve", "--port", "0", "--db", "other.db")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -283,3 +284,35 @@ def test_words_for_what_is_empty():
 def test_shortened_names_stay_different():
     names = ["x" * 100 + str(n) for n in range(4)] + ["y", "y"]
     assert len(set(short_names(names))) == 6
+
+
+def test_a_page_draws_each_table_with_each_metric_that_has_means():
+    tables = [groups(), GroupTable("topic", (Group("x", 4, (mean("sgi", None), mean("bleu", 0.5)), {}),))]
+    assert figures.group_figures(tables) == [(tables[0], "sgi"), (tables[1], "bleu")]
+    many = [groups() for _ in range(20)]
+    assert len(figures.group_figures(many)) == figures.GROUP_FIGURES
+    small = Group("x", 1, (mean("sgi", 0.5),), {})
+    undrawn = GroupTable("k", (*[Group("y", 2, (mean("sgi", None),), {})] * figures.GROUPS, small))
+    assert figures.group_figures([undrawn]) == []
+
+
+def test_groups_without_intervals_have_no_layer_of_them():
+    bare = replace(mean("sgi", 0.5), interval=None)
+    chart = figures.groups_figure(GroupTable("k", (Group("x", 1, (bare,), {}),)), "sgi")
+    assert [layer["mark"]["type"] for layer in chart.to_dict()["layer"]] == ["point"]
+    whole = figures.groups_figure(groups(), "sgi").to_dict()["layer"]
+    assert [layer["mark"]["type"] for layer in whole] == ["rule", "point"]
+
+
+def test_the_names_of_a_comparison_are_those_of_its_page():
+    made = comparison(difference("sgi", -0.1))
+    titled = replace(made, new=replace(made.new, name="after the change"))
+    chart = figures.comparison_figure(titled).to_dict()
+    assert chart["title"] == "after the change − monday"
+    assert chart["description"].startswith("after the change less monday over")
+    assert figures.comparison_figure(made.comparison).to_dict()["title"] == "friday − monday"
+
+
+def test_a_calibration_is_told_with_the_brier_score_of_the_base_rate():
+    told = description_of([replace(labelled(), brier=0.21, base_rate_brier=0.25)])
+    assert "error 0.130, Brier score 0.210 (of the base rate 0.250), 8 rows" in told

@@ -292,3 +292,7 @@ def test_reports_of_real_runs(tmp_path: Path) -> None:
     assert "the one that counts" in told
     assert "There are 1 rivers." in compared
     assert _Page(compared).open == []
+
+
+def test_the_brier_score_stands_beside_that_of_the_base_rate(report: str) -> None:
+    assert '<td class="n">0.0500</td><td class="n">0.2125</td><td class="n">0.2475</td>' in report

@@ -117,7 +117,7 @@ def view(name="sgi", row=None, told="nightly"):
         correlation=Correlation((name, "squad_em"), ((1.0, None), (None, 1.0)), ((9, 9), (9, 9))),
         disagreement=Disagreement(name, "squad_em", (Disagreeing(row, 0.5, 0.25, -0.75),)),
         worst=(WorstRows(name, UP, (row,)), WorstRows("squad_em", not UP, (row,)), WorstRows("x", UP, ())),
-        labelled=(Labelled(name, 0.8, ((0, 0),), None, None, 1100),),
+        labelled=(Labelled(name, 0.8, ((0, 0),), None, 0.05, 1100, 0.2, 0.25),),
         reasons=(Reason(name, "failed", "The judge gave no reply.", 60),),
         usage={"openai:gpt": Usage(1000, 5, 1, 2, 3, None), "local": Usage(cost=0.5)},
     )
@@ -142,7 +142,7 @@ def test_everything_that_the_view_holds_stands_on_the_page():
         "|  |  | squad_em | 50.00 % |",
         "| squad_em by method | yes | no |\n",
         "| sgi | 1.00 | – |",
-        "| sgi | 0.800 | – | 1,100 |",
+        "| sgi | 0.800 | 0.050 | 0.200 | 0.250 | 1,100 |",
         "## Where sgi and squad_em disagree most\n",
         "- `q1`: gap -0.75: 0.5000 against 0.2500, label 0\n  - question: Who?\n  - response: Anke.\n",
         "  - reference: Anke\n  - passage 1: It was Anke.\n  - passage 2: It was not.\n",

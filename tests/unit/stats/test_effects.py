@@ -4,8 +4,11 @@ from statistics import correlation, fmean, stdev
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import rankdata
 
-from sgi.stats.effects import cohen_d, pearson, spearman, welch_p
+from sgi.stats.effects import cohen_d, pearson, ranks, spearman, welch_p
 
 EFFECTS = [cohen_d, welch_p, pearson, spearman]
 ONE, OTHER = [3.0, 5.0, 9.0, 8.0, 2.0], [20.0, 1.0, 6.0, 7.0, 4.0]
@@ -98,3 +101,8 @@ def test_effects_load_scipy_only_for_a_p():
     code = "import sys, sgi.stats; sgi.stats.cohen_d([1, 2], [3, 5]); print('scipy' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
+
+
+@given(st.lists(st.floats(allow_nan=False), max_size=30))
+def test_ranks_are_those_of_scipy(values):
+    assert ranks(values).tolist() == rankdata(values).tolist()

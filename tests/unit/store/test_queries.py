@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sgi.store import schema
 from sgi.store.database import open_database
-from sgi.store.queries import all_tags, count_runs, find_run, list_runs
+from sgi.store.queries import count_runs, find_run, list_runs, page_of_runs
 from sgi.store.tending import set_tags
 from support.runs import add_run
 
@@ -79,7 +79,7 @@ def test_pages_put_together_are_the_list(database):
 
 
 def test_every_tag_and_how_many_runs_have_it(database):
-    found = all_tags(database)
+    found = page_of_runs(database).tags
     assert found == {"gpt-4o": 2, "nightly": 1, "straße": 1}
     assert list(found) == sorted(found)
 
@@ -118,3 +118,18 @@ def test_more_runs_than_a_statement_names(tmp_path):
 def test_no_search_text_fails(database, search):
     assert len(ids(database, search=search)) == count_runs(database, search=search) <= 4
     assert len(ids(database, tag=search)) == count_runs(database, tag=search) <= 4
+
+
+def test_a_page_of_runs_is_read_in_one_transaction(database):
+    begun = []
+    sa.event.listen(database._engine, "begin", lambda _: begun.append(1))
+    made = page_of_runs(database, page=9, size=3)
+    assert len(begun) == 1
+    assert [record.id for record in made.records] == ["r1"]
+    assert (made.total, made.page, made.pages) == (4, 2, 2)
+    assert made.tags == {"gpt-4o": 2, "nightly": 1, "straße": 1}
+
+
+def test_a_page_of_no_runs(database):
+    made = page_of_runs(database, tag="none has it")
+    assert (made.records, made.total, made.page, made.pages) == ((), 0, 1, 1)

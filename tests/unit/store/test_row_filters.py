@@ -68,3 +68,18 @@ def test_a_column_called_label_goes_before_the_label(database):
 def test_a_group_name_that_nests_too_deep_to_be_json(database):
     record = find_run(database, "r1")
     assert find_rows(database, record, RowQuery(group=("kind", "[" * 100_000))).total == 0
+
+
+def test_one_column_called_label_goes_before_the_labels_of_all_rows(database):
+    samples = [Sample(id="a", label=True), Sample(id="b", label=True, metadata={"label": "mine"})]
+    add_run(database, "r2", samples=samples, scores={"sgi": (1.0, 2.0)})
+    record = find_run(database, "r2")
+    assert find_rows(database, record, RowQuery(group=("label", "1"))).total == 0
+    # Not among the rows that are looked through, the column still is one of the run.
+    assert find_rows(database, record, RowQuery(group=("label", "(none)"), text="a")).total == 1
+
+
+def test_a_value_that_is_called_label_is_no_column(database):
+    only_sample(database, Sample(id="q1", label=True, metadata={"kind": "label", "in": {"label": 2}}))
+    record = find_run(database, "r1")
+    assert find_rows(database, record, RowQuery(group=("label", "1"))).total == 1

@@ -373,6 +373,9 @@ def test_details_of_another_shape_are_no_angles(database):
             connection.execute(sa.update(table).where(ours).values(body=body if body is not None else 0))
     made = plane_rows(database, find_run(database, "r1"), most=100)
     assert [point.position for point in made.points] == [6, 7, 8, 9, 10, 11]
+    assert made.rows == 6
+    few = plane_rows(database, find_run(database, "r1"), most=3)
+    assert [point.position for point in few.points] == [6, 9, 11]
     assert places(database, plane=(-9.0, 9.0, -9.0, 9.0)) == list(range(5, N))
 
 

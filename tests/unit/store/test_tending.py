@@ -16,7 +16,7 @@ from sgi.store.database import open_database
 from sgi.store.inserting import insert_rows
 from sgi.store.queries import find_run, list_runs, open_recorder
 from sgi.store.recorder import RunStart, StoredAnswer, create_run
-from sgi.store.tending import count_scores, delete_run, rename_run, set_tags
+from sgi.store.tending import change_run, count_scores, data_files, delete_run, rename_run, set_tags
 from support.runs import add_run, contents
 
 METRICS = (metric("squad_em"), metric("squad_token_f1"))
@@ -94,12 +94,60 @@ def test_tags_take_the_place_of_those_before(database):
 
 @pytest.mark.parametrize(
     "step",
-    [lambda d: rename_run(d, "r9", "x"), lambda d: delete_run(d, "r9"), lambda d: set_tags(d, "r9", [])],
+    [
+        lambda d: rename_run(d, "r9", "x"),
+        lambda d: delete_run(d, "r9"),
+        lambda d: set_tags(d, "r9", []),
+        lambda d: change_run(d, "r9"),
+    ],
 )
 def test_a_run_that_is_not_there(database, step):
     add_run(database, "r1")
     with pytest.raises(UnknownName, match="Unknown run 'r9'"):
         step(database)
+
+
+def test_name_and_tags_change_together_and_what_is_left_out_stays(database):
+    add_run(database, "r1", name="old")
+    change_run(database, "r1", name="new", tags=[" b", "a"])
+    assert (find_run(database, "r1").name, find_run(database, "r1").tags) == ("new", ("a", "b"))
+    change_run(database, "r1")
+    change_run(database, "r1", tags=["c"])
+    assert (find_run(database, "r1").name, find_run(database, "r1").tags) == ("new", ("c",))
+    change_run(database, "r1", name=None)
+    assert (find_run(database, "r1").name, find_run(database, "r1").tags) == (None, ("c",))
+
+
+@pytest.mark.parametrize(
+    ("name", "tags"), [("new", ["a,b"]), ("new", [""]), ("other", ["a"]), ("last", ["a"])]
+)
+def test_of_a_change_that_cannot_be_nothing_is_done(database, name, tags):
+    add_run(database, "r1", name="mine")
+    add_run(database, "r2", name="other")
+    set_tags(database, "r1", ["kept"])
+    with pytest.raises(UsageError):
+        change_run(database, "r1", name=name, tags=tags)
+    assert (find_run(database, "r1").name, find_run(database, "r1").tags) == ("mine", ("kept",))
+
+
+def test_a_change_whose_second_half_fails_is_undone(database, monkeypatch):
+    def fails(*_):
+        raise StoreError("The disk is full.")
+
+    add_run(database, "r1", name="mine")
+    monkeypatch.setattr("sgi.store.tending.insert_rows", fails)
+    with pytest.raises(StoreError):
+        change_run(database, "r1", name="new", tags=["a"])
+    assert find_run(database, "r1").name == "mine"
+
+
+def test_the_files_that_runs_were_asked_for_with(database):
+    add_run(database, "r1")
+    assert data_files(database) == frozenset()
+    for path in ("/up/upload-1.csv", "/up/upload-2.csv", "/up/upload-2.csv"):
+        start = RunStart("hash", "rows.jsonl", 4, {"data": path}, "spec", "signature", {}, METRICS)
+        create_run(database, start)
+    assert data_files(database) == {"/up/upload-1.csv", "/up/upload-2.csv"}
 
 
 def test_what_is_deleted_leaves_nothing_and_the_others_as_they_were(database):

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import logging
+from html import unescape
 
 import pytest
 
 from sgi.kernel.errors import StoreError
+from sgi.web import security
 from sgi.web.routes import listing
+from sgi.web.turns import Busy
 from support.web_server import form_key, words
 
 
@@ -78,6 +81,26 @@ def test_a_bug_is_told_without_its_inside_which_goes_to_the_log(client, monkeypa
     assert "the secret inside of a bug" in caplog.text
 
 
+@pytest.mark.parametrize("path", ["/", "/api/v1/runs"])
+def test_a_bug_in_what_stands_before_the_pages_is_told_too(client, monkeypatch, caplog, path):
+    monkeypatch.setattr(security, "is_known", _broken)
+    made = client.get(path)
+    assert made.status_code == 500
+    assert "the server's log has the details" in unescape(made.text)
+    assert made.headers["content-security-policy"]
+    assert "the secret inside of a bug" in caplog.text
+
+
+def test_what_is_busy_is_said_with_503_and_when_to_come_again(client, monkeypatch):
+    def busy(*_, **__):
+        raise Busy("Too many.", hint="Wait.")
+
+    monkeypatch.setattr(listing, "run_list", busy)
+    made = client.get("/")
+    assert (made.status_code, int(made.headers["retry-after"]) > 0) == (503, True)
+    assert "Too many. Wait." in words(made.text)
+
+
 def test_a_form_that_cannot_be_read(client):
     key = form_key(client, "/upload")
     kind = {"Content-Type": "multipart/form-data; boundary=x"}
@@ -91,3 +114,17 @@ def test_the_api_tells_json(client):
     made = client.get("/api/v1/nothing")
     assert (made.status_code, made.headers["content-type"]) == (404, "application/json")
     assert made.json()["error"]["message"]
+
+
+def test_the_api_never_tells_where_the_database_is(empty, monkeypatch):
+    place = empty.app.state.site.database.shown
+    made = empty.get("/api/v1/runs/any").json()["error"]
+    assert (made["message"], place in str(made)) == ("There is no run in the database yet.", False)
+
+    def gone(*_, **__):
+        raise StoreError(f"The database {place} was removed.", hint=f"Put {place} back.")
+
+    monkeypatch.setattr("sgi.web.api.router.run_list", gone)
+    told = empty.get("/api/v1/runs").json()["error"]
+    assert (told["message"], told["hint"]) == ("The database was removed.", "Put the database back.")
+    assert place in empty.get("/").text

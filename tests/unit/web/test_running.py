@@ -10,7 +10,8 @@ from sgi.engine.progress import Advanced
 from sgi.engine.spec import RunSpec
 from sgi.store.queries import find_run, list_runs
 from sgi.web import running
-from sgi.web.running import Busy, Jobs, tags_of
+from sgi.web.running import Jobs, tags_of
+from sgi.web.turns import Busy
 from support.kept_runs import rows, write_rows
 from support.web_server import until
 

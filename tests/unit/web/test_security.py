@@ -1,12 +1,16 @@
 from __future__ import annotations
 
 import logging
+import socket
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from starlette.datastructures import URL
+from starlette.requests import Request
 
 from sgi.kernel.errors import UsageError
 from sgi.web.security import LOGIN, POLICY, SESSION, check_token, own_hosts
-from support.web_server import ADDRESS, browsing, form_key, send, site_in, words
+from support.web_server import ADDRESS, browsing, form_key, send, serving, site_in, words
 
 TOKEN = "a token of 24 characters"  # noqa: S105 - of these tests alone
 
@@ -48,6 +52,84 @@ def test_on_other_addresses_any_name_may_lead_here():
     assert "localhost" in own_hosts("localhost", 80)
 
 
+NO_HOSTS = [
+    "x/static/?",
+    "x/static/",
+    "x/healthz?",
+    "x/login#",
+    "x?",
+    "x#",
+    "u@x",
+    "x:port",
+    "x:123456",
+    "x y",
+    "[",
+    "[::1",
+    "::1",
+    "x/",
+    "",
+    "x,y",
+    "x\\y",
+    "%78",
+]
+
+
+@pytest.mark.parametrize("host", NO_HOSTS)
+@pytest.mark.parametrize("path", ["/", "/api/v1/runs", "/healthz", "/static/sgi.css"])
+def test_a_host_that_is_none_is_refused_on_every_address(guarded, site, host, path):
+    site.hosts = None
+    made = guarded.get(path, headers={"Host": host})
+    assert (made.status_code, "names no host" in made.text) == (400, True)
+
+
+@pytest.mark.parametrize("host", ["x", "a-b.example.org:80", "[2001:db8::1]:8765", "10.0.0.7", "a_b", "X.Y"])
+def test_a_host_by_any_name_is_answered_elsewhere(guarded, site, host):
+    site.hosts = None
+    assert guarded.get("/healthz", headers={"Host": host}).status_code == 200
+    assert guarded.get("/api/v1/runs", headers={"Host": host}).status_code == 401
+
+
+def test_two_hosts_are_none(site):
+    site.hosts = None
+    with browsing(site) as client:
+        assert client.get("/healthz", headers=[("Host", "x"), ("Host", "y")]).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "spoofed", ["http://x/static/?/", "http://x/healthz", "http://x/api/", "http://x/login"]
+)
+def test_an_address_made_of_the_host_decides_nothing(guarded, monkeypatch, spoofed):
+    monkeypatch.setattr(Request, "url", URL(spoofed))  # as older Starlettes take it from the Host header
+    assert guarded.get("/api/v1/runs").status_code == 401
+    assert guarded.get("/api/v1/nothing").headers["content-type"] == "application/json"
+    asked = guarded.get("/runs/before")
+    assert (asked.status_code, asked.headers["location"]) == (303, "/login?next=%2Fruns%2Fbefore")
+
+
+def test_over_a_real_connection_no_host_leads_past_the_token(site):
+    with serving(site) as address:
+        site.hosts, site.token = None, TOKEN
+        place = urlsplit(address)
+        for host in ("x/static/?", "x/healthz?", "[", "x"):
+            with socket.create_connection((place.hostname, place.port), timeout=30) as wire:
+                wire.sendall(
+                    f"GET /api/v1/runs HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
+                )
+                status = wire.makefile("rb").readline()
+            assert status.split()[1] in {b"400", b"401"}, host
+
+
+@pytest.mark.parametrize("path", ["/", "/runs/before/report.html", "/api/v1/runs", "/readyz"])
+def test_other_sites_link_here_and_build_nothing_in(client, path):
+    told = {"Sec-Fetch-Site": "cross-site"}
+    for mode in ("no-cors", "cors", "same-origin", None):
+        made = client.get(path, headers=told | ({"Sec-Fetch-Mode": mode} if mode else {}))
+        assert made.status_code == 403
+    assert client.get(path, headers=told | {"Sec-Fetch-Mode": "navigate"}).status_code == 200
+    own = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Mode": "cors"}
+    assert client.get(path, headers=own).status_code == 200
+
+
 def test_a_session_is_begun_once_and_is_strict(client):
     first = client.get("/").headers["set-cookie"]
     assert first.startswith(f"{SESSION}=")
@@ -75,6 +157,7 @@ def test_a_form_needs_the_key_of_its_session(client, site):
     [
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://["},
         {"Origin": "http://127.0.0.1:8766"},
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
@@ -106,6 +189,15 @@ def test_without_the_token_a_person_is_asked_for_it(guarded):
     assert guarded.get("/static/sgi.css").status_code == 200
     assert guarded.get("/healthz").status_code == 200
     assert guarded.get("/metrics").status_code == 303
+
+
+def test_an_id_with_a_slash_survives_the_login(guarded):
+    path = "/runs/before/samples/a%2Fb%3Fc%25"
+    asked = guarded.get(f"{path}?at=%2F1")
+    further = parse_qs(urlsplit(asked.headers["location"]).query)["next"]
+    assert further == [f"{path}?at=%2F1"]
+    made = send(guarded, "/login", token=TOKEN, further=further[0])
+    assert made.headers["location"] == f"{path}?at=%2F1"
 
 
 def test_without_the_token_a_program_is_refused(guarded):

@@ -1,13 +1,18 @@
 from __future__ import annotations
 
 import io
+import os
+import time
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import StoreError, UsageError
-from sgi.web.uploads import file_name, keep, offline_metrics
+from sgi.store.tending import data_files
+from sgi.web.uploads import file_name, keep, offline_metrics, remove_leftovers
+from support.kept_runs import keep_run, rows
+from support.web_server import browsing
 
 
 @given(st.text(max_size=200))
@@ -52,3 +57,56 @@ def test_metrics_that_ask_nobody():
     assert {"sgi", "rouge_l", "squad_em"} <= set(known)
     assert "faithfulness" not in known
     assert known["squad_em"] == "reference, response"
+
+
+def _left(site, name, hours):
+    site.folder.mkdir(exist_ok=True)
+    path = site.folder / name
+    if not path.exists():
+        path.write_bytes(b"left")
+    then = time.time() - hours * 3600
+    os.utime(path, (then, then))
+    return path
+
+
+def test_what_a_killed_server_left_goes_when_the_next_begins(site):
+    gone = [
+        _left(site, "upload-0.csv", 25),
+        _left(site, "rows-0.csv", 2),
+        _left(site, ".sgi-0.part", 2),
+    ]
+    stay = [
+        _left(site, "upload-1.csv", 23),
+        _left(site, "rows-1.csv", 0.5),
+        _left(site, "mine.csv", 999),
+    ]
+    (site.folder / "upload-folder").mkdir()
+    with browsing(site):
+        assert not any(path.exists() for path in gone)
+        assert all(path.exists() for path in stay)
+    assert (site.folder / "upload-folder").is_dir()
+
+
+def test_an_upload_that_a_run_goes_on_with_stays(site):
+    site.folder.mkdir()
+    keep_run(site.place, site.folder, rows(4), name="upload-2")
+    path = _left(site, "upload-2.jsonl", 999)
+    assert str(path) in data_files(site.database)
+    remove_leftovers(site)
+    assert path.exists()
+
+
+def test_without_the_database_nothing_is_removed(site, monkeypatch, caplog):
+    def away(*_):
+        raise StoreError("The database is away.")
+
+    path = _left(site, "upload-3.csv", 999)
+    monkeypatch.setattr("sgi.web.uploads.data_files", away)
+    remove_leftovers(site)
+    assert path.exists()
+    assert "The database is away." in caplog.text
+
+
+def test_where_nothing_was_left_nothing_is_made(site):
+    remove_leftovers(site)
+    assert not site.folder.exists()

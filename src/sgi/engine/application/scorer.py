@@ -36,9 +36,15 @@ MOST_WAITING = 1024
 """Rows that may wait for their turn: four batches, so that who is let in is served soon."""
 
 MOST_TEXTS = 4096
-"""Texts that one caller may have embedded at once: about 20 seconds of the embedded model on two cores."""
+"""Texts that one caller may have embedded at once: of 41 tokens each, as in HaluEval, they took the embedded
+model 58 seconds of processor time, so about half a minute on two idle cores."""
+
+MOST_COMPARED = 20_000_000_000
+"""Pairs of characters, one of the response and one of a reference, that one caller may have compared by all
+metrics together: the slowest compare some 30 billion a second."""
 
 _LONG = 8192  # characters in all, below which it is not worth counting the texts
+_FEW = 64  # texts in all, likewise
 _RETRY_SECONDS = 5.0
 _WARMING = "The models are being opened."
 
@@ -194,7 +200,14 @@ class Scorer:
                 raise UsageError(message, hint=f"Open are: {', '.join(self.tools.names)}.")
 
     async def _refuse_too_much(self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]) -> None:
-        if sum(len(text) for sample in samples for text in (sample.response, *sample.contexts)) < _LONG:
+        texts = [text for sample in samples for text in _texts_of(sample)]
+        compared = sum(len(row.response) * sum(map(len, row.references)) for row in samples) * len(metrics)
+        if compared > MOST_COMPARED:
+            told = f"{compared:,} pairs of characters compared; it takes {MOST_COMPARED:,} at once"
+            raise UsageError(
+                f"These rows want {told}.", hint="Give fewer rows, metrics or references, or shorter ones."
+            )
+        if len(texts) < _FEW and sum(map(len, texts)) < _LONG:
             return
         wanted = await anyio.to_thread.run_sync(_texts_wanted, Batch(tuple(samples)), metrics)
         if wanted > MOST_TEXTS:
@@ -343,6 +356,10 @@ def _texts_wanted(batch: Batch, metrics: Sequence[AnyMetric]) -> int:
         if isinstance(metric, Metric) and metric.embeds:
             wanted.update(metric.texts(batch.take(batch.present(metric.spec.needs).nonzero()[0])))
     return len(wanted)
+
+
+def _texts_of(sample: Sample) -> tuple[str, ...]:
+    return (sample.question, *sample.contexts, sample.response, *sample.references)
 
 
 async def _made_to_embed(embedder: Embedder) -> None:

@@ -33,10 +33,19 @@
     button.hidden = false;
   }
 
+  // Addresses can be typed: what is no escape means itself.
+  function unescaped(text) {
+    try {
+      return decodeURIComponent(text);
+    } catch {
+      return text;
+    }
+  }
+
   // A link to a row that is folded opens it.
   function startLinks() {
     const open = () => {
-      const target = byId(decodeURIComponent(location.hash.slice(1)));
+      const target = byId(unescaped(location.hash.slice(1)));
       if (target instanceof HTMLDetailsElement) target.open = true;
     };
     addEventListener("hashchange", open);
@@ -250,7 +259,7 @@
       made.append(part);
     }
     const whole = make("p", "This file holds the beginnings of this row’s texts; all of it: ", { class: "faint" });
-    whole.append(make("code", `sgi show ${rows.run} --sample ${quoted(rows.ids[at])}`));
+    whole.append(make("code", `sgi show ${rows.run} --sample=${quoted(rows.ids[at])}`));
     made.append(whole);
     return made;
   }
@@ -358,7 +367,13 @@
     for (const element of document.querySelectorAll("[data-chart]")) {
       const id = element.dataset.chart;
       const options = id === "plane" ? { renderer: "canvas", describe: describePoint, ready: planeReady } : {};
-      await window.sgiCharts.draw(element, charts[id], options);
+      try {
+        await window.sgiCharts.draw(element, charts[id], options);
+      } catch (error) {
+        element.replaceChildren(make("p", `This chart could not be drawn: ${error.message}`, { class: "notes" }));
+        element.removeAttribute("role");
+        element.removeAttribute("aria-label");
+      }
     }
     document.documentElement.dataset.charts = "drawn";
   }

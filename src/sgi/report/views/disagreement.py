@@ -12,6 +12,7 @@ from sgi.kernel.metric import Metric
 from sgi.kernel.registry import metric as metric_called
 from sgi.kernel.sample import Field
 from sgi.report.views.sample import sample_views
+from sgi.stats.effects import ranks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,11 +86,8 @@ def disagreement(
 
 def _rank_shares(column: MetricColumn, rows: NDArray[np.int64]) -> NDArray[np.float64]:
     """Where each row stands among these, from 0, the worst, to 1, the best; equal values stand together."""
-    from scipy.stats import rankdata
-
     values = column.values[rows] if column.higher_is_better else -column.values[rows]
-    ranks: NDArray[np.float64] = rankdata(values)
-    return (ranks - 1) / max(len(rows) - 1, 1)
+    return (ranks(values) - 1) / max(len(rows) - 1, 1)
 
 
 def semantic_and_lexical(columns: RunColumns) -> tuple[MetricColumn, MetricColumn] | None:

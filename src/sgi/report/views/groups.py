@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.engine.groups import class_keys, grouped
-from sgi.store.row_filters import group_name
+from sgi.store.row_filters import column_reader, group_name
 from sgi.store.run_rows import grouped_run
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def group_table(database: Database, record: RunRecord, by: str) -> GroupTable:
     Args:
         database: where the run is.
         record: the run.
-        by: a metadata column, or ``label``.
+        by: a metadata column, or ``label``, which is known truth unless the metadata has a column of that
+            name.
 
     Raises:
         UnknownName: no row has such a column; says which there are.
@@ -59,9 +60,10 @@ def group_table(database: Database, record: RunRecord, by: str) -> GroupTable:
 
 
 def _group_columns(columns: RunColumns) -> Iterator[tuple[str, list[str | None]]]:
-    if len(set(columns.labels.tolist())) > 1:
-        yield "label", [None if label < 0 else str(label) for label in columns.labels.tolist()]
-    for name in dict.fromkeys(key for row in columns.metadata for key in row):
-        values = [group_name(row.get(name)) for row in columns.metadata]
-        if 1 < len(set(values)) <= MOST_GROUPS and name != "label":
+    labels = [None if label < 0 else bool(label) for label in columns.labels.tolist()]
+    for name in dict.fromkeys(["label", *(key for row in columns.metadata for key in row)]):
+        value = column_reader(name, columns.metadata)
+        rows = zip(columns.metadata, labels, strict=True)
+        values = [group_name(value(metadata, label)) for metadata, label in rows]
+        if 1 < len(set(values)) <= MOST_GROUPS:
             yield name, values

@@ -71,7 +71,7 @@ def run_head(record: RunRecord) -> RunHead:
         rows=record.rows,
         scored=record.scored,
         rejected=record.rejected,
-        state=_state(record),
+        state=state_of(record),
         stopped="" if record.finished else record.stopped or "",
         created_at=record.created_at,
         finished_at=record.finished_at,
@@ -85,7 +85,8 @@ def run_head(record: RunRecord) -> RunHead:
     )
 
 
-def _state(record: RunRecord) -> State:
+def state_of(record: RunRecord) -> State:
+    """Whether a run has come to its end, goes on, or stopped before it."""
     if record.finished:
         return "finished"
     return "unfinished" if record.stopped is None else "stopped"

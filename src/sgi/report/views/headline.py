@@ -59,6 +59,8 @@ def headline(database: Database, record: RunRecord, columns: RunColumns | None =
     if not record.scored:
         return _computed((), record)
     read = columns or run_columns(database, record)
+    if not read.run.ids:  # deleted since the record was read
+        return _computed((), record)
     (whole,) = grouped(read.run, [None] * len(read.run.ids), classes=read.classes)
     metrics = (replace(made, classes=whole.classes.get(made.metric, {})) for made in whole.metrics)
     return _computed(tuple(metrics), record)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.stats.calibration import expected_calibration_error, out_of_fold, reliability
+from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold, reliability
 from sgi.stats.ranking import auroc
 from sgi.stats.steps import Steps
 
@@ -34,6 +34,9 @@ class Labelled:
         reliability: of a Platt map, fitted and told out of fold; None where too few rows are of a class.
         ece: its expected calibration error; None without it.
         rows: labelled rows with a value.
+        brier: the Brier score of the same map, in [0, 1], lower is better; None without it.
+        base_rate_brier: that of a forecast which takes no notice of the metric: the share of label 1 in the
+            other folds. A map that is not below it has learnt nothing; None without it.
     """
 
     metric: str
@@ -42,6 +45,8 @@ class Labelled:
     reliability: Reliability | None
     ece: float | None
     rows: int
+    brier: float | None = None
+    base_rate_brier: float | None = None
 
 
 def labelled(columns: RunColumns) -> tuple[Labelled, ...]:
@@ -56,12 +61,24 @@ def _labelled(column: MetricColumn, columns: RunColumns) -> Labelled | None:
     if truth.all() or not truth.any():
         return None
     scores = column.values[rows] * (1.0 if column.higher_is_better else -1.0)
-    bins, error = None, None
+    found = Labelled(column.metric, auroc(scores, truth), _roc(scores, truth), None, None, int(rows.sum()))
     clusters = columns.run.clusters[rows]
-    if _enough(truth, clusters):
-        forecast = out_of_fold(scores, truth, clusters)
-        bins, error = reliability(forecast, truth), expected_calibration_error(forecast, truth)
-    return Labelled(column.metric, auroc(scores, truth), _roc(scores, truth), bins, error, int(rows.sum()))
+    return _calibrated(found, scores, truth, clusters) if _enough(truth, clusters) else found
+
+
+def _calibrated(
+    found: Labelled, scores: NDArray[np.float64], truth: NDArray[np.bool_], clusters: NDArray[np.int64]
+) -> Labelled:
+    folds = folds_of(truth, clusters)
+    forecast = out_of_fold(scores, truth, clusters, folds=folds)
+    trivial = out_of_fold(scores, truth, clusters, method="base rate", folds=folds)
+    return replace(
+        found,
+        reliability=reliability(forecast, truth),
+        ece=expected_calibration_error(forecast, truth),
+        brier=brier(forecast, truth).score,
+        base_rate_brier=brier(trivial, truth).score,
+    )
 
 
 def _enough(truth: NDArray[np.bool_], clusters: NDArray[np.int64]) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.errors import UsageError
 from sgi.report.views.head import run_head
-from sgi.store.queries import all_tags, count_runs, list_runs
+from sgi.store.queries import page_of_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,9 +57,6 @@ def run_list(
     for name, value in (("page", page), ("size", size)):
         if value < 1:
             raise UsageError(f"The {name} of a list of runs is 1 or more, not {value}.")
-    total = count_runs(database, search=search, tag=tag)
-    pages = max(1, -(-total // size))
-    shown = min(page, pages)
-    records = list_runs(database, search=search, tag=tag, limit=size, offset=(shown - 1) * size)
-    runs = tuple(map(run_head, records))
-    return RunList(runs, total, shown, pages, search, tag, all_tags(database))
+    found = page_of_runs(database, search=search, tag=tag, page=page, size=size)
+    runs = tuple(map(run_head, found.records))
+    return RunList(runs, found.total, found.page, found.pages, search, tag, found.tags)

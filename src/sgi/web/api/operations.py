@@ -1,5 +1,6 @@
 """What those who run a server ask it: is it alive, is it ready, and how does it fare (for Prometheus)."""
 
+import logging
 import time
 from collections.abc import Iterator
 
@@ -13,8 +14,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores
 from sgi.store.queries import list_runs
+from sgi.web.security import is_known
 from sgi.web.site import Site, site_of
 
+_log = logging.getLogger("sgi.web")
 router = APIRouter(include_in_schema=False)
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -137,7 +140,10 @@ async def alive() -> Response:
 
 @router.get("/readyz")
 def ready(request: Request) -> Response:
-    """Say whether requests can be served: the database answers, the models are open; else 503 and why."""
+    """Say whether requests can be served: the database answers, the models are open; else 503.
+
+    Why not is told to those who know the token, and else to the log.
+    """
     site = site_of(request)
     problems = {}
     try:
@@ -146,6 +152,9 @@ def ready(request: Request) -> Response:
         problems["database"] = str(error)
     if site.scorer is not None and site.scorer.trouble:
         problems["scorer"] = site.scorer.trouble
+    if problems and not is_known(site, request):
+        _log.warning("not ready: %s", problems)
+        problems = dict.fromkeys(problems, "unavailable")
     return JSONResponse({"ready": not problems, "problems": problems}, 503 if problems else 200)
 
 

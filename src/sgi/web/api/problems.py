@@ -17,6 +17,7 @@ from sgi.engine.application.scorer import ScorerBusy, ScorerClosed
 from sgi.io.cells import found
 from sgi.kernel.errors import DataError, EmbedderError, SgiError
 from sgi.web.pages import status_of
+from sgi.web.site import site_of
 
 _NO_LONGER_THAN, _SHOWN = 500, 100
 _EXPECTED = {
@@ -55,12 +56,13 @@ def problem(status: int, message: str, hint: str = "", **place: Any) -> Response
     return as_response({"error": {"message": message, "hint": hint, **known}}, status, **headers)
 
 
-def problem_of(error: SgiError) -> Response:
-    """The answer that tells of an error."""
+def problem_of(error: SgiError, request: Request) -> Response:
+    """The answer that tells of an error, and never where the database is."""
+    message, hint = map(site_of(request).without_place, (error.message, error.hint))
     if isinstance(error, DataError):
-        return problem(422, error.message, error.hint, row=error.line, id=error.sample_id, field=error.field)
+        return problem(422, message, hint, row=error.line, id=error.sample_id, field=error.field)
     unavailable = isinstance(error, (ScorerBusy, ScorerClosed, EmbedderError))
-    return problem(503 if unavailable else status_of(error), error.message, error.hint)
+    return problem(503 if unavailable else status_of(error), message, hint)
 
 
 def mistake(error: ValidationError, given: Any) -> DataError:
@@ -108,7 +110,7 @@ class ProblemRoute(APIRoute):
             try:
                 return await handle(request)
             except SgiError as error:
-                return problem_of(error)
+                return problem_of(error, request)
             except RequestValidationError as error:
                 return _of_parameters(error)
             except HTTPException as error:

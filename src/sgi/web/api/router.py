@@ -19,7 +19,7 @@ from sgi.report.views.headline import headline
 from sgi.report.views.rows import row_page
 from sgi.report.views.runs import run_list
 from sgi.report.views.sample import sample_view
-from sgi.store.tending import delete_run, rename_run, set_tags
+from sgi.store.tending import Change, change_run, delete_run
 from sgi.web.api.bodies import read_body, read_model, read_score_request
 from sgi.web.api.models import (
     ComparisonModel,
@@ -143,10 +143,10 @@ async def change(request: Request, run: str) -> Response:
 def _changed(request: Request, run: str, wanted: RunChange) -> Response:
     site = site_of(request)
     record = found_run(site, run)
+    change: Change = {} if wanted.tags is None else {"tags": wanted.tags}
     if "name" in wanted.model_fields_set:
-        rename_run(site.database, record.id, wanted.name)
-    if wanted.tags is not None:
-        set_tags(site.database, record.id, wanted.tags)
+        change["name"] = wanted.name
+    change_run(site.database, record.id, **change)
     return as_response(as_json(run_head(found_run(site, record.id))))
 
 

@@ -2,31 +2,52 @@
 
 from __future__ import annotations
 
+import os
 import secrets
-from threading import Semaphore
-from typing import TYPE_CHECKING, Literal
+from functools import partial
+from typing import IO, TYPE_CHECKING, Literal
 
 from fastapi import APIRouter
-from starlette.background import BackgroundTask
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response, StreamingResponse
 
 from sgi.engine.job import export
+from sgi.kernel.errors import StoreError
 from sgi.report.html import run_report
 from sgi.report.views.rows import row_page
 from sgi.report.views.run import run_view
 from sgi.store.row_pages import RowQuery
 from sgi.web.pages import found_run
 from sgi.web.site import site_of
+from sgi.web.turns import Turns
+from sgi.web.uploads import EXPORT
 
 if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
     from sgi.store.queries import RunRecord
+    from sgi.web.site import Site
 
 router = APIRouter(include_in_schema=False)
 _ROWS = 10_000
 _KINDS = {"csv": "text/csv", "jsonl": "application/jsonl", "parquet": "application/vnd.apache.parquet"}
-_one_at_a_time = Semaphore(1)
+_CHUNK = 256 * 1024
+_turns = Turns()
 """A report or a file of all rows takes a while and much memory."""
+
+
+class _Sent(StreamingResponse):
+    """A file that nobody else sees any more: sent whole, and gone however that ends."""
+
+    def __init__(self, file: IO[bytes], headers: dict[str, str], media_type: str) -> None:
+        headers = {**headers, "Content-Length": str(os.fstat(file.fileno()).st_size)}
+        super().__init__(iter(partial(file.read, _CHUNK), b""), headers=headers, media_type=media_type)
+        self._file = file
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        with self._file:
+            await super().__call__(scope, receive, send)
 
 
 @router.get("/runs/{run}/report.html")
@@ -34,7 +55,7 @@ def report(request: Request, run: str) -> Response:
     """The run as one file that needs no server."""
     site = site_of(request)
     record = found_run(site, run)
-    with _one_at_a_time:
+    with _turns.taken():
         rows = row_page(site.database, record, RowQuery(size=_ROWS))
         named = _file_name(record, "rows.csv") if rows.total > len(rows.rows) else None
         text = run_report(run_view(site.database, record), rows, export=named)
@@ -48,18 +69,23 @@ def rows(request: Request, run: str, kind: Literal["csv", "jsonl", "parquet"]) -
     """All rows of a run with their scores, as a file; it is made whole before the first byte is sent."""
     site = site_of(request)
     record = found_run(site, run)
-    site.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path = site.folder.resolve() / f"rows-{secrets.token_hex(8)}.{kind}"
+    with _turns.taken():
+        file = _exported(site, record, kind)
+    return _Sent(file, _attached(record, f"rows.{kind}"), _KINDS[kind])
+
+
+def _exported(site: Site, record: RunRecord, kind: str) -> IO[bytes]:
+    """All rows in a file that is open and has no name any more: it needs no cleaning up, come what may."""
+    path = site.folder.resolve() / f"{EXPORT}{secrets.token_hex(8)}.{kind}"
     try:
-        with _one_at_a_time:
+        site.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
             export(site.database, record, path)
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
-    gone = BackgroundTask(path.unlink, missing_ok=True)
-    return FileResponse(
-        path, media_type=_KINDS[kind], headers=_attached(record, f"rows.{kind}"), background=gone
-    )
+            return path.open("rb")
+        finally:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"The file cannot be made: {error.strerror or error}.") from error
 
 
 def _attached(record: RunRecord, what: str) -> dict[str, str]:

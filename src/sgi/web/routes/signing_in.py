@@ -32,7 +32,7 @@ def sign_in(request: Request, token: Text = "", further: Text = "/") -> Response
         return page(request, "login.html", status=403, further=further, problem="This is not the token.")
     response = go_to(further)
     value, seconds = login_cookie(request)
-    secure = request.url.scheme == "https"
+    secure = request.scope["scheme"] == "https"
     response.set_cookie(LOGIN, value, max_age=seconds, httponly=True, samesite="strict", secure=secure)
     return response
 

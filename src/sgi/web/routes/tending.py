@@ -10,8 +10,7 @@ from starlette.responses import Response  # noqa: TC002 - the same
 
 from sgi.kernel.errors import UsageError
 from sgi.report.views.head import run_head
-from sgi.store.run_names import checked_tags
-from sgi.store.tending import delete_run, rename_run, set_tags
+from sgi.store.tending import change_run, delete_run
 from sgi.web.pages import found_run, go_to, page
 from sgi.web.paths import run_path
 from sgi.web.running import tags_of
@@ -35,9 +34,7 @@ def save(request: Request, run: str, name: Text = "", tags: Text = "") -> Respon
     site = site_of(request)
     record = found_run(site, run)
     try:
-        wanted = checked_tags(tags_of(tags))
-        rename_run(site.database, record.id, name.strip() or None)
-        set_tags(site.database, record.id, wanted)
+        change_run(site.database, record.id, name=name.strip() or None, tags=tags_of(tags))
     except UsageError as error:
         values = {"head": run_head(record), "name": name, "tags": tags, "problem": str(error)}
         return page(request, "edit.html", status=400, **values)

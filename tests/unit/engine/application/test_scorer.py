@@ -387,6 +387,37 @@ def test_more_texts_than_can_be_embedded_in_good_time_are_refused():
     assert run(work)["sgi(sentences=false)"].ok.all()
 
 
+def test_many_short_references_are_texts_to_embed_too():
+    others = tuple(f"answer {number}" for number in range(100))
+    samples = [
+        Sample(
+            id=str(row), response="r", reference=f"s {row}", alternatives=tuple(f"{row} {t}" for t in others)
+        )
+        for row in range(60)
+    ]
+
+    async def work():
+        async with open_scorer([HashEmbedder(dimension=4)]) as scorer:
+            with pytest.raises(UsageError, match="6,061 texts to embed"):
+                await scorer.score(samples, [metric("semantic_similarity")])
+            return await scorer.score(samples, [F1])
+
+    assert run(work)[F1.canonical].ok.all()
+
+
+def test_no_more_text_is_compared_than_can_be_in_good_time():
+    long = "word " * 20_000
+    metrics = [metric("content_f1"), metric("squad_token_f1")]
+
+    async def work():
+        async with open_scorer([HashEmbedder(dimension=4)]) as scorer:
+            with pytest.raises(UsageError, match="pairs of characters compared"):
+                await scorer.score([Sample(id="1", response=long, reference=long)], [*metrics, F1])
+            await scorer.score([Sample(id="1", response=long, reference="word")], metrics)
+
+    run(work)
+
+
 def test_a_text_that_came_before_is_not_embedded_again_until_the_memory_is_full():
     model = HashEmbedder(dimension=384)
 

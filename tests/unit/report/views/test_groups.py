@@ -1,8 +1,18 @@
+from uuid import uuid4
+
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 from sgi.kernel.errors import UnknownName
+from sgi.kernel.sample import Sample
+from sgi.report.views.columns import run_columns
 from sgi.report.views.groups import MOST_GROUPS, group_table, group_tables
+from sgi.store.database import open_database
+from sgi.store.queries import find_run
+from sgi.store.row_pages import RowQuery, find_rows
 from support.run_columns import columns_of
+from support.runs import add_run
 from support.scored_runs import column
 
 
@@ -26,3 +36,39 @@ def test_any_column_can_be_asked_for(kept):
     assert len(group_table(kept.database, kept.record, "number").groups) == 60
     with pytest.raises(UnknownName, match="Unknown column"):
         group_table(kept.database, kept.record, "colour")
+
+
+VALUES = st.sampled_from([None, "1", "0", 1, True, "mine", ""])
+ROWS = st.lists(
+    st.tuples(st.sampled_from([None, True, False]), st.dictionaries(st.just("label"), VALUES)),
+    min_size=2,
+    max_size=4,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15, deadline=None)
+@given(ROWS)
+@example([(True, {}), (False, {"label": "mine"})])
+@example([(True, {}), (False, {})])
+def test_the_tables_of_a_run_and_the_filter_of_its_rows_mean_the_same_groups(tmp_path, rows):
+    samples = [
+        Sample(id=f"q{k}", metadata=metadata, **({} if label is None else {"label": label}))
+        for k, (label, metadata) in enumerate(rows)
+    ]
+    with open_database(f"sqlite:///{tmp_path / uuid4().hex}.db") as database:
+        add_run(database, samples=samples, scores={"sgi": (1.0,) * len(samples)})
+        record = find_run(database, "r1")
+        for made in group_tables(run_columns(database, record)):
+            one = group_table(database, record, made.by)
+            sizes = {group.name: group.rows for group in made.groups}
+            assert {group.name: group.rows for group in one.groups} == sizes
+            for name, size in sizes.items():
+                assert find_rows(database, record, RowQuery(group=(made.by, name))).total == size
+
+
+def test_known_truth_makes_groups_only_where_no_column_is_called_label():
+    scores, labels = column("m", [0.1, 0.2, 0.3]), [1, 0, 1]
+    (truth,) = group_tables(columns_of(scores, labels=labels))
+    assert [group.name for group in truth.groups] == ["1", "0"]
+    (theirs,) = group_tables(columns_of(scores, labels=labels, metadata=[{"label": "a"}, {}, {}]))
+    assert [group.name for group in theirs.groups] == ["a", "(none)"]

@@ -27,3 +27,9 @@ def test_a_run_without_rows_has_an_empty_headline(kept):
     found = headline(kept.database, bare)
     assert found.metrics == ()
     assert found.partial == "numbers of the 0 rows that are scored, of 60"
+
+
+def test_a_run_that_was_deleted_meanwhile_has_an_empty_headline(kept):
+    gone = dataclasses.replace(kept.record, id="gone", dataset="gone", summary=None)
+    assert gone.scored > 0
+    assert headline(kept.database, gone).metrics == ()

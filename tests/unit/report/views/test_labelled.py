@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
-from sklearn.metrics import roc_auc_score, roc_curve
+from sklearn.metrics import brier_score_loss, roc_auc_score, roc_curve
 
 from sgi.report.views.labelled import labelled
+from sgi.stats.calibration import out_of_fold
 from support.run_columns import columns_of
 from support.scored_runs import column
 
@@ -35,9 +36,24 @@ def test_a_metric_that_is_better_low_is_ranked_in_its_own_direction():
     (found,) = labelled(columns_of(column("m", values, high=None, higher_is_better=False), labels=truth))
     assert found.auroc == 1.0
     assert found.reliability is None  # too few rows
-    assert found.ece is None
+    assert (found.ece, found.brier, found.base_rate_brier) == (None, None, None)
 
 
 @pytest.mark.parametrize("labels", [[1, 1, 1], [0, 0, 0], [-1, -1, -1]])
 def test_one_class_ranks_nothing(labels):
     assert labelled(columns_of(column("m", [1.0, 2.0, 3.0], high=None), labels=labels)) == ()
+
+
+def test_the_brier_score_stands_beside_that_of_the_base_rate():
+    rng = np.random.default_rng(3)
+    truth = rng.random(600) < 0.3
+    told, idle = rng.normal(truth, 0.5), rng.normal(size=600)
+    sharp, blunt = labelled(
+        columns_of(column("told", told, high=None), column("idle", idle, high=None), labels=truth)
+    )
+    rate = truth.mean()
+    assert sharp.base_rate_brier == blunt.base_rate_brier == pytest.approx(rate * (1 - rate), abs=0.002)
+    forecast = out_of_fold(told, truth, np.arange(600))
+    assert sharp.brier == pytest.approx(brier_score_loss(truth, forecast))
+    assert sharp.brier < 0.6 * sharp.base_rate_brier
+    assert blunt.brier == pytest.approx(blunt.base_rate_brier, abs=0.005)

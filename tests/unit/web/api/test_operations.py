@@ -6,7 +6,7 @@ import time
 import pytest
 from starlette.testclient import TestClient
 
-from sgi.kernel.errors import EmbedderError
+from sgi.kernel.errors import EmbedderError, StoreError
 from sgi.store.database import open_database
 from sgi.testing.fakes import HashEmbedder
 from sgi.web.api.operations import Measuring
@@ -83,6 +83,22 @@ def test_not_ready_while_a_model_gives_nothing(site):
     response = with_scorer(site, Down(), work)
     assert response.status_code == 503
     assert response.json()["problems"] == {"scorer": "The service is down."}
+
+
+def test_why_it_is_not_ready_is_told_to_those_who_know_the_token(site, monkeypatch, caplog):
+    def down(*_, **__):
+        raise StoreError("The database /secret/place was removed.")
+
+    monkeypatch.setattr("sgi.web.api.operations.list_runs", down)
+    site.token = "a token of 24 characters"  # noqa: S105 - of this test alone
+    with TestClient(application(site), base_url="http://localhost") as client:
+        told = client.get("/readyz")
+        assert (told.status_code, told.json()["problems"]) == (503, {"database": "unavailable"})
+        assert "/secret/place" in caplog.text
+        known = client.get("/readyz", headers={"Authorization": f"Bearer {site.token}"})
+        assert "/secret/place" in known.json()["problems"]["database"]
+        site.token = None
+        assert "/secret/place" in client.get("/readyz").json()["problems"]["database"]
 
 
 def test_requests_rows_and_batches_are_counted(site):

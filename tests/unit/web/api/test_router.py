@@ -257,6 +257,16 @@ def test_a_run_is_renamed_tagged_and_deleted(client, tmp_path):
     assert client.get(f"/api/v1/runs/{run}").status_code == 404
 
 
+@pytest.mark.parametrize(
+    "change",
+    [{"name": "other", "tags": ["a,b"]}, {"name": "after", "tags": ["x"]}, {"name": "last", "tags": []}],
+)
+def test_a_change_is_made_whole_or_not_at_all(client, change):
+    before = client.get("/api/v1/runs/before").json()["head"]
+    assert client.patch("/api/v1/runs/before", json=change).status_code == 400
+    assert client.get("/api/v1/runs/before").json()["head"] == before
+
+
 def test_a_bug_is_told_without_a_traceback(client, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError("secret words")

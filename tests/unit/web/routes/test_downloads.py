@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import http.client
+import threading
+from urllib.parse import urlsplit
+
+import pytest
+
+from sgi.kernel.errors import StoreError
+from sgi.web.routes import downloads
+from sgi.web.turns import Turns
+from support.web_server import serving, until, words
+
+FILES = ["rows.csv", "rows.jsonl", "rows.parquet"]
+
+
+@pytest.mark.parametrize("wanted", ["bytes=abc", "bytes=99999999-", "bytes=0-3", "bytes=5-1", ""])
+@pytest.mark.parametrize("name", FILES)
+def test_whatever_range_is_wanted_the_file_comes_whole_and_nothing_stays(client, site, name, wanted):
+    whole = client.get(f"/runs/before/{name}")
+    made = client.get(f"/runs/before/{name}", headers={"Range": wanted})
+    assert (made.status_code, made.content) == (200, whole.content)
+    assert int(made.headers["content-length"]) == len(made.content) > 0
+    assert list(site.folder.iterdir()) == []
+
+
+def test_the_file_has_no_name_any_more_while_it_is_sent(site, monkeypatch):
+    seen = []
+    real = downloads._Sent.__call__
+
+    async def looking(self, *given):
+        seen.append((list(site.folder.iterdir()), self._file.closed))
+        await real(self, *given)
+        seen.append(self._file.closed)
+
+    monkeypatch.setattr(downloads._Sent, "__call__", looking)
+    with serving(site) as address:
+        wire = http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)
+        wire.request("GET", "/runs/before/rows.csv")
+        assert len(wire.getresponse().read()) > 1000
+        wire.close()
+        until(lambda: len(seen) == 2)
+    assert seen == [([], False), True]
+
+
+def test_an_export_that_fails_leaves_nothing(client, site, monkeypatch):
+    def fails(_database, _record, path):
+        path.write_text("half")
+        raise StoreError("The database is away.")
+
+    monkeypatch.setattr(downloads, "export", fails)
+    assert client.get("/runs/before/rows.csv").status_code == 503
+    assert list(site.folder.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_is_told(client, site, tmp_path):
+    (tmp_path / "file").write_text("x")
+    site.folder = tmp_path / "file" / "below"
+    made = client.get("/runs/before/rows.csv")
+    assert (made.status_code, "The file cannot be made: Not a directory." in words(made.text)) == (503, True)
+    assert str(tmp_path) not in made.text
+
+
+@pytest.mark.parametrize("path", ["/runs/before/report.html", "/runs/before/rows.jsonl"])
+def test_who_comes_while_others_wait_is_asked_to_come_again(client, monkeypatch, path):
+    monkeypatch.setattr(downloads, "_turns", Turns(seconds=0.05))
+    with downloads._turns.taken():
+        made = client.get(path)
+    assert (made.status_code, made.headers["retry-after"]) == (503, "5")
+    assert "Try again in a moment" in words(made.text)
+    assert client.get(path).status_code == 200
+
+
+def test_many_that_want_a_report_keep_nobody_else_waiting(site, monkeypatch):
+    monkeypatch.setattr(downloads, "_turns", Turns(seconds=60))
+    with serving(site) as address:
+        place, told, threads = urlsplit(address).netloc, [], []
+
+        def ask(path):
+            wire = http.client.HTTPConnection(place, timeout=30)
+            wire.request("GET", path)
+            told.append(wire.getresponse().status)
+            wire.close()
+
+        with downloads._turns.taken():
+            for _ in range(60):
+                threads.append(threading.Thread(target=ask, args=["/runs/before/report.html"], daemon=True))
+                threads[-1].start()
+            until(lambda: len(told) == 56, 30)
+            assert told == [503] * 56
+            ask("/readyz")
+            assert told[-1] == 200
+        for thread in threads:  # the turn is free, and those who still waited are served
+            thread.join(30)
+        assert told.count(200) == 5
