@@ -363,7 +363,8 @@ def _texts_of(sample: Sample) -> tuple[str, ...]:
 
 
 async def _made_to_embed(embedder: Embedder) -> None:
-    await anyio.to_thread.run_sync(encode, embedder, ["warm"], abandon_on_cancel=True)
+    # Not abandoned: a process that ends while a runtime is being opened is aborted.
+    await anyio.to_thread.run_sync(encode, embedder, ["warm"])
 
 
 def _closed() -> ScorerClosed:

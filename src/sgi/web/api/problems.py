@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from sgi.engine.application.scorer import ScorerBusy, ScorerClosed
 from sgi.io.cells import found
+from sgi.io.columns import NAMES
 from sgi.kernel.errors import DataError, EmbedderError, SgiError
 from sgi.web.pages import status_of
 from sgi.web.site import site_of
@@ -86,7 +87,14 @@ def mistake(error: ValidationError, given: Any) -> DataError:
         line=None if row is None else row + 1,
         sample_id=None if row is None else _id_of(given["rows"][row]),
         field=str(named[0])[:_SHOWN] if named else None,
+        hint=_called_here(str(named[0])) if of_row and named and deepest["type"] == "extra_forbidden" else "",
     )
+
+
+def _called_here(name: str) -> str:
+    """What a field is called that files may have under this name."""
+    fields = [field for field, names in NAMES.items() if name.casefold() in names]
+    return f"Call it {fields[0]}." if fields else ""
 
 
 def _said(error: ErrorDetails, depth: int) -> str:

@@ -97,6 +97,12 @@ def test_what_cannot_be_scored_is_told_in_one_shape(client, given, status, messa
     assert {"message", "hint"} <= told["error"].keys() <= {"message", "hint", "row", "id", "field"}
 
 
+def test_a_name_that_files_may_use_is_told_as_it_is_here(client):
+    told = score(client, rows=[{"question": "q", "context": "c", "response": "r"}]).json()["error"]
+    assert (told["field"], told["hint"]) == ("context", "Call it contexts.")
+    assert score(client, rows=[{"colour": "red"}]).json()["error"]["hint"] == ""
+
+
 def test_the_error_of_a_row_names_it(client):
     response = score(client, rows=[ROW, {"id": "x", "response": 3}])
     assert response.json()["error"] == {
