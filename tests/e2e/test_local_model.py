@@ -57,7 +57,7 @@ def sgi(folder, *words):
 
 def run(folder, url, *words):
     metrics = ("-m", ",".join(JUDGED))
-    judge = ("--judge", f"openai:{NAME}@{url}", "--judge-set", "max_tokens=80", "--judge-concurrency", "4")
+    judge = ("--judge", f"openai:{NAME}@{url}", "--judge-set", "max_tokens=48", "--judge-concurrency", "4")
     slow = ("--judge-timeout", "600", "--max-failures", "100%")
     return json.loads(sgi(folder, "run", "rows.jsonl", *metrics, *judge, *slow, "-q", "--json", *words))
 
