@@ -64,7 +64,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def comparison(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("comparison") / "comparison.html"
-    place.write_text(comparison_report(comparison_view(), run_view(), run_view()), encoding="utf-8")
+    place.write_text(
+        comparison_report(comparison_view(), run_view().headline, run_view().headline), encoding="utf-8"
+    )
     return place
 
 

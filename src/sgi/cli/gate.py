@@ -10,8 +10,6 @@ import typer
 from sgi.cli.options import DatabaseOption, JsonOption, RunArgument
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from sgi.engine.gating.gate import GateReport
     from sgi.kernel.scored import ScoredRun
     from sgi.store.queries import RunRecord
@@ -82,6 +80,7 @@ def gate(
     from sgi.engine.gating import gate as engine
     from sgi.engine.spec import share
     from sgi.kernel.errors import UsageError
+    from sgi.report.views.comparison import other_data
 
     if max_drop is not None and against is None:
         raise UsageError("--max-drop needs a run to compare with.", hint="Name it with --against.")
@@ -98,7 +97,7 @@ def gate(
     )
     _write_junit(report, report_file)
     notes = (note for base in before for note in unknown_versions(base, made))
-    for line in (*notes, *_other_data(records)):
+    for line in (*notes, *other_data(records)):
         talk(one_line(line, longest=_LONGEST_NOTE))
     with readers_may_leave():
         if as_json:
@@ -138,9 +137,3 @@ def _write_junit(report: GateReport, path: Path | None) -> None:
         path.write_bytes(junit(report))
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}.", hint="Name another file.") from error
-
-
-def _other_data(records: Sequence[RunRecord]) -> Iterator[str]:
-    """What to say of runs that are not of the same data."""
-    if len({record.dataset for record in records}) > 1:
-        yield "The runs are of different data; rows with the same id are taken for the same."

@@ -188,7 +188,6 @@ def _comparison_text(
     database: Database, records: list[RunRecord], kind: Format, worst: int, title: str | None
 ) -> str:
     from sgi.report.views.comparison import comparison_view
-    from sgi.report.views.run import run_view
 
     base, new = records
     view = comparison_view(database, base, new, changed=worst)
@@ -201,9 +200,9 @@ def _comparison_text(
 
         return comparison_markdown(view)
     from sgi.report.html import comparison_report
+    from sgi.report.views.headline import headline
 
-    before, after = (run_view(database, record, worst=0) for record in records)
-    return comparison_report(view, before, _titled(after, title))
+    return comparison_report(view, *(headline(database, record) for record in (base, new)))
 
 
 def _titled(view: RunView, title: str | None) -> RunView:

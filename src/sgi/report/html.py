@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from sgi.report.charts import AnyChart
     from sgi.report.views.comparison import ChangedSample, ComparisonView
+    from sgi.report.views.headline import Headline
     from sgi.report.views.rows import Cell, RowLine, RowPage
     from sgi.report.views.run import RunView
     from sgi.report.views.sample import SampleView
@@ -55,13 +56,13 @@ def run_report(view: RunView, rows: RowPage, *, export: str | None) -> str:
     )
 
 
-def comparison_report(view: ComparisonView, base: RunView, new: RunView) -> str:
+def comparison_report(view: ComparisonView, base: Headline, new: Headline) -> str:
     """Two runs as HTML: the differences, the rows that changed with both answers, and both headlines.
 
     Args:
         view: the runs, paired.
-        base: the run before.
-        new: the run after.
+        base: the numbers of the run before.
+        new: the numbers of the run after.
     """
     changed = _fitted_changes(view.changed)
     return _page(

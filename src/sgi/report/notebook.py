@@ -75,10 +75,7 @@ def _summary(made: Summary) -> Iterator[str]:
         area = [] if not ranked else [_area(found.ranking)]
         rows.append([found.metric, *numbers, wording.gaps_of(found, made.rows), *area])
     blank = [""] * 4
-    rows += [
-        [f"{found.name} alone ({found.direction} = grounded)", *blank, _area(found.ranking)]
-        for found in made.baselines
-    ]
+    rows += [[wording.baseline_name(found), *blank, _area(found.ranking)] for found in made.baselines]
     yield _table(columns, rows)
     yield _small(made.signature)
 

@@ -90,20 +90,6 @@ def grouped_run(
         return run, values, _classes(connection, record, class_keys)
 
 
-def classed_run(
-    database: Database, record: RunRecord, class_keys: Mapping[str, str]
-) -> tuple[ScoredRun, dict[str, list[Any]]]:
-    """The scores as columns, and the class each metric gave a row; of the same moment.
-
-    Args:
-        database: where the run is.
-        record: the run.
-        class_keys: by metric, the entry of its details that holds a row's class.
-    """
-    with database.reading() as connection:
-        return _scored_run(connection, record), _classes(connection, record, class_keys)
-
-
 def whole_run(
     database: Database, record: RunRecord, class_keys: Mapping[str, str]
 ) -> tuple[ScoredRun, list[bool | None], list[Mapping[str, Any]], dict[str, list[Any]]]:

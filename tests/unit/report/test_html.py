@@ -252,7 +252,7 @@ def test_endless_details_are_cut_too() -> None:
 
 
 def test_the_comparison_has_both_answers_and_both_headlines() -> None:
-    text = comparison_report(comparison_view(), run_view(), run_view(3))
+    text = comparison_report(comparison_view(), run_view().headline, run_view(3).headline)
     page = _Page(text)
     assert page.open == []
     assert page.headings == ["Runs", "Differences", "Changed rows", "Notes", "Numbers of both", "Origin"]
@@ -268,7 +268,7 @@ def test_a_changed_row_without_an_answer_says_why() -> None:
     silent = sample(1, response="", reason=f"timed out {HOSTILE}")
     changed = (ChangedSample("bleu", -0.5, sample(1), silent),)
     assert "No response: timed out &lt;" in comparison_report(
-        comparison_view(changed), run_view(), run_view()
+        comparison_view(changed), run_view().headline, run_view().headline
     )
 
 
@@ -284,7 +284,7 @@ def test_reports_of_real_runs(tmp_path: Path) -> None:
         first, second = find_run(opened, "first"), find_run(opened, "second")
         views = run_of(opened, first), run_of(opened, second)
         told = run_report(views[0], page_of(opened, first, RowQuery(size=10_000)), export=None)
-        compared = comparison_report(view_of(opened, first, second), *views)
+        compared = comparison_report(view_of(opened, first, second), *(view.headline for view in views))
     page = _Page(told)
     assert "Plane of angles" in page.headings
     assert len(page.blocks["data-rows"]["ids"]) == 24

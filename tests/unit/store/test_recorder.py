@@ -15,13 +15,13 @@ from sgi.store.evidence import kept_evidence, stored_evidence
 from sgi.store.queries import find_run, list_runs, open_recorder, run_usage
 from sgi.store.recorder import RunStart, StoredAnswer, create_run
 from sgi.store.run_rows import (
-    classed_run,
     grouped_run,
     metadata_values,
     saved_answers,
     scored_run,
     stored_batch,
     stored_batches,
+    whole_run,
 )
 from support.runs import contents
 
@@ -115,9 +115,9 @@ def test_columns_and_classes_of_one_moment(database):
     assert values == ["x", None, None, None]
     assert classes == {"sgi": [HOSTILE, None, None, None]}
     assert grouped_run(database, record, "label", {})[1] == [None, 1, 0, None]
-    whole, of_whole = classed_run(database, record, {"sgi": "text"})
+    whole, _, _, of_whole = whole_run(database, record, {"sgi": "text"})
     assert (whole.ids, of_whole) == (run.ids, classes)
-    assert classed_run(database, record, {"sgi": "grade"})[1] == {}
+    assert whole_run(database, record, {"sgi": "grade"})[3] == {}
     with pytest.raises(UnknownName, match="Did you mean 'method'"):
         grouped_run(database, record, "methd", {})
 

@@ -96,7 +96,7 @@ def comparison_view(
         comparison=made,
         shares=_shares(before),
         changed=_changed(database, base, new, made),
-        notes=(*_unfinished((base, new)), *made.notes, *_other_data((base, new))),
+        notes=(*_unfinished((base, new)), *made.notes, *other_data((base, new))),
     )
 
 
@@ -123,6 +123,7 @@ def _unfinished(records: Sequence[RunRecord]) -> Iterator[str]:
             yield f"{record.label} is not finished: {record.scored:,} of {record.rows:,} rows are compared."
 
 
-def _other_data(records: Sequence[RunRecord]) -> Iterator[str]:
+def other_data(records: Sequence[RunRecord]) -> Iterator[str]:
+    """What to say of runs that are not of the same data."""
     if len({record.dataset for record in records}) > 1:
         yield "The runs are of different data; rows with the same id are taken for the same."
