@@ -227,7 +227,8 @@ def _chunks(keys: Iterable[bytes]) -> Iterator[list[bytes]]:
 
 def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
     """A database that someone else made is not ours to write into."""
-    (owner,) = connection.execute("PRAGMA application_id").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master WHERE name != 'entries'").fetchone()
-    if owner not in (0, _APPLICATION_ID) or (owner == 0 and tables):
+    from sgi.store.sqlite_file import owner_and_names
+
+    owner, names = owner_and_names(connection)
+    if owner not in (0, _APPLICATION_ID) or (owner == 0 and names - {"entries"}):
         raise StoreError(f"{path} is a database of another program.", hint="Name another file for the cache.")

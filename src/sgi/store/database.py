@@ -17,7 +17,7 @@ from sqlalchemy.exc import TimeoutError as NoConnectionFree
 from sgi.kernel.errors import MissingExtra, SchemaAhead, SchemaBehind, StoreError, UsageError
 from sgi.store.migrations import HEAD, REVISIONS, VERSION_TABLE, migrate
 from sgi.store.schema import metadata
-from sgi.store.sqlite_file import connect, write_ahead
+from sgi.store.sqlite_file import connect, owner_and_names, write_ahead
 from sgi.store.texts import restored_json, stored_json
 
 if TYPE_CHECKING:
@@ -335,10 +335,9 @@ def _opened(path: Path) -> sqlite3.Connection:
 
 def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
     """A file that someone else made is not ours to write into."""
-    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    owner, names = owner_and_names(connection)
     if owner == APPLICATION_ID:
         return
-    names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
     if "evals" in names:
         hint = "To bring its results into a database of SGI: sgi db import-evals FILE."
         raise StoreError(f"{path} is a database of another program, with a table `evals`.", hint=hint)

@@ -32,3 +32,17 @@ def write_ahead(connection: sqlite3.Connection) -> None:
         else:
             connection.execute("PRAGMA synchronous = NORMAL")
             return
+
+
+def owner_and_names(connection: sqlite3.Connection) -> tuple[int, set[str]]:
+    """Whose the file says it is (0: no one's), and the names of what it holds, as they were at one moment.
+
+    Read one after the other, another process could make the file ours in between, and its tables would look
+    like a stranger's.
+    """
+    connection.execute("BEGIN")
+    try:
+        (owner,) = connection.execute("PRAGMA application_id").fetchone()
+        return owner, {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    finally:
+        connection.execute("ROLLBACK")

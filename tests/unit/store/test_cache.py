@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from sgi.kernel.errors import StoreError
 from sgi.kernel.ports import Cache
 from sgi.store.cache import MemoryCache, SqliteCache, default_cache_path
+from sgi.store.sqlite_file import owner_and_names
 
 
 @pytest.fixture
@@ -211,3 +213,20 @@ def test_where_the_cache_lies(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     assert default_cache_path().name == "vectors.db"
     assert "sgi" in default_cache_path().parts
+
+
+def test_a_file_that_becomes_ours_while_it_is_looked_at_is_no_strangers(path):
+    path.parent.mkdir()
+    looking, making = (sqlite3.connect(path, timeout=0, isolation_level=None) for _ in range(2))
+
+    def make_it_ours(statement: str) -> None:
+        if "sqlite_master" in statement:
+            with suppress(sqlite3.OperationalError):  # locked: whoever looks is not disturbed
+                making.execute("PRAGMA application_id = 7")
+                making.execute("CREATE TABLE entries (key BLOB PRIMARY KEY)")
+
+    looking.set_trace_callback(make_it_ours)
+    owner, names = owner_and_names(looking)
+    assert bool(owner) == bool(names)
+    looking.close()
+    making.close()
