@@ -26,6 +26,7 @@ def load_embedder(
     name: str | Path = DEFAULT_MODEL,
     *,
     backend: str = "auto",
+    precision: str = "auto",
     cache: Cache | None = None,
     threads: int | None = None,
 ) -> Embedder:

@@ -63,6 +63,7 @@ def open_tools(
     *,
     cache: bool | str | Path = True,
     backend: str = "auto",
+    precision: str = "auto",
 ) -> Iterator[Tools]:
     """The embedders that these metrics want, and no more, as long as the context lasts.
 
@@ -72,6 +73,7 @@ def open_tools(
         cache: where vectors of models known by name are kept: a file, the user's own cache (True), or
             nowhere beyond this context (False).
         backend: how models known by name are run.
+        precision: in which arithmetic.
 
     Raises:
         UsageError: two embedders have the same name.
@@ -84,25 +86,30 @@ def open_tools(
     with open_cache(cache) as vectors:
         opened: dict[str, Embedder] = {}
         for wanted in _listed(embedders):
-            embedder = _open(wanted, vectors, backend)
+            embedder = _open(wanted, vectors, backend, precision)
             name = embedder_name(embedder)
             if name in opened:
                 raise UsageError(f"Two embedders are called {name!r}.")
             opened[name] = embedder
         for name in _further(metrics, tuple(opened)):
-            opened[name] = _open(name, vectors, backend)
+            opened[name] = _open(name, vectors, backend, precision)
         yield Tools(opened)
 
 
 def load_embedder(
-    name: str | Path = DEFAULT_EMBEDDER, *, backend: str = "auto", cache: str | Path | None = None
+    name: str | Path = DEFAULT_EMBEDDER,
+    *,
+    backend: str = "auto",
+    precision: str = "auto",
+    cache: str | Path | None = None,
 ) -> Embedder:
     """An embedder whose ``embed(texts)`` gives unit rows, float32, in the order of the texts.
 
     Args:
         name: ``"minilm"`` (embedded), another known model, a folder, ``"torch:NAME"``, ``"openai:MODEL"``,
             ``"openai:MODEL@URL"`` or ``"azure:DEPLOYMENT"``.
-        backend: what runs a known model: ``"auto"``, ``"onnx"`` or ``"torch"``.
+        backend: what runs a known model: ``"auto"``, ``"onnx"``, ``"openvino"`` or ``"torch"``.
+        precision: in which arithmetic: ``"auto"``, ``"f32"``, ``"bf16"`` or ``"int8"``.
         cache: a file that keeps the vectors; None keeps none.
 
     Raises:
@@ -115,7 +122,8 @@ def load_embedder(
     from sgi.embed.load import load_embedder as load
     from sgi.store.cache import SqliteCache
 
-    return load(name, backend=backend, cache=None if cache is None else SqliteCache(Path(cache)))
+    kept = None if cache is None else SqliteCache(Path(cache))
+    return load(name, backend=backend, precision=precision, cache=kept)
 
 
 @contextmanager
@@ -147,7 +155,7 @@ def _further(metrics: Sequence[AnyMetric], configured: tuple[str, ...]) -> list[
     return [name for name in wanted if name not in configured]
 
 
-def _open(wanted: object, cache: Cache, backend: str) -> Embedder:
+def _open(wanted: object, cache: Cache, backend: str, precision: str) -> Embedder:
     """An embedder behind a cache: the run's for a known model, one in memory for the caller's own."""
     from sgi.embed.cached import CachedEmbedder
     from sgi.engine.embedding_model import Guarded
@@ -156,7 +164,7 @@ def _open(wanted: object, cache: Cache, backend: str) -> Embedder:
     if isinstance(wanted, (str, Path)):
         from sgi.embed.load import load_embedder
 
-        return load_embedder(wanted, backend=backend, cache=cache)
+        return load_embedder(wanted, backend=backend, precision=precision, cache=cache)
     if not isinstance(wanted, Embedder):
         hint = "An embedder has a `fingerprint` and `embed(texts)`; sgi.testing.check_embedder proves it."
         raise UsageError(f"{type(wanted).__name__} is no embedder.", hint=hint)
