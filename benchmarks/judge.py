@@ -1,6 +1,6 @@
 """How near the judge comes to the rate a service allows, and what it takes of a call itself.
 
-python benchmarks/judge.py [CALLS]
+python benchmarks/judge.py [--quick]
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from measured import Figure, piece
 from sgi.engine.batch import BATCH_SIZE
 from sgi.judge.calls import Completion
 from sgi.judge.load import open_judge, wrapped_chat
@@ -128,40 +129,49 @@ def serving() -> Iterator[str]:
             server.terminate()
 
 
-async def over_http(url: str, calls: int) -> None:
+async def over_http(url: str, calls: int) -> Figure:
     """The rate over what 64 at once allow."""
     async with open_judge(JudgeSpec(model=f"openai:m@{url}", concurrency=AT_ONCE), MemoryCache()) as judge:
         await ask_all(judge, AT_ONCE, first=calls)
         spent = time.process_time()
         seconds = await ask_all(judge, calls)
         spent = time.process_time() - spent
-    ideal = AT_ONCE / LATENCY
-    print(f"{'rate over ideal (wanted >= 0.95)':<52}{calls / seconds / ideal:>8.3f}")
-    print(f"{'calls a second, of ' + format(ideal, '.0f'):<52}{calls / seconds:>8.1f}")
-    print(f"{'processor time of client and judge, a call':<52}{1000 * spent / calls:>8.2f} ms")
+    return Figure(
+        f"judge over HTTP, {AT_ONCE} at once, {1000 * LATENCY:.0f} ms a call",
+        "calls/s",
+        ours=calls / seconds,
+        peer=AT_ONCE / LATENCY,
+        beside="what that allows",
+        is_bound=True,
+        wanted=0.95,
+        note=f"processor time of client and judge {1000 * spent / calls:.2f} ms a call",
+    )
 
 
-async def in_process(calls: int, folder: Path) -> None:
+async def in_process(calls: int, folder: Path) -> list[Figure]:
     """What all wrappers and the reading take, with the cache on disk."""
     spec = JudgeSpec(model="openai:m@http://127.0.0.1:1/v1")
     tally = Tally()
+    figures = []
     with SqliteCache(folder / "cache.db") as cache:
         judge = ChatJudge(wrapped_chat(Scripted(), spec, cache, tally), tally=tally)
-        for what in ("asked", "from the cache"):
+        for what in ("asked and kept", "known from the cache"):
             own = 1000 * await ask_all(judge, calls) / calls
-            print(f"{'own time a call, ' + what + ' (wanted <= 0.3)':<52}{own:>8.3f} ms")
+            work = f"our own time a judge call, {what}"
+            figures.append(Figure(work, "ms", own, wanted=WANTED, higher_is_better=False))
     if (judge.usage.calls, judge.usage.cached) != (calls, calls):
         raise SystemExit(f"{judge.usage} for {calls} inquiries, each asked twice")
+    return figures
 
 
-def main() -> None:
-    """Measure and print."""
-    calls = int(sys.argv[1]) if len(sys.argv) > 1 else CALLS
+def measure(*, quick: bool) -> Iterator[Figure]:
+    """Both."""
+    calls = 256 if quick else CALLS
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(in_process(calls, Path(folder)))
+        yield from asyncio.run(in_process(calls, Path(folder)))
     with serving() as url:
-        asyncio.run(over_http(url, calls))
+        yield asyncio.run(over_http(url, calls))
 
 
 if __name__ == "__main__":
-    main()
+    piece(measure)

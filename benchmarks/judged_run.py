@@ -2,14 +2,12 @@
 
 The judge is a script in the same process that answers at once; everything else is as in `sgi run`.
 
-python benchmarks/judged_run.py [ROWS]
+    python benchmarks/judged_run.py [--quick]
 """
 
 from __future__ import annotations
 
 import json
-import resource
-import sys
 import tempfile
 import time
 from dataclasses import replace
@@ -19,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from material import write_rows
+from measured import Figure, peak_megabytes, piece
 from sgi.engine.plan import plan
 from sgi.engine.recording import begin
 from sgi.engine.run import run
@@ -34,9 +34,10 @@ from sgi.kernel.judging import JudgedMetric, Prompt
 from sgi.kernel.registry import metric
 from sgi.store.cache import SqliteCache
 from sgi.store.database import open_database
-from streaming import write_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sgi.judge.calls import Call
     from sgi.kernel.ports import Usage
 
@@ -91,18 +92,22 @@ def judged(data: Path, folder: Path) -> tuple[float, Usage]:
     return time.perf_counter() - began, judge.usage
 
 
-def main() -> None:
-    """Measure and print."""
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
+def measure(*, quick: bool) -> Iterator[Figure]:
+    """The run twice, and what the process held."""
+    rows = 200 if quick else ROWS
+    work = f"{rows:,} rows × {len(METRICS)} judged metrics"
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_rows(folder / "rows.jsonl", rows)
-        for which in ("first run", "second run"):
-            seconds, usage = judged(folder / "rows.jsonl", folder)
-            print(f"{which}: {seconds:.1f} s, {usage.calls:,} calls, {usage.cached:,} known")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-    print(f"peak memory (wanted < {MOST_MEGABYTES} MB): {peak:,.0f} MB")
+        seconds, usage = judged(folder / "rows.jsonl", folder)
+        note = f"{usage.calls:,} calls of a model that answers at once"
+        yield Figure(f"{work}, first run", "rows/s", rows / seconds, note=note)
+        seconds, usage = judged(folder / "rows.jsonl", folder)
+        yield Figure(f"{work}, second run", "rows/s", rows / seconds)
+        yield Figure(f"{work}, second run", "calls", usage.calls, wanted=0, higher_is_better=False)
+    memory = peak_megabytes()
+    yield Figure(f"{work}, peak memory", "MB", memory, wanted=MOST_MEGABYTES, higher_is_better=False)
 
 
 if __name__ == "__main__":
-    main()
+    piece(measure)

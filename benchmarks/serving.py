@@ -1,14 +1,12 @@
 """What a guard beside a system gets: latency and rate of POST /score; pages and the report of large runs.
 
-python benchmarks/serving.py [--seconds 20]
+python benchmarks/serving.py [--quick]
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import itertools
-import json
 import multiprocessing
 import os
 import statistics
@@ -23,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embedding import ROOT
+from material import triples
+from measured import Figure, piece
 from sgi.engine.batch import BatchScores
 from sgi.engine.ledger import Ledger
 from sgi.engine.summary import summarise
@@ -43,6 +42,8 @@ CLIENTS = 16
 BATCH = 256
 NAMES = ("sgi", "semantic_similarity", "content_f1")
 PAGE_ROWS, REPORT_ROWS = 50_000, 10_000
+SECONDS = 20.0
+"""Of each loop."""
 MEGABYTE = 1e6
 
 
@@ -59,54 +60,75 @@ class Load:
         return statistics.quantiles(self.milliseconds, n=100)[share - 1]
 
 
-def main() -> None:
-    """Measure all and print a table."""
-    words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("--seconds", type=float, default=20.0, help="of each loop")
-    seconds = words.parse_args().seconds
-    triples = list(read_triples())
+def measure(*, quick: bool) -> Iterator[Figure]:
+    """One server, one report."""
+    pages, report, seconds = (2_000, 300, 2.0) if quick else (PAGE_ROWS, REPORT_ROWS, SECONDS)
+    asked = read_triples(1_000 if quick else None)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        fill(folder / "sgi.db", PAGE_ROWS, "pages")
-        fill(folder / "sgi.db", REPORT_ROWS, "report")
+        fill(folder / "sgi.db", pages, "pages")
+        fill(folder / "sgi.db", report, "report")
         with serving(folder) as (url, process):
-            measure_scoring(url, process, triples, seconds)
-            measure_pages(url)
-        measure_report(folder)
+            yield from steady(url, asked[: len(asked) // 2], seconds)
+            yield from crowded(url, process, asked[len(asked) // 2 :], seconds)
+            yield from measure_pages(url, pages)
+        yield from measure_report(folder, report)
 
 
-def measure_scoring(url: str, process: int, triples: Sequence[dict[str, Any]], seconds: float) -> None:
-    """POST /score: at a steady rate, under load, and the memory of the server meanwhile."""
-    show("wanted", "p50 <= 25 ms, p99 <= 60 ms; >= 60 requests/s; no error; memory flat")
-    send(url, triples[:20], 20, None)  # warm
-    half = len(triples) // 2
-    steady = send(url, triples[20:half], int(RATE * seconds), RATE)
-    shown = f"p50 {steady.percentile(50):.1f} ms, p99 {steady.percentile(99):.1f} ms, {steady.errors} errors"
-    show(f"{RATE} requests/s, {len(steady.milliseconds)} distinct triples", shown)
+def steady(url: str, asked: Sequence[dict[str, Any]], seconds: float) -> Iterator[Figure]:
+    """POST /score at a rate: how long an answer takes."""
+    send(url, asked[:20], 20, None)  # warm
+    load = send(url, asked[20:], int(RATE * seconds), RATE)
+    for share, wanted in ((50, 25), (99, 60)):
+        yield Figure(
+            f"POST /score, a distinct triple, {RATE} a second: p{share}",
+            "ms",
+            load.percentile(share),
+            wanted=wanted,
+            higher_is_better=False,
+            note=f"{load.errors} errors of {len(load.milliseconds)}",
+        )
+
+
+def crowded(url: str, process: int, asked: Sequence[dict[str, Any]], seconds: float) -> Iterator[Figure]:
+    """POST /score from several clients: rate, work and memory of the server."""
     memory, busy, loads = [resident(process)], processor(process), []
-    for part in np.array_split(np.arange(half, len(triples)), 2):
-        loads.append(send(url, [triples[at] for at in part], None, None, seconds / 2))
+    for part in np.array_split(np.arange(len(asked)), 2):
+        loads.append(send(url, [asked[at] for at in part], None, None, seconds / 2))
         memory.append(resident(process))
-    asked = sum(len(load.milliseconds) for load in loads)
-    rate = asked / sum(load.seconds for load in loads)
+    count = sum(len(load.milliseconds) for load in loads)
     late = statistics.median(load.percentile(99) for load in loads)
     failed = sum(load.errors for load in loads)
-    shown = f"{rate:.0f} requests/s, p99 {late:.0f} ms, {failed} errors of {asked}"
-    show(f"{CLIENTS} clients at once", shown)
-    spent = (processor(process) - busy) / asked * 1000
-    show("processor time of the server", f"{spent:.1f} ms a request")
-    show("memory before, half way, after", ", ".join(f"{size:.0f} MB" for size in memory))
+    spent = (processor(process) - busy) / count * 1000
+    work = f"POST /score, {CLIENTS} clients at once"
+    yield Figure(
+        work,
+        "requests/s",
+        count / sum(load.seconds for load in loads),
+        wanted=60,
+        note=f"p99 {late:.0f} ms, {failed} errors of {count}; {spent:.0f} ms of processor time a request",
+    )
+    yield Figure(
+        f"{work}: memory after",
+        "MB",
+        memory[-1],
+        memory[0],
+        "before",
+        is_bound=True,
+        wanted=1.1,
+        higher_is_better=False,
+    )
 
 
-def measure_pages(url: str) -> None:
+def measure_pages(url: str, rows: int) -> Iterator[Figure]:
     """Server time of the pages of a large run, each asked for several times."""
     import urllib.request
 
     for name, path in {
-        f"run page, {PAGE_ROWS:,} rows": "/runs/pages",
-        "the same, rows sorted by a metric": "/runs/pages?metric=sgi&sort=lowest",
-        "API: head and headline": "/api/v1/runs/pages",
-        "API: rows sorted by a metric": "/api/v1/runs/pages/samples?metric=sgi&sort=lowest",
+        "run page": "/runs/pages",
+        "run page, rows sorted by a metric": "/runs/pages?metric=sgi&sort=lowest",
+        "API, head and headline": "/api/v1/runs/pages",
+        "API, rows sorted by a metric": "/api/v1/runs/pages/samples?metric=sgi&sort=lowest",
     }.items():
         took = []
         for _ in range(6):
@@ -114,33 +136,45 @@ def measure_pages(url: str) -> None:
             with urllib.request.urlopen(f"{url}{path}", timeout=60) as response:  # noqa: S310 - our own server
                 response.read()
             took.append((time.perf_counter() - began) * 1000)
-        show(name, f"{statistics.median(took[1:]):.0f} ms (the first {took[0]:.0f}); wanted < 300 ms")
+        yield Figure(
+            f"{name}, of {rows:,} rows",
+            "ms",
+            statistics.median(took[1:]),
+            wanted=300,
+            higher_is_better=False,
+            note=f"the first {took[0]:.0f} ms",
+            repeats={"ours": took[1:]},
+        )
 
 
-def measure_report(folder: Path) -> None:
+def measure_report(folder: Path, rows: int) -> Iterator[Figure]:
     """Seconds of ``sgi report``, and the size of the file."""
     out = folder / "report.html"
     began = time.perf_counter()
-    database = str(folder / "sgi.db")
-    command = [sys.executable, "-m", "sgi", "report", "report", "-o", str(out), "--db", database]
+    command = [
+        sys.executable,
+        "-m",
+        "sgi",
+        "report",
+        "report",
+        "-o",
+        str(out),
+        "--db",
+        str(folder / "sgi.db"),
+    ]
     subprocess.run(command, check=True, capture_output=True)
     took = time.perf_counter() - began
     size = out.stat().st_size / MEGABYTE
-    show(f"sgi report, {REPORT_ROWS:,} rows", f"{took:.1f} s, {size:.1f} MB; wanted < 10 s, < 10 MB")
+    yield Figure(f"sgi report, {rows:,} rows", "s", took, wanted=10, higher_is_better=False)
+    yield Figure(f"sgi report, {rows:,} rows: the file", "MB", size, wanted=10, higher_is_better=False)
 
 
-def show(name: str, told: str) -> None:
-    print(f"{name:<42}{told}", flush=True)
-
-
-def read_triples() -> Iterator[dict[str, Any]]:
-    """Questions of HaluEval, each with its passage and one of its answers: no text comes twice."""
-    shared = Path(os.environ.get("SGI_DATA_DIR", ROOT.parent / "shared" / "data")) / "halueval_qa.jsonl"
-    data = shared if shared.exists() else ROOT / "src" / "sgi" / "data" / "halueval_qa_sample.jsonl"
-    answers = itertools.cycle(("right_answer", "hallucinated_answer"))
-    for line, answer in zip(data.read_text(encoding="utf-8").splitlines(), answers, strict=False):
-        row = json.loads(line)
-        yield {"question": row["question"], "contexts": [row["knowledge"]], "response": row[answer]}
+def read_triples(count: int | None) -> list[dict[str, Any]]:
+    """Rows to post; no text comes twice."""
+    return [
+        {"question": row["question"], "contexts": [row["context"]], "response": row["response"]}
+        for row in triples(count)
+    ]
 
 
 @contextmanager
@@ -279,4 +313,4 @@ def made_scores(name: str, rows: int, generator: np.random.Generator) -> Scores:
 
 
 if __name__ == "__main__":
-    main()
+    piece(measure)

@@ -1,49 +1,93 @@
-"""How long until it does something: `import sgi`, the public names, and a cold `sgi compute`.
+"""How long until it does something: `import sgi`, its help, and a cold `sgi compute` beside factlens'.
 
-    python benchmarks/startup.py
+    python benchmarks/startup.py [--quick]
 
-Prints medians of fresh processes, and their ratio to starting Python itself.
+Every time is that of a new process. Both commands score one triple with the weights of all-MiniLM-L6-v2.
 """
 
 from __future__ import annotations
 
-import statistics
+import os
 import subprocess
 import sys
-import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-RUNS = 9
+from measured import Figure, Timing, by_turns, piece
+from peer_processes import ENVIRONMENT, WORKERS, NotInstalled, python_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
 COMPUTE = ["-m", "sgi", "compute", "--q", "Who wrote Emma?", "--c", "Jane Austen wrote it.", "--r", "Austen."]
+IMPORT, HELP, COLD = "import sgi", "sgi --help", "sgi compute, cold"
 WORK = {
-    "python": ["-c", "pass"],
-    "import numpy": ["-c", "import numpy"],
-    "import sgi": ["-c", "import sgi"],
-    "import sgi; sgi.compute_sgi": ["-c", "import sgi; sgi.compute_sgi"],
-    "import sgi; sgi.evaluate": ["-c", "import sgi; sgi.evaluate"],
-    "sgi --help": ["-m", "sgi", "--help"],
-    "sgi compute, cold": COMPUTE,
+    IMPORT: ["-c", "import sgi"],
+    HELP: ["-m", "sgi", "--help"],
+    COLD: COMPUTE,
 }
+WANTED = {IMPORT: 150, COLD: 1000}
+"""Milliseconds."""
 
 
-def seconds(arguments: list[str]) -> float:
-    """Wall time of one fresh process."""
-    began = time.perf_counter()
-    subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
-    return time.perf_counter() - began
+def start(command: list[str]) -> None:
+    """Run a command to its end."""
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, **ENVIRONMENT})
 
 
-def main() -> None:
-    """Measure all in turn, several times, so that a busy moment hits each alike."""
-    times: dict[str, list[float]] = {name: [] for name in WORK}
-    for _ in range(RUNS):
-        for name, arguments in WORK.items():
-            times[name].append(seconds(arguments))
-    bare = statistics.median(times["python"])
-    print(f"{'work':<30}{'median':>10}{'least':>10}{'× python':>10}")
-    for name, found in times.items():
-        middle = statistics.median(found)
-        print(f"{name:<30}{middle * 1000:>7.0f} ms{min(found) * 1000:>7.0f} ms{middle / bare:>10.1f}")
+def factlens_command() -> list[str]:
+    """The peer's own command for one triple, with the same model.
+
+    Raises:
+        NotInstalled: its environment was not built.
+    """
+    python = python_of("factlens")
+    told = subprocess.run([python, WORKERS / "weights.py"], check=True, capture_output=True, text=True)
+    words = ["--question", COMPUTE[4], "--context", COMPUTE[6], "--response", COMPUTE[8]]
+    return [str(Path(python).parent / "factlens"), "check", "--model", told.stdout.strip(), *words]
+
+
+def measure(*, quick: bool) -> Iterator[Figure]:
+    """Medians of new processes."""
+    work: dict[str, Callable[[], object]] = {
+        name: partial(start, [sys.executable, *words])
+        for name, words in {"python": ["-c", "pass"], **WORK}.items()
+    }
+    note = ""
+    try:
+        work["factlens"] = partial(start, factlens_command())
+    except (NotInstalled, subprocess.CalledProcessError) as error:
+        note = str(error)
+    times = by_turns(work, 1 if quick else 7)
+    for name in WORK:
+        yield Figure(
+            name,
+            "ms",
+            ours=1000 * times[name].median,
+            wanted=WANTED.get(name),
+            higher_is_better=False,
+            note=f"of which {1000 * times['python'].median:.0f} ms start Python" if name == IMPORT else "",
+            repeats={"ours": milliseconds(times[name])},
+        )
+    theirs = times.get("factlens")
+    yield Figure(
+        COLD,
+        "ms",
+        ours=1000 * times[COLD].median,
+        peer=None if theirs is None else 1000 * theirs.median,
+        beside="factlens check",
+        wanted=5,
+        higher_is_better=False,
+        note=note,
+        repeats={"ours": milliseconds(times[COLD])} | ({"peer": milliseconds(theirs)} if theirs else {}),
+    )
+
+
+def milliseconds(timing: Timing) -> tuple[float, ...]:
+    """Of every turn."""
+    return tuple(1000 * second for second in timing.seconds)
 
 
 if __name__ == "__main__":
-    main()
+    piece(measure)

@@ -1,22 +1,26 @@
 """What keeping a run costs: rows written a second, means over stored rows, the share of a run, resuming.
 
-python benchmarks/store.py [ROWS]
+python benchmarks/store.py [--quick]
 """
 
 from __future__ import annotations
 
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import anyio
 import numpy as np
 
+from material import write_rows
+from measured import Figure, Timing, by_turns, piece, seconds_of
 from sgi.engine.groups import grouped
 from sgi.engine.job import Surroundings, perform
 from sgi.engine.spec import RunSpec
@@ -27,7 +31,9 @@ from sgi.store.database import open_database
 from sgi.store.queries import find_run
 from sgi.store.recorder import RunRecorder, RunStart, create_run
 from sgi.store.run_rows import scored_run
-from streaming import write_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROWS = 100_000
 NAMES = ("rouge_l", "squad_token_f1", "squad_em", "content_f1", "bleu")
@@ -67,8 +73,8 @@ def summarise(path: Path) -> float:
     return time.perf_counter() - began
 
 
-def score(data: Path, folder: Path, metrics: str) -> float:
-    """What the store adds to a run: seconds inside its commits over the seconds of everything else."""
+def score(data: Path, folder: Path, metrics: str) -> tuple[float, float]:
+    """Seconds inside the store's commits over the seconds of everything else, and rows a second."""
     inside = 0.0
     commit = RunRecorder.commit
 
@@ -83,31 +89,58 @@ def score(data: Path, folder: Path, metrics: str) -> float:
     with patch.object(RunRecorder, "commit", timed):
         anyio.run(perform, spec, Surroundings(folder / "run.db", cache=folder / "vectors.db"))
     took = time.perf_counter() - began
-    print(f"sgi run -m {metrics}: {took:.1f} s, of them {inside:.1f} s in the store")
-    return inside / (took - inside)
+    with data.open("rb") as lines:
+        rows = sum(1 for _ in lines)
+    return inside / (took - inside), rows / took
 
 
-def main() -> None:
-    """Write, read, run, resume; report."""
-    rows = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
+def measure(*, quick: bool) -> Iterator[Figure]:
+    """Write, read, run, resume."""
+    rows, repeats = (2_000, 1) if quick else (ROWS, 5)
+    kept = rows * len(NAMES)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        took = write(folder / "bench.db", rows)
-        print(f"written: {rows * len(NAMES) / took:,.0f} score rows/s, with their samples")
-        took = summarise(folder / "bench.db")
-        print(f"means and intervals of {rows * len(NAMES):,} stored scores: {took:.2f} s")
+        rates = tuple(kept / write(folder / f"bench{turn}.db", rows) for turn in range(repeats))
+        line = Figure("score rows written into SQLite, with their samples", "rows/s", wanted=50_000)
+        yield replace(line, ours=statistics.median(rates), repeats={"ours": rates})
+        times = by_turns({"ours": lambda: summarise(folder / "bench0.db")}, repeats)
+        yield own(f"means and intervals of {kept:,} stored scores", times, 2)
         data = folder / "rows.jsonl"
         write_rows(data, rows)
-        print(f"the store adds {score(data, folder, LEXICAL):.1%} to a run of quick lexical metrics")
-        command = [sys.executable, "-m", "sgi", "run", "--resume", "last", "--db", "run.db", "-q"]
-        began = time.perf_counter()
-        subprocess.run(command, check=True, capture_output=True, cwd=folder)
-        print(f"resuming the finished run of {rows:,} rows: {time.perf_counter() - began:.2f} s")
+        yield share("three quick lexical metrics", data, folder, LEXICAL)
+        yield own(
+            f"resuming a finished run of {rows:,} rows",
+            by_turns({"ours": lambda: resume(folder)}, repeats),
+            5,
+        )
         for state in ("cold", "warm"):
             (folder / "run.db").unlink()
-            added = score(SAMPLE, folder, "sgi,semantic_similarity,lexical_aggregate")
-            print(f"the store adds {added:.1%} to the default run of the bundled sample, cache {state}")
+            yield share(
+                f"the default metrics, cache {state}",
+                SAMPLE,
+                folder,
+                "sgi,semantic_similarity,lexical_aggregate",
+            )
+
+
+def own(work: str, times: dict[str, Timing], wanted: float) -> Figure:
+    """Seconds of ours alone."""
+    line = Figure(work, "s", times["ours"].median, wanted=wanted, higher_is_better=False)
+    return replace(line, repeats=seconds_of(times))
+
+
+def share(what: str, data: Path, folder: Path, metrics: str) -> Figure:
+    """What part of a run the store adds."""
+    added, rate = score(data, folder, metrics)
+    work = f"what the store adds to a run of {what}"
+    return Figure(work, "%", 100 * added, wanted=10, higher_is_better=False, note=f"{rate:,.0f} rows/s")
+
+
+def resume(folder: Path) -> None:
+    """Take up the finished run in a new process."""
+    command = [sys.executable, "-m", "sgi", "run", "--resume", "last", "--db", "run.db", "-q"]
+    subprocess.run(command, check=True, capture_output=True, cwd=folder)
 
 
 if __name__ == "__main__":
-    main()
+    piece(measure)

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
+from sgi.text.tokens import mteval_words
 
 Pair = tuple[str, list[str]]
 
@@ -121,8 +124,35 @@ def test_bleu_is_that_of_sacrebleu(pairs: list[tuple[str, str]]) -> None:
         for response, reference in pairs
     ]
     rows = [(response, [reference]) for response, reference in pairs]
-    np.testing.assert_allclose(values("bleu", rows), expected, rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(values("bleu", rows), np.minimum(expected, 1.0))
     assert np.ptp(expected) > 0.9
+
+
+SIGNS = st.sampled_from(
+    [*"a1,.-\n &;'(\u3000é\x00", "the ", "&amp;", "&lt;", "<skipped>", "-\n", "1.5", "-3", ".."]
+)
+ODD = st.lists(SIGNS, max_size=14).map("".join) | st.text(
+    st.characters(exclude_categories=["Cs"]), max_size=30
+)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(ODD, ODD), min_size=1, max_size=6))
+def test_bleu_of_odd_texts_is_that_of_sacrebleu_to_the_bit(pairs: list[tuple[str, str]]) -> None:
+    scorer = pytest.importorskip("sacrebleu.metrics.bleu").BLEU(effective_order=True)
+    rows = [(response, [reference]) for response, reference in pairs if reference.strip()]
+    expected = [
+        min(1.0, scorer.sentence_score(response, references).score / 100) if response.strip() else 0.0
+        for response, references in rows
+    ]
+    assert values("bleu", rows).tolist() == expected
+
+
+@settings(deadline=None)
+@given(ODD)
+def test_mteval_words_are_the_tokens_of_sacrebleu(text: str) -> None:
+    tokenizer = pytest.importorskip("sacrebleu.tokenizers.tokenizer_13a").Tokenizer13a()
+    assert mteval_words(text) == tokenizer(text)
 
 
 def test_the_unicode_tokenizer_agrees_with_rouge_score_on_plain_english(pairs: list[tuple[str, str]]) -> None:

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sgi.text.align import bag_match, lcs_length, ordered_match
+from sgi.text.columns import Match, TokenColumn
 from sgi.text.normalise import normalise_answer
-from sgi.text.overlap import token_precision
+from sgi.text.overlap import token_precision, token_precisions
 from sgi.text.sentences import sentences
-from sgi.text.tokens import content_tokens, rouge_tokens, unicode_tokens, word_tokens
+from sgi.text.tokens import content_words, mteval_words, rouge_words, unicode_words, word_tokens
 
 HOSTILE = st.sampled_from(
     [
@@ -35,8 +37,23 @@ PUNCTUATED = st.sampled_from(
     ["Dr. ", "U.S. ", "J", "B\u3000.", ". ", "! ", "。", "\n", "\r\n", "1. ", '"', "i.e. ", "a.b"]
 )
 TEXTS = st.text(max_size=60) | st.lists(HOSTILE | PUNCTUATED | st.text(max_size=8), max_size=12).map("".join)
-TOKENS = st.lists(st.sampled_from(["a", "b", "c", "東", ""]), max_size=12)
-SPLITTERS = (rouge_tokens, unicode_tokens, content_tokens, word_tokens)
+TOKENS = st.lists(st.sampled_from(["a", "b", "c", "東", "ccccccccc"]), max_size=12)
+SPACED = (rouge_words, unicode_words, content_words, mteval_words, normalise_answer)
+
+
+def listed(words):
+    """A definition that gives a text with spaces between its tokens, as one that gives the list of them."""
+    return lambda text: [token for token in words(text).split(" ") if token]
+
+
+SPLITTERS = (*map(listed, SPACED[:-2]), word_tokens)
+
+
+def compared(first: list[str], second: list[str]) -> tuple[Match, Match]:
+    """What two lists of tokens have in common, in order and in bags."""
+    column = TokenColumn.of([" ".join(first), " ".join(second)], str)
+    sides = np.array([0]), np.array([1])
+    return column.in_order(*sides), column.in_bags(*sides)
 
 
 def squeezed(text: str) -> str:
@@ -75,43 +92,72 @@ def test_tokens_do_not_reach_over_a_line_break(tokens, first: str, second: str) 
 
 
 @given(TEXTS)
-def test_unicode_tokens_miss_no_letter_or_digit(text: str) -> None:
+def test_unicode_words_miss_no_letter_or_digit(text: str) -> None:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     wanted = [sign for sign in folded if unicodedata.category(sign)[0] in "LN"]
-    found = [sign for sign in "".join(unicode_tokens(text)) if unicodedata.category(sign)[0] in "LN"]
+    found = [sign for sign in unicode_words(text) if unicodedata.category(sign)[0] in "LN"]
     assert found == wanted
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=127), max_size=60))
-def test_on_ascii_unicode_tokens_are_rouge_tokens(text: str) -> None:
-    assert unicode_tokens(text) == rouge_tokens(text)
+def test_on_ascii_unicode_words_are_rouge_words(text: str) -> None:
+    assert unicode_words(text).split() == rouge_words(text).split()
+
+
+@pytest.mark.parametrize("words", SPACED)
+@given(texts=st.lists(TEXTS | st.sampled_from(["-\n", "Σ", "qzjxvk", "QZJXVK,", "., ."]), max_size=6))
+def test_texts_cut_together_have_the_tokens_they_have_alone(words, texts: list[str]) -> None:
+    column = TokenColumn.of(texts, words)
+    alone = [listed(words)(text.rstrip()) for text in texts]
+    assert column.lengths.tolist() == [len(tokens) for tokens in alone]
+    spelt: dict[int, str] = {}
+    for start, tokens in zip(column.starts.tolist(), alone, strict=True):
+        for number, token in zip(column.numbers[start:].tolist(), tokens, strict=False):
+            assert spelt.setdefault(number, token) == token
+    assert len(set(spelt.values())) == len(spelt)
 
 
 @given(TOKENS, TOKENS)
 def test_the_common_subsequence_is_bounded_and_symmetric(first: list[str], second: list[str]) -> None:
-    length = lcs_length(first, second)
-    assert 0 <= length <= min(len(first), len(second))
-    assert length == lcs_length(second, first) == lcs_length(first[::-1], second[::-1])
-    assert lcs_length(first, first) == len(first)
+    ordered, _ = compared(first, second)
+    assert 0.0 <= ordered.precision[0] <= 1.0
+    turned, _ = compared(second, first)
+    assert (turned.precision[0], turned.recall[0]) == (ordered.recall[0], ordered.precision[0])
+    assert compared(first[::-1], second[::-1])[0] == ordered
+    assert compared(first, first)[0].recall.tolist() == [float(bool(first))]
 
 
 @given(TOKENS, TOKENS)
 def test_order_can_only_lower_the_match(first: list[str], second: list[str]) -> None:
-    ordered, bag = ordered_match(first, second), bag_match(first, second)
-    assert ordered.precision <= bag.precision
-    assert ordered.recall <= bag.recall
-    assert bag == bag_match(sorted(first), second[::-1])
+    ordered, bag = compared(first, second)
+    assert ordered.precision[0] <= bag.precision[0]
+    assert ordered.recall[0] <= bag.recall[0]
+    assert bag == compared(sorted(first), second[::-1])[1]
+
+
+@given(TOKENS, TOKENS)
+def test_the_bag_match_is_that_of_counters(first: list[str], second: list[str]) -> None:
+    common = (Counter(first) & Counter(second)).total()
+    expected = Match.of(
+        np.array([common]), responses=np.array([len(first)]), references=np.array([len(second)])
+    )
+    assert compared(first, second)[1] == expected
 
 
 @given(TOKENS, TOKENS, st.floats(0.01, 100))
 def test_the_f_score_lies_between_precision_and_recall(
     first: list[str], second: list[str], beta: float
 ) -> None:
-    match = bag_match(first, second)
-    score = match.f_score(beta)
+    _, match = compared(first, second)
+    score, parts = match.f_score(beta)[0], (match.precision[0], match.recall[0])
     assert 0.0 <= score <= 1.0
-    assert score == 0.0 or min(match) - 1e-12 <= score <= max(match) + 1e-12
-    assert bag_match(second, first).f_score() == pytest.approx(match.f_score(), abs=1e-15)
+    assert score == 0.0 or min(parts) - 1e-12 <= score <= max(parts) + 1e-12
+    assert compared(second, first)[1].f_score()[0] == pytest.approx(match.f_score()[0], abs=1e-15)
+
+
+@given(st.lists(st.tuples(TEXTS, st.lists(TEXTS, max_size=3)), max_size=4))
+def test_token_precisions_of_rows_are_those_of_each(rows: list[tuple[str, list[str]]]) -> None:
+    assert token_precisions(rows) == [token_precision(*row) for row in rows]
 
 
 @given(TEXTS, st.lists(TEXTS, max_size=4))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sgi.cli.options import JsonOption
+from sgi.cli.options import BackendOption, JsonOption, PrecisionOption
 
 if TYPE_CHECKING:
     from sgi.kernel.ports import Embedder
@@ -23,6 +23,8 @@ def compute(
         str | None,
         typer.Option("-e", "--embedder", help="Another embedder than the embedded model (see `sgi models`)."),
     ] = None,
+    backend: BackendOption = "auto",
+    precision: PrecisionOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
     """Print the SGI of one triple, with its two angles in radians.
@@ -36,11 +38,13 @@ def compute(
 
       sgi compute --q "…" --c "…" --r "…" --json
 
+      sgi compute --q "…" --c "…" --r "…" --backend openvino
+
       sgi compute --q "…" --c "…" --r "…" --deployment text-embedding-3-large
     """
     from sgi.core import sgi
 
-    result = sgi(q, c, r, embedder=_embedder(deployment, embedder))
+    result = sgi(q, c, r, embedder=_embedder(deployment, embedder, backend, precision))
     if as_json:
         import json
 
@@ -49,14 +53,18 @@ def compute(
         typer.echo("SGI={sgi:.6f}  theta_rq={theta_rq:.6f}  theta_rc={theta_rc:.6f}".format(**result))
 
 
-def _embedder(deployment: str | None, name: str | None) -> Embedder | None:
+def _embedder(deployment: str | None, name: str | None, backend: str, precision: str) -> Embedder | None:
     from sgi.embed.load import load_embedder
+    from sgi.embed.models import DEFAULT_MODEL
     from sgi.kernel.errors import UsageError
 
     if deployment and name:
         raise UsageError("--deployment and --embedder contradict each other.")
-    if name:
-        return load_embedder(name)
+    here = name or (DEFAULT_MODEL if (backend, precision) != ("auto", "auto") else None)
+    if deployment and here:
+        raise UsageError("--deployment is Azure's; --backend and --precision are of models that run here.")
+    if here:
+        return load_embedder(here, backend=backend, precision=precision)
     from sgi.openai_embedder import AzureOpenAIEmbedder, azure_is_configured
 
     if deployment or azure_is_configured():

@@ -16,6 +16,17 @@ db = typer.Typer(
     no_args_is_help=True,
 )
 
+ImportPlace = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE|FOLDER",
+        help="What sgi db export wrote, or the folder (or its address) that sgi run --ray wrote into.",
+        show_default=False,
+    ),
+]
+Incomplete = Annotated[
+    bool, typer.Option("--incomplete", help="Take a folder in which partitions are missing, too.")
+]
 ExportFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="A name that ends in .jsonl or .jsonl.gz.", show_default=False)
 ]
@@ -88,17 +99,30 @@ def export(file: ExportFile, database: DatabaseOption = None, as_json: JsonOptio
 
 
 @db.command("import")
-def import_(file: ExportFile, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
+def import_(
+    file: ImportPlace,
+    incomplete: Incomplete = False,
+    database: DatabaseOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Bring the runs of an exported file into the database; those that are there already are left out.
 
-    Example:
+    A folder of partitions becomes one run, as sgi run would have kept it without --ray.
+
+    Examples:
 
       sgi db import runs.jsonl.gz --db postgresql://me@server/evaluations
+
+      sgi db import scores
     """
     from sgi.cli.console import one_line, print_json, print_lines
+    from sgi.distributed.places import as_address
     from sgi.store import transfer
     from sgi.store.database import open_database
 
+    if file.is_dir() or as_address(str(file)) is not None:
+        _import_partitions(file, database, incomplete=incomplete, as_json=as_json)
+        return
     with open_database(database) as opened:
         made = transfer.import_(opened, file)
     if as_json:
@@ -109,6 +133,22 @@ def import_(file: ExportFile, database: DatabaseOption = None, as_json: JsonOpti
         f"The name {one_line(old)} was taken: it is {one_line(new)} here."
         for old, new in made.renamed.items()
     )
+
+
+def _import_partitions(folder: Path, database: str | None, *, incomplete: bool, as_json: bool) -> None:
+    from sgi.cli.console import print_json, print_lines
+    from sgi.cli.run_talk import database_words
+    from sgi.distributed.keep import import_partitions
+    from sgi.store.database import open_database
+
+    with open_database(database) as opened:
+        kept = import_partitions(opened, folder, incomplete=incomplete)
+    if as_json:
+        print_json(asdict(kept))
+        return
+    lacking = f", {kept.missing:,} are missing" if kept.missing else ""
+    print_lines([f"New run: {kept.run}, {kept.rows:,} rows{lacking}."])
+    print_lines([f"Look at it: sgi show {kept.run}{database_words(database)}"])
 
 
 @db.command("import-evals")

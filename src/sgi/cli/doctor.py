@@ -17,6 +17,7 @@ _EXTRAS = {
     "hub": "huggingface_hub",
     "judge": "pydantic_ai",
     "openai": "openai",
+    "openvino": "openvino",
     "pandas": "pandas",
     "parquet": "pyarrow",
     "polars": "polars",
@@ -61,6 +62,7 @@ def doctor(as_json: JsonOption = False) -> None:
         _tried("embedded model", _embed_something),
         _tried("vector cache", _look_into_cache),
         *(_extra(name, module) for name, module in _EXTRAS.items()),
+        _processor(),
     ]
     if as_json:
         print_json([asdict(check) for check in checks])
@@ -92,6 +94,19 @@ def _tried(name: str, look: Callable[[], str]) -> Check:
         return Check(name, True, look())
     except SgiError as error:
         return Check(name, False, str(error))
+
+
+def _processor() -> Check:
+    """In which precisions models can be run here."""
+    from sgi.embed.openvino import processor
+    from sgi.kernel.errors import SgiError
+
+    try:
+        found = processor()
+    except SgiError:
+        return Check("precision", True, "f32 (which else, OpenVINO tells)", required=False)
+    able = ("f32", *(name for name in ("bf16", "int8") if getattr(found, name)))
+    return Check("precision", True, f"{', '.join(able)} on {found.name}", required=False)
 
 
 def _embed_something() -> str:

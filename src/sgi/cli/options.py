@@ -50,7 +50,15 @@ EmbedderOption = Annotated[
         "openai:MODEL@URL, azure:DEPLOYMENT; repeatable, the primary one first.",
     ),
 ]
-BackendOption = Annotated[str, typer.Option(help="What runs a model known by name: auto, onnx, torch.")]
+_BACKEND = "What runs a known model or a folder: auto (onnx where there is a graph), onnx, openvino, torch."
+_PRECISION = (
+    "In which arithmetic: auto, f32; with openvino also bf16, or int8 where weights are in 8 bits, as those "
+    "of minilm. `sgi doctor` says what this processor does."
+)
+BackendOption = Annotated[str, typer.Option(help=_BACKEND)]
+PrecisionOption = Annotated[str, typer.Option(help=_PRECISION)]
+GivenBackendOption = Annotated[str | None, typer.Option("--backend", help=_BACKEND)]
+GivenPrecisionOption = Annotated[str | None, typer.Option("--precision", help=_PRECISION)]
 MapOption = Annotated[
     list[str] | None,
     typer.Option("--map", help="field=column, where a column's name is not recognised; repeatable."),

@@ -16,6 +16,8 @@ from sgi.cli.options import (
     DatabaseOption,
     DryRunOption,
     EmbedderOption,
+    GivenBackendOption,
+    GivenPrecisionOption,
     InputsOption,
     JsonOption,
     JudgeConcurrencyOption,
@@ -38,19 +40,18 @@ from sgi.cli.options import (
     metric_list,
     target_settings,
 )
+from sgi.cli.ray_run import RayOption, WorkersOption, run_on_ray
+from sgi.cli.run_spec import check_files, recorded_settings, run_spec
 from sgi.cli.run_talk import database_words, report_notes, tell_plan, tell_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from sgi.engine.judge import Cassette
     from sgi.engine.progress import Event, Listener
     from sgi.engine.run import RunReport
     from sgi.engine.spec import RunSpec
     from sgi.store.queries import RunRecord
 
-_OF_ONE_CALL = {"out", "name", "rejects", "inputs"}
-"""What a run that is finished does not repeat of its spec."""
 _READ = {"data", "columns", "on_error"}
 """Whoever names one of these means the data as it is now."""
 
@@ -59,9 +60,6 @@ Data = Annotated[
     typer.Argument(
         help="A .jsonl, .json, .csv, .tsv or .parquet file; or a .toml file that describes a run."
     ),
-]
-Backend = Annotated[
-    str | None, typer.Option(help="What runs a model known by name: auto (the default), onnx, torch.")
 ]
 OnError = Annotated[
     str | None,
@@ -124,13 +122,16 @@ def run(
     retry_failed: RetryFailed = False,
     db: DatabaseOption = None,
     no_store: NoStore = False,
-    backend: Backend = None,
+    backend: GivenBackendOption = None,
+    precision: GivenPrecisionOption = None,
     columns: MapOption = None,
     on_error: OnError = None,
     rejects: RejectsOption = None,
     max_failures: Failures = None,
     cache: CacheOption = None,
     no_cache: NoCacheOption = False,
+    ray: RayOption = None,
+    workers: WorkersOption = None,
     inputs: InputsOption = False,
     percent: PercentOption = True,
     dry_run: DryRunOption = False,
@@ -154,9 +155,13 @@ def run(
 
       sgi run questions.jsonl --target app:answer --target-set concurrency=16
 
+      sgi run answers.jsonl -m sgi --backend openvino --precision int8
+
       sgi run nightly.toml
 
       sgi run --resume last
+
+      sgi run 'answers/*.jsonl' -m sgi --ray local --workers 4 -o scores
 
       sgi run answers.jsonl -m sgi --dry-run
     """
@@ -177,6 +182,7 @@ def run(
         "calibration": calibration,
         "name": name,
         "backend": backend,
+        "precision": precision,
         "columns": column_map(columns) or None,
         "on_error": on_error,
         "max_failures": max_failures,
@@ -186,18 +192,24 @@ def run(
     }
     given = {key: value for key, value in asked.items() if value is not None}
     if context.obj is not None and context.obj.replaying and "judge" not in given:
-        given["judge"] = _recorded(context.obj)
+        given["judge"] = recorded_settings(context.obj)
     around = {
         "database": db,
         "store": not no_store,
         "cache": cache_choice(cache, no_cache=no_cache),
         "cassette": context.obj,
     }
+    if ray is not None or workers is not None:
+        refused = {"--resume": resume, "--tag": tag, "--db": db, "--dry-run": dry_run, "--rejects": rejects}
+        refused["A cassette"] = context.obj
+        place = {"address": ray, "workers": workers, "cache": around["cache"], "again": retry_failed}
+        run_on_ray(run_spec(given), place, refused, percent=percent, as_json=as_json, quiet=quiet)
+        return
     tags = _tags(tag or (), around, resume)
     record = None if resume is None else _found(around, resume, name)
     if dry_run:
-        spec = _spec(given, record)
-        _check_files(spec)
+        spec = run_spec(given, record)
+        check_files(spec)
         tell_plan(spec, cache=around["cache"], quiet=quiet, as_json=as_json)
         return
     spec, report = _performed(given, around, record, tags, retry_failed=retry_failed, quiet=quiet)
@@ -225,8 +237,8 @@ def _performed(
     from sgi.engine.job import Surroundings, perform, resume
 
     reread = not _READ.isdisjoint(given)
-    spec = _spec(given, record)
-    _check_files(spec)
+    spec = run_spec(given, record)
+    check_files(spec)
     words = database_words(around["database"])
     tagging = partial(_tag, around["database"], tags=tags)
     with (
@@ -321,75 +333,3 @@ def _noting(listener: Listener, words: str, tagging: Callable[[str], None]) -> I
             talk("Interrupted.")
             raise typer.Exit(130) from error
         raise
-
-
-def _spec(given: dict[str, Any], record: RunRecord | None = None) -> RunSpec:
-    """The spec: of the run to go on with, or of a TOML file, with what the command line says over it."""
-    from sgi.engine.spec import RunSpec, read_spec
-    from sgi.kernel.errors import UsageError
-
-    data = given.get("data")
-    values: dict[str, Any] = {}
-    source = "the command line"
-    if record is not None:
-        left_out = _OF_ONE_CALL if record.finished else {"name"}
-        values = {key: value for key, value in record.spec.items() if key not in left_out}
-    elif data is None:
-        raise UsageError("Which data?", hint="Name a file, a .toml file, or --resume last.")
-    if data is not None and data.suffix.casefold() == ".toml":
-        values, source = values | read_spec(data), str(data)
-        given = {key: value for key, value in given.items() if key != "data"}
-    if "target" in given:
-        values["target"] = {**(values.get("target") or {}), **given.pop("target")}
-        if "where" not in values["target"]:
-            raise UsageError("--target-set goes with --target.", hint="Write --target app:answer.")
-    if "judge" in given:
-        values["judge"] = {**_judge_values(values.get("judge")), **given.pop("judge")}
-        if "model" not in values["judge"]:
-            raise UsageError("No judge is named.", hint="Write --judge openai:NAME.")
-    spec = RunSpec.of(values | given, source=source)
-    if spec.on_error == "skip" and spec.rejects is None:
-        spec = spec.model_copy(update={"rejects": _beside(spec.out or _file_of(spec.data))})
-    return spec
-
-
-def _recorded(cassette: Cassette) -> dict[str, Any]:
-    """The judge that a cassette was recorded from."""
-    from sgi.judge.cassette import recorded_judge
-
-    return recorded_judge(cassette.path)
-
-
-def _judge_values(judge: Any) -> dict[str, Any]:
-    """A judge's settings as a TOML file or a kept run has them: a table, or the name alone."""
-    return {"model": judge} if isinstance(judge, str) else dict(judge or {})
-
-
-def _file_of(data: Path) -> Path:
-    """The file itself where the data is named with its benchmark; the benchmark where it is named alone."""
-    from sgi.io.benchmarks.naming import named
-
-    spelt = named(data)
-    return data if spelt is None else spelt.path or Path(spelt.name)
-
-
-def _beside(path: Path) -> Path:
-    """``scores.jsonl`` → ``scores.rejected.jsonl``."""
-    return path.with_name(f"{path.stem}.rejected.jsonl")
-
-
-def _check_files(spec: RunSpec) -> None:
-    """What is read and what is written are different files, and of kinds that can be written."""
-    from sgi.io.write import check_target
-    from sgi.kernel.errors import UsageError
-
-    named = {"the data": spec.data, "--out": spec.out, "the file of rejected rows": spec.rejects}
-    places: dict[Path, str] = {}
-    for name, path in named.items():
-        if path is None:
-            continue
-        other = places.setdefault(path.resolve(), name)
-        if other != name:
-            raise UsageError(f"{path} is both {other} and {name}.", hint="Name another file.")
-        if path is not spec.data:
-            check_target(path)

@@ -20,6 +20,7 @@ from sgi.cli.options import (
     MapOption,
     NoCacheOption,
     OnErrorOption,
+    PrecisionOption,
     cache_choice,
     column_map,
     judge_settings,
@@ -45,6 +46,7 @@ def score(
     judge: JudgeOption = None,
     judge_set: JudgeSetOption = None,
     backend: BackendOption = "auto",
+    precision: PrecisionOption = "auto",
     columns: MapOption = None,
     on_error: OnErrorOption = "stop",
     cache: CacheOption = None,
@@ -61,6 +63,8 @@ def score(
       cat answers.jsonl | sgi score -m sgi
 
       sgi score answers.jsonl -m rouge_l,squad_em | jq .scores.rouge_l.value
+
+      sgi score answers.jsonl -m sgi --backend openvino --precision int8 --no-cache
 
       sgi score answers.jsonl -m faithfulness --judge ollama:qwen3 --judge-set concurrency=4
     """
@@ -92,7 +96,7 @@ def score(
         rows = open_dataset(data, columns=column_map(columns)).samples(on_reject=on_reject)
     kept = cache_choice(cache, no_cache=no_cache)
     asked = judge_settings(judge, judge_set)
-    with open_tools(chosen, embedder, cache=kept, backend=backend) as tools:
+    with open_tools(chosen, embedder, cache=kept, backend=backend, precision=precision) as tools:
         pour = partial(_pour, rows, chosen, tools, asked, cache=kept, batch_size=batch_size, inputs=inputs)
         try:
             failed = anyio.run(pour)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sgi.cli.options import DatabaseOption, EmbedderOption
+from sgi.cli.options import BackendOption, DatabaseOption, EmbedderOption, PrecisionOption
 
 if TYPE_CHECKING:
     from socket import socket
@@ -26,6 +27,8 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes one that is free.")] = 8765,
     db: DatabaseOption = None,
     embedder: EmbedderOption = None,
+    backend: BackendOption = "auto",
+    precision: PrecisionOption = "auto",
     token: Annotated[
         str | None,
         typer.Option(
@@ -49,6 +52,8 @@ def serve(
 
       sgi serve --port 9000 --db nightly.db --open
 
+      sgi serve --backend openvino --precision int8
+
       SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
     """
     from importlib.util import find_spec
@@ -59,12 +64,19 @@ def serve(
         find_spec(name) is None for name in ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
     ):
         raise MissingExtra("`sgi serve`", "web")
+    from sgi.embed.load import require_backend
     from sgi.web.security import check_token
 
+    require_backend(backend, precision)
     token = check_token(token, host)
     limit = size_in_bytes(upload_limit)
     with _listening(host, port) as listener, _opened(db) as database:
-        site = _site(database, db, token, limit, tuple(embedder or ()), host, listener.getsockname()[1])
+        site = replace(
+            _site(database, db, token, limit, host, listener.getsockname()[1]),
+            embedders=tuple(embedder or ()),
+            backend=backend,
+            precision=precision,
+        )
         _serve(site, listener, _address(host, listener.getsockname()[1]), open_page=open_page)
 
 
@@ -135,7 +147,6 @@ def _site(
     db: str | None,
     token: str | None,
     limit: int,
-    embedders: tuple[str, ...],
     host: str,
     port: int,
 ) -> Site:
@@ -150,7 +161,6 @@ def _site(
         upload_limit=limit,
         folder=beside / "sgi-uploads",
         scoring=True,
-        embedders=embedders,
         hosts=own_hosts(host, port),
     )
 

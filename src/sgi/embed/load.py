@@ -5,17 +5,24 @@ from __future__ import annotations
 import difflib
 import json
 import os
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.embed.models import ALIASES, DEFAULT_MODEL, MODELS, known_model
-from sgi.kernel.errors import ModelCorrupt, ModelMissing, UnknownName, UsageError
+from sgi.kernel.errors import MissingExtra, ModelCorrupt, ModelMissing, UnknownName, UsageError
 
 if TYPE_CHECKING:
+    from sgi.embed.files import ModelFiles
     from sgi.embed.models import ModelRecord
     from sgi.kernel.ports import Cache, Embedder
 
-_BACKENDS = ("auto", "onnx", "torch")
+BACKENDS = ("auto", "onnx", "openvino", "torch")
+"""What runs a known model or a folder."""
+
+PRECISIONS = ("auto", "f32", "bf16", "int8")
+"""In which arithmetic."""
+
 _HOW_TO_NAME = (
     "Name a known model (`sgi models`), a folder, torch:NAME, openai:MODEL, openai:MODEL@URL "
     "or azure:DEPLOYMENT."
@@ -37,13 +44,16 @@ def load_embedder(
             the hub; a folder; ``torch:`` with a hub name or a folder; ``openai:MODEL``,
             ``openai:MODEL@http://host:port/v1``; ``azure:DEPLOYMENT``. A known model goes before a folder
             of the same name.
-        backend: ``onnx``, ``torch`` (extra ``torch``), or ``auto``: ONNX where there is a graph.
+        backend: ``onnx``, ``openvino`` (extra ``openvino``), ``torch`` (extra ``torch``), or ``auto``: ONNX
+            Runtime where there is a graph. Names with a colon say themselves what runs them.
+        precision: ``f32``; with OpenVINO also ``bf16``, and ``int8`` for models with 8-bit weights; ``auto``
+            takes bf16 where backend and processor have it, else f32 (torch: what the weights are in).
         cache: keeps vectors, if given.
         threads: batches computed at once; None for the cores this process may use.
 
     Raises:
-        UnknownName: no such model, or no such backend.
-        UsageError: a setting the name needs is missing.
+        UnknownName: no such model, backend or precision.
+        UsageError: a setting the name needs is missing; or the backend does not do the precision.
         ModelMissing: the files are neither here nor to be had.
         ModelCorrupt: a folder's settings do not fit the model.
         MissingExtra: an optional dependency is not installed.
@@ -51,11 +61,10 @@ def load_embedder(
     >>> load_embedder("minilm").fingerprint.partition("-")[0]
     'minilm@8199be6f'
     """
-    if backend not in _BACKENDS:
-        raise UnknownName("backend", backend, tuple(difflib.get_close_matches(backend, _BACKENDS)))
+    require_backend(backend, precision)
     if threads is not None and threads < 1:
         raise UsageError(f"threads is {threads}; at least 1 is wanted.")
-    embedder = _open(name, backend, threads)
+    embedder = _open(name, _Run(backend, precision, threads))
     if cache is None:
         return embedder
     from sgi.embed.cached import CachedEmbedder
@@ -63,45 +72,89 @@ def load_embedder(
     return CachedEmbedder(embedder, cache)
 
 
-def _open(name: str | Path, backend: str, threads: int | None) -> Embedder:
+class _Run(NamedTuple):
+    """How a model's files are run."""
+
+    backend: str
+    precision: str
+    threads: int | None
+
+    def embedder(self, files: ModelFiles) -> Embedder:
+        """What runs a graph."""
+        if self.backend == "openvino":
+            from sgi.embed.openvino import OpenvinoEmbedder
+
+            return OpenvinoEmbedder(files, precision=self.precision, threads=self.threads)
+        from sgi.embed.onnx import OnnxEmbedder
+
+        return OnnxEmbedder(files, threads=self.threads)
+
+    def torch(self, name: str) -> Embedder:
+        """What runs a folder of weights, or a model of the hub."""
+        from sgi.embed.torch import TorchEmbedder
+
+        return TorchEmbedder(name, precision=self.precision)
+
+
+def require_backend(backend: str, precision: str) -> None:
+    """Raise unless there is such a backend, installed, and it does the precision.
+
+    Raises:
+        UnknownName: no such backend, or no such precision.
+        UsageError: the backend does not do the precision.
+        MissingExtra: the backend is not installed.
+
+    >>> require_backend("onnx", "f32")
+    """
+    for kind, name, known in (("backend", backend, BACKENDS), ("precision", precision, PRECISIONS)):
+        if name not in known:
+            near = tuple(difflib.get_close_matches(name, known))
+            raise UnknownName(kind, name, near, hint=f"There are: {', '.join(known)}.")
+    if backend == "openvino" and find_spec("openvino") is None:
+        raise MissingExtra("The openvino backend", "openvino")
+    if backend != "openvino" and precision not in {"auto", "f32"}:
+        message = f"The backend {backend} computes in float32, not {precision}."
+        raise UsageError(message, hint="With the openvino backend there is also bf16 and int8.")
+
+
+def _open(name: str | Path, run: _Run) -> Embedder:
     if isinstance(name, str) and name.startswith(("openai:", "azure:")):
         from sgi.embed.remote import open_remote
 
         return open_remote(name)
     if isinstance(name, str) and name.startswith("torch:"):
-        return _torch(name.removeprefix("torch:"))
+        return run._replace(precision="auto").torch(name.removeprefix("torch:"))
     record = known_model(name) if isinstance(name, str) else None
     if record is not None:
-        return _known(record, backend, threads)
+        return _known(record, run)
     folder = Path(name)
     if str(name).startswith("~/"):
         folder = folder.expanduser()
     if name and folder.is_dir():
-        return _folder(folder, backend, threads)
+        return _folder(folder, run)
     if isinstance(name, Path) or os.sep in name:
         raise ModelMissing(f"There is no folder {folder}.", hint=_HOW_TO_NAME)
     near = tuple(difflib.get_close_matches(name, (*MODELS, *ALIASES), n=2, cutoff=0.5))
     raise UnknownName("model", name, near, hint=_HOW_TO_NAME)
 
 
-def _known(record: ModelRecord, backend: str, threads: int | None) -> Embedder:
+def _known(record: ModelRecord, run: _Run) -> Embedder:
     """A known model: the embedded one, or one of the user's, or one from the hub."""
     from sgi.embed.files import default_prompt, embedded_files, hub_files, kept_files, kept_folder
-    from sgi.embed.onnx import OnnxEmbedder
 
-    if record.embedded and backend != "torch":
-        return OnnxEmbedder(embedded_files(record), threads=threads)
+    if record.embedded and run.backend != "torch":
+        return run.embedder(embedded_files(record))
     folder = None if record.embedded else kept_folder(record)
     if folder is None:
-        return _torch(record.hub) if backend == "torch" else OnnxEmbedder(hub_files(record), threads=threads)
-    if not _wants_torch(folder, backend):
-        return OnnxEmbedder(kept_files(record, folder), threads=threads)
+        return run.torch(record.hub) if run.backend == "torch" else run.embedder(hub_files(record))
+    if not _wants_torch(folder, run.backend):
+        return run.embedder(kept_files(record, folder))
     if record.prefix != default_prompt(folder):
         raise ModelCorrupt(
             f"{record.name} wants {record.prefix!r} before every text, and nothing in {folder} says so.",
             hint=f"Name it in config_sentence_transformers.json there: {_prompt_settings(record)}.",
         )
-    return _torch(str(folder))
+    return run.torch(str(folder))
 
 
 def _prompt_settings(record: ModelRecord) -> str:
@@ -109,13 +162,10 @@ def _prompt_settings(record: ModelRecord) -> str:
     return json.dumps({"prompts": {"all": record.prefix}, "default_prompt_name": "all"})
 
 
-def _folder(folder: Path, backend: str, threads: int | None) -> Embedder:
+def _folder(folder: Path, run: _Run) -> Embedder:
     from sgi.embed.files import folder_files
-    from sgi.embed.onnx import OnnxEmbedder
 
-    if _wants_torch(folder, backend):
-        return _torch(str(folder))
-    return OnnxEmbedder(folder_files(folder), threads=threads)
+    return run.torch(str(folder)) if _wants_torch(folder, run.backend) else run.embedder(folder_files(folder))
 
 
 def _wants_torch(folder: Path, backend: str) -> bool:
@@ -123,9 +173,3 @@ def _wants_torch(folder: Path, backend: str) -> bool:
     from sgi.embed.files import has_graph, has_weights
 
     return backend == "torch" or (backend == "auto" and not has_graph(folder) and has_weights(folder))
-
-
-def _torch(name: str) -> Embedder:
-    from sgi.embed.torch import TorchEmbedder
-
-    return TorchEmbedder(name)

@@ -36,14 +36,16 @@ class TorchEmbedder:
     Args:
         name: a folder that sentence-transformers can read, or a model's name on the Hugging Face hub.
         device: where to compute, such as ``cpu`` or ``cuda``; None for the fastest there is.
+        precision: ``f32``, or ``auto``: that in which the weights are kept.
 
     >>> TorchEmbedder("sentence-transformers/all-mpnet-base-v2").name
     'torch:sentence-transformers/all-mpnet-base-v2'
     """
 
-    def __init__(self, name: str | Path, *, device: str | None = None) -> None:
+    def __init__(self, name: str | Path, *, device: str | None = None, precision: str = "auto") -> None:
         self.source = str(name)
         self.device = device
+        self.precision = precision
         self._lock = Lock()
 
     @property
@@ -110,7 +112,8 @@ class TorchEmbedder:
             raise MissingExtra("A torch: embedder", "torch") from None
         folder = Path(self.source).expanduser()
         try:
-            return SentenceTransformer(str(folder) if folder.is_dir() else self.source, device=self.device)
+            model = SentenceTransformer(str(folder) if folder.is_dir() else self.source, device=self.device)
+            return model.float() if self.precision == "f32" else model
         except OSError as error:
             first = str(error).partition("\n")[0]
             message = f"The model {self.source!r} cannot be opened: {first}"

@@ -15,6 +15,7 @@ import anyio.to_thread
 import numpy as np
 
 from sgi.engine.asking import Asked, Evidence, ask_batch
+from sgi.engine.token_vectors import require_token_tools, token_parts
 from sgi.kernel.errors import EmbedderError, NonFiniteVector
 from sgi.kernel.judging import JudgedMetric
 from sgi.kernel.metric import Metric, Scores, Status
@@ -28,13 +29,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sgi.engine.token_vectors import TokenVectors
     from sgi.engine.tools import Tools
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.ports import Embedder
     from sgi.kernel.sample import Sample
+    from sgi.kernel.tokens import TokenModel
 
 BATCH_SIZE = 256
 """Rows scored together: enough to fill the embedder's batches, few enough to stay small in memory."""
+
+_Part = tuple["NDArray[np.int64]", Scores]
 
 _NAMED_SAMPLES = 5
 _NO_ROWS: Mapping[int, str] = {}
@@ -72,6 +77,9 @@ class _Subject:
         assert isinstance(self.metric, Metric)  # noqa: S101 - there is no third kind
         return self.metric.texts(self.batch)
 
+    def token_texts(self) -> Iterable[str]:
+        return self.metric.token_texts(self.batch) if isinstance(self.metric, Metric) else ()
+
     def score(self, vectors: VectorTable) -> Scores:
         if isinstance(self.metric, JudgedMetric):
             return self.metric.score(self.batch, self.evidence, vectors)
@@ -99,6 +107,14 @@ class _Task:
     @property
     def metric(self) -> AnyMetric:
         return self.subject.metric
+
+    def within(self, rows: range) -> _Task:
+        """The part of it that lies among these rows of the batch; they stand in order."""
+        first, last = np.searchsorted(self.rows, (rows.start, rows.stop)).tolist()
+        if last - first == len(self.rows):
+            return self
+        subject = self.subject.take(range(first, last))
+        return replace(self, subject=subject, rows=self.rows[first:last])
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,10 +145,14 @@ async def evaluate_batch(
 
     ``failed`` names rows that cannot be scored, with the reason: what they needed could not be had. A row
     without a needed field is ``missing``. A row whose vectors an embedder could not give, or about which the
-    judge gave no usable reply, is ``failed``. Anything else that goes wrong in a metric is a bug, and is
-    raised with the metric's name and sample ids. ``asked`` is what the judge said before; without it, it is
-    asked now.
+    judge gave no usable reply, is ``failed``. Token vectors are held for a part of the rows at
+    a time. Anything else that goes wrong in a metric is a bug, and is raised with the metric's name and
+    sample ids. ``asked`` is what the judge said before; without it, it is asked now.
+
+    Raises:
+        UsageError: a metric wants token vectors or frequencies that the tools do not hold.
     """
+    require_token_tools(metrics, tools)
     if asked is None:
         asked = await ask_batch(batch, metrics, tools.judge, failed)
     tasks = [_task(batch, metric, tools.names, failed, asked) for metric in metrics]
@@ -140,11 +160,14 @@ async def evaluate_batch(
         model: await _embed(model, tools.embedders[model], texts)
         for model, texts in _texts_by_model(tasks).items()
     }
-    scores = {task.metric.canonical: _account(task, batch, vectors) for task in tasks}
+    computed, failures = await _computed_by_tokens(tasks, batch, vectors, tools)
+    for task in tasks:
+        if task.metric.token_model is None:
+            computed[task.metric.canonical] = _computed(task, vectors)
     return BatchScores(
-        scores,
+        {task.metric.canonical: _account(task, batch, computed[task.metric.canonical]) for task in tasks},
         _truncated_rows(batch, frozenset().union(*(made.truncated for made in vectors.values()))),
-        {model: made.failure for model, made in vectors.items() if made.failure},
+        {model: made.failure for model, made in vectors.items() if made.failure} | failures,
         asked.evidence,
     )
 
@@ -211,9 +234,37 @@ def _texts(sample: Sample, name: Field) -> tuple[str, ...]:
             return (getattr(sample, name.value),)
 
 
-def _account(task: _Task, batch: Batch, vectors: Mapping[str, _Vectors]) -> Scores:
+async def _computed_by_tokens(
+    tasks: Sequence[_Task], batch: Batch, vectors: Mapping[str, _Vectors], tools: Tools
+) -> tuple[dict[str, list[_Part]], dict[str, str]]:
+    """The scores of the metrics that want token vectors, and which models gave none."""
+    computed: dict[str, list[_Part]] = {}
+    failures: dict[str, str] = {}
+    groups: dict[TokenModel, list[_Task]] = {}
+    for task in tasks:
+        if task.metric.token_model is not None:
+            groups.setdefault(task.metric.token_model, []).append(task)
+    for model, group in groups.items():
+        computed |= {task.metric.canonical: [] for task in group}
+        async for rows, tokens in token_parts(model, tools, _token_texts(group, len(batch))):
+            for task in group:
+                computed[task.metric.canonical] += _computed(task.within(rows), vectors, tokens)
+            if tokens.failure:
+                failures[str(model)] = tokens.failure
+    return computed, failures
+
+
+def _token_texts(tasks: Sequence[_Task], n: int) -> list[list[str]]:
+    """The texts of each row of the batch whose token vectors are wanted."""
+    texts: list[list[str]] = [[] for _ in range(n)]
+    for task in tasks:
+        for place, row in enumerate(task.rows.tolist()):
+            texts[row] += task.subject.take([place]).token_texts()
+    return texts
+
+
+def _account(task: _Task, batch: Batch, computed: Sequence[_Part]) -> Scores:
     """The scores of all rows of the batch: computed, missing and failed."""
-    computed = _computed(task, vectors)
     if len(computed) == 1 and len(task.rows) == len(batch):
         return computed[0][1]
     lost = np.array(sorted(task.failed), dtype=np.int64)
@@ -231,22 +282,26 @@ def _account(task: _Task, batch: Batch, vectors: Mapping[str, _Vectors]) -> Scor
     return Scores.assemble(len(batch), parts)
 
 
-def _computed(task: _Task, vectors: Mapping[str, _Vectors]) -> list[tuple[NDArray[np.int64], Scores]]:
+def _computed(
+    task: _Task, vectors: Mapping[str, _Vectors], tokens: TokenVectors | None = None
+) -> list[_Part]:
     """The scores of the rows that have all the metric needs."""
     if not len(task.rows):
         return []
     made = {model: vectors[model] for model in task.models if model in vectors}
     failures = {model: found.failure for model, found in made.items() if found.failure}
-    if made and len(failures) == len(made):
-        reason = " ".join(failures.values())
+    lost = tokens is not None and bool(tokens.failure)
+    if lost or (made and len(failures) == len(made)):
+        reason = tokens.failure if tokens is not None and lost else " ".join(failures.values())
         return [(task.rows, Scores.without_value(Status.FAILED, [reason] * len(task.rows)))]
     wanted = frozenset(task.texts)
     unusable = {text: model for model, found in made.items() for text in found.unusable & wanted}
+    unusable |= {text: str(tokens.model) for text in tokens.unusable} if tokens is not None else {}
     failed = _rows_touching(task, unusable)
     good = [row for row in range(len(task.rows)) if row not in failed]
     parts = [
         (task.rows[list(failed)], Scores.without_value(Status.FAILED, list(failed.values()))),
-        (task.rows[good], _score(task.subject.take(good) if failed else task.subject, made)),
+        (task.rows[good], _score(task.subject.take(good) if failed else task.subject, made, tokens)),
     ]
     return [part for part in parts if len(part[0])]
 
@@ -257,14 +312,15 @@ def _rows_touching(task: _Task, unusable: Mapping[str, str]) -> dict[int, str]:
         return {}
     reasons = {}
     for row in range(len(task.rows)):
-        for text in task.subject.take([row]).texts():
+        subject = task.subject.take([row])
+        for text in (*subject.texts(), *subject.token_texts()):
             if text in unusable:
                 reasons[row] = f"{unusable[text]} gave no usable vector for one of its texts"
                 break
     return reasons
 
 
-def _score(subject: _Subject, made: Mapping[str, _Vectors]) -> Scores:
+def _score(subject: _Subject, made: Mapping[str, _Vectors], tokens: TokenVectors | None) -> Scores:
     batch = subject.batch
     tables = {model: found.table for model, found in made.items() if not found.failure}
     primary = next(iter(tables.values()), VectorTable())
@@ -272,6 +328,7 @@ def _score(subject: _Subject, made: Mapping[str, _Vectors]) -> Scores:
         primary,
         others={model: table for model, table in tables.items() if table is not primary},
         failures={model: found.failure for model, found in made.items() if found.failure},
+        tokens={tokens.model: tokens.table} if tokens is not None else {},
     )
     try:
         scores = subject.score(table)

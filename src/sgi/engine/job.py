@@ -165,7 +165,13 @@ async def _open(
 ) -> Tools:
     """The embedders the metrics want, the judge they ask, and the target."""
     tools = stack.enter_context(
-        open_tools(planned.metrics, spec.embedders, cache=around.cache, backend=spec.backend)
+        open_tools(
+            planned.metrics,
+            spec.embedders,
+            cache=around.cache,
+            backend=spec.backend,
+            precision=spec.precision,
+        )
     )
     tools = await stack.enter_async_context(
         with_judge(

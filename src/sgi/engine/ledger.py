@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import Field
 from sgi.kernel.scored import STATUSES, MetricColumn
-from sgi.text.overlap import token_precision
+from sgi.text.overlap import token_precisions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,6 +89,7 @@ class Ledger:
             self.truncated[name] = self.truncated.get(name, 0) + rows
         for sample in batch.samples:
             self._enter(sample)
+        self._enter_overlaps(batch)
 
     def _column(self, name: str) -> _Column:
         if name not in self.columns:
@@ -102,10 +104,14 @@ class Ledger:
         answered = sample.has(Field.RESPONSE)
         self.lengths.append(len(sample.response) if answered else float("nan"))
         self.copies += labelled and sample.response in sample.references
-        comparable = labelled and answered and sample.contexts
-        self.overlaps.append(
-            token_precision(sample.response, sample.contexts) if comparable else float("nan")
-        )
+
+    def _enter_overlaps(self, batch: Batch) -> None:
+        comparable = [
+            bool(sample.label is not None and sample.has(Field.RESPONSE) and sample.contexts)
+            for sample in batch.samples
+        ]
+        found = iter(token_precisions((s.response, s.contexts) for s in compress(batch.samples, comparable)))
+        self.overlaps.extend(next(found) if known else float("nan") for known in comparable)
 
     def column(self, metric: AnyMetric) -> MetricColumn:
         """What a metric gave so far."""

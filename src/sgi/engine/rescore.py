@@ -16,6 +16,7 @@ from sgi.engine.ledger import Ledger
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.recording import versions
 from sgi.engine.run import RunReport
+from sgi.engine.spec import model_settings
 from sgi.engine.summary import summarise
 from sgi.engine.tools import open_tools
 from sgi.kernel.errors import SgiError, StoreError, UsageError
@@ -97,8 +98,8 @@ async def rescore(
     kept = kept_evidence(database, record)
     tasks = await find_sources(record.label, kept, metrics, stored_batch(database, record, 0).batch)
     chosen = [task.metric for task in tasks]
-    names, backend = record.spec.get("embedders", ()), record.spec.get("backend", "auto")
-    with open_tools(chosen, names, cache=cache, backend=backend) as tools:
+    names, how = model_settings(record.spec)
+    with open_tools(chosen, names, cache=cache, **how) as tools:
         signature = _signature(record, tools)
         start = _start(record, chosen, signature, name)
         listener(Started("rescoring", record.rows))

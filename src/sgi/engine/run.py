@@ -16,6 +16,7 @@ from sgi.engine.plan import batch_digest
 from sgi.engine.progress import Advanced, Finished, Judged, Started, silent
 from sgi.engine.rows import output_rows
 from sgi.engine.summary import Summary, summarise
+from sgi.engine.token_vectors import with_frequencies
 from sgi.io.write import RowWriter, open_writer
 from sgi.kernel.errors import DataError, EmbedderError, JudgeError, SgiError, TargetError
 from sgi.kernel.metric import Status
@@ -84,6 +85,8 @@ async def score_stream(
         DataError: a row cannot be read, and ``on_reject`` is None; or the data is not what was planned.
     """
     ledger = Ledger({metric.canonical: metric.spec.category for metric in plan.metrics})
+    unread = None if on_reject is None else (lambda _: None)
+    tools = await with_frequencies(batches(dataset.samples(on_reject=unread)), plan.metrics, tools)
 
     async def score(prepared: _Prepared) -> None:
         answered = prepared.answered

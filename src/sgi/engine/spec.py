@@ -81,7 +81,8 @@ class RunSpec(BaseModel):
         data: the file of rows.
         metrics: names, with parameters in brackets; None takes what the data's fields allow.
         embedders: names, the primary one first; none for the embedded model.
-        backend: what runs a model known by name.
+        backend: what runs a model known by name or folder.
+        precision: in which arithmetic: ``auto``, ``f32``, ``bf16`` or ``int8``.
         columns: field → column, where names are not recognised.
         on_error: ``stop`` at the first row that cannot be read, or ``skip`` such rows.
         max_failures: the share of failed rows above which the run stops, in [0, 1].
@@ -100,6 +101,7 @@ class RunSpec(BaseModel):
     metrics: Names | None = None
     embedders: Annotated[Names, AfterValidator(_without_secret)] = ()
     backend: str = "auto"
+    precision: str = "auto"
     columns: dict[str, str] = Field(default_factory=dict)
     on_error: Literal["stop", "skip"] = "stop"
     max_failures: Annotated[float, BeforeValidator(share)] = MAX_FAILURES
@@ -166,9 +168,20 @@ class RunSpec(BaseModel):
             "backend": self.backend,
             "target": asked,
         }
+        if self.precision != "auto":  # runs that are kept were identified without it
+            facts["precision"] = self.precision
         if self.judge is not None:
             facts["judge"] = self.judge.identity()
         return digest(canonical_json(facts)).hex()
+
+
+def model_settings(values: Mapping[str, Any]) -> tuple[Sequence[str], dict[str, str]]:
+    """What the spec of a run that is kept says of its models: their names, and how they are run.
+
+    >>> model_settings({"embedders": ["minilm"], "precision": "int8"})
+    (['minilm'], {'backend': 'auto', 'precision': 'int8'})
+    """
+    return values.get("embedders", ()), {key: values.get(key, "auto") for key in ("backend", "precision")}
 
 
 def read_spec(path: Path) -> dict[str, Any]:

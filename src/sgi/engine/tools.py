@@ -15,10 +15,11 @@ from sgi.kernel.ports import Embedder, embedder_name
 from sgi.kernel.signature import run_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.ports import Cache, Judge, Target
+    from sgi.kernel.ports import Cache, Judge, Target, TokenEncoder
+    from sgi.kernel.tokens import TokenFrequencies, TokenModel
 
 DEFAULT_EMBEDDER = "minilm"
 
@@ -33,11 +34,15 @@ class Tools:
         embedders: by name, the primary one first; metrics that want one model get the primary.
         target: the RAG system under test, which is asked for the responses; None where the data has them.
         judge: what judged metrics ask; None where there are none.
+        token_encoders: the models whose token vectors are wanted.
+        frequencies: in how many references of the whole data each token stands, where that is wanted.
     """
 
     embedders: Mapping[str, Embedder] = field(default_factory=dict)
     target: Target | None = None
     judge: Judge | None = None
+    token_encoders: Mapping[TokenModel, TokenEncoder] = field(default_factory=dict)
+    frequencies: Mapping[TokenModel, TokenFrequencies] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -46,14 +51,20 @@ class Tools:
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
-        """Everything that can change a vector, one string an embedder."""
-        return tuple(embedder.fingerprint for embedder in self.embedders.values())
+        """Everything that can change a vector, one string an embedder, and then one a token encoder."""
+        return self._fingerprints(self.token_encoders)
 
     def signature(self, metrics: Sequence[AnyMetric], *, n: int) -> str:
         """The line under every table: what makes the numbers of these metrics over ``n`` rows."""
         asked = prompts_digest(metrics)
         judge = f"{self.judge.fingerprint}@{asked}" if self.judge is not None and asked else "-"
-        return run_signature(self.fingerprints, n=n, judge=judge)
+        wanted = {metric.token_model for metric in metrics}
+        of_tokens = [model for model in self.token_encoders if model in wanted]
+        return run_signature(self._fingerprints(of_tokens), n=n, judge=judge)
+
+    def _fingerprints(self, of_tokens: Iterable[TokenModel]) -> tuple[str, ...]:
+        embedders = (embedder.fingerprint for embedder in self.embedders.values())
+        return (*embedders, *(self.token_encoders[model].fingerprint for model in of_tokens))
 
 
 @contextmanager
@@ -80,8 +91,9 @@ def open_tools(
         UnknownName: a metric or the caller names a model there isn't.
         StoreError: the cache cannot be opened.
     """
+    encoders = open_token_encoders(metrics, backend=backend, precision=precision)
     if not any(metric.embeds for metric in metrics):
-        yield Tools()
+        yield Tools(token_encoders=encoders)
         return
     with open_cache(cache) as vectors:
         opened: dict[str, Embedder] = {}
@@ -93,7 +105,29 @@ def open_tools(
             opened[name] = embedder
         for name in _further(metrics, tuple(opened)):
             opened[name] = _open(name, vectors, backend, precision)
-        yield Tools(opened)
+        yield Tools(opened, token_encoders=encoders)
+
+
+def open_token_encoders(
+    metrics: Sequence[AnyMetric], *, backend: str = "auto", precision: str = "auto"
+) -> dict[TokenModel, TokenEncoder]:
+    """What makes the token vectors that these metrics want; token vectors are not cached.
+
+    Args:
+        metrics: what will be scored.
+        backend: how models known by name are run.
+        precision: in which arithmetic.
+
+    Raises:
+        UnknownName: a metric names a model there isn't.
+        UsageError: a model cannot give the layer.
+    """
+    wanted = dict.fromkeys(metric.token_model for metric in metrics if metric.token_model is not None)
+    if not wanted:
+        return {}
+    from sgi.embed.token_encoder import load_token_encoder
+
+    return {model: load_token_encoder(model, backend=backend, precision=precision) for model in wanted}
 
 
 def load_embedder(

@@ -3,7 +3,7 @@
 `sgi.geometry.displacement`, `flat_displacement` and `context_displacement` hold the displacement scores.
 """
 
-from sgi.geometry.angles import angle, cosine, unit
+from sgi.geometry.angles import angle, angles_to, cosine, unit
 from sgi.geometry.displacement import Neighbours
 from sgi.geometry.grounding import (
     EPSILON,
@@ -29,6 +29,7 @@ __all__ = [
     "Neighbours",
     "ReferenceSet",
     "angle",
+    "angles_to",
     "bounded_grounding_index",
     "bounds",
     "compute_sgi",

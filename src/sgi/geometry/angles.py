@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-# The differences of one block stay in the nearest caches until they are summed.
-_BLOCK_BYTES = 2**18
+# A block of each side and their differences stay in the nearest caches until they are summed.
+_BLOCK_BYTES = 2**17
 # A quarter of ‖u−v‖² + ‖u+v‖² is the mean of the two squared lengths: 1 for unit rows, at no extra cost.
 _UNIT_TOLERANCE = 1e-3
 
@@ -37,8 +37,32 @@ def angle(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
     >>> angle(np.eye(2), np.eye(2)[::-1]).round(6).tolist()
     [1.570796, 1.570796]
     """
-    apart, together = _squared_chords(u, v)
-    return 2.0 * np.arctan2(np.sqrt(apart), np.sqrt(together))
+    return angles_to(u, v)[0]
+
+
+def angles_to(u: ArrayLike, *others: ArrayLike) -> tuple[NDArray[np.float64], ...]:
+    """Angles between unit rows and those of several others: what `angle` gives of each, to the bit.
+
+    Each row is read once for all, so that over data that fits no cache the memory's speed is the bound.
+
+    Args:
+        u: unit rows, shape (n, d).
+        others: arrays of unit rows, each of shape (n, d).
+
+    Returns:
+        For each of the others, angles in radians, in [0, π], shape (n,).
+
+    Raises:
+        ValueError: as for `angle`.
+
+    Source: as for `angle`.
+
+    >>> [theta.round(4).tolist() for theta in angles_to(np.eye(2), np.eye(2), np.eye(2)[::-1])]
+    [[0.0, 0.0], [1.5708, 1.5708]]
+    """
+    return tuple(
+        2.0 * np.arctan2(np.sqrt(apart), np.sqrt(together)) for apart, together in _squared_chords(u, *others)
+    )
 
 
 def cosine(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
@@ -61,7 +85,7 @@ def cosine(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
     >>> cosine(np.eye(2), np.eye(2)).tolist()
     [1.0, 1.0]
     """
-    apart, together = _squared_chords(u, v)
+    ((apart, together),) = _squared_chords(u, v)
     return (together - apart) / (together + apart)
 
 
@@ -103,26 +127,37 @@ def _numbers(values: ArrayLike) -> NDArray[Any]:
     return array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
 
 
-def _squared_chords(u: ArrayLike, v: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """‖u−v‖² and ‖u+v‖² of each pair of rows."""
-    left, right = _numbers(u), _numbers(v)
-    if left.ndim != 2 or left.shape != right.shape:  # noqa: PLR2004 - rows and columns
-        raise ValueError(f"Rows of one shape (n, d) are wanted, not {left.shape} and {right.shape}.")
+def _squared_chords(
+    u: ArrayLike, *others: ArrayLike
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """‖u−v‖² and ‖u+v‖² of each pair of rows, for each v of the others."""
+    left, rights = _numbers(u), [_numbers(other) for other in others]
+    for right in rights:
+        if left.ndim != 2 or left.shape != right.shape:  # noqa: PLR2004 - rows and columns
+            raise ValueError(f"Rows of one shape (n, d) are wanted, not {left.shape} and {right.shape}.")
+    kinds = [np.result_type(left, right) for right in rights]
     n, dimension = left.shape
-    kind = np.result_type(left, right)
-    step = max(1, _BLOCK_BYTES // max(1, dimension * kind.itemsize))
-    room = np.empty((min(n, step), dimension), dtype=kind)
-    apart, together = np.empty(n), np.empty(n)
+    step = max(1, _BLOCK_BYTES // max(1, dimension * max((kind.itemsize for kind in kinds), default=1)))
+    rooms = [np.empty((min(n, step), dimension), dtype=kind) for kind in kinds]
+    chords = [(np.empty(n), np.empty(n)) for _ in rights]
     with np.errstate(invalid="ignore", over="ignore"):  # told below, in words
         for start in range(0, n, step):
             block = slice(start, start + step)
-            here = room[: len(left[block])]
-            # Near-equal float32 numbers subtract exactly; each row is summed alone, so blocks leave no trace.
-            np.subtract(left[block], right[block], out=here)
-            apart[block] = np.vecdot(here, here)
-            np.add(left[block], right[block], out=here)
-            together[block] = np.vecdot(here, here)
+            rows = left[block]
+            for right, room, (apart, together) in zip(rights, rooms, chords, strict=True):
+                here = room[: len(rows)]
+                # Near-equal float32 numbers subtract exactly; rows are summed alone, blocks leave no trace.
+                np.subtract(rows, right[block], out=here)
+                apart[block] = np.vecdot(here, here)
+                np.add(rows, right[block], out=here)
+                together[block] = np.vecdot(here, here)
+    for apart, together in chords:
+        _refuse_other_lengths(apart, together)
+    return chords
+
+
+def _refuse_other_lengths(apart: NDArray[np.float64], together: NDArray[np.float64]) -> None:
+    with np.errstate(invalid="ignore", over="ignore"):
         bad = np.flatnonzero(~(np.abs((apart + together) / 4.0 - 1.0) <= _UNIT_TOLERANCE))
     if bad.size:
         raise ValueError(f"Row {bad[0]} is not of unit length; sgi.geometry.unit brings rows to it.")
-    return apart, together

@@ -77,7 +77,7 @@ def _records(
         except csv.Error as error:
             cells = DataError(f"invalid CSV: {error}", hint="Is a quotation mark missing or not doubled?")
         text = "".join(taken)
-        if _ESCAPED.search(text):
+        if not text.isascii() and _ESCAPED.search(text):
             cells = DataError("the text is not UTF-8", hint="Save the file as UTF-8.")
             text = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         if cells:

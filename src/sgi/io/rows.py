@@ -34,6 +34,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "label": cells.as_label,
     "metadata": cells.as_object,
 }
+_TEXTS = ("question", "response", "reference")
 _NOTED = 50
 
 
@@ -231,7 +232,9 @@ def _given(values: Mapping[str, Any], plan: Plan) -> dict[str, Any]:
     try:
         for name, column in plan.fields.items():
             value = values[column]
-            if name != "id" and not cells.is_absent(value):
+            if type(value) is str and name in _TEXTS and value.isascii():  # nearly all that there is
+                given[name] = value
+            elif name != "id" and not cells.is_absent(value):
                 given[name] = _READ[name](value)
     except DataError as error:
         raise _in_column(error, name, column) from None

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from sgi.kernel.sample import Batch, Fields
+    from sgi.kernel.tokens import TokenModel
     from sgi.kernel.vectors import VectorTable
 
 COUNT = "count"
@@ -182,12 +183,23 @@ class AnyMetric(ABC):
         """The embedding models the metric wants, of those configured for the run or by other names."""
         return configured[:1]
 
+    @property
+    def token_model(self) -> TokenModel | None:
+        """The model whose token vectors the metric wants; None where it wants none."""
+        return None
+
+    @property
+    def weighs_tokens(self) -> bool:
+        """Whether it wants to know how rare tokens are among the references of the whole data."""
+        return False
+
 
 class Metric(AnyMetric):
     """A frozen dataclass whose fields are its parameters; pure: no I/O, no state.
 
     A subclass names its facts in ``spec``, says in ``texts`` what it wants embedded, and computes in
-    ``score``. The rows it is given have all the fields it needs; the engine sees to the others.
+    ``score``. The rows it is given have all the fields it needs; the engine sees to the others. One that
+    compares texts token by token names a ``token_model``, and its texts in ``token_texts``.
     """
 
     @property
@@ -197,6 +209,11 @@ class Metric(AnyMetric):
 
     def texts(self, batch: Batch, /) -> Iterable[str]:
         """The texts whose vectors ``score`` will look up; repeats do no harm."""
+        del batch
+        return ()
+
+    def token_texts(self, batch: Batch, /) -> Iterable[str]:
+        """The texts whose token vectors ``score`` will look up; repeats do no harm."""
         del batch
         return ()
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.kernel.judging import Inquiry, ReplyModel
+    from sgi.kernel.tokens import TokenTable
 
 T = TypeVar("T", bound="ReplyModel")
 
@@ -48,6 +49,29 @@ class TruncatingEmbedder(Embedder, Protocol):
 
     def encode(self, texts: Sequence[str], /) -> Embedded:
         """Unit rows, and which texts were cut."""
+
+
+@runtime_checkable
+class TokenEncoder(Protocol):
+    """Turns texts into unit rows, one for each token in its context.
+
+    The fingerprint names everything that can change a vector, as
+    ``tokens:name[layer]@revision,limit,precision``.
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """Everything that can change a vector."""
+
+    @property
+    def dimension(self) -> int:
+        """The length of a row."""
+
+    def encode_tokens(self, texts: Sequence[str], /) -> TokenTable:
+        """The tokens of these texts, repeats once, with their unit rows; raises EmbedderError."""
+
+    def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
+        """What ``encode_tokens`` takes for the tokens of each text, without computing vectors."""
 
 
 @runtime_checkable

@@ -19,6 +19,7 @@ GROUP = "sgi.metrics"
 _GROUNDING = "sgi.metrics.grounding"
 _LEXICAL = "sgi.metrics.lexical"
 _JUDGED = "sgi.metrics.judged"
+_BERTSCORE = "sgi.metrics.bertscore"
 _RATINGS = f"{_JUDGED}.ratings"
 _CLASSES = "sgi.metrics.classification"
 _DOCUMENT = "sgi.metrics.document_names"
@@ -38,6 +39,9 @@ BUILT_IN: dict[str, str] = {
     "squad_token_f1": f"{_LEXICAL}:SquadTokenF1",
     "content_f1": f"{_LEXICAL}:ContentF1",
     "lexical_aggregate": f"{_LEXICAL}:LexicalAggregate",
+    "bertscore": f"{_BERTSCORE}:BertScore",
+    "bertscore_precision": f"{_BERTSCORE}:BertScorePrecision",
+    "bertscore_recall": f"{_BERTSCORE}:BertScoreRecall",
     "faithfulness": f"{_JUDGED}.faithfulness:Faithfulness",
     "context_precision": f"{_JUDGED}.context_precision:ContextPrecision",
     "context_recall": f"{_JUDGED}.context_recall:ContextRecall",
@@ -58,6 +62,7 @@ BUILT_IN: dict[str, str] = {
     "ragas_answer_relevance": f"{_DOCUMENT}:RagasAnswerRelevance",
     "factual_accuracy_percentage": f"{_DOCUMENT}:FactualAccuracyPercentage",
     "semantic_similarity_percentage": f"{_DOCUMENT}:SemanticSimilarityPercentage",
+    "bert_score_f1": f"{_DOCUMENT}:BertScoreF1",
     "correct_answers_count": f"{_DOCUMENT}:CorrectAnswersCount",
     "wrong_answers_count": f"{_DOCUMENT}:WrongAnswersCount",
     "dont_know_answers_count": f"{_DOCUMENT}:DontKnowAnswersCount",

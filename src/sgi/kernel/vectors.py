@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sgi.kernel.tokens import TokenModel, TokenTable
+
 _UNIT_TOLERANCE = 1e-6
 _SHOWN = 60
 
@@ -28,6 +30,7 @@ class VectorTable:
         matrix: unit rows, float32, shape (n, d).
         others: the tables of further models, by name.
         failures: models that gave no vectors, with the reason.
+        tokens: the token vectors of the models that the metric wants.
 
     >>> table = VectorTable.of("demo", ["a", "b"], np.eye(2, dtype=np.float32))
     >>> table.rows(["b", "a", "b"]).tolist()
@@ -39,6 +42,7 @@ class VectorTable:
     matrix: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
     others: Mapping[str, VectorTable] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
+    tokens: Mapping[TokenModel, TokenTable] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> Self:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.ports import Judge
     from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.tokens import TokenModel
     from sgi.kernel.vectors import VectorTable
     from sgi.stats.conformal import LengthThresholds
     from sgi.stats.probability_maps import ProbabilityMap
@@ -129,9 +130,23 @@ class Calibrated(Metric):
         """Those of the metric within."""
         return self.metric.wanted_models(configured)
 
+    @property
+    def token_model(self) -> TokenModel | None:
+        """That of the metric within."""
+        return self.metric.token_model
+
+    @property
+    def weighs_tokens(self) -> bool:
+        """Whether the metric within does."""
+        return self.metric.weighs_tokens
+
     def texts(self, batch: Batch, /) -> Iterable[str]:
         """Those of the metric within."""
         return self.metric.texts(batch)
+
+    def token_texts(self, batch: Batch, /) -> Iterable[str]:
+        """Those of the metric within."""
+        return self.metric.token_texts(batch)
 
     def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
         """The scores of the metric within, as probabilities."""

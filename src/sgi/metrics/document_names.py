@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from sgi.kernel.judging import JudgedMetric
-from sgi.kernel.metric import COUNT, PERCENT, Metric, MetricSpec, Scores
+from sgi.kernel.metric import COUNT, PERCENT, Metric, MetricSpec, Scores, Status
+from sgi.metrics.bertscore import BertScore
 from sgi.metrics.classification import AnswerClassification, CorrectAnswers, DontKnowAnswers, WrongAnswers
 from sgi.metrics.judged.answer_relevance import AnswerRelevance
 from sgi.metrics.judged.context_precision import ContextPrecision
 from sgi.metrics.judged.context_recall import ContextRecall
 from sgi.metrics.judged.factual_accuracy import FactualAccuracy
 from sgi.metrics.judged.faithfulness import Faithfulness
+from sgi.metrics.references import BLANK
 from sgi.metrics.similarity import SemanticSimilarity
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.ports import Judge
     from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.tokens import TokenModel
     from sgi.kernel.vectors import VectorTable
 
 _CITATION = "GraphRAG evaluation metrics, section "
@@ -210,6 +213,53 @@ class SemanticSimilarityPercentage(Metric):
         """The similarity of each row in percent."""
         scores = SemanticSimilarity().score(batch, vectors)
         return replace(scores, values=np.round(scores.values * _FULL, _DECIMALS))
+
+
+@dataclass(frozen=True)
+class BertScoreF1(Metric):
+    """BERTScore F1 in percent, as it is, where a blank response or reference has 0.
+
+    The document's code takes ``torch:microsoft/deberta-xlarge-mnli``; its printed 16.23 and 6.62 are rescaled
+    values of that model, which stand in the details. From 0 to 100. Otherwise as ``bertscore``.
+
+    Attributes:
+        model: whose token vectors are compared.
+
+    References: document 002, section 8.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.tokens import TokenTable
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> pair = Batch.of([Sample(id="1", response="a b", reference="a")])
+    >>> ids, rows = [np.array([1, 2]), np.array([1])], np.eye(2, dtype=np.float32)[[0, 1, 0]]
+    >>> table = TokenTable.checked("minilm", ["a b", "a"], ids, rows, special=())
+    >>> vectors = VectorTable(tokens={BertScoreF1().token_model: table})
+    >>> BertScoreF1().score(pair, vectors).values.round(4).tolist()
+    [66.6667]
+    """
+
+    model: str = BertScore.model
+    spec: ClassVar = _percent(BertScore.spec, "bert_score_f1", 8)
+
+    def __post_init__(self) -> None:
+        BertScore(self.model)  # raises what is wrong with the name
+
+    @property
+    def token_model(self) -> TokenModel:
+        """That of BERTScore."""
+        return BertScore(self.model).token_model
+
+    def token_texts(self, batch: Batch, /) -> Iterable[str]:
+        """What BERTScore compares."""
+        return BertScore(self.model).token_texts(batch)
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """BERTScore in percent; 0 where the references are blank."""
+        scores = BertScore(self.model).score(batch, vectors)
+        blank = np.array([reason == BLANK for reason in scores.reasons], dtype=np.bool_)
+        status = np.where(blank, Status.OK.value, scores.status)
+        reasons = tuple("" if empty else reason for empty, reason in zip(blank, scores.reasons, strict=True))
+        return Scores(np.where(blank, 0.0, scores.values * _FULL), status, reasons, scores.details)
 
 
 @dataclass(frozen=True)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import REFERENCE, RESPONSE
-from sgi.metrics.references import BLANK, best_reference
-from sgi.text.align import Match, bag_match, ordered_match
+from sgi.metrics.references import BLANK, best_reference, not_blank, pairs_of
 from sgi.text.normalise import normalise_answer
-from sgi.text.tokens import content_tokens, rouge_tokens, unicode_tokens
+from sgi.text.tokens import content_words, mteval_words, rouge_words, unicode_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from sgi.kernel.sample import Batch
     from sgi.kernel.vectors import VectorTable
@@ -26,12 +25,14 @@ if TYPE_CHECKING:
 Tokenizer = Literal["rouge", "unicode"]
 """Whose tokens ROUGE-L compares: ``rouge`` (a–z and digits) or ``unicode`` (any script)."""
 
-_TOKENIZERS: Mapping[str, Callable[[str], list[str]]] = {"rouge": rouge_tokens, "unicode": unicode_tokens}
+_TOKENIZERS: Mapping[str, Callable[[str], str]] = {"rouge": rouge_words, "unicode": unicode_words}
 _NO_TOKENS = {
     "rouge": 'the reference has no letter a to z and no digit; rouge_l(tokenizer="unicode") reads any script',
     "unicode": "the reference has no letter and no digit in any script",
 }
 _NOTHING_LEFT = "nothing of the reference is left without punctuation and articles"
+_ORDERS = 4
+"""The longest n-gram that BLEU counts."""
 _NO_CONTENT = "the reference has no word of three characters or more, numbers aside"
 
 
@@ -65,11 +66,9 @@ class Bleu(Metric):
     spec: ClassVar = _spec("bleu", "Papineni et al. (2002); computed by sacrebleu, Post (2018)")
 
     def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
-        """Sentence BLEU by sacrebleu, against the best reference of each row."""
+        """Sentence BLEU as sacrebleu counts it, against the best reference of each row."""
         del vectors
-        scores = best_reference(batch, _unless_blank, _sentence_bleu, empty=BLANK)
-        _forget_tokens()
-        return scores
+        return best_reference(batch, _sentence_bleu(batch), comparable=not_blank(batch))
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,9 @@ class RougeL(Metric):
     def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
         """The F-score against the best reference of each row."""
         del vectors
-        return _rouge_l(batch, self.tokenizer, lambda match: match.f_score(self.beta))
+        pairs = pairs_of(batch, _TOKENIZERS[self.tokenizer])
+        numbers = pairs.in_order.f_score(self.beta)
+        return best_reference(batch, numbers, comparable=pairs.filled, empty=_NO_TOKENS[self.tokenizer])
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,9 @@ class _RougeLShare(Metric):
     def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
         """The share against the best reference of each row."""
         del vectors
-        return _rouge_l(batch, self.tokenizer, attrgetter(self._part))
+        pairs = pairs_of(batch, _TOKENIZERS[self.tokenizer])
+        numbers: NDArray[np.float64] = getattr(pairs.in_order, self._part)
+        return best_reference(batch, numbers, comparable=pairs.filled, empty=_NO_TOKENS[self.tokenizer])
 
 
 @dataclass(frozen=True)
@@ -193,7 +196,12 @@ class SquadExactMatch(Metric):
     def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
         """1 where the response equals one of the references."""
         del vectors
-        return best_reference(batch, _whole_answer, _equality, empty=BLANK)
+        # "A" normalises to nothing, and still is an answer: only what was blank before is none.
+        pairs = pairs_of(batch, normalise_answer)
+        same = pairs.tokens.equal(pairs.responses, pairs.references)
+        answered = np.array([bool(text.strip()) for text in batch.response], dtype=np.bool_)
+        numbers = (same & answered[pairs.responses]).astype(np.float64)
+        return best_reference(batch, numbers, comparable=not_blank(batch))
 
 
 @dataclass(frozen=True)
@@ -217,7 +225,8 @@ class SquadTokenF1(Metric):
     def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
         """The F1 against the best reference of each row."""
         del vectors
-        return best_reference(batch, _normalised_words, _bag_f1, empty=_NOTHING_LEFT)
+        pairs = pairs_of(batch, normalise_answer)
+        return best_reference(batch, pairs.in_bags.f_score(), comparable=pairs.filled, empty=_NOTHING_LEFT)
 
 
 @dataclass(frozen=True)
@@ -242,7 +251,8 @@ class ContentF1(Metric):
     def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
         """The F1 against the best reference of each row."""
         del vectors
-        return best_reference(batch, content_tokens, _bag_f1, empty=_NO_CONTENT)
+        pairs = pairs_of(batch, content_words)
+        return best_reference(batch, pairs.in_bags.f_score(), comparable=pairs.filled, empty=_NO_CONTENT)
 
 
 @dataclass(frozen=True)
@@ -293,53 +303,39 @@ def _check_tokenizer(tokenizer: str) -> None:
         raise ValueError(f"tokenizer is 'rouge' or 'unicode', not {tokenizer!r}")
 
 
-def _rouge_l(batch: Batch, tokenizer: Tokenizer, part: Callable[[Match], float]) -> Scores:
-    """A part of the ordered match, against the best reference of each row."""
-    return best_reference(
-        batch,
-        _TOKENIZERS[tokenizer],
-        lambda response, reference: part(ordered_match(response, reference)),
-        empty=_NO_TOKENS[tokenizer],
-    )
+def _sentence_bleu(batch: Batch) -> NDArray[np.float64]:
+    """BLEU in [0, 1] of each reference's pair, from counts of whole columns; to the bit that of sacrebleu."""
+    pairs = pairs_of(batch, mteval_words)
+    tokens = grams = pairs.tokens
+    common, total = [], []
+    for order in range(_ORDERS):
+        grams = grams.longer(tokens) if order else tokens
+        common.append(grams.common(pairs.responses, pairs.references))
+        total.append(grams.lengths[pairs.responses])
+    counts = zip(np.transpose(common).tolist(), np.transpose(total).tolist(), strict=True)
+    lengths = zip(total[0].tolist(), tokens.lengths[pairs.references].tolist(), strict=True)
+    made = (_bleu_of(*count, *length) for count, length in zip(counts, lengths, strict=True))
+    return np.fromiter(made, np.float64, len(pairs.references))
 
 
-def _unless_blank(text: str) -> str:
-    return text if text.strip() else ""
+def _bleu_of(common: Sequence[int], total: Sequence[int], response: int, reference: int) -> float:
+    """BLEU in [0, 1] of one pair; rounding may lift a perfect score above 1 by an ulp.
 
-
-def _sentence_bleu(response: str, reference: str) -> float:
-    """BLEU in [0, 1]; rounding may lift a perfect score above 1 by an ulp."""
-    return min(1.0, float(_bleu().sentence_score(response, [reference]).score) / 100)
-
-
-@cache
-def _bleu() -> Any:
-    """The scorer of sacrebleu, made once; it keeps the tokens of 65,536 texts (see `_forget_tokens`)."""
-    from sacrebleu.metrics.bleu import BLEU
-
-    return BLEU(effective_order=True, tokenize="13a", smooth_method="exp")
-
-
-def _forget_tokens() -> None:
-    """Empty the scorer's memory of tokenized texts: a stream of rows must not gather there."""
-    tokenizer = _bleu().tokenizer
-    kinds: list[Any] = [type(tokenizer), type(tokenizer._post_tokenizer)]  # noqa: SLF001 - no other door
-    for kind in kinds:
-        kind.__call__.cache_clear()
-
-
-def _whole_answer(text: str) -> str:
-    """The normalised answer with a mark before it: "A" normalises to nothing, and still is an answer."""
-    return f"={normalise_answer(text)}" if text.strip() else ""
-
-
-def _equality(response: str, reference: str) -> float:
-    return float(response == reference)
-
-
-def _normalised_words(text: str) -> list[str]:
-    return normalise_answer(text).split()
-
-
-def _bag_f1(response: Sequence[str], reference: Sequence[str]) -> float:
-    return bag_match(response, reference).f_score()
+    Args:
+        common: n-grams that both texts have, by order.
+        total: n-grams of the response, by order.
+        response: its length in tokens.
+        reference: its length in tokens.
+    """
+    if not any(common):
+        return 0.0
+    smoothing, logs = 1.0, []
+    for hits, all_there in zip(common, total, strict=True):
+        if not all_there:
+            break
+        if not hits:
+            smoothing *= 2
+        precision = 100.0 * hits / all_there if hits else 100.0 / (smoothing * all_there)
+        logs.append(math.log(precision))
+    brevity = math.exp(1 - reference / response) if response < reference else 1.0
+    return min(1.0, brevity * math.exp(sum(logs) / len(logs)) / 100)

@@ -2,56 +2,123 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from sgi.kernel.metric import Scores
+from sgi.text.columns import TokenColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
     from sgi.kernel.sample import Batch
+    from sgi.text.columns import Match
+
+    Words = Callable[[str], str]
 
 BLANK = "the reference is blank"
 
-Prepared = TypeVar("Prepared", bound="Sequence[str]")
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Every reference of a batch beside the response of its row, as tokens.
+
+    Attributes:
+        tokens: of the responses, row by row, and behind them of all references.
+        responses: the text of each pair's response, shape (pairs,).
+        references: the text of each pair's reference, shape (pairs,).
+    """
+
+    tokens: TokenColumn
+    responses: NDArray[np.int64]
+    references: NDArray[np.int64]
+
+    @cached_property
+    def in_order(self) -> Match:
+        """What each pair has in common in the same order."""
+        return self.tokens.in_order(self.responses, self.references)
+
+    @cached_property
+    def in_bags(self) -> Match:
+        """What each pair has in common in any order."""
+        return self.tokens.in_bags(self.responses, self.references)
+
+    @property
+    def filled(self) -> NDArray[np.bool_]:
+        """Which references have tokens, shape (pairs,)."""
+        return self.tokens.lengths[self.references] > 0
 
 
-def best_reference(
-    batch: Batch,
-    prepare: Callable[[str], Prepared],
-    compare: Callable[[Prepared, Prepared], float],
-    *,
-    empty: str,
-) -> Scores:
-    """The best of ``compare(response, reference)`` over the references of each row.
+# Metrics that are scored together read the same tokens; they go when the batch goes.
+_PAIRS: WeakKeyDictionary[Batch, dict[Words, Pairs]] = WeakKeyDictionary()
 
-    A response of which nothing is left once prepared scores 0. A reference of which nothing is left is passed
-    over; a row where that holds of all of them has no value.
+
+def pairs_of(batch: Batch, words: Words) -> Pairs:
+    """The references of a batch beside its responses; the same object for the same batch and tokens.
 
     Args:
         batch: rows with responses and references.
-        prepare: makes of a text what is compared: a string or a list of tokens.
-        compare: a number from 0 to 1 for two prepared texts, neither empty.
-        empty: why a row has no value whose references are not blank but empty once prepared.
+        words: gives a text as its tokens, spaces between them.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> batch = Batch.of([Sample(id="1", response="b", reference=["a", "b"])])
+    >>> pairs_of(batch, str.lower).in_bags.recall.tolist()
+    [0.0, 1.0]
+    """
+    known = _PAIRS.setdefault(batch, {})
+    if words not in known:
+        references = batch.references
+        tokens = TokenColumn.of((*batch.response, *references.values), words)
+        places = np.arange(len(batch), len(batch) + len(references.values))
+        known[words] = Pairs(tokens, references.owners, places)
+    return known[words]
+
+
+def best_reference(
+    batch: Batch, numbers: NDArray[np.float64], *, comparable: NDArray[np.bool_], empty: str = BLANK
+) -> Scores:
+    """The best of the numbers over the references of each row.
+
+    A reference of which nothing is left to compare is passed over; a row where that holds of all of them has
+    no value.
+
+    Args:
+        batch: rows with responses and references.
+        numbers: from 0 to 1, one for each reference; 0 where nothing of the response is left.
+        comparable: which references have something left.
+        empty: why a row has no value whose references are not blank, but not comparable either.
 
     >>> from sgi.kernel.sample import Batch, Sample
     >>> rows = Batch.of(
     ...     [Sample(id="1", response="b", reference=["a", "b"]), Sample(id="2", response="b", reference=" ")]
     ... )
-    >>> scores = best_reference(rows, str.strip, lambda a, b: float(a == b), empty="nothing left")
+    >>> scores = best_reference(rows, np.array([0.2, 0.7, 0.0]), comparable=np.array([True, True, False]))
     >>> scores.values.tolist(), scores.reasons
-    ([1.0, nan], ('', 'the reference is blank'))
+    ([0.7, nan], ('', 'the reference is blank'))
     """
-    responses = [prepare(text) for text in batch.response]
+    owners = batch.references.owners
     values = np.zeros(len(batch))
-    comparable = np.zeros(len(batch), dtype=np.bool_)
-    blank = np.ones(len(batch), dtype=np.bool_)
-    for row, text in zip(batch.references.owners, batch.references.values, strict=True):
-        reference = prepare(text)
-        blank[row] &= not text.strip()
-        comparable[row] |= bool(reference)
-        if reference and responses[row]:
-            values[row] = max(values[row], compare(responses[row], reference))
-    return Scores.of(values, undefined={BLANK: blank, empty: ~comparable})
+    np.maximum.at(values, owners[comparable], numbers[comparable])
+    lacking = np.ones(len(batch), dtype=np.bool_)
+    lacking[owners[comparable]] = False
+    blank = lacking.copy()
+    for place in np.flatnonzero(lacking[owners]).tolist():
+        blank[owners[place]] &= not batch.references.values[place].strip()
+    return Scores.of(values, undefined={BLANK: blank, empty: lacking})
+
+
+def not_blank(batch: Batch) -> NDArray[np.bool_]:
+    """Which references are more than white space.
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> not_blank(Batch.of([Sample(id="1", response="b", reference=["a", " "])])).tolist()
+    [True, False]
+    """
+    texts = batch.references.values
+    return np.fromiter((bool(text.strip()) for text in texts), np.bool_, len(texts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, is_dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,14 +15,17 @@ from sgi.kernel.ports import Embedder, TruncatingEmbedder
 from sgi.kernel.registry import metric as from_canonical
 from sgi.kernel.registry import metric_class, metric_names
 from sgi.kernel.sample import Batch, Field, Sample
+from sgi.kernel.tokens import TokenFrequencies
 from sgi.kernel.vectors import VectorTable
-from sgi.testing.fakes import HashEmbedder
+from sgi.testing.fakes import HashEmbedder, HashTokenEncoder
 from sgi.testing.judging import Answered, answered, require
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from sgi.kernel.tokens import TokenModel, TokenTable
 
 _MODELS = ("hash", "other")
 _DIMENSIONS = (64, 48)
@@ -81,9 +84,9 @@ def check_metric(metric: AnyMetric, samples: Sequence[Sample] = SAMPLES) -> None
     """Prove that a metric keeps what a run relies on.
 
     It is a frozen, hashable dataclass whose facts make sense and whose canonical string leads back to it;
-    it embeds only texts it looks up and needs no others; it changes nothing it is given; its values stay in
-    their range and its details are JSON; and neither repetition, order, company nor an empty batch changes
-    a bit of any row's score.
+    it wants vectors, of texts or of tokens, only where it looks them up, and needs no others; it changes
+    nothing it is given; its values stay in their range and its details are JSON; and neither repetition,
+    order, company nor an empty batch changes a bit of any row's score.
 
     One that asks a judge is asked by a scripted one, which says what the examples of its prompts say. It asks
     by no prompts but its own; its evidence is of the type it names, is the same when asked again, and scores
@@ -219,7 +222,10 @@ class _Lookups(dict[str, int]):
 
 @dataclass(frozen=True)
 class _Tables:
-    """What the engine would hand over: one table a model, of just the texts that the metric asked for."""
+    """What the engine would hand over: one table a model, of just the texts that the metric asked for.
+
+    How rare tokens are is counted of `SAMPLES`, whatever the batch: in a run it is the whole data's.
+    """
 
     vectors: VectorTable
     lookups: tuple[_Lookups, ...]
@@ -229,21 +235,37 @@ class _Tables:
         texts = list(dict.fromkeys(metric.texts(batch)))
         require(all(isinstance(text, str) for text in texts), "texts gives texts")
         names = metric.wanted_models(_MODELS) if metric.embeds and texts else ()
-        tables, lookups = {}, []
+        tables: dict[str, VectorTable] = {}
+        lookups: list[_Lookups] = []
         for name, dimension in zip(names, _DIMENSIONS * len(names), strict=False):
             matrix = HashEmbedder(dimension, name).embed(texts)
             matrix.setflags(write=False)
             lookups.append(_Lookups(texts))
             tables[name] = VectorTable(name, lookups[-1], matrix)
-        if not tables:
-            return cls(VectorTable(), ())
-        primary, *further = tables.values()
+        primary, *further = tables.values() or (VectorTable(),)
         others = {table.model: table for table in further}
-        return cls(VectorTable(primary.model, primary.index, primary.matrix, others), tuple(lookups))
+        tokens, looked_up = _tokens(metric, batch)
+        vectors = replace(primary, others=others, tokens=tokens)
+        return cls(vectors, (*lookups, *looked_up))
 
     def idle(self) -> list[str]:
         """Texts that were asked for in vain."""
         return sorted({text for table in self.lookups for text in table if text not in table.used})
+
+
+def _tokens(metric: Subject, batch: Batch) -> tuple[dict[TokenModel, TokenTable], tuple[_Lookups, ...]]:
+    """The token vectors a metric asked for, if it wants any."""
+    if not isinstance(metric, Metric) or metric.token_model is None:
+        return {}, ()
+    texts = list(dict.fromkeys(metric.token_texts(batch)))
+    require(all(isinstance(text, str) for text in texts), "token_texts gives texts")
+    encoder, lookups = HashTokenEncoder(), _Lookups(texts)
+    references = [text for sample in SAMPLES for text in sample.references]
+    counted = TokenFrequencies.none().counting(encoder.token_ids(references))
+    table = encoder.encode_tokens(texts)
+    table.rows.setflags(write=False)
+    frequencies = counted if metric.weighs_tokens else None
+    return {metric.token_model: replace(table, index=lookups, frequencies=frequencies)}, (lookups,)
 
 
 def _score(metric: Subject, batch: Batch) -> Scores:

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from sgi.geometry.angles import unit
 from sgi.kernel.errors import JudgeMalformed, UsageError
+from sgi.kernel.tokens import TokenModel, TokenTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,6 +80,58 @@ class HashEmbedder:
         stream = b"".join(blake2b(data, salt=block.to_bytes(16, "little")).digest() for block in blocks)
         words = np.frombuffer(stream, dtype="<u4", count=self.dimension)
         return (words + 0.5) / 2.0**31 - 1.0
+
+
+@dataclass(eq=False)
+class HashTokenEncoder:
+    """A token encoder whose tokens are words, and whose vectors are made of the word's hash and place.
+
+    Equal words in equal places coincide, in other places they are near, and other words are strangers. Around
+    each text stand two marks, with the ids 0 and 1. It counts its work.
+
+    Attributes:
+        dimension: of the vectors, at least 2.
+        name: what tables and signatures call it.
+        texts_seen: every text whose vectors it was asked for, in order, repeats included.
+
+    Source: BLAKE2b (RFC 7693) of the word.
+
+    >>> found = HashTokenEncoder().encode_tokens(["a b", "b"])
+    >>> found.of("a b").rows.shape, found.of("b").special.tolist()
+    ((4, 64), [True, False, True])
+    """
+
+    dimension: int = 64
+    name: str = "hash"
+    texts_seen: list[str] = field(default_factory=list)
+
+    @property
+    def fingerprint(self) -> str:
+        """Everything that can change a vector."""
+        return f"{TokenModel(self.name).label}@1,{self.dimension}d,unlimited,fp32"
+
+    def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
+        """A number for each word, between the marks."""
+        return [np.array([0, *map(_word_number, text.split()), 1], dtype=np.int64) for text in texts]
+
+    def encode_tokens(self, texts: Sequence[str], /) -> TokenTable:
+        """Unit rows for every word and mark."""
+        self.texts_seen += texts
+        unique = list(dict.fromkeys(texts))
+        words = [word for text in unique for word in ("<", *text.split(), ">")]
+        places = np.concatenate(
+            [np.zeros(0, np.int64), *(np.arange(len(text.split()) + 2) for text in unique)]
+        )
+        rows = HashEmbedder(self.dimension).embed(words)
+        rows[np.arange(len(rows)), places % self.dimension] += 0.1
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        return TokenTable.checked(self.name, unique, self.token_ids(unique), rows / norms, special=(0, 1))
+
+
+def _word_number(word: str) -> int:
+    """A number from 2 on."""
+    data = word.encode("utf-8", "surrogatepass")
+    return 2 + int.from_bytes(blake2b(data, digest_size=2).digest(), "little")
 
 
 @dataclass(eq=False)

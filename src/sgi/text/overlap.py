@@ -26,9 +26,28 @@ def token_precision(response: str, passages: Iterable[str]) -> float:
     >>> token_precision("Paris, in 1889, not Rome", ["The tower in Paris", "built 1889"])
     0.6
     """
-    words = set(word_tokens(response))
-    known = {word for passage in passages for word in word_tokens(passage)}
-    return len(words & known) / len(words) if words else 0.0
+    return token_precisions([(response, passages)])[0]
+
+
+def token_precisions(rows: Iterable[tuple[str, Iterable[str]]]) -> list[float]:
+    """The token precision of each row's response in its passages; a text that comes again is read once.
+
+    >>> token_precisions([("Paris", ["In Paris."]), ("Rome", ["In Paris."])])
+    [1.0, 0.0]
+    """
+    read: dict[str, frozenset[str]] = {}
+
+    def words_of(text: str) -> frozenset[str]:
+        if text not in read:
+            read[text] = frozenset(word_tokens(text))
+        return read[text]
+
+    shares = []
+    for response, passages in rows:
+        words = words_of(response)
+        known = frozenset[str]().union(*map(words_of, passages))
+        shares.append(len(words & known) / len(words) if words else 0.0)
+    return shares
 
 
 def is_verbatim(response: str, passages: Iterable[str]) -> bool:

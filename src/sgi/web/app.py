@@ -65,5 +65,6 @@ async def _living(app: FastAPI) -> AsyncIterator[None]:
         if site.scoring:
             from sgi.engine.application.scorer import open_scorer
 
-            site.scorer = await stack.enter_async_context(open_scorer(site.embedders))
+            opened = open_scorer(site.embedders, backend=site.backend, precision=site.precision)
+            site.scorer = await stack.enter_async_context(opened)
         yield

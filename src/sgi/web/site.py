@@ -30,6 +30,8 @@ class Site:
         folder: where uploads lie while they are scored; made when the first comes.
         scoring: whether the application opens a scorer when it starts.
         embedders: names, for runs of uploads; none for the embedded model.
+        backend: how models known by name are run.
+        precision: in which arithmetic.
         hosts: the ``Host`` headers that are answered, in lower case; None for any.
         secret: what makes cookies and form tokens; of this process alone.
     """
@@ -42,6 +44,8 @@ class Site:
     folder: Path = Path("sgi-uploads")
     scoring: bool = False
     embedders: tuple[str, ...] = ()
+    backend: str = "auto"
+    precision: str = "auto"
     hosts: frozenset[str] | None = None
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
 

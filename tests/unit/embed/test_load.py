@@ -8,6 +8,7 @@ import pytest
 from sgi.embed.cached import CachedEmbedder
 from sgi.embed.load import load_embedder
 from sgi.embed.onnx import OnnxEmbedder
+from sgi.embed.openvino import OpenvinoEmbedder
 from sgi.embed.remote import RemoteEmbedder
 from sgi.embed.torch import TorchEmbedder
 from sgi.kernel.errors import MissingExtra, ModelMissing, UnknownName, UsageError
@@ -62,6 +63,44 @@ def test_backends(folder):
     assert isinstance(load_embedder(folder), TorchEmbedder)
     with pytest.raises(ModelMissing):
         load_embedder(folder, backend="onnx")
+
+
+@pytest.mark.parametrize("backend", ["auto", "onnx"])
+def test_onnx_runtime_computes_in_float32_alone(backend):
+    assert isinstance(load_embedder("minilm", backend=backend, precision="f32"), OnnxEmbedder)
+    for precision in ("bf16", "int8"):
+        with pytest.raises(UsageError, match=f"{backend} computes in float32, not {precision}.*openvino"):
+            load_embedder("minilm", backend=backend, precision=precision)
+
+
+def test_openvino_runs_known_models_and_folders(folder):
+    pytest.importorskip("openvino")
+    for name in ("minilm", folder):
+        embedder = load_embedder(name, backend="openvino", precision="f32", threads=1)
+        assert isinstance(embedder, OpenvinoEmbedder)
+        assert (embedder.precision, embedder.threads) == ("f32", 1)
+        assert embedder.fingerprint.endswith(",openvino-f32")
+    assert isinstance(load_embedder("torch:some/model", backend="openvino"), TorchEmbedder)
+
+
+def test_precision_for_torch(folder):
+    assert load_embedder(folder, backend="torch", precision="f32").precision == "f32"
+    assert load_embedder("torch:some/model", precision="f32").precision == "auto"
+    with pytest.raises(UsageError, match="torch computes in float32"):
+        load_embedder(folder, backend="torch", precision="int8")
+
+
+def test_a_precision_that_is_not_known():
+    with pytest.raises(UnknownName, match="Did you mean 'f32'"):
+        load_embedder("minilm", precision="fp32")
+    with pytest.raises(UnknownName, match="There are: auto, f32, bf16, int8"):
+        load_embedder("minilm", precision="")
+
+
+def test_the_openvino_extra_is_missing(monkeypatch):
+    monkeypatch.setattr("sgi.embed.load.find_spec", lambda _: None)
+    with pytest.raises(MissingExtra, match=r"semantic-grounding-index\[openvino\]"):
+        load_embedder("minilm", backend="openvino")
 
 
 @pytest.mark.parametrize(

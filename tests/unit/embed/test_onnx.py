@@ -78,6 +78,45 @@ def test_several_threads_open_and_use_one_embedder(minilm_files, together):
         assert all(rows.tobytes() == together.tobytes() for rows in pool.map(use, range(4)))
 
 
+def test_a_batch_on_all_threads_has_the_same_bits(minilm_files):
+    embedder = OnnxEmbedder(minilm_files, threads=2)
+    shared, own = embedder.network(alone=True), embedder.network()
+    chance = np.random.default_rng(11)
+    for shape in ((1, 3), (1, 17), (1, 90), (5, 33), (3, 256)):
+        ids = chance.integers(1000, 20000, shape)
+        assert shared.hidden(ids).tobytes() == own.hidden(ids).tobytes()
+
+
+def test_the_model_is_opened_for_all_threads_once_that_pays(minilm_files):
+    embedder = OnnxEmbedder(minilm_files, threads=2)
+    rows = [embedder.embed(["Paris"]).tobytes() for _ in range(16)]
+    assert list(embedder._networks) == [False]
+    rows.append(embedder.embed(["Paris"]).tobytes())
+    assert list(embedder._networks) == [False, True]
+    assert len(set(rows)) == 1
+    embedder.embed(["Paris", "London is a town."])
+    assert len(embedder._networks) == 2
+
+
+def test_one_thread_never_shares_a_batch(minilm_files):
+    embedder = OnnxEmbedder(minilm_files, threads=1)
+    for _ in range(20):
+        embedder.embed(["Paris"])
+    assert list(embedder._networks) == [False]
+
+
+def test_each_distinct_text_is_computed_once(minilm_files, monkeypatch):
+    asked = []
+    embedder = OnnxEmbedder(minilm_files, threads=1)
+    network = embedder.network()
+    hidden = network.hidden
+    monkeypatch.setattr(network, "hidden", lambda ids: asked.append(len(ids)) or hidden(ids))
+    rows, truncated = embedder.encode(["Paris", "Rome", "Paris", "Paris"])
+    assert sum(asked) == 2
+    assert rows[0].tobytes() == rows[2].tobytes() == rows[3].tobytes()
+    assert truncated.shape == (4,)
+
+
 def test_which_texts_were_cut(minilm):
     rows, truncated = minilm.encode(["a " * 254, "a " * 255, "short"])
     assert truncated.tolist() == [False, True, False]
@@ -124,7 +163,7 @@ def test_spoilt_weights_are_never_loaded(minilm_files, copied):
     embedder = OnnxEmbedder(replace(minilm_files, weights=spoilt, published={spoilt: published}))
     with pytest.raises(ModelCorrupt, match="sha256"):
         embedder.embed(["text"])
-    assert "_session" not in vars(embedder)
+    assert not embedder._networks
 
 
 @pytest.mark.parametrize("content", [b"", b"no model", b"\x08\x08" * 1000])
@@ -166,3 +205,16 @@ def test_a_model_that_fails_while_running(folder):
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 2000}')  # it knows 512 places
     with pytest.raises(EmbedderError, match="The model a-model failed"):
         OnnxEmbedder(folder_files(folder)).embed(["word " * 1500])
+
+
+def test_a_graph_without_a_row_for_each_token(tmp_path, minilm_files):
+    onnx = pytest.importorskip("onnx", reason="makes a graph no package ships")
+    ids = onnx.helper.make_tensor_value_info("input_ids", onnx.TensorProto.INT64, ["n", "length"])
+    out = onnx.helper.make_tensor_value_info("out", onnx.TensorProto.INT64, ["n", "length"])
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Abs", ["input_ids"], ["out"])], "g", [ids], [out])
+    opset = [onnx.helper.make_opsetid("", 17)]
+    path = tmp_path / "model.onnx"
+    path.write_bytes(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8).SerializeToString())
+    bert_tokenizer(minilm_files.tokenizer).save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(ModelCorrupt, match="not a row of known length for each token"):
+        OnnxEmbedder(folder_files(tmp_path)).embed(["text"])

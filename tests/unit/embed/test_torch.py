@@ -56,6 +56,19 @@ def test_it_keeps_the_promises_of_an_embedder(embedder):
 
 
 @pytest.mark.oracle
+def test_weights_kept_in_half_are_read_as_they_are_or_brought_to_float32(weights, tmp_path, embedder):
+    from sentence_transformers import SentenceTransformer
+
+    SentenceTransformer(str(weights), device="cpu").half().save(str(tmp_path / "half"))
+    kept = TorchEmbedder(tmp_path / "half", device="cpu")
+    exact = TorchEmbedder(tmp_path / "half", device="cpu", precision="f32")
+    assert kept.fingerprint.endswith(",float16")
+    assert exact.fingerprint.endswith(",float32")
+    cosines = np.einsum("ij,ij->i", exact.embed(TEXTS), embedder.embed(TEXTS))
+    assert cosines.min() > 0.99999
+
+
+@pytest.mark.oracle
 def test_vectors_are_those_of_sentence_transformers(embedder, weights):
     from sentence_transformers import SentenceTransformer
 

@@ -3,7 +3,7 @@ from decimal import Decimal, getcontext
 import numpy as np
 import pytest
 
-from sgi.geometry import angle, cosine, unit
+from sgi.geometry import angle, angles_to, cosine, unit
 
 
 def rows(n, d, seed=0, dtype=np.float32):
@@ -153,3 +153,24 @@ def test_unit_refuses_other_shapes():
     for bad in (np.float64(1.0), np.ones((1, 1, 1))):
         with pytest.raises(ValueError, match="shape"):
             unit(bad)
+
+
+@pytest.mark.parametrize(
+    "kinds", [(np.float32, np.float32), (np.float32, np.float64), (np.float64, np.float32)]
+)
+def test_angles_to_several_are_those_to_each_to_the_bit(kinds):
+    u, near = rows(700, 384, 1), rows(700, 384, 2, kinds[0])
+    far = -near.astype(kinds[1])
+    for found, v in zip(angles_to(u, near, far), (near, far), strict=True):
+        np.testing.assert_array_equal(found, angle(u, v))
+    assert angles_to(u) == ()
+
+
+def test_a_row_of_another_length_is_told_whichever_array_holds_it():
+    u, bad = rows(5, 3), rows(5, 3).copy()
+    bad[3] *= 2
+    for arrays in ((u, u, bad), (u, bad, u), (bad, bad)):
+        with pytest.raises(ValueError, match="Row 3 is not of unit length"):
+            angles_to(*arrays)
+    with pytest.raises(ValueError, match="Rows of one shape"):
+        angles_to(u, u, u[:4])

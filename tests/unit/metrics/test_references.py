@@ -1,34 +1,50 @@
 from __future__ import annotations
 
-import pytest
+import gc
+
+import numpy as np
 
 from sgi.kernel.sample import Batch, Sample
-from sgi.metrics.references import best_reference
+from sgi.kernel.vectors import VectorTable
+from sgi.metrics import references
+from sgi.metrics.lexical import RougeL, RougeLRecall
+from sgi.metrics.references import best_reference, not_blank, pairs_of
+from sgi.text.tokens import rouge_words
 
 
 def rows(*pairs: tuple[str, list[str]]) -> Batch:
     return Batch.of([Sample(id=str(i), response=r, reference=g) for i, (r, g) in enumerate(pairs)])
 
 
-def longer_share(response: list[str], reference: list[str]) -> float:
-    return min(len(response), len(reference)) / max(len(response), len(reference))
-
-
 def test_the_best_comparison_of_each_row_is_kept() -> None:
     batch = rows(("a b", ["a", "a b c", ""]), ("a", ["a b c d"]))
-    assert best_reference(batch, str.split, longer_share, empty="none").values.tolist() == [2 / 3, 0.25]
-
-
-def test_empty_sides_are_never_compared() -> None:
-    batch = rows(("", ["a"]), ("a", ["", "?"]), ("?", ["a"]))
-    scores = best_reference(
-        batch, lambda text: text.strip("?"), lambda *_: pytest.fail("compared") or 0.0, empty="nothing left"
-    )
-    assert scores.status.tolist() == ["ok", "undefined", "ok"]
-    assert scores.values[[0, 2]].tolist() == [0.0, 0.0]
+    numbers, comparable = np.array([0.5, 2 / 3, 0.9, 0.25]), np.array([True, True, False, True])
+    assert best_reference(batch, numbers, comparable=comparable).values.tolist() == [2 / 3, 0.25]
 
 
 def test_a_blank_reference_and_an_empty_one_have_their_own_reasons() -> None:
-    batch = rows(("a", [" ", ""]), ("a", ["?", " "]), ("", ["?"]))
-    scores = best_reference(batch, lambda text: text.strip("? "), lambda *_: 1.0, empty="nothing left")
-    assert scores.reasons == ("the reference is blank", "nothing left", "nothing left")
+    batch = rows(("a", [" ", ""]), ("a", ["?", " "]), ("", ["?"]), ("a", ["a", ""]))
+    comparable = np.array([False] * 5 + [True, False])
+    scores = best_reference(batch, comparable.astype(float), comparable=comparable, empty="nothing left")
+    assert scores.reasons == ("the reference is blank", "nothing left", "nothing left", "")
+    assert not_blank(batch).tolist() == [False, False, True, False, True, True, False]
+
+
+def test_the_pairs_are_every_reference_beside_its_response() -> None:
+    pairs = pairs_of(rows(("a b", ["b", "a b"]), ("c", ["c d"])), rouge_words)
+    assert pairs.in_order.precision.tolist() == [0.5, 1.0, 1.0]
+    assert pairs.in_bags.recall.tolist() == [1.0, 1.0, 0.5]
+    assert pairs.filled.tolist() == [True, True, True]
+
+
+def test_metrics_of_one_batch_share_its_tokens_and_they_go_with_it() -> None:
+    batch = rows(("a b", ["b"]))
+    before = len(references._PAIRS)
+    pairs = pairs_of(batch, rouge_words)
+    for made in (RougeL(), RougeLRecall()):
+        made.score(batch, VectorTable())
+    assert pairs_of(batch, rouge_words) is pairs
+    assert list(references._PAIRS[batch]) == [rouge_words]
+    del batch
+    gc.collect()
+    assert len(references._PAIRS) == before

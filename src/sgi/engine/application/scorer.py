@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,12 +14,14 @@ from anyio.from_thread import start_blocking_portal
 
 from sgi.engine.batch import BATCH_SIZE, BatchScores, evaluate_batch
 from sgi.engine.plan import PREFERRED
+from sgi.engine.token_vectors import require_token_tools
 from sgi.engine.tools import DEFAULT_EMBEDDER, Tools
 from sgi.kernel.errors import EmbedderError, SgiError, UsageError
 from sgi.kernel.metric import AnyMetric, Metric, Scores
 from sgi.kernel.ports import Embedder, embedder_name, encode
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.sample import Batch, Field
+from sgi.kernel.tokens import TokenModel
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from anyio.from_thread import BlockingPortal
 
+    from sgi.kernel.ports import TokenEncoder
     from sgi.kernel.sample import Sample
 
 CACHE_BYTES = 64 << 20
@@ -43,6 +46,7 @@ MOST_COMPARED = 20_000_000_000
 """Pairs of characters, one of the response and one of a reference, that one caller may have compared by all
 metrics together: the slowest compare some 30 billion a second."""
 
+_TEXT = 160  # characters of a usual text, of 41 tokens
 _LONG = 8192  # characters in all, below which it is not worth counting the texts
 _FEW = 64  # texts in all, likewise
 _RETRY_SECONDS = 5.0
@@ -192,6 +196,7 @@ class Scorer:
                     "Score it with `sgi run` and a judge; here only metrics that need no judge are computed."
                 )
                 raise UsageError(f"The metric {metric.canonical!r} asks a judge.", hint=hint)
+            require_token_tools([metric], self.tools)
             wanted = metric.wanted_models(self.tools.names) if metric.embeds else ()
             if strange := [name for name in wanted if name not in self.tools.embedders]:
                 message = (
@@ -274,6 +279,7 @@ async def open_scorer(
     embedders: Sequence[str | Path | Embedder] | None = None,
     *,
     backend: str = "auto",
+    precision: str = "auto",
     cache_bytes: int = CACHE_BYTES,
     most_waiting: int = MOST_WAITING,
 ) -> AsyncIterator[Scorer]:
@@ -284,11 +290,12 @@ async def open_scorer(
     Args:
         embedders: names, folders or embedders, the primary one first; none for the embedded model.
         backend: how models known by name are run.
+        precision: in which arithmetic.
         cache_bytes: what the vectors that are kept may take.
         most_waiting: rows that may wait for their turn.
 
     Raises:
-        UnknownName: there is no such model or backend.
+        UnknownName: there is no such model, backend or precision.
         UsageError: two embedders have the same name.
         EmbedderError: a model's files are not there, or not the published ones.
 
@@ -300,9 +307,8 @@ async def open_scorer(
     >>> anyio.run(scored)["content_f1"].values.tolist()
     [1.0]
     """
-    tools = await anyio.to_thread.run_sync(
-        _opened, tuple(embedders or (DEFAULT_EMBEDDER,)), backend, cache_bytes
-    )
+    wanted = tuple(embedders or (DEFAULT_EMBEDDER,))
+    tools = await anyio.to_thread.run_sync(_opened, wanted, backend, precision, cache_bytes)
     with start_blocking_portal() as portal:
         scorer = Scorer(tools, portal, most_waiting=most_waiting)
         work, warming = asyncio.create_task(scorer.work()), asyncio.create_task(scorer.warm())
@@ -333,7 +339,9 @@ def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
     return found
 
 
-def _opened(embedders: Sequence[str | Path | Embedder], backend: str, cache_bytes: int) -> Tools:
+def _opened(
+    embedders: Sequence[str | Path | Embedder], backend: str, precision: str, cache_bytes: int
+) -> Tools:
     from sgi.embed.cached import CachedEmbedder
     from sgi.embed.load import load_embedder
     from sgi.engine.embedding_model import Guarded
@@ -342,20 +350,36 @@ def _opened(embedders: Sequence[str | Path | Embedder], backend: str, cache_byte
     cache = BoundedCache(cache_bytes)
     opened: dict[str, Embedder] = {}
     for wanted in embedders:
-        model = wanted if isinstance(wanted, Embedder) else load_embedder(wanted, backend=backend)
+        model = wanted
+        if not isinstance(model, Embedder):
+            model = load_embedder(model, backend=backend, precision=precision)
         name = embedder_name(model)
         if name in opened:
             raise UsageError(f"Two embedders are called {name!r}.")
         opened[name] = CachedEmbedder(Guarded(model), cache)
-    return Tools(opened)
+    return Tools(opened, token_encoders=_token_encoders(embedders, backend, precision))
+
+
+def _token_encoders(named: Sequence[object], backend: str, precision: str) -> dict[TokenModel, TokenEncoder]:
+    """The named models as models of tokens too, loaded when first wanted; some give no tokens."""
+    from sgi.embed.token_encoder import load_token_encoder
+
+    found: dict[TokenModel, TokenEncoder] = {}
+    for model in (TokenModel(wanted) for wanted in named if isinstance(wanted, str)):
+        with suppress(UsageError):
+            found[model] = load_token_encoder(model, backend=backend, precision=precision)
+    return found
 
 
 def _texts_wanted(batch: Batch, metrics: Sequence[AnyMetric]) -> int:
     wanted: set[str] = set()
+    of_tokens = set[str]()
     for metric in metrics:
-        if isinstance(metric, Metric) and metric.embeds:
-            wanted.update(metric.texts(batch.take(batch.present(metric.spec.needs).nonzero()[0])))
-    return len(wanted)
+        if isinstance(metric, Metric):
+            complete = batch.take(batch.present(metric.spec.needs).nonzero()[0])
+            wanted.update(metric.texts(complete))
+            of_tokens.update(metric.token_texts(complete))
+    return len(wanted) + sum(1 + len(text) // _TEXT for text in of_tokens)  # these are read to their end
 
 
 def _texts_of(sample: Sample) -> tuple[str, ...]:

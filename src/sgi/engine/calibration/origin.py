@@ -10,6 +10,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.judging import JudgedMetric, prompts_digest
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.signature import SIGNATURE_VERSION
+from sgi.kernel.tokens import TOKENS
 from sgi.metrics.calibrated import SPEC as CALIBRATED
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Origin:
     """What made scores of a metric, beside the data; scores of equal origin can be read alike.
 
     Attributes:
-        encoders: fingerprints of the embedding models it uses, in its order; empty where it uses none.
+        encoders: fingerprints of the models whose vectors it uses, in its order; empty where it uses none.
         judge: fingerprint of the judge it asks; None where it asks none.
         prompts: a hash of what it asks; empty where it asks nothing.
     """
@@ -41,6 +42,8 @@ class Origin:
         """That of the scores which these tools would give."""
         names = inner.wanted_models(tools.names) if inner.embeds else ()
         encoders = tuple(tools.embedders[name].fingerprint for name in names)
+        if inner.token_model is not None:
+            encoders += (tools.token_encoders[inner.token_model].fingerprint,)
         judge = tools.judge if isinstance(inner, JudgedMetric) else None
         return cls(encoders, None if judge is None else judge.fingerprint, prompts_digest([inner]))
 
@@ -81,11 +84,14 @@ def _encoders(record: RunRecord, column: MetricColumn, inner: AnyMetric, told: s
     """The fingerprints, of those a signature lists, of the models that the metric uses."""
     from sgi.store.evaluations import UNOPENED  # brings the database, which to score takes none of
 
-    if not inner.embeds:
+    if not inner.embeds and inner.token_model is None:
         return ()
     listed = [] if told == "-" else told.split("+")
     by_name = {text.partition("@")[0]: text for text in listed if "@" in text}
-    names = inner.wanted_models((*by_name,)) if len(by_name) == len(listed) else ()
+    embedders = tuple(name for name in by_name if not name.startswith(TOKENS))
+    names = inner.wanted_models(embedders) if inner.embeds else ()
+    names += () if inner.token_model is None else (inner.token_model.label,)
+    names = names if len(by_name) == len(listed) else ()
     encoders = tuple(by_name.get(name, UNOPENED) for name in names)
     if not encoders or any(fingerprint.endswith(UNOPENED) for fingerprint in encoders):
         raise _untold(record, column)

@@ -16,6 +16,7 @@ from sgi.engine.card.detector import detector_card
 from sgi.engine.card.features import cosines, lengths, overlaps, verbatim
 from sgi.engine.card.shuffling import shuffled_contexts
 from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.engine.spec import model_settings
 from sgi.engine.tools import open_tools
 from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.judging import JudgedMetric
@@ -222,8 +223,8 @@ def _models(
 ) -> Iterator[Tools]:
     """The run's models, and the one that is asked for in their place."""
     wanted = [named_metric("theta_rq"), *([] if metric is None else [metric])]  # the cosines of its angles
-    names = [embedder] if embedder else record.spec.get("embedders", ())
-    with open_tools(wanted, names, cache=cache, backend=record.spec.get("backend", "auto")) as tools:
+    names, how = model_settings(record.spec)
+    with open_tools(wanted, [embedder] if embedder else names, cache=cache, **how) as tools:
         yield tools
 
 

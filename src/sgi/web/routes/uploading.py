@@ -75,6 +75,8 @@ def _submitted(site: Site, jobs: Jobs, file: UploadFile, given: dict[str, Any]) 
             data=path,
             metrics=tuple(given["metrics"]) or None,
             embedders=site.embedders,
+            backend=site.backend,
+            precision=site.precision,
             name=given["name"].strip() or None,
         )
         return jobs.submit(spec, shown, tags).id

@@ -1,0 +1,96 @@
+"""ROUGE-L and BLEU over real answer pairs, as ratios to rouge-score and sacrebleu.
+
+python benchmarks/lexical.py [--quick]
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu.metrics.bleu import BLEU
+
+from material import data_file
+from measured import REPEATS, Figure, by_turns, piece, seconds_of
+from sgi.kernel.metric import Metric
+from sgi.kernel.registry import metric
+from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import VectorTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Pair = tuple[str, str]
+
+FILES = ("evouna", "halueval_qa", "truthfulqa", "stsb")
+PAIRS = 10_000
+ROWS = 256  # as the engine cuts them
+TARGET = 20.0
+
+
+def pairs(folder: Path) -> Iterator[Pair]:
+    """Responses beside their references, from the published data."""
+    for name in FILES:
+        with (folder / f"{name}.jsonl").open(encoding="utf-8") as lines:
+            for row in map(json.loads, lines):
+                given = row.get("response", row.get("hallucinated_answer"))
+                reference = row.get("reference", row.get("right_answer"))
+                if given and reference:
+                    yield given, reference
+
+
+def batch_of(some: Sequence[Pair]) -> Batch:
+    return Batch.of([Sample(id=str(at), response=r, reference=g) for at, (r, g) in enumerate(some)])
+
+
+def ours(name: str, batches: Sequence[Batch]) -> NDArray[np.float64]:
+    scorer = metric(name)
+    if not isinstance(scorer, Metric):
+        raise TypeError(f"{name} asks a judge")
+    # Batches of its own each time: what was made of the texts once does not help again.
+    made = [scorer.score(Batch(batch.samples), VectorTable()).values for batch in batches]
+    return np.nan_to_num(np.concatenate(made))
+
+
+def rouge_score(some: Sequence[Pair]) -> list[float]:
+    scorer = RougeScorer(["rougeL"])
+    return [scorer.score(reference, given)["rougeL"].fmeasure for given, reference in some]
+
+
+def sacrebleu(some: Sequence[Pair]) -> list[float]:
+    scorer = BLEU(effective_order=True)
+    return [scorer.sentence_score(given, [reference]).score / 100 for given, reference in some]
+
+
+def measure(*, quick: bool) -> Iterator[Figure]:
+    """By turns in one process; both on one core."""
+    found = list(islice(pairs(data_file().parent), 300 if quick else PAIRS))
+    batches = [batch_of(found[start : start + ROWS]) for start in range(0, len(found), ROWS)]
+    for name, peer, wanted in (("rouge_l", rouge_score, TARGET), ("bleu", sacrebleu, None)):
+        apart = np.abs(ours(name, batches) - peer(found)).max()
+        work: dict[str, Callable[[], object]] = {
+            "ours": partial(ours, name, batches),
+            "peer": partial(peer, found),
+        }
+        times = by_turns(work, 1 if quick else REPEATS)
+        yield Figure(
+            f"{name}, {len(found):,} answer pairs",
+            "pairs/s",
+            ours=len(found) / times["ours"].median,
+            peer=len(found) / times["peer"].median,
+            beside=peer.__name__.replace("_", "-"),
+            wanted=wanted,
+            note=f"apart by {apart:.1e} at most",
+            repeats=seconds_of(times),
+        )
+
+
+if __name__ == "__main__":
+    piece(measure)

@@ -1,0 +1,326 @@
+"""The one who has a run done: it cuts the data, hands out fragments, and sums up."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from sgi.distributed.cluster import LOCAL, joined
+from sgi.distributed.crossing import unpacked
+from sgi.distributed.fragments import Fragment, FragmentDataset, cut, fragment_size
+from sgi.distributed.kept_run import KeptRun, Piece
+from sgi.distributed.partition import Manifest, partition_name, read_partition
+from sgi.distributed.places import Folder, as_address, sources
+from sgi.distributed.survey import FragmentSurvey, chosen_metrics, survey
+from sgi.distributed.worker import Settings, Task, Worker, cache_of, open_engine
+from sgi.engine.ledger import MAX_FAILURES, Ledger
+from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.engine.recording import versions
+from sgi.engine.run import RunReport
+from sgi.engine.spec import RunSpec
+from sgi.engine.summary import summarise
+from sgi.io.benchmarks.naming import named
+from sgi.kernel.errors import EmbedderError, JudgeError, UsageError
+from sgi.kernel.judging import JudgedMetric
+from sgi.kernel.ports import Usage
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sgi.distributed.cluster import Cluster
+    from sgi.distributed.places import Source
+    from sgi.engine.progress import Listener
+    from sgi.kernel.metric import AnyMetric
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a run is done; nothing here changes a number.
+
+    Attributes:
+        address: ``local``, ``auto`` or ``HOST:PORT``, of a Ray cluster.
+        workers: how many score at once; None for one a core.
+        cache: where vectors are kept: a file, each machine's own cache (True), or nowhere (False).
+        again: ask the judge once more where the replies that are kept were bad.
+        listener: hears of the progress.
+    """
+
+    address: str = LOCAL
+    workers: int | None = None
+    cache: bool | str | Path = True
+    again: bool = False
+    listener: Listener = silent
+
+
+def run(
+    data: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    metrics: str | Sequence[str] | None = None,
+    embedder: str | Sequence[str] | None = None,
+    *,
+    address: str = LOCAL,
+    workers: int | None = None,
+    cache: bool | str | Path = True,
+    listener: Listener = silent,
+    **options: Any,
+) -> RunReport:
+    """Score data on a Ray cluster, into a folder of partitions; those that are there are not done again.
+
+    The rows of all partitions, in the order of their names, are those that one process would have written,
+    bit for bit. A worker that dies is replaced, and its fragment is done again.
+
+    Args:
+        data: a file, a folder or a pattern, as a path or as an address such as ``s3://bucket/rows``.
+        out: the folder, as a path or an address.
+        metrics: names; None takes what the data's fields allow.
+        embedder: a name or several, the primary one first; None for the embedded model.
+        address: ``"local"`` for a cluster of this machine alone, ``"auto"`` for the one that runs here, or
+            ``"HOST:PORT"`` of one.
+        workers: how many score at once; None for one a core.
+        cache: where vectors are kept: a file, each machine's own cache (True), or nowhere (False).
+        listener: hears of the progress.
+        options: further entries of `RunSpec`: ``judge``, ``calibration``, ``columns``, ``on_error``,
+            ``max_failures``, ``inputs``, ``backend``, ``name``.
+
+    Raises:
+        MissingExtra: the extra ``ray`` is not installed.
+        DataError: the data cannot be read; says file, line, id and field.
+        RunMismatch: the folder holds another run, or one of other data.
+        SgiError: something else that the user can mend; what is done is kept.
+
+    >>> run("ragtruth:test.jsonl", "scores")
+    Traceback (most recent call last):
+    sgi.kernel.errors.UsageError: A benchmark is read by one process. Leave out --ray.
+    """
+    asked = {"data": Path(data), "out": Path(out), "metrics": metrics, "embedders": embedder}
+    values = {name: value for name, value in (asked | options).items() if value is not None}
+    return perform(RunSpec.of(values), Place(address, workers, cache, listener=listener))
+
+
+def perform(spec: RunSpec, place: Place) -> RunReport:
+    """Do a run on a cluster.
+
+    Args:
+        spec: how it is asked for; its ``out`` is the folder.
+        place: where it is done.
+
+    Raises:
+        SgiError: as for `run`.
+    """
+    _refuse(spec, place)
+    folder = Folder(_absolute(spec.out or Path()))
+    before = KeptRun.read(folder)
+    found = sources(as_address(str(spec.data)) or str(spec.data))
+    if before is not None:
+        before.check_sources(found, folder)
+    with joined(place.address, place.workers) as cluster:
+        fragments = (
+            _fragments(found, cluster.workers) if before is None else [p.fragment for p in before.pieces]
+        )
+        surveys = _surveyed(fragments, spec, cluster, place.listener)
+        settings, kept = _begun(spec, place, cluster, fragments, surveys, folder)
+        if before is not None:
+            before.check_same(kept, folder)
+        else:
+            folder.make()
+            kept.write(folder)
+        tally = _Tally(settings.metrics, spec.max_failures)
+        done = kept.done(folder)
+        tally.add(done.values())
+        place.listener(Started("scoring", kept.rows))
+        place.listener(Advanced(sum(manifest.rows for manifest in done.values())))
+        tasks = [
+            Task(number, partition_name(number), fragment, surveys[number])
+            for number, fragment in enumerate(fragments)
+            if number not in done
+        ]
+        usage = Usage()
+        for number, manifest in _scored(tasks, settings, cluster):
+            done[number] = manifest
+            usage = sum(manifest.used().values(), usage)
+            place.listener(Advanced(manifest.rows))
+            tally.add([manifest])
+        place.listener(Finished("scoring"))
+    return _summed_up(kept, settings, folder, done, tally.share, usage)
+
+
+def partitions(
+    kept: KeptRun, folder: Folder, done: Mapping[int, Manifest], columns: Mapping[str, str]
+) -> Iterator[tuple[int, Any]]:
+    """The batches of the partitions that are done, with the positions of their first rows."""
+    start = 0
+    for number, piece in enumerate(kept.pieces):
+        at = start
+        start += piece.rows
+        if number not in done:
+            continue
+        dataset = FragmentDataset(piece.fragment, columns)
+        for part in read_partition(folder, partition_name(number), done[number], dataset, kept.metrics):
+            yield at, part
+            at += len(part[0])
+
+
+def _refuse(spec: RunSpec, place: Place) -> None:
+    """What cannot be done on a cluster is said before anything begins."""
+    if spec.out is None:
+        raise UsageError("Where to?", hint="Name a folder for the partitions: -o FOLDER.")
+    if spec.target is not None:
+        hint = "Have it answered by `sgi run` first, and score its answers on Ray."
+        raise UsageError("A target is not asked from a cluster.", hint=hint)
+    if as_address(str(spec.data)) is None and named(spec.data) is not None:
+        raise UsageError("A benchmark is read by one process.", hint="Leave out --ray.")
+    if place.workers is not None and place.workers < 1:
+        raise UsageError(f"There cannot be {place.workers} workers.")
+
+
+def _absolute(path: Path) -> str:
+    return as_address(str(path)) or str(path.resolve())
+
+
+def _fragments(found: Sequence[Source], workers: int) -> list[Fragment]:
+    size = fragment_size(sum(source.size for source in found), workers)
+    return [fragment for source in found for fragment in cut(source, size)]
+
+
+def _surveyed(
+    fragments: Sequence[Fragment], spec: RunSpec, cluster: Cluster, listener: Listener
+) -> list[FragmentSurvey]:
+    """What is in each fragment, in their order."""
+    listener(Started("reading", None))
+    read = partial(_survey, columns=spec.columns, skipping=spec.on_error == "skip")
+    items = [json.dumps([number, fragment.to_dict()]) for number, fragment in enumerate(fragments)]
+    found: dict[int, FragmentSurvey] = {}
+    for text in cluster.each(read, items):
+        number, values = json.loads(text)
+        found[number] = FragmentSurvey.from_dict(values)
+        listener(Advanced(found[number].rows))
+    listener(Finished("reading"))
+    return [found[number] for number in range(len(fragments))]
+
+
+def _survey(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:
+    number, values = json.loads(text)
+    return json.dumps([number, survey(Fragment.from_dict(values), columns, skipping=skipping).to_dict()])
+
+
+def _begun(
+    spec: RunSpec,
+    place: Place,
+    cluster: Cluster,
+    fragments: Sequence[Fragment],
+    surveys: Sequence[FragmentSurvey],
+    folder: Folder,
+) -> tuple[Settings, KeptRun]:
+    """What the workers are told, and what is kept of the run."""
+    shown = spec.data.name if len({fragment.source for fragment in fragments}) > 1 else None
+    name = shown or Path(fragments[0].source.shown).name
+    metrics = chosen_metrics(
+        name,
+        fragments,
+        surveys,
+        spec.metrics,
+        spec.beside,
+        columns=spec.columns,
+        skipping=spec.on_error == "skip",
+    )
+    stored = _stored(spec, metrics)
+    settings = Settings(
+        stored, "", folder.text, cache_of(place.cache), cluster.workers, cluster.threads, place.again
+    )
+    kept = KeptRun(
+        stored,
+        spec.identity(metrics),
+        anyio.run(_signature, settings, sum(found.rows for found in surveys)),
+        versions(),
+        name,
+        tuple(metric.canonical for metric in metrics),
+        tuple(
+            Piece(fragment, found.digest, found.rows, found.rejected)
+            for fragment, found in zip(fragments, surveys, strict=True)
+        ),
+    )
+    return replace(settings, run=kept.identity), kept
+
+
+def _stored(spec: RunSpec, metrics: Sequence[AnyMetric]) -> dict[str, Any]:
+    """The spec as one process would keep it; an address stays what it is."""
+    resolved = spec.model_copy(update={"data": Path(), "out": None, "rejects": None}).resolved(metrics)
+    places = {"data": _absolute(spec.data), "out": _absolute(spec.out or Path())}
+    return resolved.stored() | places
+
+
+async def _signature(settings: Settings, rows: int) -> str:
+    async with open_engine(settings) as tools:
+        return tools.signature(settings.metrics, n=rows)
+
+
+def _scored(tasks: Sequence[Task], settings: Settings, cluster: Cluster) -> Iterator[tuple[int, Manifest]]:
+    """The partitions as they are done."""
+    if not tasks:
+        return
+
+    for text in cluster.with_actors(partial(Worker, settings), [task.to_json() for task in tasks]):
+        values = json.loads(text)
+        if "error" in values:
+            raise unpacked(values["error"])
+        yield values["number"], Manifest(**values["manifest"])
+
+
+class _Tally:
+    """The share of failed rows over all partitions."""
+
+    def __init__(self, metrics: Sequence[AnyMetric], most: float) -> None:
+        self._judged = {metric.canonical for metric in metrics if isinstance(metric, JudgedMetric)}
+        self._most = most
+        self._rows = 0
+        self._failed: dict[str, int] = {}
+
+    @property
+    def share(self) -> float:
+        """The greatest share of failed rows of any metric."""
+        return max(self._failed.values(), default=0) / max(self._rows, 1)
+
+    def add(self, manifests: Any) -> None:
+        """Enter partitions; an error where too many rows failed."""
+        reason = ""
+        for manifest in manifests:
+            self._rows += manifest.rows
+            for name, rows in manifest.failed.items():
+                self._failed[name] = self._failed.get(name, 0) + rows
+            reason = manifest.reason or reason
+        if self.share <= self._most:
+            return
+        worst = max(self._failed, key=lambda name: self._failed[name])
+        kind = JudgeError if worst in self._judged else EmbedderError
+        raise kind(
+            f"{100 * self.share:.3g}% of {self._rows:,} rows failed, more than {100 * self._most:.3g}%. "
+            f"The last reason: {reason or 'unknown'}",
+            hint="Mend the cause and run into another folder, or raise --max-failures.",
+        )
+
+
+def _summed_up(
+    kept: KeptRun,
+    settings: Settings,
+    folder: Folder,
+    done: Mapping[int, Manifest],
+    failures: float,
+    usage: Usage,
+) -> RunReport:
+    """The headline, from the partitions."""
+    ledger = Ledger({metric.canonical: metric.spec.category for metric in settings.metrics})
+    for _, (batch, made, _) in partitions(kept, folder, done, settings.run_spec.columns):
+        ledger.add(batch, made)
+    summary = summarise(ledger, settings.metrics, kept.signature)
+    replace(kept, summary=summary.to_dict()).write(folder)
+    folder.sweep()
+    return RunReport(summary, failures, kept.rejected, None, usage)
+
+
+__all__ = ["MAX_FAILURES", "Place", "partitions", "perform", "run"]

@@ -1,0 +1,218 @@
+"""Fragments: the parts of the data that are read, scored and written as one."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import asdict, dataclass
+from itertools import count, islice
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self
+
+from sgi.distributed.places import Source, open_input
+from sgi.io.columns import checked_mapping
+from sgi.io.csv import csv_rows
+from sgi.io.files import suffix
+from sgi.io.jsonl import json_file, json_lines
+from sgi.io.parquet import arrow_rows
+from sgi.io.rows import RawRow, Rejected, _raw, _Reading, placed
+from sgi.io.text_file import numbered_lines
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sgi.io.columns import Pairs
+    from sgi.io.rows import Reject
+    from sgi.kernel.sample import Sample
+
+SMALLEST, LARGEST = 64 * 2**10, 4 * 2**20
+"""Bytes of a fragment: so many that opening it is nothing, so few that repeating it is little."""
+_EACH = 8
+"""Fragments for each worker, where the data is large enough: so that all are done at about one time."""
+_ROWS_AT_ONCE = 512
+_WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """A part of a file.
+
+    Attributes:
+        source: the file.
+        begin: the first byte of JSON Lines, or the first row group of Parquet.
+        parts: how many lines, or row groups; None for the whole file.
+        first_line: the number of its first line in the file, or of its first row in a table.
+        first_row: the number of its first row in the file.
+    """
+
+    source: Source
+    begin: int = 0
+    parts: int | None = None
+    first_line: int = 1
+    first_row: int = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fragment as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The fragment that `to_dict` wrote."""
+        return cls(**{**values, "source": Source(**values["source"])})
+
+
+def fragment_size(total: int, workers: int) -> int:
+    """Bytes of a fragment, for so many bytes in all.
+
+    >>> fragment_size(10**5, 2), fragment_size(3 * 10**7, 4), fragment_size(10**12, 100)
+    (65536, 937500, 4194304)
+    """
+    return min(LARGEST, max(SMALLEST, total // (_EACH * workers)))
+
+
+def cut(source: Source, size: int) -> Iterator[Fragment]:
+    """Cut a file into fragments of about ``size`` bytes.
+
+    JSON Lines are cut at the ends of lines, Parquet between its row groups. Other files, compressed ones and
+    those in UTF-16 are one fragment each.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
+    kind = suffix(Path(source.shown))
+    if kind == ".parquet":
+        yield from _cut_groups(source, size)
+    elif kind in {".jsonl", ".ndjson"} and not source.shown.casefold().endswith(".gz"):
+        with open_input(source.place, source.shown) as stream:
+            yield from _cut_lines(source, stream, size)
+    else:
+        yield Fragment(source)
+
+
+def _cut_lines(source: Source, stream: IO[bytes], size: int) -> Iterator[Fragment]:
+    begin = at = lines = rows = 0
+    first = (1, 1)
+    for line in stream:
+        if at == 0 and line.startswith(_WIDE_MARKS):
+            yield Fragment(source)
+            return
+        rows += not (line.removeprefix(codecs.BOM_UTF8) if at == 0 else line).isspace()
+        at, lines = at + len(line), lines + 1
+        if at - begin >= size:
+            yield Fragment(source, begin, lines - first[0] + 1, *first)
+            begin, first = at, (lines + 1, rows + 1)
+    if at > begin:
+        yield Fragment(source, begin, lines - first[0] + 1, *first)
+
+
+def _cut_groups(source: Source, size: int) -> Iterator[Fragment]:
+    from pyarrow import ArrowException, parquet
+
+    try:
+        with open_input(source.place, source.shown) as stream:
+            table = parquet.ParquetFile(stream).metadata
+            groups = [table.row_group(number) for number in range(table.num_row_groups)]
+    except (ArrowException, OSError) as error:
+        raise _no_parquet(source, error) from error
+    begin = rows = held = 0
+    first = 1
+    for number, group in enumerate(groups, 1):
+        rows, held = rows + group.num_rows, held + group.total_byte_size
+        if held >= size or number == len(groups):
+            yield Fragment(source, begin, number - begin, first, first)
+            begin, first, held = number, rows + 1, 0
+
+
+@dataclass(frozen=True, eq=False)
+class FragmentDataset:
+    """A fragment as a dataset: the samples that the whole file would give, with the same ids and errors.
+
+    Attributes:
+        fragment: the part of a file.
+        columns: field → column, where names are not recognised.
+    """
+
+    fragment: Fragment
+    columns: Mapping[str, str] | None = None
+
+    @property
+    def name(self) -> str:
+        """The file's name without its folder."""
+        return Path(self.fragment.source.shown).name
+
+    def samples(self, *, on_reject: Reject | None = None) -> Iterator[Sample]:
+        """The samples in order; whether all mapped columns are there, only all fragments can tell."""
+        yield from self.read(self.reading(), on_reject=on_reject)
+
+    def reading(self) -> _Reading:
+        """What a reading of the fragment remembers."""
+        source = self.fragment.source
+        return _Reading(source.shown, checked_mapping(self.columns), source.stem)
+
+    def read(self, reading: _Reading, *, on_reject: Reject | None = None) -> Iterator[Sample]:
+        """The samples in order, with a memory of what was read."""
+        source = self.fragment.source
+        rows = raw_rows(self.fragment, checked_mapping(self.columns))
+        for number, row in enumerate(rows, self.fragment.first_row):
+            try:
+                samples = reading.samples(row, number)
+            except DataError as error:
+                refused = placed(error, file=source.shown, line=row.line, sample_id=error.sample_id)
+                if on_reject is None:
+                    raise refused from None
+                on_reject(Rejected(refused, _raw(row)))
+            else:
+                yield from samples
+
+
+def raw_rows(fragment: Fragment, mapping: Pairs = ()) -> Iterator[RawRow]:
+    """The raw rows of a fragment, numbered as in their file.
+
+    Raises:
+        DataError: the file cannot be read as a whole.
+    """
+    source = fragment.source
+    kind = suffix(Path(source.shown))
+    with open_input(source.place, source.shown) as stream:
+        if kind == ".parquet":
+            yield from _group_rows(fragment, stream, mapping)
+        elif kind in {".csv", ".tsv"}:
+            delimiter = "\t" if kind == ".tsv" else None
+            yield from csv_rows(stream, source.shown, mapping=mapping, delimiter=delimiter)
+        elif kind == ".json":
+            yield from json_file(stream, source.shown)
+        else:
+            yield from json_lines(_numbered(fragment, stream))
+
+
+def _numbered(fragment: Fragment, stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The lines of a fragment; the first of a file may begin with a mark, and says whether it is text."""
+    if fragment.begin == 0:
+        yield from islice(numbered_lines(stream, fragment.source.shown), fragment.parts)
+        return
+    try:
+        stream.seek(fragment.begin)
+        yield from zip(count(fragment.first_line), islice(stream, fragment.parts), strict=False)
+    except OSError as error:
+        message = f"cannot be read: {error.strerror or error}"
+        raise DataError(message, file=fragment.source.shown) from error
+
+
+def _group_rows(fragment: Fragment, stream: IO[bytes], mapping: Pairs) -> Iterator[RawRow]:
+    from pyarrow import ArrowException, parquet
+
+    parts = fragment.parts or 0
+    groups = list(range(fragment.begin, fragment.begin + parts))
+    try:
+        table = parquet.ParquetFile(stream)
+        batches = table.iter_batches(batch_size=_ROWS_AT_ONCE, row_groups=groups)
+        header = table.schema_arrow.names
+        for row in arrow_rows(batches, header, mapping=mapping, file=fragment.source.shown):
+            yield row._replace(line=row.line + fragment.first_row - 1)
+    except (ArrowException, OSError) as error:
+        raise _no_parquet(fragment.source, error) from error
+
+
+def _no_parquet(source: Source, error: Exception) -> DataError:
+    reason = str(error).partition("\n")[0]
+    return DataError(f"cannot be read as Parquet: {reason}", file=source.shown)

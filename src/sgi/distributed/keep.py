@@ -1,0 +1,134 @@
+"""Partitions → a run in the database, as ``sgi run`` would have kept it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+from sgi.distributed.driver import partitions
+from sgi.distributed.fragments import FragmentDataset
+from sgi.distributed.kept_run import KeptRun
+from sgi.distributed.places import Folder, as_address
+from sgi.engine.batch import batches
+from sgi.engine.plan import batch_digest, joined, resolve
+from sgi.engine.spec import RunSpec
+from sgi.kernel.errors import RunMismatch, StoreError
+from sgi.store.recorder import RunStart, create_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from sgi.distributed.partition import Manifest
+    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.sample import Sample
+    from sgi.store.database import Database
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was brought into the database.
+
+    Attributes:
+        run: the id of the new run.
+        rows: how many rows it holds.
+        missing: how many rows of the data are in no partition yet.
+    """
+
+    run: str
+    rows: int
+    missing: int
+
+
+def import_partitions(
+    database: Database, place: str | Path, *, name: str | None = None, incomplete: bool = False
+) -> Kept:
+    """Bring a folder of partitions into a database, as one run.
+
+    Args:
+        database: where to.
+        place: the folder, as a path or an address.
+        name: what to call the run; None for the name it was asked for with, if any.
+        incomplete: also take a folder in which partitions are missing; the run is then not finished.
+
+    Raises:
+        StoreError: the folder holds no run, or partitions are missing and ``incomplete`` is false.
+        RunMismatch: the data is not what it was.
+        DataError: the data cannot be read any more.
+    """
+    folder = Folder(as_address(str(place)) or str(place))
+    kept = KeptRun.read(folder)
+    if kept is None:
+        raise StoreError(
+            f"{folder.text} holds no run.", hint="Name the folder that sgi run --ray wrote into."
+        )
+    done = kept.done(folder)
+    missing = kept.rows - sum(manifest.rows for manifest in done.values())
+    whole = len(done) == len(kept.pieces) and kept.summary is not None
+    if not whole and not incomplete:
+        lacking = f"{len(kept.pieces) - len(done)} of {len(kept.pieces)} partitions are missing"
+        hint = "Give the same command again to go on, or import what is there with --incomplete."
+        raise StoreError(f"The run in {folder.text} has not come to its end: {lacking}.", hint=hint)
+    spec = RunSpec.of(dict(kept.spec))
+    metrics = joined(resolve(spec.metrics or ()), spec.beside)
+    return _written(database, folder, kept, done, spec, metrics, name or spec.name, missing)
+
+
+def _written(
+    database: Database,
+    folder: Folder,
+    kept: KeptRun,
+    done: Mapping[int, Manifest],
+    spec: RunSpec,
+    metrics: tuple[AnyMetric, ...],
+    name: str | None,
+    missing: int,
+) -> Kept:
+    """The rows in the database; if anything goes wrong on the way, the run is not there."""
+    start = RunStart(
+        dataset=_identity(kept, folder, spec.columns),
+        dataset_name=kept.dataset,
+        rows=kept.rows,
+        spec={**kept.spec, "imported_from": folder.text},
+        spec_hash=kept.spec_hash,
+        signature=kept.signature,
+        versions=kept.versions,
+        metrics=metrics,
+        name=name,
+        rejected=kept.rejected,
+    )
+    recorder = create_run(database, start)
+    try:
+        for at, (batch, made, evidence) in partitions(kept, folder, done, spec.columns):
+            facts = {"truncated": made.truncated, "failures": made.failures}
+            recorder.commit(at, batch.samples, made.scores, **facts, evidence=evidence)
+        for manifest in done.values():
+            recorder.add_usage(manifest.used())
+        if kept.summary is not None and not missing:
+            recorder.finish(kept.summary)
+        else:
+            recorder.stop("partitions were missing when it was imported")
+    except BaseException:
+        recorder.discard()
+        raise
+    return Kept(recorder.run, kept.rows - missing, missing)
+
+
+def _identity(kept: KeptRun, folder: Folder, columns: Mapping[str, str]) -> str:
+    """The hash of all samples, as the engine's plan has it; a RunMismatch where some are gone."""
+    state = blake2b(digest_size=16)
+    rows = 0
+    for batch in batches(_samples(kept, columns)):
+        state.update(batch_digest(batch))
+        rows += len(batch)
+    if rows != kept.rows:
+        hint = "Take the data as it was when the run was done."
+        raise RunMismatch(f"The data of the run in {folder.text} changed: {rows:,} rows.", hint=hint)
+    return state.hexdigest()
+
+
+def _samples(kept: KeptRun, columns: Mapping[str, str]) -> Iterator[Sample]:
+    for piece in kept.pieces:
+        dataset = FragmentDataset(piece.fragment, columns)
+        yield from dataset.samples(on_reject=(lambda _: None) if piece.rejected else None)

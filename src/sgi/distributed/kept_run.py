@@ -1,0 +1,161 @@
+"""The file ``run.json`` of a folder of partitions: what the run is, how its data is cut, what came of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+from sgi.distributed.fragments import Fragment
+from sgi.distributed.partition import Manifest, partition_name
+from sgi.io.write import json_line
+from sgi.kernel.errors import RunMismatch, StoreError, UsageError
+from sgi.kernel.signature import canonical_json, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sgi.distributed.places import Folder, Source
+
+FORMAT = 1
+"""Raised when folders change so that older versions cannot read them."""
+_NAME = "run.json"
+_ANOTHER = "Name another folder with -o, or take this one away."
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A fragment and what was found in it.
+
+    Attributes:
+        fragment: the part of a file.
+        digest: a hash of its samples.
+        rows: how many samples it has.
+        rejected: how many of its rows cannot be read.
+    """
+
+    fragment: Fragment
+    digest: str
+    rows: int
+    rejected: int
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """A run over partitions.
+
+    Attributes:
+        spec: how it was asked for, as `RunSpec.stored` gives it, its metrics named.
+        spec_hash: tells specs apart that can give other numbers.
+        signature: everything that can change a number.
+        versions: of the packages that made the numbers.
+        dataset: what messages call the data.
+        metrics: what is scored, by canonical strings.
+        pieces: the fragments in the order of the data.
+        summary: the headline; None until all is done.
+    """
+
+    spec: Mapping[str, Any]
+    spec_hash: str
+    signature: str
+    versions: Mapping[str, str]
+    dataset: str
+    metrics: tuple[str, ...]
+    pieces: tuple[Piece, ...]
+    summary: Mapping[str, Any] | None = None
+
+    @property
+    def identity(self) -> str:
+        """A hash of what is written into partitions."""
+        facts = [
+            self.spec_hash,
+            self.signature,
+            bool(self.spec.get("inputs")),
+            [p.digest for p in self.pieces],
+        ]
+        return digest(canonical_json(facts)).hex()
+
+    @property
+    def rows(self) -> int:
+        """All samples."""
+        return sum(piece.rows for piece in self.pieces)
+
+    @property
+    def rejected(self) -> int:
+        """All rows that cannot be read."""
+        return sum(piece.rejected for piece in self.pieces)
+
+    def write(self, folder: Folder) -> None:
+        """Write the file."""
+        folder.put(_NAME, json_line({"sgi_partitions": FORMAT, **asdict(self)}))
+
+    @classmethod
+    def read(cls, folder: Folder) -> Self | None:
+        """The run of a folder; None where the folder is empty, or not there.
+
+        Raises:
+            UsageError: the folder holds something else.
+            StoreError: the file is damaged, or a newer version wrote it.
+        """
+        text = folder.read(_NAME)
+        if text is None:
+            if any(not name.startswith(".") for name in folder.names()):
+                raise UsageError(
+                    f"The folder {folder.text} holds other files.", hint="Name another one with -o."
+                )
+            return None
+        try:
+            values = json.loads(text)
+            if values.pop("sgi_partitions") != FORMAT:
+                raise StoreError(f"Another version of SGI wrote {folder.shown(_NAME)}.", hint=_ANOTHER)
+            pieces = tuple(_piece(entry) for entry in values.pop("pieces"))
+            return cls(**values | {"metrics": tuple(values["metrics"]), "pieces": pieces})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise StoreError(f"{folder.shown(_NAME)} is damaged.", hint=_ANOTHER) from error
+
+    def done(self, folder: Folder) -> dict[int, Manifest]:
+        """The partitions that are there whole, by number."""
+        names = folder.names()
+        found: dict[int, Manifest] = {}
+        for number, piece in enumerate(self.pieces):
+            name = f"{partition_name(number)}.json"
+            text = folder.read(name) if name in names else None
+            if text is None:
+                continue
+            try:
+                manifest = Manifest.from_json(text)
+            except (ValueError, TypeError) as error:
+                raise StoreError(
+                    f"{folder.shown(name)} is damaged.", hint="Take it away, and go on."
+                ) from error
+            if (manifest.run, manifest.fragment) == (self.identity, piece.digest):
+                found[number] = manifest
+        return found
+
+    def check_sources(self, sources: Sequence[Source], folder: Folder) -> None:
+        """Raise a RunMismatch where the files are not those that were cut."""
+        then = {piece.fragment.source for piece in self.pieces}
+        changed = sorted({source.shown for source in then ^ set(sources)})
+        if changed:
+            raise _mismatch(folder, f"its data ({changed[0]})")
+
+    def check_same(self, now: KeptRun, folder: Folder) -> None:
+        """Raise a RunMismatch that says what is no longer as it was when the folder was begun."""
+        pairs = zip(self.pieces, now.pieces, strict=True)
+        data = next((old.fragment.source.shown for old, new in pairs if old.digest != new.digest), None)
+        if data is not None:
+            raise _mismatch(folder, f"its data ({data})")
+        if (self.spec_hash, self.metrics) != (now.spec_hash, now.metrics):
+            raise _mismatch(folder, "what was asked for")
+        if self.signature != now.signature:
+            raise _mismatch(folder, f"what makes its numbers (then {self.signature}, now {now.signature})")
+        if self.identity != now.identity:
+            raise _mismatch(folder, "whether texts are written (--inputs)")
+
+
+def _mismatch(folder: Folder, what: str) -> RunMismatch:
+    return RunMismatch(f"The run in {folder.text} cannot go on: {what} changed.", hint=_ANOTHER)
+
+
+def _piece(values: dict[str, Any]) -> Piece:
+    return Piece(**{**values, "fragment": Fragment.from_dict(values["fragment"])})

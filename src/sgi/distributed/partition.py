@@ -1,0 +1,209 @@
+"""Partitions: what came of each fragment, in files that are there whole or not at all.
+
+The partition ``part-000007`` is ``part-000007.jsonl``, one row a sample as ``sgi run`` writes them, and where
+there is need of them ``part-000007.rejected.jsonl`` and ``part-000007.evidence.jsonl``. Its manifest
+``part-000007.json`` is written last: without one the partition is not done.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import orjson
+
+from sgi.distributed.survey import combined
+from sgi.engine.batch import BatchScores
+from sgi.engine.plan import batch_digest
+from sgi.engine.rows import output_rows
+from sgi.engine.run import _rejected_row, score_stream
+from sgi.io.write import json_line
+from sgi.kernel.errors import StoreError
+from sgi.kernel.metric import Scores, Status
+from sgi.kernel.ports import Usage, usage_of
+from sgi.kernel.sample import Batch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sgi.distributed.fragments import FragmentDataset
+    from sgi.distributed.places import Folder
+    from sgi.engine.plan import Plan
+    from sgi.engine.tools import Tools
+    from sgi.io.rows import Rejected
+    from sgi.io.write import RowWriter
+
+_ALL = 1.0
+"""The share of failed rows at which a fragment stops: the driver alone sees the share of all rows."""
+
+
+def partition_name(number: int) -> str:
+    """The name of a partition; names sort as the fragments lie in the data.
+
+    >>> partition_name(7)
+    'part-000007'
+    """
+    return f"part-{number:06d}"
+
+
+@dataclass
+class Manifest:
+    """What is known of a partition beside its rows.
+
+    Attributes:
+        run: the run it belongs to.
+        fragment: a hash of the samples it was made of.
+        rows: how many samples were scored.
+        rejected: rows that could not be read.
+        failed: failed rows by metric.
+        reason: why the last one failed.
+        batches: of each batch its rows, its texts that were cut, and the models that gave no vectors.
+        usage: what was asked of the judge, by its fingerprint.
+    """
+
+    run: str
+    fragment: str
+    rows: int = 0
+    rejected: int = 0
+    failed: dict[str, int] = field(default_factory=dict)
+    reason: str = ""
+    batches: list[dict[str, Any]] = field(default_factory=list)
+    usage: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def to_json(self) -> bytes:
+        """The manifest as a line of JSON."""
+        return json_line(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: bytes) -> Self:
+        """The manifest that `to_json` wrote."""
+        return cls(**json.loads(text))
+
+    def add(self, made: BatchScores, rows: int) -> None:
+        """Enter a batch."""
+        self.rows += rows
+        self.batches.append(
+            {"rows": rows, "truncated": dict(made.truncated), "failures": dict(made.failures)}
+        )
+        for name, scores in made.scores.items():
+            lost = np.flatnonzero(scores.status == Status.FAILED.value)
+            if lost.size:
+                self.failed[name] = self.failed.get(name, 0) + int(lost.size)
+                self.reason = scores.reasons[int(lost[-1])]
+
+    def used(self) -> dict[str, Usage]:
+        """What was asked of the judge, by its fingerprint."""
+        return {judge: Usage(**counts) for judge, counts in self.usage.items()}
+
+
+async def write_partition(
+    folder: Folder,
+    name: str,
+    manifest: Manifest,
+    dataset: FragmentDataset,
+    plan: Plan,
+    tools: Tools,
+    *,
+    inputs: bool,
+) -> Manifest:
+    """Score a fragment and write what came of it, its manifest last.
+
+    Args:
+        folder: where.
+        name: of the partition.
+        manifest: names run and fragment.
+        dataset: the fragment.
+        plan: what is to be done with it; where it rejects rows, these are written beside it.
+        tools: the embedders and the judge.
+        inputs: whether the texts are written beside the scores.
+
+    Raises:
+        SgiError: as for `score_stream`, but for the share of failed rows.
+    """
+    told = usage_of(tools.judge)
+    with ExitStack() as stack:
+        opened: dict[str, RowWriter] = {}
+
+        def writer(kind: str) -> RowWriter:
+            if kind not in opened:
+                opened[kind] = stack.enter_context(folder.writer(f"{name}{kind}.jsonl"))
+            return opened[kind]
+
+        def take(batch: Batch, made: BatchScores) -> None:
+            writer("").write(output_rows(batch, made.scores, Path("rows.jsonl"), inputs=inputs))
+            if made.evidence:
+                writer(".evidence").write(_evidence_rows(made, len(batch)))
+            manifest.add(made, len(batch))
+
+        def reject(row: Rejected) -> None:
+            manifest.rejected += 1
+            writer(".rejected").write([_rejected_row(row)])
+
+        writer("")
+        on_reject = reject if plan.rejected else None
+        await score_stream(dataset, plan, tools, take=take, on_reject=on_reject, max_failures=_ALL)
+    if tools.judge is not None:
+        manifest.usage = {tools.judge.fingerprint: asdict(usage_of(tools.judge).since(told))}
+    folder.put(f"{name}.json", manifest.to_json())
+    return manifest
+
+
+def read_partition(
+    folder: Folder, name: str, manifest: Manifest, dataset: FragmentDataset, metrics: Sequence[str]
+) -> Iterator[tuple[Batch, BatchScores, dict[str, list[Any]]]]:
+    """The batches of a partition, with what the judge said of each row by metric, as the worker had them.
+
+    The samples are read from the data.
+
+    Raises:
+        StoreError: the rows are not those of the manifest, or of this data.
+    """
+    samples = dataset.samples(on_reject=(lambda _: None) if manifest.rejected else None)
+    lines = folder.lines(f"{name}.jsonl") if manifest.rows else iter(())
+    judged = folder.lines(f"{name}.evidence.jsonl") if f"{name}.evidence.jsonl" in folder.names() else None
+    digests: list[str] = []
+    for facts in manifest.batches:
+        batch = Batch(tuple(islice(samples, facts["rows"])))
+        rows = [_read(line) for line in islice(lines, facts["rows"])]
+        digests.append(batch_digest(batch).hex())
+        if [row["id"] for row in rows] != list(batch.ids):
+            raise _other_rows(folder, name)
+        scores = {metric: _scores([row["scores"][metric] for row in rows]) for metric in metrics}
+        said = [_read(line) for line in islice(judged or (), facts["rows"])]
+        evidence = {metric: [row[metric] for row in said] for metric in (said[0] if said else ())}
+        yield batch, BatchScores(scores, facts["truncated"], facts["failures"]), evidence
+    if combined(digests) != manifest.fragment:
+        raise _other_rows(folder, name)
+
+
+def _other_rows(folder: Folder, name: str) -> StoreError:
+    hint = "Take the folder and the data as they were when the run ended."
+    return StoreError(f"{folder.shown(name)}.jsonl does not hold the rows of its data.", hint=hint)
+
+
+def _evidence_rows(made: BatchScores, rows: int) -> Iterator[dict[str, Any]]:
+    for row in range(rows):
+        found = {name: said[row] for name, said in made.evidence.items()}
+        yield {name: None if said is None else said.model_dump(mode="json") for name, said in found.items()}
+
+
+def _scores(cells: Sequence[Mapping[str, Any]]) -> Scores:
+    return Scores(
+        np.array([cell["value"] for cell in cells], dtype=np.float64),
+        np.array([cell["status"] for cell in cells], dtype="<U9"),
+        tuple(cell.get("reason", "") for cell in cells),
+        tuple(cell.get("details", {}) for cell in cells),
+    )
+
+
+def _read(line: bytes) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = orjson.loads(line)
+    except orjson.JSONDecodeError:  # lone surrogates, which Python's reader takes
+        found = json.loads(line)
+    return found

@@ -1,0 +1,226 @@
+"""Before any scoring: every fragment is read once, and what would stop the run is said in one error."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from dataclasses import asdict, dataclass
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from sgi.distributed.crossing import packed, unpacked
+from sgi.distributed.fragments import Fragment, FragmentDataset
+from sgi.engine.batch import batches
+from sgi.engine.plan import Plan, _check, _preferred, _Scan, batch_digest, joined, resolve
+from sgi.io.columns import missing_mapped
+from sgi.io.rows import placed
+from sgi.kernel.errors import DataError, SgiError, UsageError
+from sgi.kernel.sample import Field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sgi.io.rows import Rejected
+    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.sample import Sample
+
+
+@dataclass(frozen=True)
+class FragmentSurvey:
+    """What is in a fragment.
+
+    Attributes:
+        rows: how many rows can be scored.
+        rejected: how many rows cannot be read.
+        present: how many rows have each field.
+        digests: of each batch of its samples, in hexadecimal.
+        ids: eight bytes of the hash of each id, in base64.
+        columns: some of its columns, for messages.
+        unseen: columns that were mapped and are not there.
+        error: the first thing that is wrong; None where nothing is.
+    """
+
+    rows: int
+    rejected: int
+    present: Mapping[str, int]
+    digests: tuple[str, ...]
+    ids: str
+    columns: tuple[str, ...]
+    unseen: tuple[str, ...]
+    error: Mapping[str, Any] | None = None
+
+    @property
+    def digest(self) -> str:
+        """A hash of all its samples."""
+        return combined(self.digests)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The survey as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The survey that `to_dict` wrote."""
+        lists = {name: tuple(values[name]) for name in ("digests", "columns", "unseen")}
+        return cls(**{**values, **lists})
+
+    def plan(self, fragment: Fragment, metrics: tuple[AnyMetric, ...]) -> Plan:
+        """What is to be done with the fragment."""
+        return Plan(
+            fragment.source.shown,
+            self.rows,
+            self.rejected,
+            {Field(name): rows for name, rows in self.present.items()},
+            metrics,
+            digests=tuple(map(bytes.fromhex, self.digests)),
+        )
+
+
+def combined(digests: Iterable[str]) -> str:
+    """One hash of those of the batches.
+
+    >>> combined(["00", "ff"]) == combined(["00ff"])
+    False
+    """
+    return blake2b(",".join(digests).encode(), digest_size=16).hexdigest()
+
+
+def survey(fragment: Fragment, columns: Mapping[str, str] | None, *, skipping: bool) -> FragmentSurvey:
+    """Read a fragment.
+
+    Args:
+        fragment: a part of a file.
+        columns: field → column, where names are not recognised.
+        skipping: whether rows that cannot be read are passed over.
+    """
+    dataset = FragmentDataset(fragment, columns)
+    reading = dataset.reading()
+    refused: list[SgiError] = []
+    rejected: Counter[str] = Counter()
+
+    def reject(row: Rejected) -> None:
+        rejected["rows"] += 1
+        if not refused:
+            refused.append(row.error)
+
+    present: Counter[str] = Counter()
+    digests, ids = [], bytearray()
+    try:
+        for batch in batches(dataset.read(reading, on_reject=reject if skipping else None)):
+            digests.append(batch_digest(batch).hex())
+            ids += b"".join(_hashed(sample) for sample in batch.samples)
+            present.update(name.value for sample in batch.samples for name in Field if sample.has(name))
+    except DataError as error:
+        refused.insert(0, error)
+    return FragmentSurvey(
+        len(ids) // 8,
+        rejected["rows"],
+        dict(present),
+        tuple(digests),
+        base64.b64encode(bytes(ids)).decode(),
+        tuple(reading.noted),
+        tuple(sorted(reading.unseen)),
+        packed(refused[0]) if refused else None,
+    )
+
+
+def chosen_metrics(
+    name: str,
+    fragments: Sequence[Fragment],
+    surveys: Sequence[FragmentSurvey],
+    metrics: Sequence[str] | None,
+    beside: Sequence[AnyMetric],
+    *,
+    columns: Mapping[str, str] | None,
+    skipping: bool,
+) -> tuple[AnyMetric, ...]:
+    """The metrics to score, once nothing that was read speaks against it.
+
+    Args:
+        name: what messages call the data.
+        fragments: all parts of the data.
+        surveys: what is in them.
+        metrics: names; None takes those whose fields the data has.
+        beside: further metrics.
+        columns: field → column, where names are not recognised.
+        skipping: whether rows that cannot be read are passed over.
+
+    Raises:
+        DataError: a row cannot be read, there is none, or two have the same id.
+        UsageError: a metric is unknown, needs a field that no row has, or wants to see all rows first.
+    """
+    chosen = resolve(metrics) if metrics is not None else None
+    errors = [found.error for found in surveys if found.error is not None]
+    first = unpacked(errors[0]) if errors else None
+    if first is not None and not skipping:
+        raise first
+    scan = _Scan(sum(found.rows for found in surveys), sum(found.rejected for found in surveys))
+    for found in surveys:
+        scan.present.update({Field(field): rows for field, rows in found.present.items()})
+    if not scan.rows and first is not None:
+        raise DataError(f"None of the {scan.rejected} rows can be read; the first: {first}", file=name)
+    if not scan.rows:
+        raise DataError("There is nothing to score: no rows.", file=name)
+    _check_mapped(name, surveys)
+    _check_ids(fragments, surveys, columns)
+    dataset = FragmentDataset(fragments[0])
+    usable = joined(chosen if chosen is not None else _preferred(scan, dataset), beside)
+    _check(usable, scan, dataset)
+    _refuse_weighing(usable)
+    return usable
+
+
+def _refuse_weighing(metrics: Sequence[AnyMetric]) -> None:
+    weighing = [metric.canonical for metric in metrics if metric.weighs_tokens]
+    if weighing:
+        message = (
+            f"{weighing[0]} weighs tokens by all references of the data, and a worker sees a part of them."
+        )
+        raise UsageError(message, hint="Leave out idf, or --ray.")
+
+
+def _check_mapped(name: str, surveys: Sequence[FragmentSurvey]) -> None:
+    """Every column that was mapped is in some row."""
+    unseen = set.intersection(*(set(found.unseen) for found in surveys))
+    seen = tuple(dict.fromkeys(column for found in surveys for column in found.columns))
+    try:
+        if seen:
+            missing_mapped(seen, sorted(unseen))
+    except DataError as error:
+        raise placed(error, file=name, line=None) from None
+
+
+def _check_ids(
+    fragments: Sequence[Fragment], surveys: Sequence[FragmentSurvey], columns: Mapping[str, str] | None
+) -> None:
+    """No id stands in two fragments; within one, its reader saw to it."""
+    hashes = [np.frombuffer(base64.b64decode(found.ids), dtype="<u8") for found in surveys]
+    every = np.concatenate(hashes)
+    order = np.argsort(every, kind="stable")
+    same = np.flatnonzero(every[order][1:] == every[order][:-1])
+    if not same.size:
+        return
+    second = int(order[same + 1].min())
+    first = int(np.flatnonzero(every == every[second])[0])
+    starts = np.cumsum([0, *map(len, hashes)])
+    one, other = (int(np.searchsorted(starts, place, side="right")) - 1 for place in (first, second))
+    hint = "Ids must be unique over all files; a row without one takes its number as its id."
+    raise DataError(
+        f"the same id stands in {fragments[one].source.shown} before",
+        file=fragments[other].source.shown,
+        sample_id=_id_of(FragmentDataset(fragments[other], columns), second - int(starts[other])),
+        field="id",
+        hint=hint,
+    )
+
+
+def _id_of(dataset: FragmentDataset, row: int) -> str | None:
+    """The id of a row of a fragment, which is read once more for it."""
+    ids = (sample.id for sample in dataset.samples(on_reject=lambda _: None))
+    return next((found for number, found in enumerate(ids) if number == row), None)
+
+
+def _hashed(sample: Sample) -> bytes:
+    return blake2b(sample.id.encode(), digest_size=8).digest()

@@ -1,0 +1,191 @@
+"""What a worker holds: one engine, opened once, through which fragments go one after the other."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anyio.from_thread import start_blocking_portal
+
+from sgi.distributed.crossing import packed
+from sgi.distributed.fragments import Fragment, FragmentDataset
+from sgi.distributed.partition import Manifest, write_partition
+from sgi.distributed.places import Folder
+from sgi.distributed.survey import FragmentSurvey
+from sgi.engine.judge import with_judge
+from sgi.engine.plan import joined, resolve
+from sgi.engine.spec import RunSpec
+from sgi.engine.tools import DEFAULT_EMBEDDER, open_cache, open_tools
+from sgi.kernel.errors import SgiError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from sgi.engine.tools import Tools
+    from sgi.judge.spec import JudgeSpec
+    from sgi.kernel.metric import AnyMetric
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every worker of a run is told.
+
+    Attributes:
+        spec: how the run was asked for, as `RunSpec.stored` gives it, its metrics named.
+        run: the hash that tells runs apart.
+        folder: where partitions are written.
+        cache: a file for vectors, the cache of each machine's user (True), or none (False).
+        workers: how many there are.
+        threads: the cores that each of them may use.
+        again: ask the judge once more where the replies that are kept were bad.
+    """
+
+    spec: dict[str, Any]
+    run: str
+    folder: str
+    cache: bool | str
+    workers: int
+    threads: int
+    again: bool = False
+
+    @cached_property
+    def run_spec(self) -> RunSpec:
+        """The spec."""
+        return RunSpec.of(self.spec)
+
+    @cached_property
+    def metrics(self) -> tuple[AnyMetric, ...]:
+        """What is scored."""
+        return joined(resolve(self.run_spec.metrics or ()), self.run_spec.beside)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A fragment that is still to be scored.
+
+    Attributes:
+        number: its place among all.
+        name: of its partition.
+        fragment: the part of a file.
+        survey: what was found in it.
+    """
+
+    number: int
+    name: str
+    fragment: Fragment
+    survey: FragmentSurvey
+
+    def to_json(self) -> str:
+        """The task as JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Task:
+        """The task that `to_json` wrote."""
+        values = json.loads(text)
+        parts = Fragment.from_dict(values["fragment"]), FragmentSurvey.from_dict(values["survey"])
+        return cls(values["number"], values["name"], *parts)
+
+
+def divided(judge: JudgeSpec, workers: int) -> JudgeSpec:
+    """The judge as each of the workers may ask it: all together keep its limits.
+
+    Raises:
+        UsageError: there are more workers than requests at once.
+
+    >>> from sgi.judge.spec import JudgeSpec
+    >>> divided(JudgeSpec(model="openai:m", concurrency=16, rpm=90), 3).rpm
+    30.0
+    """
+    if judge.concurrency < workers:
+        hint = f"Name at most {judge.concurrency} workers, or raise --judge-concurrency."
+        raise UsageError(f"{workers} workers cannot share {judge.concurrency} requests at once.", hint=hint)
+    limits = {name: getattr(judge, name) for name in ("rpm", "tpm", "max_cost")}
+    shares = {name: limit / workers for name, limit in limits.items() if limit is not None}
+    return judge.model_copy(update={"concurrency": judge.concurrency // workers, **shares})
+
+
+@asynccontextmanager
+async def open_engine(settings: Settings) -> AsyncIterator[Tools]:
+    """The embedders and the judge of a worker, as long as the context lasts.
+
+    Raises:
+        SgiError: something the user can mend: a model, a key, an extra is missing.
+    """
+    from sgi.embed.load import load_embedder
+
+    spec, metrics, cache = settings.run_spec, settings.metrics, settings.cache
+    how = {"backend": spec.backend, "precision": spec.precision}
+    judge = None if spec.judge is None else divided(spec.judge, settings.workers)
+    with ExitStack() as stack:
+        embedders = None
+        if any(metric.embeds for metric in metrics):
+            kept = stack.enter_context(open_cache(cache))
+            embedders = [
+                load_embedder(name, cache=kept, threads=settings.threads, **how)
+                for name in spec.embedders or (DEFAULT_EMBEDDER,)
+            ]
+        tools = stack.enter_context(open_tools(metrics, embedders, cache=cache, **how))
+        async with with_judge(tools, metrics, judge, cache=cache, again=settings.again) as complete:
+            if spec.calibration is not None:
+                spec.calibration.check(complete)
+            yield complete
+
+
+class Worker:
+    """Scores fragments, and writes their partitions.
+
+    Args:
+        settings: what every worker of the run is told.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._held = ExitStack()
+        self._portal = self._held.enter_context(start_blocking_portal())
+
+    @cached_property
+    def _tools(self) -> Tools:
+        opening = self._portal.wrap_async_context_manager(open_engine(self.settings))
+        return self._held.enter_context(opening)
+
+    def score(self, text: str, /) -> str:
+        """Score one fragment.
+
+        Args:
+            text: a `Task`, as JSON.
+
+        Returns:
+            The number of its partition and its manifest, or the error that ends the run, as JSON.
+        """
+        task = Task.from_json(text)
+        try:
+            manifest = self._portal.call(self._write, task, self._tools)
+        except SgiError as error:
+            return json.dumps({"error": packed(error)})
+        return json.dumps({"number": task.number, "manifest": asdict(manifest)})
+
+    async def _write(self, task: Task, tools: Tools) -> Manifest:
+        spec = self.settings.run_spec
+        return await write_partition(
+            Folder(self.settings.folder),
+            task.name,
+            Manifest(self.settings.run, task.survey.digest),
+            FragmentDataset(task.fragment, spec.columns),
+            task.survey.plan(task.fragment, self.settings.metrics),
+            tools,
+            inputs=spec.inputs,
+        )
+
+    def close(self) -> None:
+        """Let go of all that is open."""
+        self._held.close()
+
+
+def cache_of(cache: bool | str | Path) -> bool | str:
+    """A choice of cache that holds in any folder."""
+    return cache if isinstance(cache, bool) else str(Path(cache).resolve())

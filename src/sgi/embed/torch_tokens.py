@@ -1,0 +1,178 @@
+"""Token vectors by transformers and torch: any model of the hub, any layer."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import numpy as np
+
+from sgi.embed.token_encoder import Marks
+from sgi.kernel.errors import EmbedderError, MissingExtra, ModelCorrupt, ModelMissing, UsageError
+from sgi.kernel.tokens import TokenModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+_LIMIT_UNTOLD = 512
+_NO_LIMIT = 1 << 20
+"""Tokenizers that know no limit tell a number beyond all bounds."""
+_NOT_OF_TOKENS = "pooler."
+"""What comes after the last layer; where a model has none, transformers makes it up anew each time."""
+_CHANGES_NO_VECTOR = ("_name_or_path", "transformers_version")
+
+
+class TorchTokens:
+    """A model by transformers (extra ``torch``), float32; loaded at first use.
+
+    Batches of another size may change the last digits of a vector: so much torch's arithmetic leaves open.
+
+    Args:
+        source: a folder with weights, configuration and tokenizer, or a model's name on the hub.
+        layer: whose output is taken, 0 for the embeddings; None for the last.
+
+    >>> TorchTokens("microsoft/deberta-xlarge-mnli", 40).name
+    'torch:microsoft/deberta-xlarge-mnli'
+    """
+
+    threads = 1  # torch itself keeps the cores busy
+
+    def __init__(self, source: str, layer: int | None = None) -> None:
+        self.source = source
+        self.layer = layer
+        self._lock = Lock()
+
+    @property
+    def name(self) -> str:
+        """The hub's name, or the folder's own, wherever it lies."""
+        folder = Path(self.source).expanduser()
+        return f"torch:{quote(folder.resolve().name if folder.is_dir() else self.source, safe='/')}"
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Name, sha256 over weights, configuration and tokenizer, layer, limit and precision.
+
+        Raises:
+            MissingExtra: the extra ``torch`` is not installed.
+            ModelMissing: the model is neither here nor to be had.
+            ModelCorrupt: its files are no model.
+            UsageError: it has fewer layers.
+        """
+        model, tokenizer = self._opened
+        state = sha256()
+        for part in _parts(model, tokenizer):
+            state.update(len(part).to_bytes(8, "little"))
+            state.update(part)
+        _ = self._layer  # there is such a layer
+        return f"{TokenModel(self.name, self.layer).label}@{state.hexdigest()[:12]},{self.limit}tok,fp32"
+
+    @property
+    def limit(self) -> int:
+        """The most tokens it reads at once."""
+        model, tokenizer = self._opened
+        told = tokenizer.model_max_length
+        if told < _NO_LIMIT:
+            return int(told)
+        return int(getattr(model.config, "max_position_embeddings", None) or _LIMIT_UNTOLD)
+
+    @property
+    def dimension(self) -> int:
+        """The length of a row."""
+        return int(self._opened[0].config.hidden_size)
+
+    @cached_property
+    def marks(self) -> Marks:
+        """What the tokenizer puts around a text."""
+        made = self._opened[1]("a", return_special_tokens_mask=True)
+        return Marks.of(made["input_ids"], made["special_tokens_mask"])
+
+    def tokenized(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
+        """The ids of every text, white space at its ends aside, none cut.
+
+        Raises:
+            EmbedderError: a text is no valid Unicode.
+        """
+        tokenizer = self._opened[1]
+        try:
+            with self._lock:  # the tokenizer's truncation is a state it keeps
+                made = tokenizer([text.strip() for text in texts], truncation=False, verbose=False)
+        except TypeError as error:
+            raise EmbedderError(f"{self.name} refused a text.", hint="Text must be valid Unicode.") from error
+        return [np.asarray(ids, dtype=np.int64) for ids in made["input_ids"]]
+
+    def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
+        """The layer's output, shape (n, length, d), for ids of shape (n, length).
+
+        Raises:
+            EmbedderError: the model failed: out of memory, for one.
+        """
+        import torch
+
+        model = self._opened[0]
+        asked = torch.from_numpy(np.ascontiguousarray(ids))
+        try:
+            with torch.inference_mode():
+                made = model(asked, attention_mask=torch.ones_like(asked), output_hidden_states=True)
+        except (RuntimeError, IndexError) as error:
+            raise EmbedderError(f"{self.name} failed: {error}.") from error
+        return np.asarray(made.hidden_states[self._layer].float().numpy())
+
+    @property
+    def _layer(self) -> int:
+        layers = int(self._opened[0].config.num_hidden_layers)
+        if self.layer is not None and self.layer > layers:
+            raise UsageError(f"{self.name} has {layers} layers, so no layer {self.layer}.")
+        return layers if self.layer is None else self.layer
+
+    @property
+    def _opened(self) -> tuple[Any, Any]:
+        with self._lock:  # two first users must not both load
+            return self._pair
+
+    @cached_property
+    def _pair(self) -> tuple[Any, Any]:
+        """The model, its decoder aside, and its tokenizer."""
+        try:
+            from transformers import AutoModel, AutoTokenizer
+        except ImportError:
+            raise MissingExtra("A torch: model", "torch") from None
+        folder = Path(self.source).expanduser()
+        place = str(folder) if folder.is_dir() else self.source
+        try:
+            model = AutoModel.from_pretrained(place, dtype="float32").eval()
+            tokenizer = AutoTokenizer.from_pretrained(place, add_prefix_space=True)
+        except OSError as error:
+            first = str(error).partition("\n")[0]
+            message = f"The model {self.source!r} cannot be opened: {first}"
+            raise ModelMissing(
+                message, hint="Name a folder, or a model of the hub that is to be had."
+            ) from error
+        except Exception as error:  # readers of weights, settings and tokenizers share no class but this
+            message = f"The files of {self.source!r} are no model: {type(error).__name__}: {error}."
+            raise ModelCorrupt(message, hint="Fetch them again.") from error
+        encoder = getattr(model, "encoder", None)
+        return (encoder if hasattr(model, "decoder") and encoder is not None else model), tokenizer
+
+
+def _parts(model: Any, tokenizer: Any) -> Iterator[bytes]:
+    """Everything that can change a vector: modules, configuration, tokenizer, weights."""
+    yield repr(model).encode()
+    settings = model.config.to_dict()
+    kept = {key: value for key, value in settings.items() if key not in _CHANGES_NO_VECTOR}
+    yield json.dumps(kept, sort_keys=True, default=str).encode()
+    whole = getattr(tokenizer, "backend_tokenizer", None)
+    pieces = dict(tokenizer.get_vocab()) if whole is None else json.loads(whole.to_str())
+    stateless = {key: value for key, value in pieces.items() if key not in ("padding", "truncation")}
+    yield json.dumps(stateless, sort_keys=True).encode()
+    for name, weights in model.state_dict().items():
+        if name.startswith(_NOT_OF_TOKENS):
+            continue
+        yield f"{name} {weights.dtype} {tuple(weights.shape)}".encode()
+        yield weights.detach().cpu().float().numpy().tobytes()

@@ -1,0 +1,196 @@
+"""Contextual token vectors of distinct texts, and how rare tokens are among the references of the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import numpy as np
+
+from sgi.kernel.errors import EmbedderError, NonFiniteVector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+TOKENS = "tokens:"
+"""How the fingerprint of a token encoder begins, and no embedder's."""
+
+_UNIT_TOLERANCE = 1e-3
+_SHOWN = 60
+
+
+@dataclass(frozen=True, order=True)
+class TokenModel:
+    """A model whose token vectors a metric wants.
+
+    Attributes:
+        name: as an embedding model is named: a known model, a folder, or ``torch:`` and a name or folder.
+        layer: the layer whose output is taken, 0 for the embeddings before the first; None for the last.
+
+    >>> str(TokenModel("minilm")), str(TokenModel("torch:bert-base-uncased", 9))
+    ('minilm', 'torch:bert-base-uncased, layer 9')
+    """
+
+    name: str
+    layer: int | None = None
+
+    @property
+    def label(self) -> str:
+        """What signatures call it: the part of its encoder's fingerprint before the ``@``.
+
+        >>> TokenModel("minilm").label, TokenModel("minilm", 4).label
+        ('tokens:minilm[last]', 'tokens:minilm[4]')
+        """
+        return f"{TOKENS}{self.name}[{'last' if self.layer is None else self.layer}]"
+
+    def __str__(self) -> str:
+        return self.name if self.layer is None else f"{self.name}, layer {self.layer}"
+
+
+class TextTokens(NamedTuple):
+    """The tokens of one text, those that the model puts around it among them."""
+
+    ids: NDArray[np.int64]
+    """What the tokens are in the model's vocabulary, shape (t,)."""
+    rows: NDArray[np.float32]
+    """Their unit rows, shape (t, d)."""
+    special: NDArray[np.bool_]
+    """Which are marks such as [CLS] and [SEP]: they weigh nothing, but may be matched; shape (t,)."""
+    windows: int
+    """In how many overlapping windows the text was read; 1 for one that the model reads at once."""
+
+
+@dataclass(frozen=True, eq=False)
+class TokenFrequencies:
+    r"""In how many of ``documents`` texts each token stands.
+
+    Attributes:
+        documents: how many texts were counted, N.
+        counts: by token id, shape (v,); an id beyond stands in none.
+
+    >>> counted = TokenFrequencies.none().counting([np.array([1, 2, 2]), np.array([1])])
+    >>> counted.documents, counted.counts.tolist(), counted.weights(np.array([1, 2, 9])).round(4).tolist()
+    (2, [0, 2, 1], [0.0, 0.4055, 1.0986])
+    """
+
+    documents: int
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def none(cls) -> Self:
+        """Those of no texts."""
+        return cls(0, np.zeros(0, dtype=np.int64))
+
+    def counting(self, texts: Sequence[NDArray[np.int64]]) -> Self:
+        """The frequencies with these texts too, each given by the ids of its tokens."""
+        present = [np.unique(ids) for ids in texts]
+        size = max([len(self.counts), *(int(ids[-1]) + 1 for ids in present if ids.size)])
+        counts = np.zeros(size, dtype=np.int64)
+        counts[: len(self.counts)] = self.counts
+        for ids in present:
+            counts[ids] += 1
+        return type(self)(self.documents + len(texts), counts)
+
+    def weights(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        r"""The inverse document frequency of each token, shape of ``ids``; at least 0.
+
+        .. math:: \log \frac{N + 1}{df + 1}
+
+        Source: Zhang et al. (2020), "BERTScore", section 3, with plus-one smoothing.
+        """
+        known = ids < len(self.counts)
+        found = np.zeros(ids.shape, dtype=np.int64)
+        found[known] = self.counts[ids[known]]
+        return np.asarray(np.log((self.documents + 1) / (found + 1)))
+
+
+@dataclass(frozen=True, eq=False)
+class TokenTable:
+    """The token vectors of distinct texts, from one model.
+
+    Attributes:
+        model: the name of the model.
+        index: text → its place n.
+        offsets: text n has the tokens ``offsets[n]:offsets[n + 1]``; int64, shape (n + 1,).
+        ids: what each token is in the model's vocabulary; int64, shape (t,).
+        rows: unit rows, float32, shape (t, d).
+        special: which tokens the model put around a text, [CLS] and [SEP] for one; shape (t,).
+        windows: in how many windows each text was read, int64, shape (n,).
+        frequencies: how rare tokens are among the references of the whole data, where a metric asked for it.
+
+    >>> tokens = [np.array([101, 7, 102]), np.array([101, 102])]
+    >>> rows = np.eye(5, dtype=np.float32)
+    >>> table = TokenTable.checked("demo", ["seven", ""], tokens, rows, special=(101, 102))
+    >>> found = table.of("seven")
+    >>> found.ids.tolist(), found.rows.shape, found.special.tolist()
+    ([101, 7, 102], (3, 5), [True, False, True])
+    """
+
+    model: str
+    index: Mapping[str, int]
+    offsets: NDArray[np.int64]
+    ids: NDArray[np.int64]
+    rows: NDArray[np.float32]
+    special: NDArray[np.bool_]
+    windows: NDArray[np.int64]
+    frequencies: TokenFrequencies | None = None
+
+    @classmethod
+    def checked(
+        cls,
+        model: str,
+        texts: Sequence[str],
+        tokens: Sequence[NDArray[np.int64]],
+        rows: NDArray[np.float32],
+        *,
+        special: Iterable[int],
+        windows: Sequence[int] | None = None,
+    ) -> Self:
+        """A table of distinct texts: a finite unit row for every token.
+
+        Args:
+            model: its name.
+            texts: distinct.
+            tokens: the ids of each text's tokens.
+            rows: one a token, text after text, shape (t, d).
+            special: the ids of the tokens that the model puts around a text.
+            windows: in how many each text was read; one each if not told.
+
+        Raises:
+            EmbedderError: there is not one row for each token.
+            NonFiniteVector: a row is not of unit length; names the texts.
+        """
+        offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+        np.cumsum([len(ids) for ids in tokens], out=offsets[1:])
+        if rows.ndim != 2 or len(rows) != offsets[-1] or len(tokens) != len(texts):  # noqa: PLR2004 - rows and columns
+            raise EmbedderError(f"{model} returned {len(rows)} rows for {offsets[-1]} tokens.")
+        _check_unit(model, texts, offsets, rows)
+        ids = np.concatenate([np.zeros(0, dtype=np.int64), *tokens])
+        counted = np.ones(len(texts), dtype=np.int64) if windows is None else np.asarray(windows, np.int64)
+        index = {text: place for place, text in enumerate(texts)}
+        return cls(model, index, offsets, ids, rows, np.isin(ids, list(special)), counted)
+
+    def of(self, text: str, /) -> TextTokens:
+        """The tokens of a text, as views; KeyError if it is not in the table."""
+        place = self.index[text]
+        tokens = slice(int(self.offsets[place]), int(self.offsets[place + 1]))
+        return TextTokens(self.ids[tokens], self.rows[tokens], self.special[tokens], int(self.windows[place]))
+
+
+def _check_unit(
+    model: str, texts: Sequence[str], offsets: NDArray[np.int64], rows: NDArray[np.float32]
+) -> None:
+    with np.errstate(invalid="ignore", over="ignore"):
+        squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+    bad = np.flatnonzero(~(np.abs(squares - 1) < _UNIT_TOLERANCE))
+    if bad.size:
+        places = np.unique(np.searchsorted(offsets, bad, side="right") - 1)
+        named = tuple(texts[place] for place in places.tolist())
+        shown = named[0] if len(named[0]) <= _SHOWN else named[0][: _SHOWN - 1] + "…"
+        raise NonFiniteVector(
+            f"{model} returned token vectors without direction for {len(named)} of {len(texts)} texts, "
+            f"the first: {shown!r}.",
+            texts=named,
+        )

@@ -1,0 +1,344 @@
+"""BERTScore: how well each token of a response finds its like in the reference, and the reverse."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+
+import numpy as np
+
+from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.sample import REFERENCE, RESPONSE
+from sgi.kernel.tokens import TokenModel
+from sgi.metrics.references import BLANK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+    from pydantic import JsonValue
+
+    from sgi.kernel.sample import Batch
+    from sgi.kernel.tokens import TextTokens, TokenFrequencies, TokenTable
+    from sgi.kernel.vectors import VectorTable
+
+NO_TOKENS = "the reference holds nothing that the model makes a token of"
+NO_WEIGHT = "every token stands in every reference, so that none weighs anything"
+
+_BLOCK = 1 << 20
+"""Cosines held at once: 4 MB of float32, however long the texts."""
+
+
+class Baseline(NamedTuple):
+    """What unrelated texts score, from which rescaled values count."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+_MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+_DEBERTA = "microsoft/deberta-xlarge-mnli"
+_SAME_WEIGHTS = {"minilm": _MINILM, "all-MiniLM-L6-v2": _MINILM}
+
+RECOMMENDED_LAYERS: Mapping[str, int] = {_DEBERTA: 40}
+"""The layer that agrees best with people, of models where it is not the last; from Zhang et al. (2020)."""
+
+BASELINES: Mapping[tuple[str, int | None], Baseline] = {
+    (_DEBERTA, 40): Baseline(0.5169066, 0.5170288, 0.5150192),
+    (_MINILM, None): Baseline(0.1550176, 0.1538978, 0.1476717),
+}
+"""By model and layer, None for the last. Of DeBERTa: published with bert-score, of random pairs of
+sentences. Of MiniLM: 10,000 such pairs of HaluEval, by ``scripts/measure_bertscore_baseline.py``."""
+
+_Weigh = Callable[["TextTokens"], "NDArray[np.float64]"]
+
+
+def _spec(name: str) -> MetricSpec:
+    return MetricSpec(name, 1, needs=RESPONSE | REFERENCE, low=0.0, high=1.0, citation="Zhang et al. (2020)")
+
+
+class _Match(NamedTuple):
+    """How a response and one reference match; NaN where no token of a side weighs anything."""
+
+    precision: float
+    recall: float
+    f1: float
+    windows: int
+
+
+@dataclass(frozen=True)
+class _BertScore(Metric):
+    """What the three have in common; a subclass says which part is its value."""
+
+    model: str = "minilm"
+    layer: int | None = None
+    idf: bool = False
+    rescale: bool = False
+    baseline: tuple[float, float, float] | None = None
+    _part: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        _check_parameters(self.model, self.layer, {"idf": self.idf, "rescale": self.rescale})
+        if self.baseline is not None:
+            object.__setattr__(self, "baseline", _checked_baseline(self.baseline))
+        if self.rescale:
+            if self._baseline is None:
+                raise ValueError(
+                    f"no baseline is known for {self.token_model}; "
+                    "give what unrelated texts score: baseline=[precision, recall, f1]"
+                )
+            object.__setattr__(self, "spec", replace(self.spec, low=-math.inf))
+
+    @property
+    def token_model(self) -> TokenModel:
+        """The model, and the layer asked for or recommended."""
+        layer = RECOMMENDED_LAYERS.get(_bare(self.model)) if self.layer is None else self.layer
+        return TokenModel(self.model, layer)
+
+    @property
+    def weighs_tokens(self) -> bool:
+        """Whether rare tokens weigh more."""
+        return self.idf
+
+    def token_texts(self, batch: Batch, /) -> Iterable[str]:
+        """The references, and the responses that are compared with them; blank texts are not."""
+        for response, references in _compared(batch):
+            yield from references
+            if references and response:
+                yield response
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        """The part against the best reference of each row, with all three in the details."""
+        values, details = np.zeros(len(batch)), []
+        blank, empty = (np.zeros(len(batch), dtype=np.bool_) for _ in range(2))
+        for row, (response, references) in enumerate(_compared(batch)):
+            matches = (
+                self._matches(vectors.tokens[self.token_model], response, references) if references else []
+            )
+            blank[row], empty[row] = not references, not matches
+            values[row], detail = self._row(matches)
+            details.append(detail)
+        undefined = {BLANK: blank, NO_TOKENS: empty, NO_WEIGHT: np.isnan(values)}
+        return Scores.of(values, undefined=undefined, details=details)
+
+    def _matches(self, table: TokenTable, response: str, references: list[str]) -> list[_Match]:
+        """The response beside each reference that has tokens."""
+        weigh = _weights(table.frequencies, idf=self.idf)
+        given = table.of(response) if response else None
+        known = [found for text in references if not (found := table.of(text)).special.all()]
+        return [_matched(given, reference, weigh) for reference in known]
+
+    @property
+    def _baseline(self) -> Baseline | None:
+        if self.baseline is not None:
+            return Baseline(*self.baseline)
+        found = self.token_model
+        return BASELINES.get((_bare(found.name), found.layer))
+
+    def _row(self, matches: list[_Match]) -> tuple[float, dict[str, JsonValue]]:
+        """The best of the references, part by part, raw or rescaled; and what it was made of."""
+        if not matches:
+            return 0.0, {}
+        raw = {name: _best([getattr(match, name) for match in matches]) for name in Baseline._fields}
+        details: dict[str, JsonValue] = {"raw": _known(raw)}
+        chosen = raw
+        if self._baseline is not None:
+            chosen = {name: (raw[name] - b) / (1 - b) for name, b in self._baseline._asdict().items()}
+            details["rescaled"] = _known(chosen)
+        windows = max(match.windows for match in matches)
+        if windows > 1:
+            details["windows"] = windows
+        return (chosen if self.rescale else raw)[self._part], details
+
+
+@dataclass(frozen=True)
+class BertScore(_BertScore):
+    r"""BERTScore F1: the harmonic mean of how well the tokens of response and reference find one another.
+
+    .. math:: F = 2 P R / (P + R)
+
+    where P and R are those of ``bertscore_precision`` and ``bertscore_recall``. In [0, 1]; if rescaled,
+    (F − b)/(1 − b), which is below 0 for what is less alike than unrelated texts. With several references,
+    the best. A blank response scores 0; where all references are blank, or no token weighs anything, the
+    value is undefined. Details hold precision, recall and F1, raw, and rescaled where a baseline is known.
+
+    A text longer than the model reads is read in windows that overlap by half, nothing is cut off, and the
+    details say in how many. Limits: raw values of unrelated texts are far above 0, so compare ranks, or
+    rescale; "not" and a wrong number move it little.
+
+    Attributes:
+        model: whose token vectors are compared. The one that agrees best with people is
+            ``torch:microsoft/deberta-xlarge-mnli`` (3 GB, layer 40).
+        layer: whose output is compared, counted from the embeddings, 0; null for the one recommended for the
+            model, or its last. A model in ONNX form has the last alone.
+        idf: whether a token weighs log((N + 1)/(df + 1)), where df of all N references of the data have it.
+            Needs the whole data: `sgi run` or `sgi.evaluate`.
+        rescale: whether values count from what unrelated texts score.
+        baseline: precision, recall and F1 of unrelated texts, for a model whose are not known here.
+
+    References: Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT".
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.tokens import TokenTable
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> pair = Batch.of([Sample(id="1", response="a b", reference="a")])
+    >>> ids, rows = [np.array([1, 2]), np.array([1])], np.eye(2, dtype=np.float32)[[0, 1, 0]]
+    >>> table = TokenTable.checked("minilm", ["a b", "a"], ids, rows, special=())
+    >>> vectors = VectorTable(tokens={BertScore().token_model: table})
+    >>> BertScore().score(pair, vectors).details[0]["raw"]
+    {'precision': 0.5, 'recall': 1.0, 'f1': 0.6666666666666666}
+    """
+
+    spec: ClassVar = _spec("bertscore")
+    _part: ClassVar = "f1"
+
+
+@dataclass(frozen=True)
+class BertScorePrecision(_BertScore):
+    r"""BERTScore precision: how well each token of the response finds its like in the reference.
+
+    .. math:: P = \sum_i w_i \max_j \max(0, x_i \cdot y_j) \,/\, \sum_i w_i
+
+    over the unit vectors x of the response's tokens and y of the reference's, with replacement. Marks around
+    a text, such as [CLS], weigh 0 and may be matched; every other token weighs 1, or its idf. Parameters,
+    range and statuses are those of ``bertscore``; with several references, the best precision.
+
+    References: Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT".
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.tokens import TokenTable
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> pair = Batch.of([Sample(id="1", response="a b", reference="a")])
+    >>> ids, rows = [np.array([1, 2]), np.array([1])], np.eye(2, dtype=np.float32)[[0, 1, 0]]
+    >>> table = TokenTable.checked("minilm", ["a b", "a"], ids, rows, special=())
+    >>> vectors = VectorTable(tokens={BertScorePrecision().token_model: table})
+    >>> BertScorePrecision().score(pair, vectors).values.tolist()
+    [0.5]
+    """
+
+    spec: ClassVar = _spec("bertscore_precision")
+    _part: ClassVar = "precision"
+
+
+@dataclass(frozen=True)
+class BertScoreRecall(_BertScore):
+    r"""BERTScore recall: how well each token of the reference finds its like in the response.
+
+    .. math:: R = \sum_j w_j \max_i \max(0, x_i \cdot y_j) \,/\, \sum_j w_j
+
+    over the unit vectors x of the response's tokens and y of the reference's, with replacement. Marks around
+    a text, such as [CLS], weigh 0 and may be matched; every other token weighs 1, or its idf. Parameters,
+    range and statuses are those of ``bertscore``; with several references, the best recall.
+
+    References: Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT".
+
+    >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.tokens import TokenTable
+    >>> from sgi.kernel.vectors import VectorTable
+    >>> pair = Batch.of([Sample(id="1", response="a b", reference="a")])
+    >>> ids, rows = [np.array([1, 2]), np.array([1])], np.eye(2, dtype=np.float32)[[0, 1, 0]]
+    >>> table = TokenTable.checked("minilm", ["a b", "a"], ids, rows, special=())
+    >>> vectors = VectorTable(tokens={BertScoreRecall().token_model: table})
+    >>> BertScoreRecall().score(pair, vectors).values.tolist()
+    [1.0]
+    """
+
+    spec: ClassVar = _spec("bertscore_recall")
+    _part: ClassVar = "recall"
+
+
+def greedy_match(
+    left: NDArray[np.float32], right: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """For each row the greatest cosine with a row of the other side, negative ones counted as 0.
+
+    Args:
+        left: unit rows, shape (n, d).
+        right: unit rows, shape (m, d).
+
+    Returns:
+        The best of each left row, shape (n,), and of each right row, shape (m,); in [0, 1]. Whatever n and m,
+        no more than 4 MB of cosines are held at once.
+
+    Source: Zhang et al. (2020), "BERTScore", section 3.
+
+    >>> rows = np.array([[1, 0], [0, 1]], dtype=np.float32)
+    >>> [best.tolist() for best in greedy_match(rows, rows[:1])]
+    [[1.0, 0.0], [1.0]]
+    """
+    forth, back = np.zeros(len(left), dtype=np.float32), np.zeros(len(right), dtype=np.float32)
+    step = max(1, _BLOCK // max(1, len(right)))
+    for start in range(0, len(left) if len(right) else 0, step):
+        cosines = left[start : start + step] @ right.T
+        forth[start : start + step] = cosines.max(axis=1)
+        np.maximum(back, cosines.max(axis=0), out=back)
+    return np.clip(forth, 0, 1), np.clip(back, 0, 1)
+
+
+def _matched(response: TextTokens | None, reference: TextTokens, weigh: _Weigh) -> _Match:
+    if response is None or response.special.all():
+        return _Match(0.0, 0.0, 0.0, reference.windows)
+    forth, back = greedy_match(response.rows, reference.rows)
+    precision = _weighted_mean(forth, weigh(response))
+    recall = _weighted_mean(back, weigh(reference))
+    total = precision + recall
+    f1 = 2 * precision * recall / total if total else 0.0
+    return _Match(precision, recall, f1, max(response.windows, reference.windows))
+
+
+def _weights(frequencies: TokenFrequencies | None, *, idf: bool) -> _Weigh:
+    """How much each token of a text weighs: 1 or its inverse document frequency, and marks nothing."""
+    if not idf:
+        return lambda tokens: (~tokens.special).astype(np.float64)
+    assert frequencies is not None  # noqa: S101 - the engine counts before it lets such a metric score
+    return lambda tokens: np.where(tokens.special, 0.0, frequencies.weights(tokens.ids))
+
+
+def _weighted_mean(values: NDArray[np.float32], weights: NDArray[np.float64]) -> float:
+    """In [0, 1]; NaN where nothing weighs anything."""
+    total = float(weights.sum())
+    return min(1.0, float(weights @ values) / total) if total > 0 else math.nan
+
+
+def _best(values: list[float]) -> float:
+    return max((value for value in values if not math.isnan(value)), default=math.nan)
+
+
+def _known(values: Mapping[str, float]) -> dict[str, JsonValue]:
+    return {name: None if math.isnan(value) else value for name, value in values.items()}
+
+
+def _compared(batch: Batch) -> Iterator[tuple[str, list[str]]]:
+    """Each row's response, empty if blank, and those of its references that are not."""
+    for response, references in zip(batch.response, batch.references, strict=True):
+        yield response if response.strip() else "", [text for text in references if text.strip()]
+
+
+def _bare(name: str) -> str:
+    """A model's name on the hub, however it is run."""
+    bare = name.removeprefix("torch:")
+    return _SAME_WEIGHTS.get(bare, bare)
+
+
+def _checked_baseline(values: object) -> tuple[float, float, float]:
+    if (
+        not isinstance(values, (list, tuple))
+        or len(values) != len(Baseline._fields)
+        or not all(type(value) in (int, float) and -1 <= value < 1 for value in values)
+    ):
+        raise ValueError(f"baseline is precision, recall and F1 of unrelated texts, below 1, not {values!r}")
+    precision, recall, f1 = map(float, values)
+    return precision, recall, f1
+
+
+def _check_parameters(model: object, layer: object, choices: Mapping[str, object]) -> None:
+    if not isinstance(model, str) or not model.strip():
+        raise ValueError(f"model is the name of a model, not {model!r}")
+    if layer is not None and (not isinstance(layer, int) or isinstance(layer, bool) or layer < 0):
+        raise ValueError(f"layer is a whole number from 0 on, or null for the last, not {layer!r}")
+    for name, value in choices.items():
+        if not isinstance(value, bool):
+            raise ValueError(f"{name} is true or false, not {value!r}")  # noqa: TRY004 - what a parameter is wrong in

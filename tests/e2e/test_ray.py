@@ -1,0 +1,228 @@
+"""Runs on a Ray cluster give what one process gives, also when workers and drivers are killed."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from sgi.distributed import import_partitions, run
+from sgi.kernel.errors import DataError, RunMismatch, StoreError
+from sgi.store.database import open_database
+from sgi.store.queries import list_runs
+from support.partitions import (
+    actors,
+    comparable,
+    head_of,
+    manifests,
+    rows_of,
+    scored_alone,
+    scored_events,
+    sgi,
+)
+from support.runs import contents
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.data.context"),  # Ray of its own settings
+]
+PATIENCE = 90.0
+FRAGMENT = 12 * 2**10  # bytes: about 40 samples
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A cluster of two cores, which all tests of this file join."""
+    from sgi.distributed.cluster import joined
+
+    with joined("local", 2) as found:
+        yield found
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _small_fragments():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sgi.distributed.fragments.SMALLEST", FRAGMENT)
+        yield
+
+
+@pytest.fixture(scope="module")
+def answers(data_folder, tmp_path_factory):
+    """200 real answers, two to a question."""
+    folder = tmp_path_factory.mktemp("data")
+    return head_of(data_folder / "halueval_qa.jsonl", folder / "answers.jsonl", 100)
+
+
+@pytest.fixture(scope="module")
+def finished(cluster, answers, tmp_path_factory):
+    """A run that two workers did: its folder, its report and what it told meanwhile."""
+    folder, events = tmp_path_factory.mktemp("run") / "parts", []
+    report = run(answers, folder, ["rouge_l", "sgi"], workers=2, inputs=True, listener=events.append)
+    return folder, report, events
+
+
+def test_two_workers_write_what_one_process_writes(finished, answers, tmp_path):
+    folder, report, events = finished
+    assert len(manifests(folder)) > 3
+    assert rows_of(folder) == scored_alone(answers, tmp_path / "alone.jsonl", "-m", "rouge_l,sgi", "--inputs")
+    assert (report.summary.rows, report.failures, report.rejected) == (200, 0, 0)
+    assert sum(scored_events(events)) == 200
+    # Its headline is that of one process, to the last bit.
+    told = json.loads(sgi("run", answers, "-m", "rouge_l,sgi", "--no-store", "--json", "-q"))
+    assert json.loads(json.dumps(report.summary.to_dict())).items() <= told.items()
+
+
+def test_a_worker_that_is_killed_costs_and_doubles_no_row(cluster, answers, tmp_path):
+    alone = scored_alone(answers, tmp_path / "alone.jsonl", "-m", "sgi")
+    killed, there = [], []
+
+    def kill(event):
+        if not killed and len(scored := _scored(events)) > 1 and scored[-1]:
+            killed.append(actors(os.getpid())[0])
+            os.kill(killed[0], signal.SIGKILL)
+            there.append(len(manifests(tmp_path / "parts")))
+
+    events = []
+
+    def listen(event):
+        events.append(event)
+        kill(event)
+
+    report = run(answers, tmp_path / "parts", ["sgi"], workers=2, cache=False, listener=listen)
+    total = len(manifests(tmp_path / "parts"))
+    assert there[0] < total  # it was killed in the midst of its work
+    assert rows_of(tmp_path / "parts") == alone
+    assert report.summary.rows == sum(scored_events(events)) == 200
+    assert not list((tmp_path / "parts").glob("*.part"))
+    assert not list((tmp_path / "parts").glob(".*.part"))
+
+
+def _scored(events):
+    try:
+        return scored_events(events)
+    except StopIteration:
+        return []
+
+
+def test_a_killed_run_goes_on_and_does_no_partition_twice(cluster, answers, tmp_path):
+    import ray
+
+    folder = tmp_path / "parts"
+    address = ray.get_runtime_context().gcs_address
+    words = ["run", str(answers), "-m", "sgi", "--ray", address, "--workers", "2", "--no-cache"]
+    first = _until(folder, 1, [*words, "-o", str(folder)], signal.SIGINT)
+    assert first.returncode == 130
+    assert b"Give the same command again to go on." in first.stderr
+    assert b"Traceback" not in first.stderr
+    done = len(manifests(folder))
+    second = _until(folder, done + 1, [*words, "-o", str(folder)], signal.SIGKILL)
+    assert second.returncode == -signal.SIGKILL
+    before = _settled(folder)
+    events = []
+    run(answers, folder, ["sgi"], workers=2, cache=False, listener=events.append)
+    after = manifests(folder)
+    assert 0 < len(before) < len(after)
+    assert {name: after[name] for name in before} == before  # none of them was written again
+    told = scored_events(events)
+    assert len(told) == 1 + len(after) - len(before)  # those that were there, and then one by one
+    assert rows_of(folder) == scored_alone(answers, tmp_path / "alone.jsonl", "-m", "sgi")
+
+
+def _until(folder, partitions, words, end):
+    """Run the command, and end it when it has written so many partitions."""
+    smaller = f"from sgi.distributed import fragments; fragments.SMALLEST = {FRAGMENT}"
+    code = f"{smaller}; from sgi.cli.main import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    until = time.monotonic() + PATIENCE
+    while len(manifests(folder)) < partitions:
+        assert process.poll() is None, process.stderr.read().decode()
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    process.send_signal(end)
+    stdout, stderr = process.communicate(timeout=PATIENCE)
+    return subprocess.CompletedProcess(words, process.returncode, stdout, stderr)
+
+
+def _settled(folder):
+    """The manifests, once the workers of a driver that is gone have ended."""
+    until = time.monotonic() + PATIENCE
+    while actors(os.getpid()):
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    return manifests(folder)
+
+
+def test_a_folder_of_another_run_is_refused(finished, answers, tmp_path):
+    folder, _, _ = finished
+    written = manifests(folder)
+    with pytest.raises(RunMismatch, match="what was asked for changed"):
+        run(answers, folder, ["squad_em"], workers=2)
+    with pytest.raises(RunMismatch, match="--inputs"):
+        run(answers, folder, ["rouge_l", "sgi"], workers=2)
+    content = answers.read_bytes()
+    try:
+        answers.write_bytes(content.replace(b"Simpsons", b"Sampsons", 1))  # of the same size
+        with pytest.raises(RunMismatch, match=r"its data \(.*answers.jsonl\) changed"):
+            run(answers, folder, ["rouge_l", "sgi"], workers=2, inputs=True)
+        answers.write_bytes(content + content.splitlines(keepends=True)[0])
+        with pytest.raises(RunMismatch, match=r"its data \(.*answers.jsonl\) changed"):
+            run(answers, folder, ["rouge_l", "sgi"], workers=2, inputs=True)
+    finally:
+        answers.write_bytes(content)
+    assert run(answers, folder, ["rouge_l", "sgi"], workers=2, inputs=True).summary.rows == 200
+    assert manifests(folder) == written  # nothing was done again
+
+
+def test_a_row_that_cannot_be_read_stops_or_is_put_aside(cluster, answers, tmp_path):
+    lines = answers.read_bytes().splitlines(keepends=True)
+    lines[70] = b"{broken\n"
+    (tmp_path / "answers.jsonl").write_bytes(b"".join(lines))
+    data, folder = f"file://{tmp_path}/*.jsonl", f"file://{tmp_path}/parts"
+    with pytest.raises(DataError, match=r"answers.jsonl:71: invalid JSON"):
+        run(data, folder, ["rouge_l"], workers=2)
+    assert not (tmp_path / "parts").exists()
+    report = run(data, folder, ["rouge_l"], workers=2, on_error="skip")
+    assert (report.rejected, report.summary.rows) == (1, 198)
+    (aside,) = rows_of(tmp_path / "parts", ".rejected").splitlines()
+    assert json.loads(aside)["line"] == 71
+    assert json.loads(aside)["row"] == "{broken"
+
+
+def test_partitions_become_the_run_that_one_process_keeps(finished, answers, tmp_path):
+    folder, _, _ = finished
+    sgi("run", answers, "-m", "rouge_l,sgi", "--inputs", "--db", tmp_path / "one.db", "-q")
+    sgi("db", "import", folder, "--db", tmp_path / "two.db")
+    with open_database(tmp_path / "one.db") as one, open_database(tmp_path / "two.db") as two:
+        assert comparable(contents(one)) == comparable(contents(two))
+        kept = import_partitions(one, folder, name="cluster")
+    shown = json.loads(sgi("show", "cluster", "--db", tmp_path / "one.db", "--json"))
+    assert kept.run in json.dumps(shown)
+    with open_database(tmp_path / "one.db") as one:
+        (alone,) = (record.id for record in list_runs(one) if record.id != kept.run)
+    compared = json.loads(sgi("compare", alone, "cluster", "--db", tmp_path / "one.db", "--json"))
+    for metric in compared["metrics"]:
+        difference = metric["difference"]
+        assert (difference["pairs"], difference["first"]) == (200, difference["second"])
+
+
+def test_an_incomplete_folder_is_imported_only_when_told(finished, answers, tmp_path):
+    folder = tmp_path / "parts"
+    shutil.copytree(finished[0], folder)
+    sorted(folder.glob("part-??????.json"))[1].unlink()
+    with open_database(tmp_path / "sgi.db") as database:
+        with pytest.raises(StoreError, match=r"1 of . partitions are missing.*--incomplete"):
+            import_partitions(database, folder)
+        kept = import_partitions(database, folder, incomplete=True)
+        assert 0 < kept.missing < 200
+        assert kept.rows + kept.missing == 200
+        (record,) = list_runs(database)
+        assert (record.scored, record.rows, record.finished) == (kept.rows, 200, False)

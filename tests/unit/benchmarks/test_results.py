@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+from measured import Figure
+from results import machine, versions, write
+
+NOW = datetime(2026, 11, 22, 14, 30, tzinfo=UTC)
+FIGURES = [
+    Figure("embed", "texts/s", 400.0, 100.0, "peer", wanted=2.5, repeats={"ours": (390.0, 400.0, 410.0)}),
+    Figure("geometry", "s", None, note="FAILED: no memory | no swap"),
+]
+
+
+def test_the_record_has_every_figure_with_repeats_and_what_it_was_measured_on(tmp_path):
+    path = write(FIGURES, tmp_path / "results", NOW)
+    record = json.loads(path.read_text(encoding="utf-8"))
+    assert path.name.startswith("2026-11-22-")
+    assert record["date"] == "2026-11-22T14:30:00+00:00"
+    assert record["figures"][0]["ratio"] == 4.0
+    assert record["figures"][0]["met"] is True
+    assert record["figures"][0]["repeats"] == {"ours": [390.0, 400.0, 410.0]}
+    assert record["figures"][1]["met"] is None
+    assert record["versions"]["numpy"] == versions()["numpy"]
+    assert record["machine"] == machine()
+    assert record["machine"]["cores"] >= 1
+    page = path.with_suffix(".md").read_text(encoding="utf-8")
+    assert "| embed | 400 texts/s | peer: 100 | 4 × | ≥ 2.5 × | yes |" in page
+    assert "FAILED" in page
+
+
+def test_names_of_files_need_no_quoting(tmp_path):
+    name = write(FIGURES, tmp_path, NOW).name
+    assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-.")

@@ -1,0 +1,69 @@
+"""What a run does is counted where benchmarks would only show it as time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import anyio
+import pytest
+
+import sgi
+from sgi.embed import local, onnx
+from sgi.engine.job import Surroundings, perform
+from sgi.engine.spec import RunSpec
+
+SAMPLE = Path(sgi.__file__).parent / "data" / "halueval_qa_sample.jsonl"
+ROWS = 8
+METRICS = ("sgi", "semantic_similarity", "lexical_aggregate")
+
+
+@dataclass
+class Counts:
+    tokenized: list[str] = field(default_factory=list)
+    tokens: int = 0
+    computed: int = 0
+
+
+@pytest.fixture
+def counts(monkeypatch):
+    """Counts what the tokenizer and the model are given; both do their work."""
+    made = Counts()
+    tokenize, hidden = local.tokenize, onnx.OnnxNetwork.hidden
+
+    def counted_tokenize(tokenizer, texts):
+        made.tokenized += texts
+        found = tokenize(tokenizer, texts)
+        made.tokens += sum(len(ids) for ids in found.ids)
+        return found
+
+    def counted_hidden(self, ids, /):
+        made.computed += ids.size
+        return hidden(self, ids)
+
+    monkeypatch.setattr(local, "tokenize", counted_tokenize)
+    monkeypatch.setattr(onnx.OnnxNetwork, "hidden", counted_hidden)
+    return made
+
+
+def score(folder, name, **more):
+    data = folder / "rows.jsonl"
+    if not data.exists():
+        data.write_bytes(b"".join(SAMPLE.read_bytes().splitlines(keepends=True)[:ROWS]))
+    spec = RunSpec.of({"data": data, "metrics": METRICS, "out": folder / f"{name}.jsonl", **more})
+    anyio.run(partial(perform, spec, Surroundings(folder / f"{name}.db", cache=folder / "vectors.db")))
+    return (folder / f"{name}.jsonl").read_bytes()
+
+
+def test_each_distinct_text_is_tokenized_once_and_nothing_is_padded(tmp_path, counts):
+    score(tmp_path, "first")
+    assert len(counts.tokenized) == len(set(counts.tokenized)) > ROWS
+    assert counts.computed == counts.tokens > 0
+
+
+def test_a_second_run_tokenizes_and_computes_nothing_and_writes_the_same(tmp_path, counts):
+    first = score(tmp_path, "first")
+    done = (len(counts.tokenized), counts.computed)
+    assert score(tmp_path, "second") == first
+    assert (len(counts.tokenized), counts.computed) == done

@@ -1,0 +1,96 @@
+"""--backend and --precision, from the command line to the numbers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sgi.embed.openvino import processor
+
+ROWS = [
+    {
+        "question": "Who wrote Emma?",
+        "context": "Emma is a novel by Jane Austen, published in 1815.",
+        "response": answer,
+    }
+    for answer in ("Jane Austen wrote it.", "It was written by Charlotte Brontë.")
+]
+INT8 = ("--backend", "openvino", "--precision", "int8")
+TRIPLE = ("compute", "--q", "Who wrote Emma?", "--c", ROWS[0]["context"], "--r", "Jane Austen.", "--json")
+
+
+@pytest.fixture
+def rows(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+@pytest.fixture
+def int8():
+    pytest.importorskip("openvino", reason="needs OpenVINO: pip install 'semantic-grounding-index[openvino]'")
+    if not processor().int8:
+        pytest.skip("this processor multiplies no 8-bit activations")
+
+
+@pytest.mark.usefixtures("int8")
+def test_compute_and_score(sgi, rows):
+    exact = sgi(*TRIPLE).json["sgi"]
+    near = sgi(*TRIPLE, *INT8).json["sgi"]
+    assert near == pytest.approx(exact, 0.05)
+    assert near != exact
+    made = sgi("score", rows, "-m", "sgi", "--no-cache", *INT8)
+    assert made.code == 0
+    assert len(made.out.splitlines()) == len(ROWS)
+
+
+@pytest.mark.usefixtures("int8")
+def test_a_run_keeps_its_precision_and_goes_on_with_it(sgi, rows, tmp_path):
+    (tmp_path / "run.toml").write_text(
+        'data = "rows.jsonl"\nmetrics = "sgi"\nname = "small"\nbackend = "openvino"\nprecision = "int8"\n'
+    )
+    made = sgi("run", "run.toml", "--no-cache", "--json")
+    assert made.code == 0
+    assert "openvino-int8" in made.json["signature"]
+    again = sgi("run", rows, "--resume", "last", "--no-cache", "--json")
+    assert (again.code, again.json["signature"]) == (0, made.json["signature"])
+    other = sgi("run", "--resume", "last", "--precision", "f32", "--no-cache")
+    assert other.code == 2
+
+
+def test_what_runs_here_is_not_azures(sgi):
+    made = sgi(*TRIPLE, "--deployment", "mine", "--backend", "onnx")
+    assert made.code == 2
+    assert "--deployment is Azure's" in made.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--precision", "int8"), "The backend auto computes in float32, not int8"),
+        (("--precision", "half"), "Unknown precision 'half'"),
+        (("--backend", "openvin"), "Did you mean 'openvino'"),
+    ],
+)
+def test_what_cannot_be_is_one_line(sgi, rows, words, told):
+    for verb in (TRIPLE, ("run", rows, "-m", "sgi"), ("score", rows, "-m", "sgi"), ("serve",)):
+        made = sgi(*verb, *words)
+        assert made.code == 2
+        assert told in made.err
+        assert "Traceback" not in made.err
+
+
+def test_serve_hands_them_to_its_site(sgi, monkeypatch):
+    pytest.importorskip("fastapi")
+    served = []
+    monkeypatch.setattr("sgi.cli.serve._serve", lambda site, *_, **__: served.append(site))
+    assert sgi("serve", "--port", "0", *INT8).code == 0
+    assert (served[0].backend, served[0].precision) == ("openvino", "int8")
+
+
+def test_doctor_tells_what_the_processor_does(sgi):
+    found = {check["name"]: check for check in sgi("doctor", "--json").json}
+    assert found["precision"]["found"].startswith("f32")
+    assert found["precision"]["required"] is False
+    assert "extra openvino" in found

@@ -1,0 +1,30 @@
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--workers", "2"], "--workers goes with --ray"),
+        (["--ray", "local"], "Where to?"),
+        (["--ray", "local", "-o", "parts", "--resume", "last"], "--resume does not go with --ray"),
+        (["--ray", "local", "-o", "parts", "--tag", "t"], "--tag does not go with --ray"),
+        (["--ray", "local", "-o", "parts", "--db", "x.db"], "--db does not go with --ray"),
+        (["--ray", "local", "-o", "parts", "--dry-run"], "--dry-run does not go with --ray"),
+        (["--ray", "local", "-o", "parts", "--target", "app:answer"], "A target is not asked from a cluster"),
+        (["--ray", "local", "-o", "parts", "--workers", "0"], "equal to 1"),
+        (["--ray", "nowhere", "-o", "parts"], "no address of a Ray cluster"),
+    ],
+)
+def test_what_does_not_go_with_a_cluster_is_told_before_any_work(sgi, tmp_path, monkeypatch, words, reason):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.jsonl").write_text('{"response": "a", "reference": "b"}\n')
+    done = sgi("run", "rows.jsonl", *words)
+    assert done.code == 2
+    assert reason in done.err
+    assert [file.name for file in tmp_path.iterdir()] == ["rows.jsonl"]
+
+
+def test_a_folder_that_holds_no_run_is_not_imported(sgi, tmp_path):
+    done = sgi("db", "import", str(tmp_path), "--db", str(tmp_path / "new.db"))
+    assert done.code == 2
+    assert "holds" in done.err

@@ -1,0 +1,38 @@
+import socket
+
+import pytest
+
+from sgi.distributed import run
+from sgi.distributed.cluster import joined
+from sgi.kernel.errors import MissingExtra, UsageError
+
+
+@pytest.mark.parametrize("address", ["nowhere", "host:", ":6379", "host:port", ""])
+def test_what_is_no_address_is_told(address):
+    with pytest.raises(UsageError, match="is no address of a Ray cluster"), joined(address, 2):
+        pass
+
+
+def test_an_address_where_nothing_listens_is_told_at_once():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with (
+        pytest.raises(UsageError, match=f"Nothing answers at 127.0.0.1:{port}"),
+        joined(f"127.0.0.1:{port}", 2),
+    ):
+        pass
+
+
+def test_without_ray_the_extra_is_named(monkeypatch):
+    monkeypatch.setattr("sgi.distributed.cluster.find_spec", lambda _: None)
+    with pytest.raises(MissingExtra, match=r"semantic-grounding-index\[ray\]"), joined("local", 2):
+        pass
+
+
+def test_a_target_a_benchmark_and_no_workers_are_refused(tmp_path):
+    with pytest.raises(UsageError, match="target"):
+        run("rows.jsonl", tmp_path, target={"where": "app:answer"})
+    with pytest.raises(UsageError, match="benchmark"):
+        run("ragtruth:rows", tmp_path)
+    with pytest.raises(UsageError, match="0 workers"):
+        run("rows.jsonl", tmp_path, workers=0)

@@ -1,0 +1,99 @@
+import json
+
+import pytest
+
+from sgi.distributed.cluster import Cluster
+from sgi.distributed.driver import Place, _begun, _summed_up, _Tally
+from sgi.distributed.fragments import cut
+from sgi.distributed.keep import import_partitions
+from sgi.distributed.partition import Manifest, partition_name
+from sgi.distributed.places import Folder, sources
+from sgi.distributed.survey import survey
+from sgi.distributed.worker import Task, Worker
+from sgi.engine.spec import RunSpec
+from sgi.kernel.errors import EmbedderError, JudgeError, StoreError
+from sgi.kernel.ports import Usage
+from sgi.kernel.registry import metric
+from sgi.store.database import open_database
+from support.judge_server import JudgeServer, Says
+from support.partitions import comparable, sgi
+from support.runs import contents
+
+VERDICTS = [{"index": 1, "reason": "It is said.", "supported": 1, "passage": 1}]
+
+
+def _reply(asked):
+    if "verdicts" in json.dumps(asked.body["response_format"]):
+        return Says(json.dumps({"verdicts": VERDICTS}))
+    return Says("no JSON" if "!7" in json.dumps(asked.body) else json.dumps({"claims": ["One."]}))
+
+
+@pytest.fixture
+def rows(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    made = [{"question": f"Q {n}?", "contexts": [f"It is {n}."], "response": f"!{n}"} for n in range(9)]
+    path.write_text("\n".join(json.dumps(row) for row in made))
+    return path
+
+
+def by_hand(spec, place, size):
+    """What a cluster does, in this process: the folder, with its run summed up."""
+    folder = Folder(str(spec.out))
+    (source,) = sources(str(spec.data))
+    fragments = list(cut(source, size))
+    found = [survey(fragment, spec.columns, skipping=False) for fragment in fragments]
+    settings, kept = _begun(spec, place, Cluster(2, 1.0), fragments, found, folder)
+    folder.make()
+    kept.write(folder)
+    worker = Worker(settings)
+    for n, (fragment, seen) in enumerate(zip(fragments, found, strict=True)):
+        assert "manifest" in json.loads(worker.score(Task(n, partition_name(n), fragment, seen).to_json()))
+    worker.close()
+    done = kept.done(folder)
+    tally = _Tally(settings.metrics, spec.max_failures)
+    tally.add(done.values())
+    used = sum((usage for part in done.values() for usage in part.used().values()), start=Usage())
+    return folder, _summed_up(kept, settings, folder, done, tally.share, used)
+
+
+def test_what_a_judge_said_is_kept_as_one_process_keeps_it(rows, tmp_path, no_remote_settings):
+    with JudgeServer(replies=_reply) as server:
+        judge = f"openai:m@{server.url}"
+        options = ["-m", "faithfulness", "--judge", judge, "--max-failures", "50%", "-q"]
+        words = ["run", rows, *options, "--db", tmp_path / "one.db", "--cache", tmp_path / "one.cache"]
+        sgi(*words, code=3)
+        asked = {"data": rows, "out": tmp_path / "parts", "metrics": ["faithfulness"], "judge": judge}
+        spec = RunSpec.of(asked | {"max_failures": 0.5})
+        folder, report = by_hand(spec, Place(cache=tmp_path / "two.cache"), 300)
+    assert len([name for name in folder.names() if name.endswith(".evidence.jsonl")]) > 1
+    assert report.failures == pytest.approx(1 / 9)
+    assert report.usage.calls > 0
+    sgi("db", "import", folder.text, "--db", tmp_path / "two.db")
+    with open_database(tmp_path / "one.db") as one, open_database(tmp_path / "two.db") as two:
+        alone, imported = comparable(contents(one)), comparable(contents(two))
+    assert imported["evidence"]
+    assert imported == alone
+
+
+def test_nothing_of_a_folder_whose_data_changed_is_kept(rows, tmp_path):
+    spec = RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"]})
+    with open_database(tmp_path / "sgi.db") as database:
+        with pytest.raises(StoreError, match="holds no run"):
+            import_partitions(database, tmp_path / "nothing")
+        folder, _ = by_hand(spec, Place(), 300)
+        rows.write_text(rows.read_text().replace("It is 8.", "It was 8"))
+        with pytest.raises(StoreError, match=r"part-\d+.jsonl does not hold the rows"):
+            import_partitions(database, folder.text)
+        assert contents(database)["runs"] == []
+
+
+def test_failures_are_counted_over_all_partitions():
+    judged, embedded = metric("faithfulness"), metric("sgi")
+    tally = _Tally([judged, embedded], 0.1)
+    tally.add([Manifest("r", "f", rows=90, failed={"sgi": 9}, reason="gone")])
+    tally.add([Manifest("r", "f", rows=10)])
+    assert tally.share == pytest.approx(0.09)
+    with pytest.raises(EmbedderError, match=r"12% of 100 rows failed.*The last reason: lost"):
+        tally.add([Manifest("r", "f", rows=0, failed={"sgi": 3}, reason="lost")])
+    with pytest.raises(JudgeError, match="50%"):
+        _Tally([judged], 0.1).add([Manifest("r", "f", rows=2, failed={"faithfulness": 1})])

@@ -1,0 +1,154 @@
+import json
+
+import pytest
+
+from sgi.distributed.crossing import packed, unpacked
+from sgi.distributed.fragments import FragmentDataset, cut
+from sgi.distributed.kept_run import KeptRun, Piece
+from sgi.distributed.partition import Manifest, partition_name, read_partition
+from sgi.distributed.places import Folder, sources
+from sgi.distributed.survey import survey
+from sgi.distributed.worker import Settings, Task, Worker, divided
+from sgi.judge.spec import JudgeSpec
+from sgi.kernel import errors
+from support.partitions import rows_of, sgi
+
+
+@pytest.fixture
+def rows(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    made = [{"response": f"answer {n}", "reference": "answer", "label": n % 2} for n in range(40)]
+    lines = [json.dumps(row).encode() for row in made]
+    lines[17], lines[30] = b"{broken", b'{"response": "no reference \xe2\x80\xa8 here"}'
+    path.write_bytes(b"\n".join(lines))
+    return path
+
+
+@pytest.fixture
+def tasks(rows):
+    (source,) = sources(str(rows))
+    fragments = list(cut(source, 500))
+    return [
+        Task(n, partition_name(n), fragment, survey(fragment, None, skipping=True))
+        for n, fragment in enumerate(fragments)
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    made = Folder(str(tmp_path / "parts"))
+    made.make()
+    return made
+
+
+@pytest.fixture
+def worker(rows, folder):
+    spec = {"data": str(rows), "metrics": ["rouge_l", "content_f1"], "on_error": "skip", "out": folder.text}
+    made = Worker(Settings(spec, "run", folder.text, cache=False, workers=2, threads=1))
+    yield made
+    made.close()
+
+
+def scored(worker, tasks):
+    return [Manifest(**json.loads(worker.score(task.to_json()))["manifest"]) for task in tasks]
+
+
+def test_a_worker_writes_what_one_process_writes_also_of_bad_rows(worker, tasks, rows, tmp_path):
+    made = scored(worker, tasks)
+    assert len(made) > 3
+    alone = tmp_path / "alone.jsonl"
+    words = ["-m", "rouge_l,content_f1", "--on-error", "skip", "--no-store", "-q"]
+    sgi("run", rows, *words, "-o", alone, code=3)
+    assert rows_of(tmp_path / "parts") == alone.read_bytes()
+    assert rows_of(tmp_path / "parts", ".rejected") == (tmp_path / "alone.rejected.jsonl").read_bytes()
+    assert (sum(part.rows for part in made), sum(part.rejected for part in made)) == (39, 1)
+
+
+def test_what_a_partition_holds_is_read_as_the_worker_had_it(worker, tasks, folder):
+    manifests = scored(worker, tasks)
+    for task, manifest in zip(tasks, manifests, strict=True):
+        kept = Manifest.from_json(folder.read(f"{task.name}.json"))
+        assert kept == manifest
+        dataset = FragmentDataset(task.fragment)
+        ((batch, made, evidence),) = read_partition(folder, task.name, kept, dataset, ["rouge_l"])
+        assert (len(batch), evidence) == (manifest.rows, {})
+        lacking = sum(sample.reference is None for sample in batch.samples)
+        assert made.scores["rouge_l"].ok.sum() == manifest.rows - lacking
+
+
+def test_rows_of_other_data_are_refused(worker, tasks, folder, rows):
+    (manifest, *_) = scored(worker, tasks)
+    rows.write_bytes(rows.read_bytes().replace(b"answer 1", b"changed!", 1))
+    dataset = FragmentDataset(tasks[0].fragment)
+    with pytest.raises(errors.StoreError, match="does not hold the rows of its data"):
+        list(read_partition(folder, tasks[0].name, manifest, dataset, ["rouge_l"]))
+
+
+def test_data_that_changed_since_the_survey_ends_the_run(worker, tasks, folder, rows):
+    rows.write_bytes(rows.read_bytes().replace(b"answer 1", b"changed!", 1))
+    error = unpacked(json.loads(worker.score(tasks[0].to_json()))["error"])
+    assert isinstance(error, errors.DataError)
+    assert "changed while it was read" in str(error)
+    assert folder.names() == set()
+
+
+def test_a_partition_is_done_when_its_manifest_fits(worker, tasks, folder):
+    made = scored(worker, tasks)
+    pieces = tuple(
+        Piece(task.fragment, part.fragment, part.rows, part.rejected)
+        for task, part in zip(tasks, made, strict=True)
+    )
+    kept = KeptRun({}, "hash", "sgi:1", {}, "rows", ("rouge_l",), pieces)
+    assert kept.done(folder) == {}  # these are of a run by another name
+    for number, part in enumerate(made):
+        part.run = kept.identity
+        folder.put(f"{partition_name(number)}.json", part.to_json())
+    assert kept.done(folder) == dict(enumerate(made))
+    folder.put("part-000001.json", b"{")
+    with pytest.raises(errors.StoreError, match=r"part-000001.json is damaged"):
+        kept.done(folder)
+
+
+def test_the_file_of_a_run_is_read_as_it_was_written(tasks, folder):
+    pieces = tuple(Piece(task.fragment, task.survey.digest, task.survey.rows, 0) for task in tasks)
+    kept = KeptRun({"inputs": True}, "hash", "sgi:1", {"sgi": "1"}, "rows", ("rouge_l",), pieces)
+    assert KeptRun.read(folder) is None
+    kept.write(folder)
+    assert KeptRun.read(folder) == kept
+    for content in (b"{", b"[]", b'{"sgi_partitions": 1}', b'{"sgi_partitions": 2}'):
+        folder.put("run.json", content)
+        with pytest.raises(errors.StoreError, match=r"run\.json"):
+            KeptRun.read(folder)
+
+
+def test_a_folder_of_other_files_is_not_written_into(folder):
+    folder.put("thesis.tex", b"precious")
+    with pytest.raises(errors.UsageError, match="holds other files"):
+        KeptRun.read(folder)
+
+
+def test_a_judge_is_divided_so_that_all_together_keep_its_limits():
+    judge = JudgeSpec(model="openai:m", concurrency=7, rpm=60, tpm=900, max_cost=3)
+    share = divided(judge, 3)
+    assert (share.concurrency, share.rpm, share.tpm, share.max_cost) == (2, 20, 300, 1)
+    assert share.identity() == judge.identity()
+    assert divided(JudgeSpec(model="openai:m"), 2).rpm is None
+    with pytest.raises(errors.UsageError, match="8 workers cannot share 7 requests"):
+        divided(judge, 8)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.DataError("is empty", file="a", line=3, sample_id="x\ud800", field="id", hint="Mend it."),
+        errors.UnknownName("metric", "sgy", ("sgi",), hint="h"),
+        errors.MissingExtra("A judge", "judge"),
+        errors.JudgeUnavailable("busy", retry_after=2.5, throttled=True),
+        errors.BudgetSpent("spent"),
+        errors.NonFiniteVector("nan", texts=("a",)),
+    ],
+)
+def test_an_error_crosses_as_it_is(error):
+    crossed = unpacked(json.loads(json.dumps(packed(error))))
+    assert type(crossed) is type(error)
+    assert str(crossed) == str(error)
