@@ -12,8 +12,10 @@ if TYPE_CHECKING:
 
 # A block of each side and their differences stay in the nearest caches until they are summed.
 _BLOCK_BYTES = 2**17
-# A quarter of ‖u−v‖² + ‖u+v‖² is the mean of the two squared lengths: 1 for unit rows, at no extra cost.
 _UNIT_TOLERANCE = 1e-3
+"""How far the mean of two squared lengths may be from 1."""
+_CANCELS = 1.0
+"""Below it, ‖u−v‖² + 4·u·v has lost digits that the square of u + v still has."""
 
 
 def angle(u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
@@ -135,29 +137,45 @@ def _squared_chords(
     for right in rights:
         if left.ndim != 2 or left.shape != right.shape:  # noqa: PLR2004 - rows and columns
             raise ValueError(f"Rows of one shape (n, d) are wanted, not {left.shape} and {right.shape}.")
-    kinds = [np.result_type(left, right) for right in rights]
-    n, dimension = left.shape
-    step = max(1, _BLOCK_BYTES // max(1, dimension * max((kind.itemsize for kind in kinds), default=1)))
-    rooms = [np.empty((min(n, step), dimension), dtype=kind) for kind in kinds]
-    chords = [(np.empty(n), np.empty(n)) for _ in rights]
+    n = len(left)
+    apart, together = np.empty((len(rights), n)), np.empty((len(rights), n))
+    step = _rows_a_block(left, *rights)
+    rooms = [np.empty((min(n, step), left.shape[-1]), np.result_type(left, right)) for right in rights]
     with np.errstate(invalid="ignore", over="ignore"):  # told below, in words
         for start in range(0, n, step):
             block = slice(start, start + step)
-            rows = left[block]
-            for right, room, (apart, together) in zip(rights, rooms, chords, strict=True):
-                here = room[: len(rows)]
+            rows = np.ascontiguousarray(left[block])  # sums of other layouts have other last digits
+            for at, (right, room) in enumerate(zip(rights, rooms, strict=True)):
+                beside, here = np.ascontiguousarray(right[block]), room[: len(rows)]
                 # Near-equal float32 numbers subtract exactly; rows are summed alone, blocks leave no trace.
-                np.subtract(rows, right[block], out=here)
-                apart[block] = np.vecdot(here, here)
-                np.add(rows, right[block], out=here)
-                together[block] = np.vecdot(here, here)
-    for apart, together in chords:
-        _refuse_other_lengths(apart, together)
-    return chords
+                np.subtract(rows, beside, out=here)
+                apart[at, block] = np.vecdot(here, here)
+                together[at, block] = np.vecdot(rows, beside)
+        together = apart + 4.0 * together  # ‖u+v‖² = ‖u−v‖² + 4·u·v
+    _refuse_other_lengths(apart + together)
+    for right, sums in zip(rights, together, strict=True):
+        _sum_again(left, right, sums)
+    return list(zip(apart, together, strict=True))
 
 
-def _refuse_other_lengths(apart: NDArray[np.float64], together: NDArray[np.float64]) -> None:
-    with np.errstate(invalid="ignore", over="ignore"):
-        bad = np.flatnonzero(~(np.abs((apart + together) / 4.0 - 1.0) <= _UNIT_TOLERANCE))
+def _rows_a_block(*arrays: NDArray[Any]) -> int:
+    itemsize = max(array.itemsize for array in arrays)
+    return max(1, _BLOCK_BYTES // max(1, int(arrays[0].shape[-1]) * itemsize))
+
+
+def _sum_again(left: NDArray[Any], right: NDArray[Any], together: NDArray[np.float64]) -> None:
+    """Put ‖u+v‖² as it comes from the sum itself where the way over u·v has lost its digits."""
+    opposite = np.flatnonzero(together < _CANCELS)
+    step = _rows_a_block(left, right)
+    for start in range(0, len(opposite), step):
+        some = opposite[start : start + step]
+        here = left[some] + right[some]
+        together[some] = np.vecdot(here, here)
+
+
+def _refuse_other_lengths(squares: NDArray[np.float64]) -> None:
+    """‖u−v‖² + ‖u+v‖² is four times the mean of two squared lengths."""
+    with np.errstate(invalid="ignore"):
+        bad = np.flatnonzero(~(np.abs(squares / 4.0 - 1.0) <= _UNIT_TOLERANCE).all(axis=0))
     if bad.size:
         raise ValueError(f"Row {bad[0]} is not of unit length; sgi.geometry.unit brings rows to it.")
