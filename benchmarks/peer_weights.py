@@ -48,9 +48,9 @@ def same_weights(environment: str) -> Iterator[Path]:
 def our_weights() -> Mapping[str, NDArray[np.float32]]:
     """The 8-bit weights that come with the package, in float32, by the names that transformers knows."""
     sys.path.append(str(ROOT / "tests"))
-    from support.minilm_weights import _weights  # type: ignore[import-not-found]  # of the tests
+    from support.minilm_weights import our_weights as held  # type: ignore[import-not-found]  # of the tests
 
-    found: Mapping[str, NDArray[np.float32]] = _weights()
+    found: Mapping[str, NDArray[np.float32]] = held()
     return found
 
 

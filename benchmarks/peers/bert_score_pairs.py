@@ -15,7 +15,6 @@ def load(setting: dict[str, Any]) -> tuple[Callable[[], Any], dict[str, Any]]:
     from importlib.metadata import version
 
     import torch
-    import transformers
     from bert_score import BERTScorer
 
     scorer = BERTScorer(model_type=setting["folder"], num_layers=setting["layers"], device="cpu")

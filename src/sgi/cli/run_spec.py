@@ -1,4 +1,4 @@
-"""From the words of ``sgi run`` to a spec: a TOML file or a kept run, and what the command line says over it."""
+"""The spec of ``sgi run``: a TOML file or a kept run, and what the command line says over it."""
 
 from __future__ import annotations
 

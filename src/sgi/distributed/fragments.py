@@ -14,7 +14,7 @@ from sgi.io.csv import csv_rows
 from sgi.io.files import suffix
 from sgi.io.jsonl import json_file, json_lines
 from sgi.io.parquet import arrow_rows
-from sgi.io.rows import RawRow, Rejected, _raw, _Reading, placed
+from sgi.io.rows import RawRow, Reading, Rejected, placed, raw_values
 from sgi.io.text_file import numbered_lines
 from sgi.kernel.errors import DataError
 
@@ -144,12 +144,12 @@ class FragmentDataset:
         """The samples in order; whether all mapped columns are there, only all fragments can tell."""
         yield from self.read(self.reading(), on_reject=on_reject)
 
-    def reading(self) -> _Reading:
+    def reading(self) -> Reading:
         """What a reading of the fragment remembers."""
         source = self.fragment.source
-        return _Reading(source.shown, checked_mapping(self.columns), source.stem)
+        return Reading(source.shown, checked_mapping(self.columns), source.stem)
 
-    def read(self, reading: _Reading, *, on_reject: Reject | None = None) -> Iterator[Sample]:
+    def read(self, reading: Reading, *, on_reject: Reject | None = None) -> Iterator[Sample]:
         """The samples in order, with a memory of what was read."""
         source = self.fragment.source
         rows = raw_rows(self.fragment, checked_mapping(self.columns))
@@ -160,7 +160,7 @@ class FragmentDataset:
                 refused = placed(error, file=source.shown, line=row.line, sample_id=error.sample_id)
                 if on_reject is None:
                     raise refused from None
-                on_reject(Rejected(refused, _raw(row)))
+                on_reject(Rejected(refused, raw_values(row)))
             else:
                 yield from samples
 

@@ -21,7 +21,7 @@ from sgi.distributed.survey import combined
 from sgi.engine.batch import BatchScores
 from sgi.engine.plan import batch_digest
 from sgi.engine.rows import output_rows
-from sgi.engine.run import _rejected_row, score_stream
+from sgi.engine.run import rejected_row, score_stream
 from sgi.io.write import json_line
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores, Status
@@ -142,7 +142,7 @@ async def write_partition(
 
         def reject(row: Rejected) -> None:
             manifest.rejected += 1
-            writer(".rejected").write([_rejected_row(row)])
+            writer(".rejected").write([rejected_row(row)])
 
         writer("")
         on_reject = reject if plan.rejected else None

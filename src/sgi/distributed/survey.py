@@ -13,7 +13,7 @@ import numpy as np
 from sgi.distributed.crossing import packed, unpacked
 from sgi.distributed.fragments import Fragment, FragmentDataset
 from sgi.engine.batch import batches
-from sgi.engine.plan import Plan, _check, _preferred, _Scan, batch_digest, joined, resolve
+from sgi.engine.plan import Plan, Scan, batch_digest, check_fields, joined, preferred, resolve
 from sgi.io.columns import missing_mapped
 from sgi.io.rows import placed
 from sgi.kernel.errors import DataError, SgiError, UsageError
@@ -156,7 +156,7 @@ def chosen_metrics(
     first = unpacked(errors[0]) if errors else None
     if first is not None and not skipping:
         raise first
-    scan = _Scan(sum(found.rows for found in surveys), sum(found.rejected for found in surveys))
+    scan = Scan(sum(found.rows for found in surveys), sum(found.rejected for found in surveys))
     for found in surveys:
         scan.present.update({Field(field): rows for field, rows in found.present.items()})
     if not scan.rows and first is not None:
@@ -166,8 +166,8 @@ def chosen_metrics(
     _check_mapped(name, surveys)
     _check_ids(fragments, surveys, columns)
     dataset = FragmentDataset(fragments[0])
-    usable = joined(chosen if chosen is not None else _preferred(scan, dataset), beside)
-    _check(usable, scan, dataset)
+    usable = joined(chosen if chosen is not None else preferred(scan, dataset), beside)
+    check_fields(usable, scan, dataset)
     _refuse_weighing(usable)
     return usable
 

@@ -19,7 +19,7 @@ from sgi.distributed.survey import FragmentSurvey
 from sgi.engine.judge import with_judge
 from sgi.engine.plan import joined, resolve
 from sgi.engine.spec import RunSpec
-from sgi.engine.tools import DEFAULT_EMBEDDER, open_cache, open_tools
+from sgi.engine.tools import open_tools
 from sgi.kernel.errors import SgiError, UsageError
 
 if TYPE_CHECKING:
@@ -116,20 +116,17 @@ async def open_engine(settings: Settings) -> AsyncIterator[Tools]:
     Raises:
         SgiError: something the user can mend: a model, a key, an extra is missing.
     """
-    from sgi.embed.load import load_embedder
-
     spec, metrics, cache = settings.run_spec, settings.metrics, settings.cache
-    how = {"backend": spec.backend, "precision": spec.precision}
     judge = None if spec.judge is None else divided(spec.judge, settings.workers)
-    with ExitStack() as stack:
-        embedders = None
-        if any(metric.embeds for metric in metrics):
-            kept = stack.enter_context(open_cache(cache))
-            embedders = [
-                load_embedder(name, cache=kept, threads=settings.threads, **how)
-                for name in spec.embedders or (DEFAULT_EMBEDDER,)
-            ]
-        tools = stack.enter_context(open_tools(metrics, embedders, cache=cache, **how))
+    opening = open_tools(
+        metrics,
+        spec.embedders,
+        cache=cache,
+        backend=spec.backend,
+        precision=spec.precision,
+        threads=settings.threads,
+    )
+    with opening as tools:
         async with with_judge(tools, metrics, judge, cache=cache, again=settings.again) as complete:
             if spec.calibration is not None:
                 spec.calibration.check(complete)

@@ -58,7 +58,9 @@ class Plan:
 
 
 @dataclass
-class _Scan:
+class Scan:
+    """What one reading of the data found: rows, fields, and digests by which it is known again."""
+
     rows: int = 0
     rejected: int = 0
     first_error: DataError | None = None
@@ -101,8 +103,8 @@ def plan(
         raise DataError("There is nothing to score: no rows.", file=dataset.name)
     for name in supplied:
         scan.present[name] = scan.rows
-    usable = joined(chosen if chosen is not None else _preferred(scan, dataset), beside)
-    _check(usable, scan, dataset)
+    usable = joined(chosen if chosen is not None else preferred(scan, dataset), beside)
+    check_fields(usable, scan, dataset)
     texts, characters = _count_texts(dataset, usable, on_reject) if count_texts else (None, 0)
     return Plan(
         dataset.name,
@@ -134,8 +136,8 @@ def joined(metrics: Iterable[AnyMetric], beside: Iterable[AnyMetric]) -> tuple[A
     return tuple({found.canonical: found for found in (*metrics, *beside)}.values())
 
 
-def _scan(dataset: Dataset, on_reject: Callable[[Rejected], None] | None, listener: Listener) -> _Scan:
-    scan = _Scan()
+def _scan(dataset: Dataset, on_reject: Callable[[Rejected], None] | None, listener: Listener) -> Scan:
+    scan = Scan()
 
     def reject(rejected: Rejected) -> None:
         if on_reject is None:
@@ -165,7 +167,8 @@ def batch_digest(batch: Batch) -> bytes:
     return state.digest()
 
 
-def _preferred(scan: _Scan, dataset: Dataset) -> tuple[AnyMetric, ...]:
+def preferred(scan: Scan, dataset: Dataset) -> tuple[AnyMetric, ...]:
+    """The metrics of a run that names none; a UsageError where the data has the fields of none."""
     found = [name for name in PREFERRED if _has_fields(scan, metric_class(name))]
     if not found:
         raise UsageError(
@@ -176,7 +179,7 @@ def _preferred(scan: _Scan, dataset: Dataset) -> tuple[AnyMetric, ...]:
     return resolve(found)
 
 
-def _check(metrics: Iterable[AnyMetric], scan: _Scan, dataset: Dataset) -> None:
+def check_fields(metrics: Iterable[AnyMetric], scan: Scan, dataset: Dataset) -> None:
     """Every metric has its fields in at least one row."""
     lacking = {
         metric.canonical: [str(name) for name in sorted(metric.spec.needs) if not scan.present[name]]
@@ -193,11 +196,11 @@ def _check(metrics: Iterable[AnyMetric], scan: _Scan, dataset: Dataset) -> None:
     )
 
 
-def _has_fields(scan: _Scan, kind: type[AnyMetric]) -> bool:
+def _has_fields(scan: Scan, kind: type[AnyMetric]) -> bool:
     return all(scan.present[name] for name in kind.spec.needs)
 
 
-def _fields(scan: _Scan) -> str:
+def _fields(scan: Scan) -> str:
     return ", ".join(f"{name} ({scan.present[name]})" for name in Field if scan.present[name]) or "none"
 
 

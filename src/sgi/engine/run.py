@@ -273,12 +273,13 @@ def _reject_writer(path: Path | None) -> Iterator[Callable[[Rejected], None] | N
         def reject(item: Rejected) -> None:
             if not writers:
                 writers.append(stack.enter_context(open_writer(path)))
-            writers[0].write([_rejected_row(item)])
+            writers[0].write([rejected_row(item)])
 
         yield reject
 
 
-def _rejected_row(item: Rejected) -> dict[str, JsonValue]:
+def rejected_row(item: Rejected) -> dict[str, JsonValue]:
+    """A row that cannot be read, with its place and the reason, as the file of rejected rows holds it."""
     error = item.error
     place = {"line": error.line, "id": error.sample_id, "field": error.field}
     return {**place, "reason": str(error), "row": item.row}

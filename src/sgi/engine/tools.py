@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judging import prompts_digest
@@ -24,6 +24,14 @@ if TYPE_CHECKING:
 DEFAULT_EMBEDDER = "minilm"
 
 EmbedderLike = str | Path | Embedder
+
+
+class _How(TypedDict):
+    """How models known by name are run."""
+
+    backend: str
+    precision: str
+    threads: int | None
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,7 @@ def open_tools(
     cache: bool | str | Path = True,
     backend: str = "auto",
     precision: str = "auto",
+    threads: int | None = None,
 ) -> Iterator[Tools]:
     """The embedders that these metrics want, and no more, as long as the context lasts.
 
@@ -85,31 +94,37 @@ def open_tools(
             nowhere beyond this context (False).
         backend: how models known by name are run.
         precision: in which arithmetic.
+        threads: batches that a model computes at once; None for the cores this process may use.
 
     Raises:
         UsageError: two embedders have the same name.
         UnknownName: a metric or the caller names a model there isn't.
         StoreError: the cache cannot be opened.
     """
-    encoders = open_token_encoders(metrics, backend=backend, precision=precision)
+    how: _How = {"backend": backend, "precision": precision, "threads": threads}
+    encoders = open_token_encoders(metrics, **how)
     if not any(metric.embeds for metric in metrics):
         yield Tools(token_encoders=encoders)
         return
     with open_cache(cache) as vectors:
         opened: dict[str, Embedder] = {}
         for wanted in _listed(embedders):
-            embedder = _open(wanted, vectors, backend, precision)
+            embedder = _open(wanted, vectors, how)
             name = embedder_name(embedder)
             if name in opened:
                 raise UsageError(f"Two embedders are called {name!r}.")
             opened[name] = embedder
         for name in _further(metrics, tuple(opened)):
-            opened[name] = _open(name, vectors, backend, precision)
+            opened[name] = _open(name, vectors, how)
         yield Tools(opened, token_encoders=encoders)
 
 
 def open_token_encoders(
-    metrics: Sequence[AnyMetric], *, backend: str = "auto", precision: str = "auto"
+    metrics: Sequence[AnyMetric],
+    *,
+    backend: str = "auto",
+    precision: str = "auto",
+    threads: int | None = None,
 ) -> dict[TokenModel, TokenEncoder]:
     """What makes the token vectors that these metrics want; token vectors are not cached.
 
@@ -117,6 +132,7 @@ def open_token_encoders(
         metrics: what will be scored.
         backend: how models known by name are run.
         precision: in which arithmetic.
+        threads: batches that a model computes at once; None for the cores this process may use.
 
     Raises:
         UnknownName: a metric names a model there isn't.
@@ -127,7 +143,8 @@ def open_token_encoders(
         return {}
     from sgi.embed.token_encoder import load_token_encoder
 
-    return {model: load_token_encoder(model, backend=backend, precision=precision) for model in wanted}
+    how: _How = {"backend": backend, "precision": precision, "threads": threads}
+    return {model: load_token_encoder(model, **how) for model in wanted}
 
 
 def load_embedder(
@@ -189,7 +206,7 @@ def _further(metrics: Sequence[AnyMetric], configured: tuple[str, ...]) -> list[
     return [name for name in wanted if name not in configured]
 
 
-def _open(wanted: object, cache: Cache, backend: str, precision: str) -> Embedder:
+def _open(wanted: object, cache: Cache, how: _How) -> Embedder:
     """An embedder behind a cache: the run's for a known model, one in memory for the caller's own."""
     from sgi.embed.cached import CachedEmbedder
     from sgi.engine.embedding_model import Guarded
@@ -198,7 +215,7 @@ def _open(wanted: object, cache: Cache, backend: str, precision: str) -> Embedde
     if isinstance(wanted, (str, Path)):
         from sgi.embed.load import load_embedder
 
-        return load_embedder(wanted, backend=backend, precision=precision, cache=cache)
+        return load_embedder(wanted, cache=cache, **how)
     if not isinstance(wanted, Embedder):
         hint = "An embedder has a `fingerprint` and `embed(texts)`; sgi.testing.check_embedder proves it."
         raise UsageError(f"{type(wanted).__name__} is no embedder.", hint=hint)

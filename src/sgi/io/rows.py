@@ -86,7 +86,7 @@ def read_rows(
     Raises:
         DataError: a bad row; or no row at all has a known, or a mapped, column.
     """
-    reading = _Reading(file, checked_mapping(columns), stem, convert)
+    reading = Reading(file, checked_mapping(columns), stem, convert)
     for number, row in enumerate(rows, 1):
         try:
             samples = reading.samples(row, number)
@@ -94,7 +94,7 @@ def read_rows(
             refused = placed(error, file=file, line=row.line, sample_id=error.sample_id)
             if on_reject is None:
                 raise refused from None
-            on_reject(Rejected(refused, _raw(row)))
+            on_reject(Rejected(refused, raw_values(row)))
         else:
             yield from samples
     reading.finish()
@@ -109,7 +109,7 @@ def placed(
     )
 
 
-class _Reading:
+class Reading:
     """What one pass over the rows remembers: the ids, and which columns there were."""
 
     def __init__(
@@ -127,6 +127,7 @@ class _Reading:
         self.recognised = False
 
     def samples(self, row: RawRow, number: int) -> list[Sample]:
+        """The samples of a row, which is the ``number``-th; raises what is wrong with it."""
         if isinstance(row.values, DataError):
             raise row.values
         if isinstance(row.values, Sample):
@@ -279,7 +280,8 @@ def _encodable(sample: Sample) -> Sample:
     return sample
 
 
-def _raw(row: RawRow) -> JsonValue:
+def raw_values(row: RawRow) -> JsonValue:
+    """What stood in a row, as the file of rejected rows holds it: its values, or its text."""
     if isinstance(row.values, DataError):
         return row.text
     values = row.values.model_dump(exclude_unset=True) if isinstance(row.values, Sample) else row.values

@@ -120,4 +120,4 @@ def test_every_new_verb_says_examples(sgi):
         page = sgi(*words, "--help").out
         assert f"sgi {words[0]}" in page.partition("Examples:")[2]
     for verb in ("upgrade", "status", "export", "import", "import-evals"):
-        assert f"sgi db {verb}" in sgi("db", verb, "--help").out.partition("Example:")[2]
+        assert f"sgi db {verb}" in sgi("db", verb, "--help").out.partition("Example")[2]
