@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypedDict
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
@@ -175,13 +175,24 @@ class RunSpec(BaseModel):
         return digest(canonical_json(facts)).hex()
 
 
-def model_settings(values: Mapping[str, Any]) -> tuple[Sequence[str], dict[str, str]]:
+class Arithmetic(TypedDict):
+    """What runs the models known by name, and in which precision."""
+
+    backend: str
+    precision: str
+
+
+def model_settings(values: Mapping[str, Any]) -> tuple[Sequence[str], Arithmetic]:
     """What the spec of a run that is kept says of its models: their names, and how they are run.
 
     >>> model_settings({"embedders": ["minilm"], "precision": "int8"})
     (['minilm'], {'backend': 'auto', 'precision': 'int8'})
     """
-    return values.get("embedders", ()), {key: values.get(key, "auto") for key in ("backend", "precision")}
+    how: Arithmetic = {
+        "backend": values.get("backend", "auto"),
+        "precision": values.get("precision", "auto"),
+    }
+    return values.get("embedders", ()), how
 
 
 def read_spec(path: Path) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class Bleu(Metric):
     0.474
     """
 
-    spec: ClassVar = _spec("bleu", "Papineni et al. (2002); computed by sacrebleu, Post (2018)")
+    spec: ClassVar = _spec("bleu", "Papineni et al. (2002); tokens and smoothing of Post (2018)")
 
     def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
         """Sentence BLEU as sacrebleu counts it, against the best reference of each row."""
