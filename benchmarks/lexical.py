@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Pair = tuple[str, str]
+    Peer = Callable[[Sequence[Pair]], list[float]]
 
 FILES = ("evouna", "halueval_qa", "truthfulqa", "stsb")
 PAIRS = 10_000
@@ -44,6 +45,13 @@ def pairs(folder: Path) -> Iterator[Pair]:
                 reference = row.get("reference", row.get("right_answer"))
                 if given and reference:
                     yield given, reference
+
+
+def long_pairs(folder: Path) -> Iterator[Pair]:
+    """Answers of several sentences beside the passages they were made from."""
+    with (folder / "ragtruth_qa_test.jsonl").open(encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            yield row["response"], " ".join(row["context"])
 
 
 def batch_of(some: Sequence[Pair]) -> Batch:
@@ -71,9 +79,16 @@ def sacrebleu(some: Sequence[Pair]) -> list[float]:
 
 def measure(*, quick: bool) -> Iterator[Figure]:
     """By turns in one process; both on one core."""
-    found = list(islice(pairs(data_file().parent), 300 if quick else PAIRS))
-    batches = [batch_of(found[start : start + ROWS]) for start in range(0, len(found), ROWS)]
-    for name, peer, wanted in (("rouge_l", rouge_score, TARGET), ("bleu", sacrebleu, None)):
+    folder = data_file().parent
+    short = list(islice(pairs(folder), 300 if quick else PAIRS))
+    long = list(islice(long_pairs(folder), 50 if quick else None))
+    works: tuple[tuple[str, str, list[Pair], Peer, float | None], ...] = (
+        ("rouge_l", "answer pairs", short, rouge_score, TARGET),
+        ("rouge_l", "long answers beside their passages", long, rouge_score, None),
+        ("bleu", "answer pairs", short, sacrebleu, None),
+    )
+    for name, what, found, peer, wanted in works:
+        batches = [batch_of(found[start : start + ROWS]) for start in range(0, len(found), ROWS)]
         apart = np.abs(ours(name, batches) - peer(found)).max()
         work: dict[str, Callable[[], object]] = {
             "ours": partial(ours, name, batches),
@@ -81,7 +96,7 @@ def measure(*, quick: bool) -> Iterator[Figure]:
         }
         times = by_turns(work, 1 if quick else REPEATS)
         yield Figure(
-            f"{name}, {len(found):,} answer pairs",
+            f"{name}, {len(found):,} {what}",
             "pairs/s",
             ours=len(found) / times["ours"].median,
             peer=len(found) / times["peer"].median,

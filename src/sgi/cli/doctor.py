@@ -22,7 +22,9 @@ _EXTRAS = {
     "parquet": "pyarrow",
     "polars": "polars",
     "postgres": "psycopg",
+    "ray": "ray",
     "torch": "sentence_transformers",
+    "web": "fastapi",
 }
 
 

@@ -101,7 +101,7 @@ def require_backend(backend: str, precision: str) -> None:
 
     Raises:
         UnknownName: no such backend, or no such precision.
-        UsageError: the backend does not do the precision.
+        UsageError: the backend, or this processor, does not do the precision.
         MissingExtra: the backend is not installed.
 
     >>> require_backend("onnx", "f32")
@@ -112,9 +112,14 @@ def require_backend(backend: str, precision: str) -> None:
             raise UnknownName(kind, name, near, hint=f"There are: {', '.join(known)}.")
     if backend == "openvino" and find_spec("openvino") is None:
         raise MissingExtra("The openvino backend", "openvino")
-    if backend != "openvino" and precision not in {"auto", "f32"}:
-        message = f"The backend {backend} computes in float32, not {precision}."
-        raise UsageError(message, hint="With the openvino backend there is also bf16 and int8.")
+    if backend == "openvino":
+        from sgi.embed.openvino import offered
+
+        offered(precision)
+    elif precision not in {"auto", "f32"}:
+        runtime = {"auto": "the default backend"}.get(backend, f"the backend {backend}")
+        message = f"No {precision} with {runtime}: it computes in float32."
+        raise UsageError(message, hint="The openvino backend has also bf16 and int8: --backend openvino.")
 
 
 def _open(name: str | Path, run: _Run) -> Embedder:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sgi.embed.openvino import processor
+from sgi.embed.openvino import Processor, processor
 
 ROWS = [
     {
@@ -68,7 +68,7 @@ def test_what_runs_here_is_not_azures(sgi):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--precision", "int8"), "The backend auto computes in float32, not int8"),
+        (("--precision", "int8"), "No int8 with the default backend: it computes in float32"),
         (("--precision", "half"), "Unknown precision 'half'"),
         (("--backend", "openvin"), "Did you mean 'openvino'"),
     ],
@@ -78,6 +78,16 @@ def test_what_cannot_be_is_one_line(sgi, rows, words, told):
         made = sgi(*verb, *words)
         assert made.code == 2
         assert told in made.err
+        assert "Traceback" not in made.err
+
+
+def test_a_processor_that_lacks_it_is_told_before_any_work(sgi, rows, monkeypatch):
+    lacking = Processor("a processor", bf16=False, int8=True)
+    monkeypatch.setattr("sgi.embed.openvino.processor", lambda: lacking)
+    for verb in (TRIPLE, ("run", rows, "-m", "sgi"), ("score", rows, "-m", "sgi"), ("serve", "--port", "0")):
+        made = sgi(*verb, "--backend", "openvino", "--precision", "bf16")
+        assert (made.code, made.out) == (2, "")
+        assert "This processor (a processor) has no instructions for bf16" in made.err
         assert "Traceback" not in made.err
 
 
