@@ -44,7 +44,7 @@ PIECES = (
     "judged_run",
     "serving",
 )
-LONGEST = 420
+LONGEST = 900
 """Seconds after which a piece is given up."""
 _TOLD = 400
 """Characters of an error that a note quotes."""

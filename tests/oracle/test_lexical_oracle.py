@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sgi.kernel.registry import metric
@@ -138,6 +138,7 @@ ODD = st.lists(SIGNS, max_size=14).map("".join) | st.text(
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(ODD, ODD), min_size=1, max_size=6))
+@example([("foo-\n", "foo-"), ("foo-\n", "foo"), ("foo", "foo-\n"), ("bar", "bar")])
 def test_bleu_of_odd_texts_is_that_of_sacrebleu_to_the_bit(pairs: list[tuple[str, str]]) -> None:
     scorer = pytest.importorskip("sacrebleu.metrics.bleu").BLEU(effective_order=True)
     rows = [(response, [reference]) for response, reference in pairs if reference.strip()]

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
-from hashlib import sha256
-from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import numpy as np
 
 from sgi.embed.batching import distinct
-from sgi.kernel.errors import EmbedderError, MissingExtra, ModelCorrupt, ModelMissing
+from sgi.embed.torch_model import TorchModel, configuration_bytes, digest, tokenizer_bytes, weights_bytes
+from sgi.kernel.errors import EmbedderError, MissingExtra
 from sgi.kernel.ports import Embedded
 from sgi.kernel.vectors import unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
 _TEXTS_A_BATCH = 32
-_CHANGES_NO_VECTOR = ("_name_or_path", "transformers_version")
-"""What a model's configuration says of where and with what it was stored."""
 
 
-class TorchEmbedder:
+class TorchEmbedder(TorchModel):
     """Unit rows as sentence-transformers computes them (extra ``torch``), each distinct text once.
 
     The model is loaded at first use. Threads may share an embedder. Texts are padded to the longest of
@@ -43,16 +39,9 @@ class TorchEmbedder:
     """
 
     def __init__(self, name: str | Path, *, device: str | None = None, precision: str = "auto") -> None:
-        self.source = str(name)
+        super().__init__(name)
         self.device = device
         self.precision = precision
-        self._lock = Lock()
-
-    @property
-    def name(self) -> str:
-        """The hub's name, or the folder's own, wherever it lies."""
-        folder = Path(self.source).expanduser()
-        return f"torch:{quote(folder.resolve().name if folder.is_dir() else self.source, safe='/')}"
 
     @cached_property
     def fingerprint(self) -> str:
@@ -64,14 +53,10 @@ class TorchEmbedder:
             ModelCorrupt: its files are no model.
         """
         model = self._opened
-        state = sha256()
-        for part in _parts(model):
-            state.update(len(part).to_bytes(8, "little"))
-            state.update(part)
         limit = _limit(model)
         precision = str(next(iter(model.parameters())).dtype).removeprefix("torch.")
         read = "all" if limit is None else f"{limit}tok"
-        return f"{self.name}@{state.hexdigest()[:12]},{read},{precision}"
+        return f"{self.name}@{digest(_parts(model))},{read},{precision}"
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
         """Unit rows in the order given, float32, shape (n, d)."""
@@ -99,30 +84,15 @@ class TorchEmbedder:
         found = np.asarray(rows, dtype=np.float32)[: len(unique)]
         return Embedded(unit_rows(self.name, unique, found)[places], truncated[places])
 
-    @property
-    def _opened(self) -> Any:
-        with self._lock:  # two first users must not both load
-            return self._model
-
     @cached_property
-    def _model(self) -> Any:
+    def _loaded(self) -> Any:
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError:
             raise MissingExtra("A torch: embedder", "torch") from None
-        folder = Path(self.source).expanduser()
-        try:
-            model = SentenceTransformer(str(folder) if folder.is_dir() else self.source, device=self.device)
+        with self._loading() as place:
+            model = SentenceTransformer(place, device=self.device)
             return model.float() if self.precision == "f32" else model
-        except OSError as error:
-            first = str(error).partition("\n")[0]
-            message = f"The model {self.source!r} cannot be opened: {first}"
-            raise ModelMissing(
-                message, hint="Name a folder, or a model of the hub that is to be had."
-            ) from error
-        except Exception as error:  # readers of weights, settings and tokenizers share no class but this
-            message = f"The files of {self.source!r} are no model: {type(error).__name__}: {error}."
-            raise ModelCorrupt(message, hint="Fetch them again.") from error
 
 
 def _limit(model: Any) -> int | None:
@@ -147,19 +117,6 @@ def _parts(model: Any) -> Iterator[bytes]:
     yield json.dumps([model.prompts, model.default_prompt_name], sort_keys=True).encode()
     network = getattr(model[0], "auto_model", None)
     if network is not None:
-        settings = network.config.to_dict()
-        kept = {key: value for key, value in settings.items() if key not in _CHANGES_NO_VECTOR}
-        yield json.dumps(kept, sort_keys=True, default=str).encode()
-    yield json.dumps(_tokenizer(model.tokenizer), sort_keys=True).encode()
-    for name, weights in model.state_dict().items():
-        yield f"{name} {weights.dtype} {tuple(weights.shape)}".encode()
-        yield weights.detach().cpu().float().numpy().tobytes()
-
-
-def _tokenizer(tokenizer: Any) -> dict[str, Any]:
-    """The tokenizer as data, without the state that each use changes."""
-    whole = getattr(tokenizer, "backend_tokenizer", tokenizer)
-    if not hasattr(whole, "to_str"):
-        return dict(whole.get_vocab())
-    data = json.loads(whole.to_str())
-    return {key: value for key, value in data.items() if key not in ("padding", "truncation")}
+        yield configuration_bytes(network.config)
+    yield tokenizer_bytes(model.tokenizer)
+    yield from weights_bytes(model.state_dict().items())

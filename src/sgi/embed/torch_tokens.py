@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from functools import cached_property
-from hashlib import sha256
-from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 import numpy as np
 
 from sgi.embed.token_encoder import Marks
-from sgi.kernel.errors import EmbedderError, MissingExtra, ModelCorrupt, ModelMissing, UsageError
+from sgi.embed.torch_model import TorchModel, configuration_bytes, digest, tokenizer_bytes, weights_bytes
+from sgi.kernel.errors import EmbedderError, MissingExtra, UsageError
 from sgi.kernel.tokens import TokenModel
 
 if TYPE_CHECKING:
@@ -26,10 +22,9 @@ _NO_LIMIT = 1 << 20
 """Tokenizers that know no limit tell a number beyond all bounds."""
 _NOT_OF_TOKENS = "pooler."
 """What comes after the last layer; where a model has none, transformers makes it up anew each time."""
-_CHANGES_NO_VECTOR = ("_name_or_path", "transformers_version")
 
 
-class TorchTokens:
+class TorchTokens(TorchModel):
     """A model by transformers (extra ``torch``), float32; loaded at first use.
 
     Batches of another size may change the last digits of a vector: so much torch's arithmetic leaves open.
@@ -45,15 +40,8 @@ class TorchTokens:
     threads = 1  # torch itself keeps the cores busy
 
     def __init__(self, source: str, layer: int | None = None) -> None:
-        self.source = source
+        super().__init__(source)
         self.layer = layer
-        self._lock = Lock()
-
-    @property
-    def name(self) -> str:
-        """The hub's name, or the folder's own, wherever it lies."""
-        folder = Path(self.source).expanduser()
-        return f"torch:{quote(folder.resolve().name if folder.is_dir() else self.source, safe='/')}"
 
     @cached_property
     def fingerprint(self) -> str:
@@ -66,12 +54,9 @@ class TorchTokens:
             UsageError: it has fewer layers.
         """
         model, tokenizer = self._opened
-        state = sha256()
-        for part in _parts(model, tokenizer):
-            state.update(len(part).to_bytes(8, "little"))
-            state.update(part)
         _ = self._layer  # there is such a layer
-        return f"{TokenModel(self.name, self.layer).label}@{state.hexdigest()[:12]},{self.limit}tok,fp32"
+        made_of = digest(_parts(model, tokenizer))
+        return f"{TokenModel(self.name, self.layer).label}@{made_of},{self.limit}tok,fp32"
 
     @property
     def limit(self) -> int:
@@ -131,32 +116,16 @@ class TorchTokens:
             raise UsageError(f"{self.name} has {layers} layers, so no layer {self.layer}.")
         return layers if self.layer is None else self.layer
 
-    @property
-    def _opened(self) -> tuple[Any, Any]:
-        with self._lock:  # two first users must not both load
-            return self._pair
-
     @cached_property
-    def _pair(self) -> tuple[Any, Any]:
+    def _loaded(self) -> tuple[Any, Any]:
         """The model, its decoder aside, and its tokenizer."""
         try:
             from transformers import AutoModel, AutoTokenizer
         except ImportError:
             raise MissingExtra("A torch: model", "torch") from None
-        folder = Path(self.source).expanduser()
-        place = str(folder) if folder.is_dir() else self.source
-        try:
+        with self._loading() as place:
             model = AutoModel.from_pretrained(place, dtype="float32").eval()
             tokenizer = AutoTokenizer.from_pretrained(place, add_prefix_space=True)
-        except OSError as error:
-            first = str(error).partition("\n")[0]
-            message = f"The model {self.source!r} cannot be opened: {first}"
-            raise ModelMissing(
-                message, hint="Name a folder, or a model of the hub that is to be had."
-            ) from error
-        except Exception as error:  # readers of weights, settings and tokenizers share no class but this
-            message = f"The files of {self.source!r} are no model: {type(error).__name__}: {error}."
-            raise ModelCorrupt(message, hint="Fetch them again.") from error
         encoder = getattr(model, "encoder", None)
         return (encoder if hasattr(model, "decoder") and encoder is not None else model), tokenizer
 
@@ -164,15 +133,7 @@ class TorchTokens:
 def _parts(model: Any, tokenizer: Any) -> Iterator[bytes]:
     """Everything that can change a vector: modules, configuration, tokenizer, weights."""
     yield repr(model).encode()
-    settings = model.config.to_dict()
-    kept = {key: value for key, value in settings.items() if key not in _CHANGES_NO_VECTOR}
-    yield json.dumps(kept, sort_keys=True, default=str).encode()
-    whole = getattr(tokenizer, "backend_tokenizer", None)
-    pieces = dict(tokenizer.get_vocab()) if whole is None else json.loads(whole.to_str())
-    stateless = {key: value for key, value in pieces.items() if key not in ("padding", "truncation")}
-    yield json.dumps(stateless, sort_keys=True).encode()
-    for name, weights in model.state_dict().items():
-        if name.startswith(_NOT_OF_TOKENS):
-            continue
-        yield f"{name} {weights.dtype} {tuple(weights.shape)}".encode()
-        yield weights.detach().cpu().float().numpy().tobytes()
+    yield configuration_bytes(model.config)
+    yield tokenizer_bytes(tokenizer)
+    state = model.state_dict().items()
+    yield from weights_bytes((name, tensor) for name, tensor in state if not name.startswith(_NOT_OF_TOKENS))

@@ -208,15 +208,9 @@ class BertScorePrecision(_BertScore):
 
     References: Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT".
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.tokens import TokenTable
-    >>> from sgi.kernel.vectors import VectorTable
-    >>> pair = Batch.of([Sample(id="1", response="a b", reference="a")])
-    >>> ids, rows = [np.array([1, 2]), np.array([1])], np.eye(2, dtype=np.float32)[[0, 1, 0]]
-    >>> table = TokenTable.checked("minilm", ["a b", "a"], ids, rows, special=())
-    >>> vectors = VectorTable(tokens={BertScorePrecision().token_model: table})
-    >>> BertScorePrecision().score(pair, vectors).values.tolist()
-    [0.5]
+    >>> two = np.eye(2, dtype=np.float32)  # a response of two tokens, whose reference has the first alone
+    >>> greedy_match(two, two[:1])[0].mean().tolist()
+    0.5
     """
 
     spec: ClassVar = _spec("bertscore_precision")
@@ -235,15 +229,9 @@ class BertScoreRecall(_BertScore):
 
     References: Zhang et al. (2020), "BERTScore: Evaluating Text Generation with BERT".
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.tokens import TokenTable
-    >>> from sgi.kernel.vectors import VectorTable
-    >>> pair = Batch.of([Sample(id="1", response="a b", reference="a")])
-    >>> ids, rows = [np.array([1, 2]), np.array([1])], np.eye(2, dtype=np.float32)[[0, 1, 0]]
-    >>> table = TokenTable.checked("minilm", ["a b", "a"], ids, rows, special=())
-    >>> vectors = VectorTable(tokens={BertScoreRecall().token_model: table})
-    >>> BertScoreRecall().score(pair, vectors).values.tolist()
-    [1.0]
+    >>> two = np.eye(2, dtype=np.float32)  # a response of two tokens, whose reference has the first alone
+    >>> greedy_match(two, two[:1])[1].mean().tolist()
+    1.0
     """
 
     spec: ClassVar = _spec("bertscore_recall")

@@ -21,8 +21,9 @@ _BETWEEN = f" {_MARK} "
 _AT_ONCE = 2**20  # characters cut together
 _WIDTH = 8  # bytes of a token that fit into one number
 _NO_BYTE = 0xFF  # no byte of UTF-8
+_BYTE_BITS = 8
 _CHARACTERS = 0x110000  # as many as Unicode has room for
-_PADDING = np.array([2**64 - 2 ** (8 * n) for n in range(_WIDTH + 1)], dtype=np.uint64)
+_PADDING = np.array([2**64 - 2 ** (_BYTE_BITS * n) for n in range(_WIDTH + 1)], dtype=np.uint64)
 
 
 class Match(NamedTuple):
@@ -245,7 +246,7 @@ def _keys(words: str, long: dict[bytes, int]) -> NDArray[np.uint64]:
     large = np.flatnonzero(lengths > _WIDTH)
     spelt = map(written.__getitem__, map(slice, starts[large].tolist(), ends[large].tolist()))
     numbers = [long.setdefault(token, len(long)) for token in spelt]
-    keys[large] = np.array(numbers, dtype=np.uint64) << _WIDTH | _NO_BYTE
+    keys[large] = np.array(numbers, dtype=np.uint64) << _BYTE_BITS | _NO_BYTE
     return keys
 
 

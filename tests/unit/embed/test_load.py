@@ -86,7 +86,7 @@ def test_openvino_runs_known_models_and_folders(folder):
 def test_precision_for_torch(folder):
     assert load_embedder(folder, backend="torch", precision="f32").precision == "f32"
     assert load_embedder("torch:some/model", precision="f32").precision == "auto"
-    with pytest.raises(UsageError, match="torch computes in float32"):
+    with pytest.raises(UsageError, match="the backend torch: it computes in float32"):
         load_embedder(folder, backend="torch", precision="int8")
 
 

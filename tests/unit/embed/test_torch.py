@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sgi.embed.torch import TorchEmbedder
-from sgi.kernel.errors import EmbedderError, MissingExtra, ModelCorrupt, ModelMissing
+from sgi.kernel.errors import EmbedderError, ModelCorrupt, ModelMissing
 from sgi.kernel.ports import TruncatingEmbedder, embedder_name
 from sgi.testing.contracts import check_embedder
 
@@ -165,17 +164,3 @@ def test_broken_weights_are_corrupt(copied):
 def test_a_model_that_is_nowhere_is_missing(name):
     with pytest.raises(ModelMissing, match=r"no.such"):
         TorchEmbedder(name).embed(["a"])
-
-
-def test_without_the_extra_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    for use in (lambda e: e.embed(["a"]), lambda e: e.fingerprint):
-        with pytest.raises(MissingExtra, match=r"semantic-grounding-index\[torch\]"):
-            use(TorchEmbedder("sentence-transformers/all-MiniLM-L6-v2"))
-
-
-def test_names_come_from_hub_or_folder(tmp_path):
-    assert TorchEmbedder("owner/name").name == "torch:owner/name"
-    folder = tmp_path / "my model@2"
-    folder.mkdir()
-    assert TorchEmbedder(folder).name == "torch:my%20model%402"

@@ -56,6 +56,21 @@ class Failing(HashTokenEncoder):
         return super().encode_tokens(texts)
 
 
+@dataclass(eq=False)
+class OneAtATime(Failing):
+    """Names one text of several that it has no vectors of, and another when asked without that."""
+
+    rounds: int = 0
+
+    def encode_tokens(self, texts, /):
+        self.rounds += 1
+        assert self.rounds <= len(TEXTS), "it is asked again and again"
+        bad = sorted(self.unusable.intersection(texts))
+        if bad:
+            raise NonFiniteVector("no direction", texts=(bad[0],))
+        return super().encode_tokens(texts)
+
+
 def score(samples, metrics, encoder, **more):
     tools = Tools({"hash": HashEmbedder()}, token_encoders={MINILM: encoder}, **more)
     return anyio.run(evaluate_batch, Batch.of(samples), metrics, tools)
@@ -147,6 +162,16 @@ def test_a_text_without_vectors_fails_the_rows_that_hold_it():
     assert (scored.status == "failed").tolist() == lost.tolist()
     assert scored.values[~lost].tobytes() == whole.values[~lost].tobytes()
     assert "minilm gave no usable vector" in scored.reasons[int(np.flatnonzero(lost)[0])]
+
+
+def test_texts_without_vectors_may_be_named_one_after_another():
+    bad = frozenset({"d e f", "c c d e", "b c"})
+    encoder = OneAtATime(unusable=bad)
+    scored = score(ROWS, FAMILY, encoder).scores["bertscore"]
+    lost = [not bad.isdisjoint(FAMILY[0].token_texts(Batch.of([sample]))) for sample in ROWS]
+    assert (scored.status == "failed").tolist() == lost
+    assert not all(lost)
+    assert encoder.rounds == len(bad) + 1
 
 
 def test_weights_are_of_the_whole_data_and_of_no_batch():

@@ -58,6 +58,22 @@ def test_angles_near_pi_keep_their_digits():
     np.testing.assert_allclose(np.pi - angle(u, -v), 1e-3, rtol=1e-5)
 
 
+def by_definition(u, v):
+    """The angles of these very rows, in float64, from differences and sums."""
+    u, v = u.astype(np.float64), v.astype(np.float64)
+    return 2 * np.arctan2(np.linalg.norm(u - v, axis=1), np.linalg.norm(u + v, axis=1))
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float32, 2e-6), (np.float64, 1e-11)])
+@pytest.mark.parametrize(
+    ("least", "most"), [(1e-4, 1e-2), (0.03, 2.0)], ids=["near pi", "towards the middle"]
+)
+def test_angles_of_nearly_opposite_rows_are_those_of_the_definition(dtype, tolerance, least, most):
+    """Each row of 500, so of several blocks, is another distance from π away."""
+    u, v = pairs_at(np.geomspace(least, most, 500)[:, None], n=500, dtype=dtype)
+    np.testing.assert_allclose(np.pi - angle(u, -v), np.pi - by_definition(u, -v), rtol=tolerance)
+
+
 def test_cosine_is_that_of_the_angle_and_exact_at_the_ends():
     u, v = rows(500, 64, 1), rows(500, 64, 2)
     np.testing.assert_allclose(cosine(u, v), np.cos(angle(u, v)), atol=1e-15)

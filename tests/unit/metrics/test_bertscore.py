@@ -135,6 +135,22 @@ def test_tokens_that_weigh_nothing_leave_no_value():
     assert score("bertscore_precision(idf=true)", pair("a c", "a b"), counted=["a b"]).ok.all()
 
 
+def test_no_rounding_of_weights_lifts_a_value_above_one():
+    """Equal texts, whose weights add up to other last digits in another order."""
+    draw = np.random.default_rng(5)
+    texts = [str(n) for n in range(200)]
+    ids = [draw.integers(0, 500, size=n + 3) for n in range(len(texts))]
+    rows = np.tile(np.array(EAST, dtype=np.float32), (sum(map(len, ids)), 1))
+    table = TokenTable.checked("demo", texts, ids, rows, special=())
+    counted = replace(table, frequencies=TokenFrequencies.none().counting(ids))
+    for name in ("bertscore", "bertscore_precision", "bertscore_recall"):
+        chosen = replace(metric(name), idf=True)
+        vectors = VectorTable(tokens={chosen.token_model: counted})
+        found = chosen.score(Batch.of([pair(text, text) for text in texts]), vectors).values
+        assert found.max() <= 1.0
+        assert found == pytest.approx(np.ones(len(texts)), abs=1e-12)
+
+
 def test_details_tell_of_windows():
     table = replace(TABLE, windows=np.array([4, 1, 1, 1]))
     chosen = metric("bertscore")

@@ -112,6 +112,21 @@ def test_tokens_as_long_as_a_number_and_longer_are_told_apart() -> None:
     assert column.lengths.tolist() == [1] * len(tokens)
 
 
+@pytest.mark.parametrize("number", [0, 1, 2, 256])
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_a_token_whose_bytes_are_the_number_of_a_long_one_is_another(number, order) -> None:
+    long = [f"number-{n:03}-and-on" for n in range(300)]
+    bare = number.to_bytes(8, order).decode()
+    column = TokenColumn.of([joined([*long, bare])], str)
+    assert column.vocabulary == len(long) + 1
+
+
+def test_white_space_at_the_end_of_a_text_is_none_of_its_words() -> None:
+    """Between words, a hyphen at the end of a line joins it with the next."""
+    column = TokenColumn.of(["foo-\n", "foo-", "foo", "next"], mteval_words)
+    assert column.equal(np.array([0, 0]), np.array([1, 2])).tolist() == [True, False]
+
+
 def test_each_text_is_cut_once_however_often_it_comes() -> None:
     seen: list[str] = []
 
