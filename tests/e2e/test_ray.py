@@ -197,6 +197,23 @@ def test_a_row_that_cannot_be_read_stops_or_is_put_aside(cluster, answers, tmp_p
     assert json.loads(aside)["row"] == "{broken"
 
 
+def test_an_id_that_stands_in_two_fragments_is_put_aside_as_one_process_does(cluster, tmp_path):
+    data, folder = tmp_path / "rows.jsonl", tmp_path / "parts"
+    rows = [{"id": f"{n % 150}", "response": f"{n} " + "a" * 200, "reference": "b"} for n in range(200)]
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(DataError, match=r"rows.jsonl:151: id '0': .*rows.jsonl:1 has the same id"):
+        run(data, folder, ["rouge_l"], workers=2)
+    report = run(data, folder, ["rouge_l"], workers=2, on_error="skip")
+    assert (report.rejected, report.summary.rows) == (50, 150)
+    assert run(data, folder, ["rouge_l"], workers=2, on_error="skip").rejected == 50  # and goes on
+    words = ["-m", "rouge_l", "--on-error", "skip", "--no-store", "-q"]
+    sgi("run", data, *words, "-o", tmp_path / "alone.jsonl", code=3)
+    assert rows_of(folder) == (tmp_path / "alone.jsonl").read_bytes()
+    assert rows_of(folder, ".rejected") == (tmp_path / "alone.rejected.jsonl").read_bytes()
+    with open_database(tmp_path / "sgi.db") as database:
+        assert import_partitions(database, folder).rows == 150
+
+
 def test_partitions_become_the_run_that_one_process_keeps(finished, answers, tmp_path):
     folder, _, _ = finished
     sgi("run", answers, "-m", "rouge_l,sgi", "--inputs", "--db", tmp_path / "one.db", "-q")

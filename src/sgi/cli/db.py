@@ -116,7 +116,7 @@ def import_(
       sgi db import scores
     """
     from sgi.cli.console import one_line, print_json, print_lines
-    from sgi.distributed.places import as_address
+    from sgi.distributed.addresses import as_address
     from sgi.store import transfer
     from sgi.store.database import open_database
 

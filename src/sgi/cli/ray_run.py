@@ -25,7 +25,12 @@ RayOption = Annotated[
 ]
 WorkersOption = Annotated[
     int | None,
-    typer.Option("--workers", min=1, help="With --ray: how many score at once; one a core by default."),
+    typer.Option(
+        "--workers",
+        min=1,
+        help="With --ray: how many score at once; one a core by default. Each has its share of --max-cost; "
+        "one that dies is replaced, and begins its share anew.",
+    ),
 ]
 
 
@@ -92,9 +97,10 @@ def _performed(spec: RunSpec, place: Mapping[str, Any], *, quiet: bool) -> RunRe
 def _notes(spec: RunSpec, report: RunReport) -> tuple[RunSpec, list[str]]:
     """What a reader of the headline should know, and the spec with the places where things are."""
     from sgi.cli.run_talk import report_notes
-    from sgi.distributed.places import as_address
+    from sgi.distributed.addresses import as_address
+    from sgi.distributed.places import Folder
 
     folder = as_address(str(spec.out)) or str(spec.out)
-    shown = spec.model_copy(update={"out": folder, "rejects": f"{folder}/part-*.rejected.jsonl"})
+    shown = spec.model_copy(update={"out": folder, "rejects": Folder(folder).shown("part-*.rejected.jsonl")})
     kept = f"To keep the run in a database: sgi db import {shlex.quote(folder)}"
     return shown, [*report_notes(shown, report, ""), kept]

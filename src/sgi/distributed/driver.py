@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from sgi.distributed.addresses import as_address, parted
 from sgi.distributed.cluster import LOCAL, joined
 from sgi.distributed.crossing import unpacked
 from sgi.distributed.fragments import Fragment, FragmentDataset, cut, fragment_size
+from sgi.distributed.ids import settled
 from sgi.distributed.kept_run import KeptRun, Piece
 from sgi.distributed.partition import Manifest, partition_name, read_partition
-from sgi.distributed.places import Folder, as_address, sources
+from sgi.distributed.places import Folder, sources
 from sgi.distributed.survey import FragmentSurvey, chosen_metrics, survey
 from sgi.distributed.worker import Settings, Task, Worker, cache_of, open_engine
 from sgi.engine.ledger import MAX_FAILURES, Ledger
@@ -25,7 +27,7 @@ from sgi.engine.run import RunReport
 from sgi.engine.spec import RunSpec
 from sgi.engine.summary import summarise
 from sgi.io.benchmarks.naming import named
-from sgi.kernel.errors import EmbedderError, JudgeError, UsageError
+from sgi.kernel.errors import EmbedderError, JudgeError, StoreError, UsageError
 from sgi.kernel.judging import JudgedMetric
 from sgi.kernel.ports import Usage
 
@@ -73,7 +75,8 @@ def run(
     """Score data on a Ray cluster, into a folder of partitions; those that are there are not done again.
 
     The rows of all partitions, in the order of their names, are those that one process would have written,
-    bit for bit. A worker that dies is replaced, and its fragment is done again.
+    bit for bit. A worker that dies is replaced, and its fragment is done again; the new one begins its share
+    of what the judge may cost anew.
 
     Args:
         data: a file, a folder or a pattern, as a path or as an address such as ``s3://bucket/rows``.
@@ -128,8 +131,7 @@ def perform(spec: RunSpec, place: Place) -> RunReport:
         if before is not None:
             before.check_same(kept, folder)
         else:
-            folder.make()
-            kept.write(folder)
+            kept.begin(folder)
         tally = _Tally(settings.metrics, spec.max_failures)
         done = kept.done(folder)
         tally.add(done.values())
@@ -147,7 +149,7 @@ def perform(spec: RunSpec, place: Place) -> RunReport:
             place.listener(Advanced(manifest.rows))
             tally.add([manifest])
         place.listener(Finished("scoring"))
-    return _summed_up(kept, settings, folder, done, tally.share, usage)
+    return _summed_up(kept, settings, folder, tally.share, usage)
 
 
 def partitions(
@@ -160,14 +162,16 @@ def partitions(
         start += piece.rows
         if number not in done:
             continue
-        dataset = FragmentDataset(piece.fragment, columns)
+        dataset = FragmentDataset(piece.fragment, columns, piece.taken)
         for part in read_partition(folder, partition_name(number), done[number], dataset, kept.metrics):
             yield at, part
             at += len(part[0])
 
 
 def _refuse(spec: RunSpec, place: Place) -> None:
-    """What cannot be done on a cluster is said before anything begins."""
+    """What cannot be done on a cluster is said before anything begins; so are addresses with secrets."""
+    for place_named in (spec.data, spec.out):
+        as_address(str(place_named))
     if spec.out is None:
         raise UsageError("Where to?", hint="Name a folder for the partitions: -o FOLDER.")
     if spec.target is not None:
@@ -201,7 +205,8 @@ def _surveyed(
         found[number] = FragmentSurvey.from_dict(values)
         listener(Advanced(found[number].rows))
     listener(Finished("reading"))
-    return [found[number] for number in range(len(fragments))]
+    surveys = [found[number] for number in range(len(fragments))]
+    return settled(fragments, surveys, spec.columns, cluster.each, skipping=spec.on_error == "skip")
 
 
 def _survey(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:
@@ -218,17 +223,10 @@ def _begun(
     folder: Folder,
 ) -> tuple[Settings, KeptRun]:
     """What the workers are told, and what is kept of the run."""
-    shown = spec.data.name if len({fragment.source for fragment in fragments}) > 1 else None
-    name = shown or Path(fragments[0].source.shown).name
-    metrics = chosen_metrics(
-        name,
-        fragments,
-        surveys,
-        spec.metrics,
-        spec.beside,
-        columns=spec.columns,
-        skipping=spec.on_error == "skip",
-    )
+    several = len({fragment.source for fragment in fragments}) > 1
+    name = Path(parted(_absolute(spec.data))[0] if several else fragments[0].source.shown).name
+    skipping = spec.on_error == "skip"
+    metrics = chosen_metrics(name, fragments, surveys, spec.metrics, spec.beside, skipping=skipping)
     stored = _stored(spec, metrics)
     settings = Settings(
         stored, "", folder.text, cache_of(place.cache), cluster.workers, cluster.threads, place.again
@@ -241,7 +239,7 @@ def _begun(
         name,
         tuple(metric.canonical for metric in metrics),
         tuple(
-            Piece(fragment, found.digest, found.rows, found.rejected)
+            Piece(fragment, found.digest, found.rows, found.rejected, found.taken)
             for fragment, found in zip(fragments, surveys, strict=True)
         ),
     )
@@ -305,20 +303,19 @@ class _Tally:
         )
 
 
-def _summed_up(
-    kept: KeptRun,
-    settings: Settings,
-    folder: Folder,
-    done: Mapping[int, Manifest],
-    failures: float,
-    usage: Usage,
-) -> RunReport:
-    """The headline, from the partitions."""
+def _summed_up(kept: KeptRun, settings: Settings, folder: Folder, failures: float, usage: Usage) -> RunReport:
+    """The headline, from the partitions that are in the folder now."""
+    kept.check_still(folder)
+    done = kept.written(folder)
+    missing = next((number for number in range(len(kept.pieces)) if number not in done), None)
+    if missing is not None:
+        gone = f"{folder.shown(partition_name(missing))}.json was taken away while the run went on."
+        raise StoreError(gone, hint="Give the same command again to go on.")
     ledger = Ledger({metric.canonical: metric.spec.category for metric in settings.metrics})
     for _, (batch, made, _) in partitions(kept, folder, done, settings.run_spec.columns):
         ledger.add(batch, made)
     summary = summarise(ledger, settings.metrics, kept.signature)
-    replace(kept, summary=summary.to_dict()).write(folder)
+    replace(kept, summary=summary.to_dict()).end(folder)
     folder.sweep()
     return RunReport(summary, failures, kept.rejected, None, usage)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import count, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
@@ -130,10 +130,13 @@ class FragmentDataset:
     Attributes:
         fragment: the part of a file.
         columns: field → column, where names are not recognised.
+        taken: ids that stand in fragments before this one, with the places where they do; rows with one of
+            them are refused.
     """
 
     fragment: Fragment
     columns: Mapping[str, str] | None = None
+    taken: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -151,18 +154,46 @@ class FragmentDataset:
 
     def read(self, reading: Reading, *, on_reject: Reject | None = None) -> Iterator[Sample]:
         """The samples in order, with a memory of what was read."""
+        yield from (sample for _, sample in self.with_lines(reading, on_reject=on_reject))
+
+    def with_lines(
+        self, reading: Reading, *, on_reject: Reject | None = None
+    ) -> Iterator[tuple[int, Sample]]:
+        """The samples in order, and the line of the file where each begins."""
         source = self.fragment.source
         rows = raw_rows(self.fragment, checked_mapping(self.columns))
         for number, row in enumerate(rows, self.fragment.first_row):
             try:
-                samples = reading.samples(row, number)
+                samples = self._free(reading, row, number)
             except DataError as error:
                 refused = placed(error, file=source.shown, line=row.line, sample_id=error.sample_id)
                 if on_reject is None:
                     raise refused from None
                 on_reject(Rejected(refused, raw_values(row)))
             else:
-                yield from samples
+                yield from ((row.line, sample) for sample in samples)
+
+    def _free(self, reading: Reading, row: RawRow, number: int) -> list[Sample]:
+        """The samples of a row, unless an id of theirs is taken: then by the very first that has it."""
+        try:
+            samples = reading.samples(row, number)
+        except DataError as error:
+            where = self.taken.get(error.sample_id or "") if error.field == "id" else None
+            raise error if where is None else same_id(str(error.sample_id), where) from None
+        for sample in samples:
+            if sample.id in self.taken:
+                raise same_id(sample.id, self.taken[sample.id])
+        return samples
+
+
+def same_id(sample_id: str, where: str) -> DataError:
+    """The error of a row whose id stands elsewhere, in the words of one process.
+
+    >>> str(same_id("a", "rows.jsonl:3")).partition(". ")[0]
+    "id 'a': field 'id': rows.jsonl:3 has the same id"
+    """
+    hint = "Ids must be unique; a row without one takes its number as its id."
+    return DataError(f"{where} has the same id", sample_id=sample_id, field="id", hint=hint)
 
 
 def raw_rows(fragment: Fragment, mapping: Pairs = ()) -> Iterator[RawRow]:

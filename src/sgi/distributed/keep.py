@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from sgi.distributed.addresses import as_address
 from sgi.distributed.driver import partitions
 from sgi.distributed.fragments import FragmentDataset
 from sgi.distributed.kept_run import KeptRun
-from sgi.distributed.places import Folder, as_address
+from sgi.distributed.places import Folder
 from sgi.engine.batch import batches
 from sgi.engine.plan import batch_digest, joined, resolve
 from sgi.engine.spec import RunSpec
@@ -53,7 +54,8 @@ def import_partitions(
         incomplete: also take a folder in which partitions are missing; the run is then not finished.
 
     Raises:
-        StoreError: the folder holds no run, or partitions are missing and ``incomplete`` is false.
+        StoreError: the folder holds no run, or partitions are missing and ``incomplete`` is false; or a
+            partition is of another run, or its files are not those that were written.
         RunMismatch: the data is not what it was.
         DataError: the data cannot be read any more.
     """
@@ -63,7 +65,7 @@ def import_partitions(
         raise StoreError(
             f"{folder.text} holds no run.", hint="Name the folder that sgi run --ray wrote into."
         )
-    done = kept.done(folder)
+    done = kept.written(folder)
     missing = kept.rows - sum(manifest.rows for manifest in done.values())
     whole = len(done) == len(kept.pieces) and kept.summary is not None
     if not whole and not incomplete:
@@ -130,5 +132,5 @@ def _identity(kept: KeptRun, folder: Folder, columns: Mapping[str, str]) -> str:
 
 def _samples(kept: KeptRun, columns: Mapping[str, str]) -> Iterator[Sample]:
     for piece in kept.pieces:
-        dataset = FragmentDataset(piece.fragment, columns)
+        dataset = FragmentDataset(piece.fragment, columns, piece.taken)
         yield from dataset.samples(on_reject=(lambda _: None) if piece.rejected else None)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from sgi.distributed.fragments import Fragment
-from sgi.distributed.partition import Manifest, partition_name
+from sgi.distributed.partition import Manifest, made_anew, partition_name
 from sgi.io.write import json_line
 from sgi.kernel.errors import RunMismatch, StoreError, UsageError
 from sgi.kernel.signature import canonical_json, digest
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from sgi.distributed.places import Folder, Source
 
-FORMAT = 1
+FORMAT = 2
 """Raised when folders change so that older versions cannot read them."""
 _NAME = "run.json"
 _ANOTHER = "Name another folder with -o, or take this one away."
@@ -32,12 +32,14 @@ class Piece:
         digest: a hash of its samples.
         rows: how many samples it has.
         rejected: how many of its rows cannot be read.
+        taken: ids that stand in fragments before, with their places; rows with them are among the rejected.
     """
 
     fragment: Fragment
     digest: str
     rows: int
     rejected: int
+    taken: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,31 @@ class KeptRun:
         """All rows that cannot be read."""
         return sum(piece.rejected for piece in self.pieces)
 
-    def write(self, folder: Folder) -> None:
-        """Write the file."""
-        folder.put(_NAME, json_line({"sgi_partitions": FORMAT, **asdict(self)}))
+    def begin(self, folder: Folder) -> None:
+        """Write the file into a folder that has none.
+
+        Raises:
+            RunMismatch: another driver wrote one meanwhile, of another run or of data cut in another way.
+        """
+        folder.make()
+        if not folder.create(_NAME, self._content()):
+            self.check_still(folder)
+
+    def end(self, folder: Folder) -> None:
+        """Write the file with its summary, over the one of the same run."""
+        folder.put(_NAME, self._content())
+
+    def check_still(self, folder: Folder) -> None:
+        """Raise a RunMismatch where the folder is no longer of this run."""
+        there = KeptRun.read(folder)
+        if there is None or (there.identity, there.pieces) != (self.identity, self.pieces):
+            raise RunMismatch(
+                f"{folder.shown(_NAME)} is of another run: two were begun in one folder at one time.",
+                hint="Name another folder with -o, or give the same command again once the other has ended.",
+            )
+
+    def _content(self) -> bytes:
+        return json_line({"sgi_partitions": FORMAT, **asdict(self)})
 
     @classmethod
     def read(cls, folder: Folder) -> Self | None:
@@ -114,22 +138,44 @@ class KeptRun:
             raise StoreError(f"{folder.shown(_NAME)} is damaged.", hint=_ANOTHER) from error
 
     def done(self, folder: Folder) -> dict[int, Manifest]:
-        """The partitions that are there whole, by number."""
+        """The partitions of this run that are there whole, by number; the others are still to be made."""
+        return {
+            number: manifest
+            for number, manifest in self._manifests(folder).items()
+            if self._is_own(number, manifest) and manifest.changed_file(folder) is None
+        }
+
+    def written(self, folder: Folder) -> dict[int, Manifest]:
+        """The partitions whose manifests are there, by number; their files are checked where they are read.
+
+        Raises:
+            StoreError: one is of another run.
+        """
+        found = self._manifests(folder)
+        for number, manifest in found.items():
+            if not self._is_own(number, manifest):
+                name = partition_name(number)
+                message = f"{folder.shown(name)}.json is of another run than {folder.shown(_NAME)}."
+                raise StoreError(message, hint=made_anew(folder, name))
+        return found
+
+    def _is_own(self, number: int, manifest: Manifest) -> bool:
+        return (manifest.run, manifest.fragment) == (self.identity, self.pieces[number].digest)
+
+    def _manifests(self, folder: Folder) -> dict[int, Manifest]:
         names = folder.names()
         found: dict[int, Manifest] = {}
-        for number, piece in enumerate(self.pieces):
+        for number in range(len(self.pieces)):
             name = f"{partition_name(number)}.json"
             text = folder.read(name) if name in names else None
             if text is None:
                 continue
             try:
-                manifest = Manifest.from_json(text)
+                found[number] = Manifest.from_json(text)
             except (ValueError, TypeError) as error:
                 raise StoreError(
                     f"{folder.shown(name)} is damaged.", hint="Take it away, and go on."
                 ) from error
-            if (manifest.run, manifest.fragment) == (self.identity, piece.digest):
-                found[number] = manifest
         return found
 
     def check_sources(self, sources: Sequence[Source], folder: Folder) -> None:

@@ -2,7 +2,8 @@
 
 The partition ``part-000007`` is ``part-000007.jsonl``, one row a sample as ``sgi run`` writes them, and where
 there is need of them ``part-000007.rejected.jsonl`` and ``part-000007.evidence.jsonl``. Its manifest
-``part-000007.json`` is written last: without one the partition is not done.
+``part-000007.json`` is written last, with a digest of each of these files: without it, or with other files
+beside it, the partition is not done.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ class Manifest:
         reason: why the last one failed.
         batches: of each batch its rows, its texts that were cut, and the models that gave no vectors.
         usage: what was asked of the judge, by its fingerprint.
+        files: the digests of the files beside it, by their names.
     """
 
     run: str
@@ -74,6 +76,7 @@ class Manifest:
     reason: str = ""
     batches: list[dict[str, Any]] = field(default_factory=list)
     usage: dict[str, dict[str, Any]] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
         """The manifest as a line of JSON."""
@@ -95,6 +98,14 @@ class Manifest:
             if lost.size:
                 self.failed[name] = self.failed.get(name, 0) + int(lost.size)
                 self.reason = scores.reasons[int(lost[-1])]
+
+    def changed_file(self, folder: Folder) -> str | None:
+        """The name of a file that is gone, or not the one that was written; None where all are."""
+        names = folder.names()
+        for name, digest in self.files.items():
+            if name not in names or folder.digest(name) != digest:
+                return name
+        return None
 
     def used(self) -> dict[str, Usage]:
         """What was asked of the judge, by its fingerprint."""
@@ -126,8 +137,8 @@ async def write_partition(
         SgiError: as for `score_stream`, but for the share of failed rows.
     """
     told = usage_of(tools.judge)
+    opened: dict[str, RowWriter] = {}
     with ExitStack() as stack:
-        opened: dict[str, RowWriter] = {}
 
         def writer(kind: str) -> RowWriter:
             if kind not in opened:
@@ -147,6 +158,7 @@ async def write_partition(
         writer("")
         on_reject = reject if plan.rejected else None
         await score_stream(dataset, plan, tools, take=take, on_reject=on_reject, max_failures=_ALL)
+    manifest.files = {file: folder.digest(file) for file in (f"{name}{kind}.jsonl" for kind in opened)}
     if tools.judge is not None:
         manifest.usage = {tools.judge.fingerprint: asdict(usage_of(tools.judge).since(told))}
     folder.put(f"{name}.json", manifest.to_json())
@@ -163,6 +175,11 @@ def read_partition(
     Raises:
         StoreError: the rows are not those of the manifest, or of this data.
     """
+    changed = manifest.changed_file(folder)
+    if changed is not None:
+        raise StoreError(
+            f"{folder.shown(changed)} is not the file that its manifest names.", hint=made_anew(folder, name)
+        )
     samples = dataset.samples(on_reject=(lambda _: None) if manifest.rejected else None)
     lines = folder.lines(f"{name}.jsonl") if manifest.rows else iter(())
     judged = folder.lines(f"{name}.evidence.jsonl") if f"{name}.evidence.jsonl" in folder.names() else None
@@ -179,6 +196,11 @@ def read_partition(
         yield batch, BatchScores(scores, facts["truncated"], facts["failures"]), evidence
     if combined(digests) != manifest.fragment:
         raise _other_rows(folder, name)
+
+
+def made_anew(folder: Folder, name: str) -> str:
+    """The way out where a partition is not what it should be."""
+    return f"Take away {folder.shown(name)}.json and give the same command again: it is then made anew."
 
 
 def _other_rows(folder: Folder, name: str) -> StoreError:

@@ -1,20 +1,22 @@
-"""Where a distributed run reads and writes: paths of this machine, and addresses that Arrow knows.
-
-An address has a scheme: ``s3://bucket/rows``, ``gs://…``, ``hdfs://…``, ``file:///…``. All else is a path.
-"""
+"""Where a distributed run reads and writes: paths of this machine, and addresses that Arrow knows."""
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import io
+import os
 import re
+import secrets
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING, Any, cast
+from urllib.parse import quote
 
+from sgi.distributed.addresses import as_address, below, parted
 from sgi.io.files import SUFFIXES, check_readable, suffix
 from sgi.io.text_file import open_bytes
 from sgi.io.write import open_writer, write_whole
@@ -25,9 +27,9 @@ if TYPE_CHECKING:
 
     from sgi.io.write import RowWriter
 
-_SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs", "file")
-_ADDRESS = re.compile(rf"({'|'.join(_SCHEMES)}):/+")
 _PATTERN = re.compile(r"[*?\[]")
+_PLAIN = "/:@!$&'()*+,;=~"
+"""Signs that stand for themselves in an address, beside letters, digits, ``-``, ``.`` and ``_``."""
 
 
 @dataclass(frozen=True)
@@ -47,19 +49,6 @@ class Source:
     stem: str | None = None
 
 
-def as_address(text: str) -> str | None:
-    """The address that a text is, also where a path was made of it in between; None for a path.
-
-    >>> as_address("s3:/bucket/rows.jsonl"), as_address("rows.jsonl")
-    ('s3://bucket/rows.jsonl', None)
-    """
-    found = _ADDRESS.match(text)
-    if found is None:
-        return None
-    slashes = "///" if found[1] == "file" else "//"
-    return f"{found[1]}:{slashes}{text[found.end() :]}"
-
-
 def sources(data: str) -> list[Source]:
     """The files of a path or an address: one file, all in a folder, or those of a pattern; sorted.
 
@@ -76,7 +65,7 @@ def sources(data: str) -> list[Source]:
         raise DataError("holds no file that can be read", file=data, hint=hint)
     if len(found) == 1:
         return found
-    stems = _stems([source.place for source in found])
+    stems = _stems([source.shown for source in found])
     return [Source(s.place, s.shown, s.size, stem) for s, stem in zip(found, stems, strict=True)]
 
 
@@ -98,7 +87,7 @@ def open_input(place: str, shown: str) -> Iterator[IO[bytes]]:
     except OSError as error:
         raise DataError(f"cannot be opened: {_reason(error)}", file=shown) from error
     with io.BufferedReader(cast("io.RawIOBase", raw)) as stream:
-        if not place.casefold().endswith(".gz"):
+        if not parted(place)[0].casefold().endswith(".gz"):
             yield stream
             return
         with io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=stream))) as unpacked:
@@ -155,8 +144,8 @@ class Folder:
         try:
             if address is None:
                 return (Path(self.text) / name).read_bytes()
-            system, path = _arrow(address)
-            with system.open_input_file(f"{path}/{name}") as stream:
+            system, path = _arrow(below(address, name))
+            with system.open_input_file(path) as stream:
                 return bytes(stream.read())
         except FileNotFoundError:
             return None
@@ -165,8 +154,49 @@ class Folder:
 
     def lines(self, name: str) -> Iterator[bytes]:
         """The lines of a file."""
-        with open_input(f"{self.text.rstrip('/')}/{name}", self.shown(name)) as stream:
+        with open_input(below(self.text, name), self.shown(name)) as stream:
             yield from stream
+
+    def digest(self, name: str) -> str:
+        """A hash of what is in a file, which may be empty.
+
+        Raises:
+            DataError: it cannot be read.
+        """
+        state = hashlib.blake2b(digest_size=16)
+        try:
+            if as_address(self.text) is None and not (Path(self.text) / name).stat().st_size:
+                return state.hexdigest()  # no rows, which a reader of data would refuse
+        except OSError as error:
+            raise DataError(f"cannot be read: {_reason(error)}", file=self.shown(name)) from error
+        for line in self.lines(name):
+            state.update(line)
+        return state.hexdigest()
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Write a file where there is none; False where there is one.
+
+        Of two that do so at one time on one machine, or on a file system they share, one is told False; an
+        object store cannot tell them apart.
+        """
+        if as_address(self.text) is not None:
+            if self.read(name) is not None:
+                return False
+            self.put(name, content)
+            return self.read(name) == content
+        part = Path(self.text) / f".sgi-{secrets.token_hex(8)}.part"
+        write_whole(part, content)
+        try:
+            os.link(part, Path(self.text) / name)  # unlike a renaming, it replaces nothing
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without links
+            if self.read(name) is not None:
+                return False
+            self.put(name, content)
+        finally:
+            part.unlink(missing_ok=True)
+        return True
 
     def put(self, name: str, content: bytes) -> None:
         """Write a file; one that is there gives way at once."""
@@ -201,7 +231,7 @@ class Folder:
 
     def shown(self, name: str) -> str:
         """A file's place for messages."""
-        return f"{self.text.rstrip('/')}/{name}"
+        return parted(below(self.text, name))[0] if as_address(self.text) else below(self.text, name)
 
     def _send(self, part: Path, address: str) -> None:
         """Put a file under its name: object stores show it once it is whole, others are given it whole."""
@@ -240,9 +270,11 @@ def _local(data: str) -> list[Source]:
 def _remote(address: str) -> list[Source]:
     from pyarrow import fs
 
-    scheme, _, rest = address.partition("://")
+    place, query = parted(address)
+    scheme, _, rest = place.partition("://")
     fixed = rest[: found.start()].rpartition("/")[0] if (found := _PATTERN.search(rest)) else rest
-    system, base = _arrow(f"{scheme}://{fixed}")
+    root = f"{scheme}://{fixed.rstrip('/')}"
+    system, base = _arrow(f"{scheme}://{fixed}{query}")
     try:
         if found is None and system.get_file_info(base).type == fs.FileType.File:
             infos = [system.get_file_info(base)]
@@ -251,13 +283,13 @@ def _remote(address: str) -> list[Source]:
     except OSError as error:
         raise DataError(f"cannot be read: {_reason(error)}", file=address) from error
     pattern = f"{base}{rest[len(fixed) :]}" if found else "*"
-    prefix = f"{scheme}://{fixed.removesuffix(base)}"
     return [
-        Source(f"{prefix}{info.path}", f"{prefix}{info.path}", info.size)
+        Source(f"{root}{quote(below_root, safe=_PLAIN)}{query}", f"{root}{below_root}", info.size)
         for info in sorted(infos, key=lambda info: str(info.path))
         if info.type == fs.FileType.File
         and fnmatchcase(info.path, pattern)
         and (info.path == base or _is_data(PurePosixPath(info.path[len(base) :].lstrip("/"))))
+        for below_root in [info.path[len(base) :]]
     ]
 
 
@@ -286,7 +318,7 @@ def _arrow(address: str) -> tuple[Any, str]:
     try:
         system, path = fs.FileSystem.from_uri(address)
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise UsageError(f"{address} cannot be reached: {_reason(error)}.") from error
+        raise UsageError(f"{parted(address)[0]} cannot be reached: {_reason(error)}.") from error
     return system, path.rstrip("/")
 
 

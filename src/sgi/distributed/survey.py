@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Self
-
-import numpy as np
 
 from sgi.distributed.crossing import packed, unpacked
 from sgi.distributed.fragments import Fragment, FragmentDataset
@@ -20,7 +18,7 @@ from sgi.kernel.errors import DataError, SgiError, UsageError
 from sgi.kernel.sample import Field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sgi.io.rows import Rejected
     from sgi.kernel.metric import AnyMetric
@@ -40,6 +38,7 @@ class FragmentSurvey:
         columns: some of its columns, for messages.
         unseen: columns that were mapped and are not there.
         error: the first thing that is wrong; None where nothing is.
+        taken: ids that stand in fragments before, with their places; rows with them were refused.
     """
 
     rows: int
@@ -50,6 +49,7 @@ class FragmentSurvey:
     columns: tuple[str, ...]
     unseen: tuple[str, ...]
     error: Mapping[str, Any] | None = None
+    taken: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def digest(self) -> str:
@@ -87,15 +87,22 @@ def combined(digests: Iterable[str]) -> str:
     return blake2b(",".join(digests).encode(), digest_size=16).hexdigest()
 
 
-def survey(fragment: Fragment, columns: Mapping[str, str] | None, *, skipping: bool) -> FragmentSurvey:
+def survey(
+    fragment: Fragment,
+    columns: Mapping[str, str] | None,
+    *,
+    skipping: bool,
+    taken: Mapping[str, str] | None = None,
+) -> FragmentSurvey:
     """Read a fragment.
 
     Args:
         fragment: a part of a file.
         columns: field → column, where names are not recognised.
         skipping: whether rows that cannot be read are passed over.
+        taken: ids that stand in fragments before, with their places.
     """
-    dataset = FragmentDataset(fragment, columns)
+    dataset = FragmentDataset(fragment, columns, taken or {})
     reading = dataset.reading()
     refused: list[SgiError] = []
     rejected: Counter[str] = Counter()
@@ -107,10 +114,16 @@ def survey(fragment: Fragment, columns: Mapping[str, str] | None, *, skipping: b
 
     present: Counter[str] = Counter()
     digests, ids = [], bytearray()
+
+    def noted() -> Iterator[Sample]:
+        # Before a batch is full: an error further on must not hide that an id was there.
+        for sample in dataset.read(reading, on_reject=reject if skipping else None):
+            ids.extend(hashed(sample.id))
+            yield sample
+
     try:
-        for batch in batches(dataset.read(reading, on_reject=reject if skipping else None)):
+        for batch in batches(noted()):
             digests.append(batch_digest(batch).hex())
-            ids += b"".join(_hashed(sample) for sample in batch.samples)
             present.update(name.value for sample in batch.samples for name in Field if sample.has(name))
     except DataError as error:
         refused.insert(0, error)
@@ -123,6 +136,7 @@ def survey(fragment: Fragment, columns: Mapping[str, str] | None, *, skipping: b
         tuple(reading.noted),
         tuple(sorted(reading.unseen)),
         packed(refused[0]) if refused else None,
+        dataset.taken,
     )
 
 
@@ -133,7 +147,6 @@ def chosen_metrics(
     metrics: Sequence[str] | None,
     beside: Sequence[AnyMetric],
     *,
-    columns: Mapping[str, str] | None,
     skipping: bool,
 ) -> tuple[AnyMetric, ...]:
     """The metrics to score, once nothing that was read speaks against it.
@@ -144,11 +157,10 @@ def chosen_metrics(
         surveys: what is in them.
         metrics: names; None takes those whose fields the data has.
         beside: further metrics.
-        columns: field → column, where names are not recognised.
         skipping: whether rows that cannot be read are passed over.
 
     Raises:
-        DataError: a row cannot be read, there is none, or two have the same id.
+        DataError: a row cannot be read, or there is none.
         UsageError: a metric is unknown, needs a field that no row has, or wants to see all rows first.
     """
     chosen = resolve(metrics) if metrics is not None else None
@@ -164,7 +176,6 @@ def chosen_metrics(
     if not scan.rows:
         raise DataError("There is nothing to score: no rows.", file=name)
     _check_mapped(name, surveys)
-    _check_ids(fragments, surveys, columns)
     dataset = FragmentDataset(fragments[0])
     usable = joined(chosen if chosen is not None else preferred(scan, dataset), beside)
     check_fields(usable, scan, dataset)
@@ -192,35 +203,6 @@ def _check_mapped(name: str, surveys: Sequence[FragmentSurvey]) -> None:
         raise placed(error, file=name, line=None) from None
 
 
-def _check_ids(
-    fragments: Sequence[Fragment], surveys: Sequence[FragmentSurvey], columns: Mapping[str, str] | None
-) -> None:
-    """No id stands in two fragments; within one, its reader saw to it."""
-    hashes = [np.frombuffer(base64.b64decode(found.ids), dtype="<u8") for found in surveys]
-    every = np.concatenate(hashes)
-    order = np.argsort(every, kind="stable")
-    same = np.flatnonzero(every[order][1:] == every[order][:-1])
-    if not same.size:
-        return
-    second = int(order[same + 1].min())
-    first = int(np.flatnonzero(every == every[second])[0])
-    starts = np.cumsum([0, *map(len, hashes)])
-    one, other = (int(np.searchsorted(starts, place, side="right")) - 1 for place in (first, second))
-    hint = "Ids must be unique over all files; a row without one takes its number as its id."
-    raise DataError(
-        f"the same id stands in {fragments[one].source.shown} before",
-        file=fragments[other].source.shown,
-        sample_id=_id_of(FragmentDataset(fragments[other], columns), second - int(starts[other])),
-        field="id",
-        hint=hint,
-    )
-
-
-def _id_of(dataset: FragmentDataset, row: int) -> str | None:
-    """The id of a row of a fragment, which is read once more for it."""
-    ids = (sample.id for sample in dataset.samples(on_reject=lambda _: None))
-    return next((found for number, found in enumerate(ids) if number == row), None)
-
-
-def _hashed(sample: Sample) -> bytes:
-    return blake2b(sample.id.encode(), digest_size=8).digest()
+def hashed(sample_id: str) -> bytes:
+    """Eight bytes that ids which differ hardly ever share."""
+    return blake2b(sample_id.encode(), digest_size=8).digest()

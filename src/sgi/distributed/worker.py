@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,7 +71,7 @@ class Task:
         number: its place among all.
         name: of its partition.
         fragment: the part of a file.
-        survey: what was found in it.
+        survey: what was found in it; its ids stay with the driver.
     """
 
     number: int
@@ -81,7 +81,7 @@ class Task:
 
     def to_json(self) -> str:
         """The task as JSON."""
-        return json.dumps(asdict(self))
+        return json.dumps(asdict(replace(self, survey=replace(self.survey, ids=""))))
 
     @classmethod
     def from_json(cls, text: str) -> Task:
@@ -92,7 +92,11 @@ class Task:
 
 
 def divided(judge: JudgeSpec, workers: int) -> JudgeSpec:
-    """The judge as each of the workers may ask it: all together keep its limits.
+    """The judge as each of the workers may ask it: all together keep its limits, as long as none is replaced.
+
+    What a worker has asked is known to itself alone: one that takes the place of a worker that died begins
+    its share of ``max_cost`` anew, as does every worker of a run that goes on. So ``max_cost`` bounds what is
+    spent between such events, and all of it where there are none.
 
     Raises:
         UsageError: there are more workers than requests at once.
@@ -172,7 +176,7 @@ class Worker:
             Folder(self.settings.folder),
             task.name,
             Manifest(self.settings.run, task.survey.digest),
-            FragmentDataset(task.fragment, spec.columns),
+            FragmentDataset(task.fragment, spec.columns, task.survey.taken),
             task.survey.plan(task.fragment, self.settings.metrics),
             tools,
             inputs=spec.inputs,

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -6,12 +7,13 @@ from sgi.distributed.cluster import Cluster
 from sgi.distributed.driver import Place, _begun, _summed_up, _Tally
 from sgi.distributed.fragments import cut
 from sgi.distributed.keep import import_partitions
+from sgi.distributed.kept_run import KeptRun
 from sgi.distributed.partition import Manifest, partition_name
 from sgi.distributed.places import Folder, sources
 from sgi.distributed.survey import survey
 from sgi.distributed.worker import Task, Worker
 from sgi.engine.spec import RunSpec
-from sgi.kernel.errors import EmbedderError, JudgeError, StoreError
+from sgi.kernel.errors import EmbedderError, JudgeError, RunMismatch, StoreError
 from sgi.kernel.ports import Usage
 from sgi.kernel.registry import metric
 from sgi.store.database import open_database
@@ -43,8 +45,7 @@ def by_hand(spec, place, size):
     fragments = list(cut(source, size))
     found = [survey(fragment, spec.columns, skipping=False) for fragment in fragments]
     settings, kept = _begun(spec, place, Cluster(2, 1.0), fragments, found, folder)
-    folder.make()
-    kept.write(folder)
+    kept.begin(folder)
     worker = Worker(settings)
     for n, (fragment, seen) in enumerate(zip(fragments, found, strict=True)):
         assert "manifest" in json.loads(worker.score(Task(n, partition_name(n), fragment, seen).to_json()))
@@ -53,7 +54,7 @@ def by_hand(spec, place, size):
     tally = _Tally(settings.metrics, spec.max_failures)
     tally.add(done.values())
     used = sum((usage for part in done.values() for usage in part.used().values()), start=Usage())
-    return folder, _summed_up(kept, settings, folder, done, tally.share, used)
+    return folder, _summed_up(kept, settings, folder, tally.share, used)
 
 
 def test_what_a_judge_said_is_kept_as_one_process_keeps_it(rows, tmp_path, no_remote_settings):
@@ -97,3 +98,52 @@ def test_failures_are_counted_over_all_partitions():
         tally.add([Manifest("r", "f", rows=0, failed={"sgi": 3}, reason="lost")])
     with pytest.raises(JudgeError, match="50%"):
         _Tally([judged], 0.1).add([Manifest("r", "f", rows=2, failed={"faithfulness": 1})])
+
+
+def test_files_that_are_not_those_of_their_manifest_are_told_and_made_again(rows, tmp_path):
+    spec = RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"]})
+    folder, _ = by_hand(spec, Place(), 300)
+    kept, part = KeptRun.read(folder), tmp_path / "parts" / "part-000001.jsonl"
+    whole, content = kept.done(folder), part.read_bytes()
+    with open_database(tmp_path / "sgi.db") as database:
+        for damage in (lambda: part.write_bytes(content.replace(b"1", b"2", 1)), part.unlink):
+            damage()
+            assert set(whole) - set(kept.done(folder)) == {1}
+            with pytest.raises(
+                StoreError, match=r"part-000001.jsonl is not the file .* Take away .*part-000001.json "
+            ):
+                import_partitions(database, folder.text)
+        part.write_bytes(content)
+        other = Manifest("another run", whole[1].fragment)
+        folder.put("part-000001.json", other.to_json())
+        with pytest.raises(StoreError, match=r"part-000001.json is of another run"):
+            import_partitions(database, folder.text)
+        assert contents(database)["runs"] == []
+    assert 1 not in kept.done(folder)
+
+
+def test_two_drivers_in_one_folder(rows, tmp_path):
+    spec = RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"]})
+    folder, _ = by_hand(spec, Place(), 300)
+    by_hand(spec, Place(), 300)  # the same run goes on
+    with pytest.raises(RunMismatch, match=r"run.json is of another run"):
+        by_hand(
+            RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"], "inputs": True}),
+            Place(),
+            300,
+        )
+    with pytest.raises(RunMismatch, match=r"run.json is of another run"):
+        by_hand(spec, Place(), 150)  # its data is cut in another way
+    kept = KeptRun.read(folder)
+    replace(kept, spec_hash="another").end(folder)  # as an object store, which cannot refuse it, would
+    with pytest.raises(RunMismatch, match="two were begun"):
+        kept.check_still(folder)
+
+
+def test_a_run_of_other_numbers_does_not_go_on(rows, tmp_path):
+    spec = RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"]})
+    folder, _ = by_hand(spec, Place(), 300)
+    kept = KeptRun.read(folder)
+    kept.check_same(kept, folder)
+    with pytest.raises(RunMismatch, match=r"what makes its numbers \(then sgi.*, now sgi:other\) changed"):
+        kept.check_same(replace(kept, signature="sgi:other"), folder)

@@ -2,7 +2,7 @@ import gzip
 
 import pytest
 
-from sgi.distributed.places import Folder, as_address, open_input, sources
+from sgi.distributed.places import Folder, open_input, sources
 from sgi.kernel.errors import DataError, UsageError
 
 
@@ -69,13 +69,50 @@ def test_what_cannot_be_read_is_named(tree, name, reason):
         sources(name if name.startswith("file:") else f"{tree}/{name}")
 
 
-def test_an_address_stays_one_although_a_path_was_made_of_it():
-    from pathlib import Path
+def test_a_query_stays_with_an_address(tree):
+    query = "?region=eu"  # Arrow passes it over where it reads a file of this machine
+    (found,) = sources(f"file://{tree}/a.csv{query}")
+    assert (found.place, found.shown) == (f"file://{tree}/a.csv{query}", f"file://{tree}/a.csv")
+    several = sources(f"file://{tree}/*.jsonl{query}")
+    assert [source.place for source in several][-1] == f"file://{tree}/b.jsonl{query}"
+    packed = sources(f"file://{tree}/deep{query}")[0]
+    with open_input(packed.place, packed.shown) as stream:
+        assert stream.read() == b'{"response": "a"}\n'
+    folder = Folder(f"file://{tree}/new{query}")
+    folder.make()
+    folder.put("a.json", b"{}\n")
+    assert (folder.read("a.json"), list(folder.lines("a.json"))) == (b"{}\n", [b"{}\n"])
+    assert folder.names() == {"a.json"}
+    assert folder.shown("a.json") == f"file://{tree}/new/a.json"
 
-    for text in ("s3://bucket/a b.jsonl", "file:///tmp/x", "gs://b/c"):
-        assert as_address(str(Path(text))) == text
-    assert as_address("ragtruth:/data") is None
-    assert as_address("C:/rows.csv") is None
+
+def test_signs_that_an_address_escapes_are_read(tmp_path):
+    for name in ("a b.jsonl", "50%20.jsonl"):
+        (tmp_path / name).write_bytes(name.encode())
+    found = sources(f"file://{tmp_path}")
+    assert [source.stem for source in found] == ["50%20", "a b"]
+    for source in found:
+        with open_input(source.place, source.shown) as stream:
+            assert stream.read().decode() == source.shown.rpartition("/")[2]
+
+
+@pytest.mark.parametrize("prefix", ["", "file://"])
+def test_a_file_is_created_once(tmp_path, prefix):
+    folder = Folder(f"{prefix}{tmp_path}")
+    assert folder.create("run.json", b"first")
+    assert not folder.create("run.json", b"second")
+    assert folder.read("run.json") == b"first"
+    assert folder.names() == {"run.json"}
+
+
+def test_a_file_is_created_once_also_without_links(tmp_path, monkeypatch):
+    def no_links(*_):
+        raise OSError("not supported")
+
+    monkeypatch.setattr("sgi.distributed.places.os.link", no_links)
+    folder = Folder(str(tmp_path))
+    assert [folder.create("run.json", content) for content in (b"first", b"second")] == [True, False]
+    assert folder.read("run.json") == b"first"
 
 
 @pytest.mark.parametrize("prefix", ["", "file://"])
@@ -94,6 +131,11 @@ def test_a_file_in_a_folder_is_there_whole_or_not_at_all(tmp_path, prefix):
         rows.write([{"id": "2"}, {"id": str(1 / 0)}])
     assert list(folder.lines("rows.jsonl")) == [b'{"id":"1"}\n']
     assert folder.names() == {"a.json", "rows.jsonl"}
+    with folder.writer("none.jsonl"):
+        pass
+    assert folder.digest("none.jsonl") != folder.digest("rows.jsonl") == folder.digest("rows.jsonl")
+    with pytest.raises(DataError, match=r"gone\.jsonl"):
+        folder.digest("gone.jsonl")
 
 
 def test_what_a_killed_writer_left_is_swept_away(tmp_path):

@@ -27,7 +27,7 @@ def surveyed(data, *, size=90, columns=None, skipping=False):
 def chosen(data, metrics=None, *, columns=None, skipping=False):
     fragments, found = surveyed(data, columns=columns, skipping=skipping)
     assert len(fragments) > 1
-    return chosen_metrics("rows", fragments, found, metrics, (), columns=columns, skipping=skipping)
+    return chosen_metrics("rows", fragments, found, metrics, (), skipping=skipping)
 
 
 def test_the_surveys_together_know_what_a_plan_knows(tmp_path):
@@ -53,14 +53,6 @@ def test_the_digest_tells_contents_apart(tmp_path):
         path = write(tmp_path / f"{n}.jsonl", [ROWS[0] | change])
         digests.add(surveyed(path)[1][0].digest)
     assert len(digests) == 4
-
-
-@pytest.mark.parametrize("skipping", [False, True])
-def test_an_id_in_two_fragments_is_found(tmp_path, skipping):
-    rows = [row | {"own": f"id {n % 8}"} for n, row in enumerate(ROWS)]
-    path = write(tmp_path / "rows.jsonl", rows)
-    with pytest.raises(DataError, match=r"rows.jsonl: id 'id 0': field 'id': the same id stands in"):
-        chosen(path, columns={"id": "own"}, skipping=skipping)
 
 
 def test_rows_of_several_files_have_ids_of_their_own(tmp_path):

@@ -84,6 +84,21 @@ def test_rows_of_other_data_are_refused(worker, tasks, folder, rows):
         list(read_partition(folder, tasks[0].name, manifest, dataset, ["rouge_l"]))
 
 
+def test_rows_in_another_order_are_refused_also_where_the_digest_fits(worker, tasks, folder):
+    (manifest, *_) = scored(worker, tasks)
+    first, second, *others = folder.lines("part-000000.jsonl")
+    folder.put("part-000000.jsonl", b"".join([second, first, *others]))
+    manifest.files["part-000000.jsonl"] = folder.digest("part-000000.jsonl")
+    dataset = FragmentDataset(tasks[0].fragment)
+    with pytest.raises(errors.StoreError, match="does not hold the rows of its data"):
+        list(read_partition(folder, tasks[0].name, manifest, dataset, ["rouge_l"]))
+
+
+def test_ids_stay_with_the_driver(tasks):
+    assert tasks[0].survey.ids
+    assert Task.from_json(tasks[0].to_json()).survey.ids == ""
+
+
 def test_data_that_changed_since_the_survey_ends_the_run(worker, tasks, folder, rows):
     rows.write_bytes(rows.read_bytes().replace(b"answer 1", b"changed!", 1))
     error = unpacked(json.loads(worker.score(tasks[0].to_json()))["error"])
@@ -113,7 +128,7 @@ def test_the_file_of_a_run_is_read_as_it_was_written(tasks, folder):
     pieces = tuple(Piece(task.fragment, task.survey.digest, task.survey.rows, 0) for task in tasks)
     kept = KeptRun({"inputs": True}, "hash", "sgi:1", {"sgi": "1"}, "rows", ("rouge_l",), pieces)
     assert KeptRun.read(folder) is None
-    kept.write(folder)
+    kept.begin(folder)
     assert KeptRun.read(folder) == kept
     for content in (b"{", b"[]", b'{"sgi_partitions": 1}', b'{"sgi_partitions": 2}'):
         folder.put("run.json", content)
