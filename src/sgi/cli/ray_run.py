@@ -74,6 +74,9 @@ def _check(ray: str | None, refused: Mapping[str, object]) -> None:
     if ray is None:
         raise UsageError("--workers goes with --ray.", hint="Write --ray local.")
     given = [option for option, value in refused.items() if value]
+    if "--dry-run" in given:
+        hint = "The plan of one of the files shows what a row takes: sgi run FILE --dry-run."
+        raise UsageError("--dry-run does not go with --ray.", hint=hint)
     if given:
         hint = (
             "The folder keeps what is done: the same command goes on, and sgi db import FOLDER keeps the run."

@@ -18,9 +18,11 @@ from sgi.distributed.ids import settled
 from sgi.distributed.kept_run import KeptRun, Piece
 from sgi.distributed.partition import Manifest, partition_name, read_partition
 from sgi.distributed.places import Folder, sources
-from sgi.distributed.survey import FragmentSurvey, chosen_metrics, survey
+from sgi.distributed.survey import FragmentSurvey, chosen_metrics, refuse_weighing, survey
 from sgi.distributed.worker import Settings, Task, Worker, cache_of, open_engine
+from sgi.embed.load import require_backend
 from sgi.engine.ledger import MAX_FAILURES, Ledger
+from sgi.engine.plan import resolve
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.recording import versions
 from sgi.engine.run import RunReport
@@ -181,6 +183,8 @@ def _refuse(spec: RunSpec, place: Place) -> None:
         raise UsageError("A benchmark is read by one process.", hint="Leave out --ray.")
     if place.workers is not None and place.workers < 1:
         raise UsageError(f"There cannot be {place.workers} workers.")
+    require_backend(spec.backend, spec.precision)
+    refuse_weighing((*(resolve(spec.metrics) if spec.metrics else ()), *spec.beside))
 
 
 def _absolute(path: Path) -> str:

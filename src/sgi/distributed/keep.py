@@ -14,7 +14,8 @@ from sgi.distributed.places import Folder
 from sgi.engine.batch import batches
 from sgi.engine.plan import batch_digest, joined, resolve
 from sgi.engine.spec import RunSpec
-from sgi.kernel.errors import RunMismatch, StoreError
+from sgi.kernel.errors import RunMismatch, StoreError, UsageError
+from sgi.store.queries import list_runs
 from sgi.store.recorder import RunStart, create_run
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def import_partitions(
     Raises:
         StoreError: the folder holds no run, or partitions are missing and ``incomplete`` is false; or a
             partition is of another run, or its files are not those that were written.
+        UsageError: it is in the database already.
         RunMismatch: the data is not what it was.
         DataError: the data cannot be read any more.
     """
@@ -88,8 +90,10 @@ def _written(
     missing: int,
 ) -> Kept:
     """The rows in the database; if anything goes wrong on the way, the run is not there."""
+    dataset = _identity(kept, folder, spec.columns)
+    _refuse_repeated(database, folder, kept, dataset)
     start = RunStart(
-        dataset=_identity(kept, folder, spec.columns),
+        dataset=dataset,
         dataset_name=kept.dataset,
         rows=kept.rows,
         spec={**kept.spec, "imported_from": folder.text},
@@ -115,6 +119,15 @@ def _written(
         recorder.discard()
         raise
     return Kept(recorder.run, kept.rows - missing, missing)
+
+
+def _refuse_repeated(database: Database, folder: Folder, kept: KeptRun, dataset: str) -> None:
+    """A folder whose run came in whole becomes no second run."""
+    for record in list_runs(database):
+        same = (record.spec_hash, record.dataset) == (kept.spec_hash, dataset)
+        if same and record.finished and record.spec.get("imported_from") == folder.text:
+            message = f"The run in {folder.text} is in the database already: {record.id}."
+            raise UsageError(message, hint=f"sgi show {record.id} shows it.")
 
 
 def _identity(kept: KeptRun, folder: Folder, columns: Mapping[str, str]) -> str:

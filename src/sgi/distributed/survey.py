@@ -161,7 +161,7 @@ def chosen_metrics(
 
     Raises:
         DataError: a row cannot be read, or there is none.
-        UsageError: a metric is unknown, needs a field that no row has, or wants to see all rows first.
+        UsageError: a metric is unknown, or needs a field that no row has.
     """
     chosen = resolve(metrics) if metrics is not None else None
     errors = [found.error for found in surveys if found.error is not None]
@@ -179,11 +179,11 @@ def chosen_metrics(
     dataset = FragmentDataset(fragments[0])
     usable = joined(chosen if chosen is not None else preferred(scan, dataset), beside)
     check_fields(usable, scan, dataset)
-    _refuse_weighing(usable)
     return usable
 
 
-def _refuse_weighing(metrics: Sequence[AnyMetric]) -> None:
+def refuse_weighing(metrics: Sequence[AnyMetric]) -> None:
+    """Raise where a metric wants to see all rows before it scores one."""
     weighing = [metric.canonical for metric in metrics if metric.weighs_tokens]
     if weighing:
         message = (

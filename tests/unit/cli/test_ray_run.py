@@ -12,6 +12,9 @@ import pytest
         (["--ray", "local", "-o", "parts", "--dry-run"], "--dry-run does not go with --ray"),
         (["--ray", "local", "-o", "parts", "--target", "app:answer"], "A target is not asked from a cluster"),
         (["--ray", "local", "-o", "parts", "--workers", "0"], "equal to 1"),
+        (["--ray", "local", "-o", "parts", "-m", "nope"], "nope"),
+        (["--ray", "local", "-o", "parts", "-m", "bertscore(idf=true)"], "weighs tokens by all references"),
+        (["--ray", "local", "-o", "parts", "--precision", "nonsense"], "Unknown precision 'nonsense'"),
         (["--ray", "nowhere", "-o", "parts"], "no address of a Ray cluster"),
     ],
 )

@@ -74,6 +74,9 @@ def test_what_a_judge_said_is_kept_as_one_process_keeps_it(rows, tmp_path, no_re
         alone, imported = comparable(contents(one)), comparable(contents(two))
     assert imported["evidence"]
     assert imported == alone
+    sgi("db", "import", folder.text, "--db", tmp_path / "two.db", code=2)  # it is there already
+    with open_database(tmp_path / "two.db") as two:
+        assert comparable(contents(two)) == imported
 
 
 def test_nothing_of_a_folder_whose_data_changed_is_kept(rows, tmp_path):
