@@ -13,7 +13,7 @@ from sgi.distributed.places import Folder, sources
 from sgi.distributed.survey import survey
 from sgi.distributed.worker import Task, Worker
 from sgi.engine.spec import RunSpec
-from sgi.kernel.errors import EmbedderError, JudgeError, RunMismatch, StoreError
+from sgi.kernel.errors import EmbedderError, JudgeError, RunMismatch, StoreError, UsageError
 from sgi.kernel.ports import Usage
 from sgi.kernel.registry import metric
 from sgi.store.database import open_database
@@ -74,8 +74,9 @@ def test_what_a_judge_said_is_kept_as_one_process_keeps_it(rows, tmp_path, no_re
         alone, imported = comparable(contents(one)), comparable(contents(two))
     assert imported["evidence"]
     assert imported == alone
-    sgi("db", "import", folder.text, "--db", tmp_path / "two.db", code=2)  # it is there already
     with open_database(tmp_path / "two.db") as two:
+        with pytest.raises(UsageError, match="is in the database already"):
+            import_partitions(two, folder.text)
         assert comparable(contents(two)) == imported
 
 

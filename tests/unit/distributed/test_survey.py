@@ -76,12 +76,10 @@ def test_a_mapped_column_may_stand_in_one_fragment_alone(tmp_path):
         chosen(path, ["rouge_l"], columns={"question": "nowhere"})
 
 
-def test_what_no_row_has_and_what_weighs_all_rows_is_refused(tmp_path):
+def test_what_no_row_has_is_refused(tmp_path):
     path = write(tmp_path / "rows.jsonl", ROWS)
     with pytest.raises(UsageError, match="sgi needs contexts"):
         chosen(path, ["sgi"])
-    with pytest.raises(UsageError, match="weighs tokens by all references"):
-        chosen(path, ["bertscore(idf=true)"])
 
 
 def test_blank_lines_alone_are_nothing_to_score(tmp_path):
