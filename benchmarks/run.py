@@ -22,21 +22,21 @@ from results import write
 from table import show
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 HERE = Path(__file__).parent
 PIECES = (
     "matrix_rate",
-    "cost",
     "embedding",
     "grounding",
     "bertscore",
     "lexical",
-    "toolkits",
     "geometry",
     "startup",
-    "streaming",
     "ray_scaling",
+    "streaming",
+    "cost",
+    "toolkits",
     "store",
     "comparison",
     "service",
@@ -71,9 +71,16 @@ def run_piece(script: Path, *, quick: bool, seconds: float = LONGEST) -> tuple[l
 
 
 def run_all(
-    scripts: Iterable[Path], *, quick: bool, seconds: float = LONGEST
+    scripts: Iterable[Path],
+    *,
+    quick: bool,
+    seconds: float = LONGEST,
+    keep: Callable[[Sequence[Figure]], object] = len,
 ) -> tuple[list[Figure], dict[str, str]]:
-    """All figures, a line for each piece that failed among them, and the faults by piece."""
+    """All figures, a line for each piece that failed among them, and the faults by piece.
+
+    After each piece, all figures so far are given to ``keep``: a run of half an hour may be cut short.
+    """
     figures: list[Figure] = []
     faults: dict[str, str] = {}
     for script in scripts:
@@ -87,6 +94,7 @@ def run_all(
             f"{script.stem:<14}{time.perf_counter() - began:6.1f} s  {'FAILED' if fault else ''}",
             file=sys.stderr,
         )
+        keep(figures)
     return figures, faults
 
 
@@ -99,16 +107,24 @@ def main(words: Sequence[str] | None = None) -> int:
         "--only", nargs="+", choices=PIECES, metavar="NAME", default=PIECES, help=", ".join(PIECES)
     )
     parser.add_argument("--quick", action="store_true", help="shows that all of it runs, not how fast")
+    parser.add_argument("--write", action="store_true", help="keep the figures, also of some pieces alone")
     parser.add_argument("--peers", type=Path, help="folder of the peers' environments; else .venv-peers")
     options = parser.parse_args(words)
     if options.peers:
         os.environ["SGI_BENCH_PEERS"] = str(options.peers.absolute())
-    figures, faults = run_all((HERE / f"{name}.py" for name in options.only), quick=options.quick)
+    whole = tuple(options.only) == PIECES and not options.quick
+    written: dict[Path, None] = {}
+    scripts = (HERE / f"{name}.py" for name in options.only)
+    figures, faults = run_all(
+        scripts,
+        quick=options.quick,
+        keep=(lambda found: written.setdefault(write(found))) if whole or options.write else len,
+    )
     show(figures)
     for name, fault in faults.items():
         print(f"\n{name} failed:\n{fault}", file=sys.stderr)
-    if tuple(options.only) == PIECES and not options.quick:
-        print(f"written: {write(figures)}", file=sys.stderr)
+    for path in written:
+        print(f"written: {path}", file=sys.stderr)
     return 1 if faults else 0
 
 

@@ -75,7 +75,8 @@ def test_the_list_is_searched_as_one_types(page):
 def test_charts_are_drawn_and_a_brush_filters_the_rows(page):
     page.goto("/runs/before")
     _drawn(page)
-    assert page.locator(".chart svg, .chart canvas").count() >= 5
+    drawn = "document.querySelectorAll('.chart svg, .chart canvas').length >= 5"
+    page.wait_for_function(drawn, timeout=60_000)
     plane = page.locator("[data-chart=plane] canvas")
     plane.scroll_into_view_if_needed()
     box = plane.bounding_box()

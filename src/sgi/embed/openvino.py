@@ -210,7 +210,13 @@ def _quantises(core: Any) -> bool:
     return not np.array_equal(exact, small)
 
 
+@cache
 def _core() -> Any:
+    """The runtime, one for as long as the process lives.
+
+    It gives the thread that opens it another stack for signals, and frees that stack with its last user,
+    whatever thread that is in: the next Ctrl-C would then end the process by a fault of memory.
+    """
     try:
         with _silent():
             from openvino import Core

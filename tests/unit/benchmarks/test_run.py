@@ -81,10 +81,19 @@ def test_a_whole_run_is_kept(scripts, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(run, "HERE", tmp_path)
     monkeypatch.setattr(run, "PIECES", ("store",))
     kept = []
-    monkeypatch.setattr(run, "write", lambda figures: kept.append(figures) or tmp_path)
+    monkeypatch.setattr(run, "write", lambda figures: kept.append([*figures]) or tmp_path)
     assert run.main([]) == 0
     assert kept == [[Figure("whole", "s", 1.0)]]
     assert str(tmp_path) in capsys.readouterr().err
+
+
+def test_parts_are_kept_on_demand_and_after_each_piece(scripts, monkeypatch, tmp_path):
+    scripts(store=GOOD, judge=GOOD)
+    monkeypatch.setattr(run, "HERE", tmp_path)
+    kept = []
+    monkeypatch.setattr(run, "write", lambda figures: kept.append([*figures]) or tmp_path)
+    assert run.main(["--only", "store", "judge", "--write"]) == 0
+    assert [len(figures) for figures in kept] == [1, 2]
 
 
 def test_every_piece_is_there_and_tells_figures(benchmarks):

@@ -240,6 +240,26 @@ def test_the_extra_is_missing(monkeypatch, minilm_files):
         OpenvinoEmbedder(minilm_files).embed(["text"])
 
 
+INTERRUPTED = """
+import gc, signal
+from sgi.embed.load import load_embedder
+from sgi.testing import check_embedder
+embedder = load_embedder("minilm", backend="openvino", precision="f32")
+check_embedder(embedder)
+del embedder
+gc.collect()
+try:
+    signal.raise_signal(signal.SIGINT)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_an_interrupt_after_its_use_is_an_interrupt():
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
+
+
 TELLING = """
 import socket, sys
 def refuse(*_):
