@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
+
+TOKENS_A_BATCH = 512
+"""Few enough for the widest layer's activations to stay near the core; more brought no speed."""
 
 
 def distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
@@ -48,3 +52,18 @@ def equal_length_batches(lengths: Sequence[int], budget: int) -> list[NDArray[np
             step = max(1, budget // max(1, int(sizes[group[0]])))
             batches += [group[start : start + step] for start in range(0, group.size, step)]
     return batches
+
+
+def side_by_side(
+    batches: Sequence[NDArray[np.int64]], compute: Callable[[NDArray[np.int64]], None], threads: int
+) -> None:
+    """Compute batches, so many at once; what goes wrong in one is raised.
+
+    >>> done = []
+    >>> side_by_side([np.array([0]), np.array([1])], lambda batch: done.extend(batch.tolist()), threads=1)
+    >>> done
+    [0, 1]
+    """
+    with ThreadPoolExecutor(max(1, min(threads, len(batches)))) as pool:
+        for _ in pool.map(compute, batches):
+            pass  # asking for each result raises what went wrong in it

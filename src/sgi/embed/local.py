@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from hashlib import sha256
 from threading import Lock
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from sgi.embed.batching import distinct, equal_length_batches
+from sgi.embed.batching import TOKENS_A_BATCH, distinct, equal_length_batches, side_by_side
 from sgi.embed.cores import usable_cores
 from sgi.embed.tokenize import open_tokenizer, tokenize
 from sgi.kernel.errors import ModelCorrupt, UsageError
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
     from sgi.embed.files import ModelFiles
 
-_TOKENS_A_BATCH = 512
-"""Few enough for the widest layer's activations to stay near the core; more brought no speed."""
 _ALONE_BEFORE = 16
 """Times that few batches come before the model is opened once more for all threads to share a batch: opening
 takes about as long as this then saves over as many texts."""
@@ -86,7 +83,7 @@ class LocalEmbedder(ABC):
     @cached_property
     def fingerprint(self) -> str:
         """Name, sha256 of weights, digest of graph and tokenizer, pooling, limit, prefix, arithmetic."""
-        weights, *others = self._verified
+        weights, *others = self.verified
         prefix = f",{self.files.prefix.strip(': ')}" if self.files.prefix else ""
         rest = sha256("".join([*others, self.files.prefix]).encode()).hexdigest()
         how = f"{self.files.pooling},{self.files.limit}tok{prefix},{self.arithmetic}"
@@ -108,7 +105,7 @@ class LocalEmbedder(ABC):
         tokenizer = self._checked_tokenizer()
         prefix = self.files.prefix
         ids, truncated = tokenize(tokenizer, [prefix + text for text in unique] if prefix else unique)
-        batches = equal_length_batches([len(text) for text in ids], _TOKENS_A_BATCH)
+        batches = equal_length_batches([len(text) for text in ids], TOKENS_A_BATCH)
         alone = self._better_alone(len(batches))
         network = self.network(alone=alone)
         rows = np.zeros((len(ids), network.dimension), dtype=np.float32)
@@ -120,9 +117,7 @@ class LocalEmbedder(ABC):
             for batch in batches:
                 compute(batch)
         else:
-            with ThreadPoolExecutor(max(1, min(self.threads, len(batches)))) as pool:
-                for _ in pool.map(compute, batches):
-                    pass  # asking for each result raises what went wrong in it
+            side_by_side(batches, compute, self.threads)
         return Embedded(rows[places], truncated[places])
 
     def network(self, *, alone: bool = False) -> Network:
@@ -137,7 +132,7 @@ class LocalEmbedder(ABC):
         """
         with self._lock:  # two first users must not both load
             if alone not in self._networks:
-                _ = self._verified
+                _ = self.verified
                 self._networks[alone] = self._open(alone=alone)
             return self._networks[alone]
 
@@ -156,13 +151,13 @@ class LocalEmbedder(ABC):
         return np.asarray(pooled / np.maximum(norms, _NORM_FLOOR)[:, None], dtype=np.float32)
 
     @cached_property
-    def _verified(self) -> tuple[str, ...]:
+    def verified(self) -> tuple[str, ...]:
         """The sha256 of the files, that of the weights first."""
         return tuple(self.files.verify().values())
 
     def _checked_tokenizer(self) -> Tokenizer:
         with self._lock:
-            _ = self._verified
+            _ = self.verified
             return self._tokenizer
 
     @cached_property

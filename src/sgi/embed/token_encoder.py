@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from hashlib import sha256
 from itertools import pairwise
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from sgi.embed.batching import distinct, equal_length_batches
+from sgi.embed.batching import TOKENS_A_BATCH, distinct, equal_length_batches, side_by_side
 from sgi.embed.load import load_embedder
 from sgi.embed.local import LocalEmbedder
 from sgi.embed.tokenize import open_tokenizer, tokenize
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 
     from sgi.kernel.ports import TokenEncoder
 
-_TOKENS_A_BATCH = 512
-"""As for vectors of whole texts: the widest layer's activations stay near the core."""
 _NORM_FLOOR = 1e-12
 
 
@@ -184,10 +181,8 @@ class WindowedTokenEncoder:
             for window, found in zip(some, unit, strict=True):
                 rows[window.put : window.put + window.stop - window.start] = found[window.start : window.stop]
 
-        batches = equal_length_batches([len(window.ids) for window in windows], _TOKENS_A_BATCH)
-        with ThreadPoolExecutor(max(1, min(self.network.threads, len(batches)))) as pool:
-            for _ in pool.map(compute, batches):
-                pass  # asking for each result raises what went wrong in it
+        batches = equal_length_batches([len(window.ids) for window in windows], TOKENS_A_BATCH)
+        side_by_side(batches, compute, self.network.threads)
         special = self.network.marks.ids if unique else ()
         return TokenTable.checked(self.network.name, unique, tokens, rows, special=special, windows=counted)
 
@@ -248,7 +243,7 @@ class LocalTokens:
     @cached_property
     def fingerprint(self) -> str:
         """Name and layer, sha256 of weights, digest of graph and tokenizer, limit, arithmetic."""
-        weights, *others = self.embedder.files.verify().values()
+        weights, *others = self.embedder.verified
         rest = sha256("".join(others).encode()).hexdigest()
         revision = f"{weights[:8]}-{rest[:4]}"
         return f"{TokenModel(self.name).label}@{revision},{self.limit}tok,{self.embedder.arithmetic}"
