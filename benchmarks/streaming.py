@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROWS = 1_000_000
+FEWER = 100_000
+FORMATS = {"jsonl": "JSON Lines", "csv": "CSV", "parquet": "Parquet"}
+"""In and out, each by its own; ``FEWER`` rows."""
 ITEMS = 400
 WORDS = ["paris", "rome", "emma", "austen", "wrote", "the", "of", "novel", "river", "tower", "built", "1889"]
 
@@ -69,25 +72,33 @@ def seconds(data: Path, out: Path, folder: Path) -> float:
 
 def measure(*, quick: bool) -> Iterator[Figure]:
     """Fill the cache with one row of each text, then run the data: all vectors are there."""
-    n = 5_000 if quick else ROWS
+    n, fewer = (5_000, 1_000) if quick else (ROWS, FEWER)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        few, data, out = folder / "few.jsonl", folder / "rows.jsonl", folder / "out.jsonl"
+        few = folder / "few.jsonl"
         write(few, 2 * ITEMS)
-        write(data, n)
-        seconds(few, out, folder)
+        seconds(few, folder / "out.jsonl", folder)
         before = peak_megabytes(children=True)
-        took = seconds(data, out, folder)
-    work = f"sgi run -m sgi, {n:,} rows of JSON Lines, every vector known"
-    yield Figure(work, "rows/s", n / took)
-    yield Figure(
-        f"{work}: peak memory",
-        "MB",
-        peak_megabytes(children=True),
-        wanted=1000,
-        higher_is_better=False,
-        note=f"{before:.0f} MB with {2 * ITEMS} rows",
-    )
+        data = folder / "rows.jsonl"
+        write(data, n)
+        took = seconds(data, folder / "out.jsonl", folder)
+        work = f"sgi run -m sgi, {n:,} rows of JSON Lines, every vector known"
+        yield Figure(work, "rows/s", n / took)
+        yield Figure(
+            f"{work}: peak memory",
+            "MB",
+            peak_megabytes(children=True),
+            wanted=1000,
+            higher_is_better=False,
+            note=f"{before:.0f} MB with {2 * ITEMS} rows",
+        )
+        for kind, written in FORMATS.items():
+            data = folder / f"fewer.{kind}"
+            write(data, fewer)
+            took = seconds(data, folder / f"out.{kind}", folder)
+            yield Figure(
+                f"sgi run -m sgi, {fewer:,} rows of {written}, every vector known", "rows/s", fewer / took
+            )
 
 
 if __name__ == "__main__":
