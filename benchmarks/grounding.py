@@ -25,7 +25,7 @@ from peer_weights import same_weights
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-ROWS, PEER_ROWS = 2_000, 60
+ROWS, PEER_ROWS = 2_997, 60  # every question of the published file
 
 
 class Runs:

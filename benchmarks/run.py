@@ -44,7 +44,7 @@ PIECES = (
     "judged_run",
     "serving",
 )
-LONGEST = 900
+LONGEST = 1800
 """Seconds after which a piece is given up."""
 _TOLD = 400
 """Characters of an error that a note quotes."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import typer.main
+import typer.testing
 from hypothesis import settings
 
 if TYPE_CHECKING:
@@ -34,6 +37,16 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     for name in ("cache", "models"):
         (shared / name).mkdir(exist_ok=True)
         os.environ[f"SGI_{name.upper()}_DIR"] = str(shared / name)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _parsers_are_made_once() -> Iterator[None]:
+    """Make the parsers of all verbs once, not for each command: they take longer than many commands do."""
+    once = functools.cache(typer.main.get_command)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(typer.main, "get_command", once)
+        patch.setattr(typer.testing, "_get_command", once)
+        yield
 
 
 @pytest.fixture

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from importlib.resources import files
 
 import pytest
 
+from support import command
 from support.injections import JUDGED
 from support.local_llm import NAME, local_llm
 
@@ -47,12 +45,10 @@ def folder(tmp_path_factory):
 
 
 def sgi(folder, *words):
-    settings = os.environ | {"SGI_CACHE_DIR": str(folder / "cache"), "NO_PROXY": "127.0.0.1"}
-    settings.pop("SGI_DATABASE_URL", None)
-    command = [sys.executable, "-m", "sgi", *words]
-    done = subprocess.run(command, cwd=folder, env=settings, capture_output=True, text=True, check=False)
-    assert done.returncode in FINISHED, done.stderr
-    return done.stdout
+    settings = {"SGI_CACHE_DIR": str(folder / "cache"), "NO_PROXY": "127.0.0.1"}
+    done = command.sgi(folder, *words, **settings)
+    assert done.code in FINISHED, done.err
+    return done.out
 
 
 def run(folder, url, *words):

@@ -21,7 +21,7 @@ from sgi.store.run_rows import saved_answers, scored_run
 from support.target_server import Sent, TargetServer
 
 KILLS = 3
-ROWS = 3000  # of half as many questions
+ROWS = 1800  # of half as many questions
 PATIENCE = 120.0
 TRIGGER = """
     CREATE TABLE written (key BLOB);

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from itertools import islice
 
 import pytest
@@ -11,6 +12,7 @@ from sgi import evaluate
 from sgi.engine.calibration.file import CalibrationFile
 from sgi.kernel.errors import UsageError
 from sgi.store.database import open_database
+from support import command
 from support.answers import SPITEFUL, write
 from support.calibrations import labelled_run
 
@@ -48,14 +50,23 @@ def answers(n=260):
     ]
 
 
-@pytest.fixture
-def nightly(sgi, tmp_path):
-    """A labelled run without vectors, and its calibration's file."""
-    write(tmp_path / "data.jsonl", answers())
-    done = sgi("run", "data.jsonl", "-m", "content_f1", "--name", "nightly", "-q")
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    """A folder with a labelled run without vectors and its calibration's file, and what was said of that."""
+    folder = tmp_path_factory.mktemp("fitted")
+    write(folder / "data.jsonl", answers())
+    done = command.sgi(folder, "run", "data.jsonl", "-m", "content_f1", "--name", "nightly", "-q")
     assert done.code == 0, done.err
-    made = sgi("calibrate", "nightly", "-m", "content_f1", *TARGET)
+    made = command.sgi(folder, "calibrate", "nightly", "-m", "content_f1", *TARGET)
     assert made.code == 0, made.err
+    return folder, made
+
+
+@pytest.fixture
+def nightly(fitted, tmp_path):
+    """The labelled run and its calibration in the test's own folder."""
+    folder, made = fitted
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     return made
 
 

@@ -1,20 +1,29 @@
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from importlib.resources import as_file, files
 
 import pytest
 
+from support import command
 from support.answers import FLAKY, SPITEFUL, rows, write
 from support.embedding_server import EmbeddingServer
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept")
+    write(folder / "a.jsonl", rows())
+    write(folder / "b.jsonl", [*rows(spoilt=12), {"id": "only here", "response": "x", "reference": "x"}])
+    command.sgi(folder, "run", "a.jsonl", "-m", "squad_em,rouge_l,bleu", "--name", "before", "-q")
+    command.sgi(folder, "run", "b.jsonl", "-m", "squad_em,rouge_l", "--name", "after", "-q")
+    return folder
+
+
 @pytest.fixture
-def two_runs(sgi, tmp_path):
-    write(tmp_path / "a.jsonl", rows())
-    write(tmp_path / "b.jsonl", [*rows(spoilt=12), {"id": "only here", "response": "x", "reference": "x"}])
-    sgi("run", "a.jsonl", "-m", "squad_em,rouge_l,bleu", "--name", "before", "-q")
-    sgi("run", "b.jsonl", "-m", "squad_em,rouge_l", "--name", "after", "-q")
+def two_runs(kept, tmp_path):
+    shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
 
 
 def test_a_run_against_itself_has_not_changed(sgi, two_runs):

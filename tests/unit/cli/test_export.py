@@ -2,18 +2,27 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 import subprocess
 import sys
 
 import pytest
 
+from support import command
 from support.answers import FLAKY, SPITEFUL, rows, write
 
 
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scored")
+    write(folder / "a.jsonl", rows(12))
+    assert command.sgi(folder, "run", "a.jsonl", "-m", "squad_em", "-o", "scores.jsonl", "-q").code == 0
+    return folder
+
+
 @pytest.fixture
-def kept(sgi, tmp_path):
-    write(tmp_path / "a.jsonl", rows(12))
-    assert sgi("run", "a.jsonl", "-m", "squad_em", "-o", "scores.jsonl", "-q").code == 0
+def kept(scored, tmp_path):
+    shutil.copytree(scored, tmp_path, dirs_exist_ok=True)
 
 
 def test_the_file_is_what_the_run_would_have_written(sgi, kept, tmp_path):
@@ -49,6 +58,7 @@ def test_a_file_that_is_there_is_replaced_but_not_the_data(sgi, kept, tmp_path):
     assert sgi("export", "last", "-o", "out.jsonl").code == 0
     assert (tmp_path / "out.jsonl").read_text() != "old"
     before = (tmp_path / "a.jsonl").read_bytes()
+    assert sgi("run", "a.jsonl", "-m", "squad_em", "-q").code == 0  # of the data in this folder
     made = sgi("export", "last", "-o", "./a.jsonl")
     assert (made.code, "data of the run" in made.err) == (2, True)
     assert (tmp_path / "a.jsonl").read_bytes() == before

@@ -1,17 +1,26 @@
 from __future__ import annotations
 
+import shutil
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from support import command
 from support.answers import FLAKY, SPITEFUL, rows, unheard, write
 
 
-@pytest.fixture
-def kept(sgi, tmp_path):
+@pytest.fixture(scope="module")
+def three_runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("three_runs")
     for name, spoilt in (("main", 0), ("same", 0), ("worse", 30)):
-        write(tmp_path / f"{name}.jsonl", rows(100, spoilt=spoilt))
-        sgi("run", f"{name}.jsonl", "-m", "squad_em,rouge_l", "--name", name, "-q")
+        write(folder / f"{name}.jsonl", rows(100, spoilt=spoilt))
+        command.sgi(folder, "run", f"{name}.jsonl", "-m", "squad_em,rouge_l", "--name", name, "-q")
+    return folder
+
+
+@pytest.fixture
+def kept(three_runs, tmp_path):
+    shutil.copytree(three_runs, tmp_path, dirs_exist_ok=True)
 
 
 def test_what_is_met_exits_0(sgi, kept):

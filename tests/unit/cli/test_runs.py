@@ -1,21 +1,32 @@
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from sgi.cli.console import one_line
 from sgi.cli.main import app
 from sgi.cli.options import complete_run
 from sgi.store.database import open_database
+from support import command
 from support.answers import FLAKY, SPITEFUL, rows, unheard, write
 from support.runs import add_run
 
 
-@pytest.fixture
-def three_runs(sgi, tmp_path):
-    write(tmp_path / "a.jsonl", rows())
-    write(tmp_path / "b.jsonl", rows(spoilt=10))
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept")
+    write(folder / "a.jsonl", rows())
+    write(folder / "b.jsonl", rows(spoilt=10))
     for data, name in (("a.jsonl", "monday"), ("b.jsonl", "Tuesday"), ("b.jsonl", "wednesday")):
-        assert sgi("run", data, "-m", "squad_em,rouge_l", "--name", name, "-q").code == 0
+        done = command.sgi(folder, "run", data, "-m", "squad_em,rouge_l", "--name", name, "-q")
+        assert done.code == 0
+    return folder
+
+
+@pytest.fixture
+def three_runs(kept, tmp_path):
+    shutil.copytree(kept, tmp_path, dirs_exist_ok=True)
 
 
 def test_the_newest_stands_first_with_its_means(sgi, three_runs):

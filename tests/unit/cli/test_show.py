@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 import tomllib
 
 import pytest
@@ -9,16 +10,26 @@ from sgi.cli.show import toml_lines
 from sgi.engine.application.service import RAGEvalService
 from sgi.kernel.sample import Sample
 from sgi.store.database import open_database
+from support import command
 from support.answers import FLAKY, SPITEFUL, rows, write
 from support.runs import add_run
 
 
-@pytest.fixture
-def kept(sgi, tmp_path):
-    write(tmp_path / "a.jsonl", rows(spoilt=10))
-    made = sgi("run", "a.jsonl", "-m", "squad_em,semantic_similarity", "--name", "monday", "-q")
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("scored")
+    write(folder / "a.jsonl", rows(spoilt=10))
+    metrics = "squad_em,semantic_similarity"
+    made = command.sgi(folder, "run", "a.jsonl", "-m", metrics, "--name", "monday", "-q")
     assert made.code == 0
-    return made.out
+    return folder, made.out
+
+
+@pytest.fixture
+def kept(scored, tmp_path):
+    folder, told = scored
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    return told
 
 
 def test_the_headline_is_that_of_the_run(sgi, kept):

@@ -333,19 +333,19 @@ def test_all_or_nothing(database, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_forty_thousand_rows_in_little_memory(tmp_path):
+def test_twenty_thousand_rows_in_little_memory(tmp_path):
     path = tmp_path / "old.db"
     old = sqlite3.connect(path)
     old.execute(FIRST)
     old.execute(SECOND)
     row = (0.5,) * 12 + ("An answer of usual length. " * 10, "why", "why", "why", 7, "now", 0.5)
-    rows = ((f"e{k}", f"run {k % 4}", f"q{k // 4}", *row) for k in range(40_000))
+    rows = ((f"e{k}", f"run {k % 4}", f"q{k // 4}", *row) for k in range(20_000))
     old.executemany(f"INSERT INTO evals VALUES ({', '.join('?' * 22)})", rows)  # noqa: S608 - question marks
     old.commit()
     old.close()
     with open_database(tmp_path / "sgi.db") as database:
-        assert import_evals(database, path).rows == 40_000
+        assert import_evals(database, path).rows == 20_000
         tracemalloc.start()
         assert import_evals(database, path).skipped == 4
-        assert tracemalloc.get_traced_memory()[1] < 50e6
+        assert tracemalloc.get_traced_memory()[1] < 25e6
         tracemalloc.stop()
