@@ -73,9 +73,16 @@ def versions() -> dict[str, str]:
 
 
 def revision() -> str:
-    """The commit measured, with a mark where files differ from it; empty outside a repository."""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parent)
+    """The commit measured, with a mark where files other than results differ; empty outside a repository."""
+    commit = _git("rev-parse", "--short=12", "HEAD")
+    changed = _git(
+        "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)benchmarks/results"
+    )
+    return f"{commit}-dirty" if changed else commit
+
+
+def _git(*words: str) -> str:
+    ended = subprocess.run(["git", *words], capture_output=True, text=True, check=False, cwd=RESULTS.parent)
     return ended.stdout.strip()
 
 

@@ -1,8 +1,13 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from datetime import UTC, datetime
 
+import pytest
+
+import results
 from measured import Figure
 from results import machine, versions, write
 
@@ -33,3 +38,21 @@ def test_the_record_has_every_figure_with_repeats_and_what_it_was_measured_on(tm
 def test_names_of_files_need_no_quoting(tmp_path):
     name = write(FIGURES, tmp_path, NOW).name
     assert set(name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-.")
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+def test_figures_that_are_kept_do_not_change_the_revision_they_were_measured_at(tmp_path, monkeypatch):
+    kept = tmp_path / "benchmarks" / "results"
+    kept.mkdir(parents=True)
+    for file in (tmp_path / "code.py", kept / "figures.json"):
+        file.write_text("1", encoding="utf-8")
+    who = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
+    for words in (["init", "--quiet"], ["add", "."], [*who, "commit", "--quiet", "-m", "first"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    monkeypatch.setattr(results, "RESULTS", kept)
+    clean = results.revision()
+    assert len(clean) == 12
+    (kept / "figures.json").write_text("2", encoding="utf-8")
+    assert results.revision() == clean
+    (tmp_path / "code.py").write_text("2", encoding="utf-8")
+    assert results.revision() == f"{clean}-dirty"
