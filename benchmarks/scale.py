@@ -67,8 +67,9 @@ def _disk(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _actors(record: Mapping[str, Any]) -> Iterator[str]:
-    for name, row in figures(record, "Ray").items():
-        yield f"Ray{name}: {number(row['ratio'])} × {row['beside']}.\n"
+    for row in record["figures"]:
+        if row["work"].startswith("Ray") and row["ratio"]:
+            yield f"{row['work']}: {number(row['ratio'])} × {row['beside']}.\n"
 
 
 def _long(hours: float) -> str:
