@@ -36,22 +36,22 @@ class Outcome:
 def sgi(folder: Path, *words: object, **environment: str) -> Outcome:
     """Run `sgi …` in a folder, with its own exit code, stdout and stderr."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
-    code = 0
-    with (
-        chdir(folder),
-        patch.dict(os.environ, environment),
-        patch("sys.argv", ["sgi", *map(str, words)]),
-        redirect_stdout(out),
-        redirect_stderr(err),
-    ):
+    with chdir(folder), patch.dict(os.environ, environment), redirect_stdout(out), redirect_stderr(err):
         for name in ELSEWHERE:
             if name not in environment:
                 os.environ.pop(name, None)
+        code = exit_code(*words)
+    return Outcome(code, _written(out), _written(err))
+
+
+def exit_code(*words: object) -> int:
+    """Run `sgi …` where we are, with the streams there are, and give its exit code."""
+    with patch("sys.argv", ["sgi", *map(str, words)]):
         try:
             main()
         except SystemExit as left:
-            code = int(left.code or 0)
-    return Outcome(code, _written(out), _written(err))
+            return int(left.code or 0)
+    return 0
 
 
 def _written(stream: io.TextIOWrapper) -> str:

@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-import sys
-
 import pytest
 
-from sgi.cli.main import main
-from support.command import ELSEWHERE, Outcome
+from support.command import ELSEWHERE, Outcome, exit_code
 
 
 @pytest.fixture
@@ -16,12 +13,7 @@ def sgi(monkeypatch, capsys, tmp_path):
         monkeypatch.delenv(name, raising=False)
 
     def run(*words: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["sgi", *map(str, words)])
-        code = 0
-        try:
-            main()
-        except SystemExit as left:
-            code = int(left.code or 0)
+        code = exit_code(*words)
         captured = capsys.readouterr()
         return Outcome(code, captured.out, captured.err)
 

@@ -65,9 +65,8 @@ def fitted(tmp_path_factory):
 @pytest.fixture
 def nightly(fitted, tmp_path):
     """The labelled run and its calibration in the test's own folder."""
-    folder, made = fitted
-    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
-    return made
+    shutil.copytree(fitted[0], tmp_path, dirs_exist_ok=True)
+    return fitted[1]
 
 
 def test_a_run_is_calibrated_into_a_file(sgi, nightly, tmp_path):
