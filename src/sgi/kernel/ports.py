@@ -74,6 +74,37 @@ class TokenEncoder(Protocol):
         """What ``encode_tokens`` takes for the tokens of each text, without computing vectors."""
 
 
+class EntailmentScores(NamedTuple):
+    """How far premises entail and contradict hypotheses, pair by pair."""
+
+    entailment: NDArray[np.float64]
+    """The probability that the hypothesis follows, in [0, 1], shape (n,)."""
+    contradiction: NDArray[np.float64]
+    """The probability that it is contradicted, in [0, 1], shape (n,); NaN from a model that tells only
+    whether a hypothesis follows."""
+    windows: NDArray[np.int64]
+    """In how many overlapping windows the premise was read, at least 1, shape (n,)."""
+
+
+@runtime_checkable
+class EntailmentModel(Protocol):
+    """Reads a premise and a hypothesis together, and says whether the one entails the other.
+
+    The fingerprint names everything that can change a probability, as
+    ``entailment:name@revision,limit,outputs,precision``.
+    """
+
+    @property
+    def fingerprint(self) -> str:
+        """Everything that can change a probability."""
+
+    def readable(self, hypotheses: Sequence[str], /) -> NDArray[np.bool_]:
+        """Which hypotheses are short enough to be read beside any premise, shape (n,)."""
+
+    def entail(self, pairs: Sequence[tuple[str, str]], /) -> EntailmentScores:
+        """The probabilities for (premise, hypothesis) pairs, in the order given; raises EmbedderError."""
+
+
 @runtime_checkable
 class Cache(Protocol):
     """Bytes by key; disposable."""

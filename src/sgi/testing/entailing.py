@@ -1,0 +1,74 @@
+"""What a run relies on, proved for any entailment model; each broken promise is told in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sgi.kernel.ports import EntailmentModel
+from sgi.testing.contracts import SAMPLES
+from sgi.testing.judging import require
+
+if TYPE_CHECKING:
+    from sgi.kernel.ports import EntailmentScores
+
+
+def check_entailment_model(model: EntailmentModel, *, tolerance: float = 0.0) -> None:
+    """Prove that an entailment model keeps what a run relies on.
+
+    Probabilities lie in [0, 1], one a pair, in the order given; contradiction is told of all pairs or of
+    none; every premise is read in one window at least. A pair has the same probabilities however often,
+    wherever and in whatever company it is asked about; no pairs give none.
+
+    Args:
+        model: any EntailmentModel.
+        tolerance: by how much probabilities may differ with the company, for models that pad, or
+            whose batches round unlike.
+
+    Raises:
+        AssertionError: a promise is broken; the message says which.
+
+    Source: the promises of `sgi.kernel.ports.EntailmentModel`.
+
+    >>> from sgi.kernel.ports import EntailmentScores
+    >>> class Copied:
+    ...     fingerprint = "entailment:copied@1,unlimited"
+    ...     def readable(self, hypotheses):
+    ...         return np.ones(len(hypotheses), dtype=bool)
+    ...     def entail(self, pairs):
+    ...         found = np.array([hypothesis in premise for premise, hypothesis in pairs], dtype=float)
+    ...         return EntailmentScores(found, 1 - found, np.ones(len(pairs), dtype=np.int64))
+    >>> check_entailment_model(Copied())
+    """
+    require(isinstance(model, EntailmentModel), "an entailment model has a fingerprint, readable and entail")
+    require("@" in model.fingerprint, f"a fingerprint reads name@revision,…, not {model.fingerprint!r}")
+    pairs = [(passage, sample.response) for sample in SAMPLES for passage in (*sample.contexts[:2], "")]
+    readable = model.readable([hypothesis for _, hypothesis in pairs])
+    pairs = [pair for pair, fits in zip(pairs, readable, strict=True) if fits]
+    scores = model.entail(pairs)
+    _check_probabilities(scores, len(pairs))
+    require(_near(scores, model.entail(pairs), tolerance), "asking twice gives the same probabilities")
+    turned = model.entail(pairs[::-1])
+    backwards = turned._replace(**{name: column[::-1] for name, column in turned._asdict().items()})
+    require(_near(scores, backwards, tolerance), "probabilities come in the order of the pairs")
+    for place, pair in enumerate(pairs):
+        own = scores._replace(**{name: column[[place]] for name, column in scores._asdict().items()})
+        require(_near(own, model.entail([pair]), tolerance), f"{pair!r} has the same probabilities alone")
+    _check_probabilities(model.entail([]), 0)
+
+
+def _check_probabilities(scores: EntailmentScores, n: int) -> None:
+    told = ~np.isnan(scores.contradiction)
+    require(all(column.shape == (n,) for column in scores), f"{n} pairs have {n} probabilities each")
+    require(bool(told.all() or not told.any()), "contradiction is told of all pairs or of none")
+    for column in (scores.entailment, scores.contradiction[told]):
+        require(bool(((column >= 0) & (column <= 1)).all()), "probabilities lie in [0, 1]")
+    require(bool((scores.windows >= 1).all()), "every premise is read in one window at least")
+
+
+def _near(left: EntailmentScores, right: EntailmentScores, tolerance: float) -> bool:
+    return left.windows.tolist() == right.windows.tolist() and all(
+        np.allclose(one, other, rtol=0, atol=tolerance, equal_nan=True)
+        for one, other in zip(left[:2], right[:2], strict=True)
+    )
