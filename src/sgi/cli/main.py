@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from sgi.cli.agree import agree
+from sgi.cli.bench_metrics import bench_metrics
 from sgi.cli.cache import cache
 from sgi.cli.calibrate import calibrate
 from sgi.cli.card import card
@@ -60,6 +61,7 @@ for verb in (
     serve,
     agree,
     card,
+    bench_metrics,
     calibrate,
     reproduce,
     rescore,

@@ -1,0 +1,196 @@
+"""``sgi bench-metrics``: which metric sees which error, on rows spoiled in known ways."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sgi.cli.options import (
+    CacheOption,
+    EmbedderOption,
+    JsonOption,
+    JudgeOption,
+    JudgeSetOption,
+    MapOption,
+    MaxCostOption,
+    NoCacheOption,
+    QuietOption,
+    cache_choice,
+    column_map,
+    judge_settings,
+    metric_list,
+)
+
+if TYPE_CHECKING:
+    from sgi.testbench.judge_faults import JudgeFault
+    from sgi.testbench.matrix import Bench
+    from sgi.testbench.perturbation import Perturbation
+
+_LONGEST = 400
+
+
+def _complete(incomplete: str) -> list[str]:
+    from sgi.testbench.catalogue import FAULTS, PERTURBATIONS
+
+    return [name for name in (*PERTURBATIONS, *FAULTS) if name.startswith(incomplete)]
+
+
+def bench_metrics(
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-m",
+            "--metric",
+            help="A metric, or several with commas; repeatable. Without it: every built-in one that asks no "
+            "judge and whose fields the data has.",
+        ),
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Rows with label 1 for grounded. Without it: the bundled sample of HaluEval QA."),
+    ] = None,
+    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="Rows at most, drawn.")] = 200,
+    perturb: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A perturbation by name, or several with commas; repeatable. Without it: all.",
+            autocompletion=_complete,
+        ),
+    ] = None,
+    listing: Annotated[bool, typer.Option("--list", help="List the perturbations, no more.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")] = 0,
+    embedder: EmbedderOption = None,
+    judge: JudgeOption = None,
+    judge_set: JudgeSetOption = None,
+    max_cost: MaxCostOption = None,
+    columns: MapOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="A folder for bench.md, bench.json, bench.png and bench.svg."),
+    ] = None,
+    cache: CacheOption = None,
+    no_cache: NoCacheOption = False,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Spoil grounded rows in known ways, and see which metrics notice.
+
+    Numbers, units, dates, names and the word "not" are changed, passages dropped, exchanged, shuffled and
+    added to, answers put in other words, refused and cut. For each metric and change: the share of rows whose
+    score does what it must, with an interval and a word; what has no score is counted as lost, never as seen.
+    With a judge its replies are spoiled too: that must give no score, or the same. On a terminal it prints
+    tables, elsewhere Markdown.
+
+    Examples:
+
+      sgi bench-metrics
+
+      sgi bench-metrics -m sgi,rouge_l_precision --data answers.jsonl -n 100 -o bench
+
+      sgi bench-metrics -m sgi --perturb number_swap,negation --json | jq '.cells[].verdict'
+
+      sgi bench-metrics -m faithfulness --judge openai:gpt-4o-mini -n 20 --max-cost 1
+
+      sgi bench-metrics --list
+    """
+    from sgi.cli.console import progress
+    from sgi.testbench.bench import bench
+
+    if listing:
+        _list(as_json=as_json)
+        return
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)  # what cannot be written is told before the work
+    with ExitStack() as stack:
+        rows = data if data is not None else _sample(stack, quiet=quiet)
+        made = bench(
+            rows,
+            metric_list(metric or []) or None,
+            metric_list(perturb or []),
+            n=n,
+            seed=seed,
+            embedder=embedder,
+            judge=judge_settings(judge, judge_set, max_cost=max_cost),
+            columns=column_map(columns),
+            cache=cache_choice(cache, no_cache=no_cache),
+            listener=stack.enter_context(progress(quiet=quiet)),
+        )
+    _show(made, as_json=as_json)
+    if out is not None:
+        _write(made, out, quiet=quiet)
+
+
+def _sample(stack: ExitStack, *, quiet: bool) -> Path:
+    """The bundled sample, as long as the stack is open."""
+    from importlib.resources import as_file, files
+
+    from sgi.cli.console import talk
+
+    if not quiet:
+        talk(
+            "HaluEval QA (MIT licence), the bundled sample: short answers with one passage each. See --data."
+        )
+    return stack.enter_context(as_file(files("sgi") / "data" / "halueval_qa_sample.jsonl"))
+
+
+def _list(*, as_json: bool) -> None:
+    from sgi.cli.console import add_row, new_table, print_json, print_tables
+    from sgi.testbench.catalogue import FAULTS, PERTURBATIONS
+
+    found: list[Perturbation | JudgeFault] = [*PERTURBATIONS.values(), *FAULTS.values()]
+    if as_json:
+        print_json([{"name": one.name, "kind": one.kind.value, "says": one.says} for one in found])
+        return
+    shown = new_table("perturbation", "kind", "what it does", left=("kind", "what it does"))
+    for one in found:
+        add_row(shown, one.name, one.kind.value, one.says)
+    print_tables([shown])
+
+
+def _show(made: Bench, *, as_json: bool) -> None:
+    from sgi.cli.console import print_json, print_lines, readers_may_leave
+    from sgi.testbench.page import bench_markdown
+
+    with readers_may_leave():
+        if as_json:
+            print_json(made.model_dump(mode="json"))
+        elif sys.stdout.isatty():
+            _show_tables(made)
+        else:
+            print_lines([bench_markdown(made).rstrip("\n")])
+
+
+def _show_tables(made: Bench) -> None:
+    from sgi.cli.console import add_row, new_table, one_line, print_lines, print_tables
+    from sgi.testbench.page import bench_tables, headline, in_words
+
+    lines = [headline(made), *made.notes, *(f"- {line}" for line in in_words(made))]
+    print_lines([*(one_line(line, longest=_LONGEST) for line in lines), ""])
+    for part in bench_tables(made, intervals=False):
+        print_lines([part.title])
+        shown = new_table(*part.columns, left=[name for name in part.columns if name != "rows"])
+        for row in part.rows:
+            add_row(shown, *row)
+        print_tables([shown])
+    print_lines([one_line(made.signature, longest=_LONGEST)])
+
+
+def _write(made: Bench, folder: Path, *, quiet: bool) -> None:
+    """The bench as a page, as JSON and as a figure."""
+    from sgi.cli.console import talk
+    from sgi.report.charts import save_figure
+    from sgi.testbench.page import bench_chart, bench_markdown
+
+    (folder / "bench.md").write_text(bench_markdown(made), encoding="utf-8")
+    (folder / "bench.json").write_text(
+        made.model_dump_json(indent=2, ensure_ascii=True) + "\n", encoding="utf-8"
+    )
+    chart = bench_chart(made)
+    for name in ("bench.png", "bench.svg"):
+        save_figure(chart, folder / name)
+    if not quiet:
+        talk(f"Written to {folder}: bench.md, bench.json, bench.png, bench.svg.")

@@ -1,0 +1,74 @@
+"""Names in running text, by their capitals: what can be told without a model."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LETTER = "[A-Za-zÀ-ÖØ-öø-ÿ]"
+_WORD = rf"[A-Z]{_LETTER}*(?:[-'’&]{_LETTER}+)*"
+_NAME = re.compile(rf"\b{_WORD}(?:[ ](?:(?:of|the|de|van|von|da|del|la)[ ]){{0,2}}{_WORD})*")
+_WITHIN = re.compile(r"[a-z,(] ?$")
+# What has a capital for other reasons: sentence openers, pronouns, and what dates are made of.
+_OTHER_CAPITALS = """
+a about according additionally after all also although an and another any are as at based be because
+before both but by can do does during each every first finally for from further furthermore given has
+have he her here his how however i if in is it its just like many may more most my no not note of on once
+one only or other others our overall passage passages please second she since so some such that the their
+then there these they third this those though through to two under unlike until up was we were what when
+where whether which while who why will with without yes you your january february march april june july
+august september october november december jan feb mar apr jun jul aug sep sept oct nov dec monday
+tuesday wednesday thursday friday saturday sunday"""
+_NO_NAMES = frozenset(_OTHER_CAPITALS.split())
+
+
+def names_of(text: str) -> list[str]:
+    """Runs of capitalised words, without what has its capital for another reason, such as dates.
+
+    Args:
+        text: any text; in one without capitals nothing is found.
+
+    Returns:
+        In order, repeats included.
+
+    >>> names_of("In 1889 Gustave Eiffel built it in Paris. The Bank of England paid in March.")
+    ['Gustave Eiffel', 'Paris', 'Bank of England']
+    """
+    return [name for name, _ in _placed(text)]
+
+
+def sure_names(text: str) -> list[str]:
+    """The names that stand within a sentence, where only a name has a capital.
+
+    >>> sure_names("Combine it in Paris. Drizzle Oil of Olives.")
+    ['Paris']
+    """
+    return [name for name, place in _placed(text) if _WITHIN.search(text, max(0, place - 2), place)]
+
+
+def _placed(text: str) -> Iterator[tuple[str, int]]:
+    """Names, each with the place where its run begins."""
+    for match in _NAME.finditer(text):
+        words = match[0].split(" ")
+        while words and words[0].casefold() in _NO_NAMES:
+            words = _from_capital(words[1:])
+        name = " ".join(words)
+        if len(name) > 2 and not any(word.casefold() in _NO_NAMES and word[0].isupper() for word in words):  # noqa: PLR2004 - initials are no names
+            yield name, match.start()
+
+
+def _from_capital(words: list[str]) -> list[str]:
+    """The words from the first capitalised one on."""
+    return next((words[place:] for place, word in enumerate(words) if word[:1].isupper()), [])
+
+
+def like(name: str, other: str) -> bool:
+    """Whether two names are of one shape: as many words, and capitals throughout in both or in neither.
+
+    >>> like("Gustave Eiffel", "Marie Curie"), like("NASA", "Paris")
+    (True, False)
+    """
+    return len(name.split(" ")) == len(other.split(" ")) and name.isupper() == other.isupper()

@@ -1,0 +1,92 @@
+"""Numbers as texts write them: where they stand, what they are worth, and others of the same form."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from random import Random
+
+NUMBER = re.compile(r"(?<![\w.,/:–-])\d{1,12}(?:,\d{3})*(?:\.\d{1,6})?(?![\w/:–]|[.,]\d)", re.ASCII)
+"""A number by itself: no part of a word, a fraction, a time or a version."""
+YEAR = re.compile(r"(?<![\w.,/$€£-])(?:1[0-9]{3}|20[0-9]{2})(?![\w/]|[.,]\d)", re.ASCII)
+"""Four digits that are read as a year."""
+WORDS = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+)
+"""The numbers from 0 to 12 as words."""
+
+_ANY = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?", re.ASCII)
+_SPELT = re.compile(rf"\b({'|'.join(WORDS)})\b", re.IGNORECASE)
+_TRIES = 60
+
+
+def values_of(texts: Iterable[str]) -> frozenset[str]:
+    """The numbers in texts, as digits without commas and without noughts at the end; words up to twelve too.
+
+    >>> sorted(values_of(["1,500.0 people in three towns", "item 7b"]))
+    ['1500', '3', '7']
+    """
+    found: set[str] = set()
+    for text in texts:
+        found.update(map(plain, _ANY.findall(text)))
+        found.update(str(WORDS.index(word.lower())) for word in _SPELT.findall(text))
+    return frozenset(found)
+
+
+def plain(number: str) -> str:
+    """A number as it is compared.
+
+    >>> plain("1,500.50"), plain("007")
+    ('1500.5', '7')
+    """
+    whole, _, rest = number.replace(",", "").partition(".")
+    rest = rest.rstrip("0")
+    return (whole.lstrip("0") or "0") + (f".{rest}" if rest else "")
+
+
+def another(number: str, known: frozenset[str], draw: Random) -> str | None:
+    """A number of the same form, as many digits before and behind the point, which is none of the known.
+
+    Args:
+        number: of the form of `NUMBER`.
+        known: what `values_of` found.
+        draw: of the digits.
+
+    Returns:
+        None where all that were tried are known.
+
+    >>> from random import Random
+    >>> another("1,500.5", frozenset({"1500.5"}), Random(0))
+    '6,604.8'
+    """
+    for _ in range(_TRIES):
+        digits = "".join(str(draw.randrange(10)) if sign.isdigit() else sign for sign in number)
+        if number[0] != "0" and digits[0] == "0":
+            digits = str(draw.randrange(1, 10)) + digits[1:]
+        if plain(digits) not in known and plain(digits) != plain(number):
+            return digits
+    return None
+
+
+def replaced(text: str, pattern: re.Pattern[str], old: str, new: str) -> str:
+    """The text with every match of the pattern that reads ``old`` replaced.
+
+    >>> replaced("10 of 100, 10 left", NUMBER, "10", "12")
+    '12 of 100, 12 left'
+    """
+    return pattern.sub(lambda match: new if match[0] == old else match[0], text)

@@ -1,0 +1,28 @@
+"""The bench of metrics, through the command a person types."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from sgi.testbench.catalogue import PERTURBATIONS
+from sgi.testbench.matrix import Bench
+
+
+@pytest.mark.slow
+def test_every_built_in_metric_on_the_bundled_sample(tmp_path):
+    command = [sys.executable, "-m", "sgi", "bench-metrics", "-n", "10", "-o", "out", "--no-cache"]
+    made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert made.returncode == 0, made.stderr
+    assert "the bundled sample" in made.stderr
+    assert made.stdout.startswith("# Which metric sees what\n\n10 grounded rows of halueval_qa_sample.jsonl")
+    written = Bench.model_validate_json((tmp_path / "out" / "bench.json").read_text("utf-8"))
+    assert {"sgi", "theta_rc", "rouge_l", "bertscore", "semantic_similarity"} <= set(written.metrics)
+    assert [change.name for change in written.changes] == list(PERTURBATIONS)
+    assert len(written.cells) == len(written.metrics) * len(PERTURBATIONS)
+    assert written.cell("theta_rc", "contexts_exchanged").share > 0.7
+    assert written.cell("theta_rc", "white_space").share == 1.0
+    assert (tmp_path / "out" / "bench.md").read_text("utf-8") == made.stdout
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= {"bench.png", "bench.svg"}
