@@ -1,0 +1,215 @@
+"""Whether a passage bears out a name."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sgi.text.facts.number_support import Found
+from sgi.text.facts.reading import folded, names_of
+from sgi.text.facts.words import FUNCTION_WORDS, fold, word_set
+
+if TYPE_CHECKING:
+    from sgi.text.facts.fact import Name
+
+_ALIASES = {
+    ("us",): (" united states ", " usa ", " america ", " american "),
+    ("usa",): (" united states ", " us ", " america "),
+    ("america",): (" united states ", " usa "),
+    ("american",): (" united states ", " usa ", " us "),
+    ("united", "states"): (" us ", " usa ", " america "),
+    ("united", "states", "of", "america"): (" united states ", " us ", " usa "),
+    ("uk",): (" united kingdom ", " britain "),
+    ("united", "kingdom"): (" uk ", " britain "),
+}
+_TITLES = word_set(
+    """
+    dr mr mrs ms prof professor sir president king queen pope saint st captain general lord lady the
+    miss senator director actor actress author singer judge emperor empress prince princess duke
+    """
+)
+_ROOT = re.compile(r"(?:ians?|e?ans?|ese|ish|ns?|ia|s|y|o|a|e|i)$")
+_SHORTEST_ROOT = 4
+_WINDOW = 80
+_ACRONYM = re.compile(r"[A-Z][A-Z0-9&.-]*[A-Z0-9.]s?")
+_LONG_ACRONYM = 3
+_PARTS = 2  # a first name and a last name
+_INITIALS = 2  # "J", "JK"
+
+
+def name_support(name: Name, passage: str) -> Found | None:
+    """The place of a passage that has a name, or None.
+
+    The name stands there as whole words, whatever the case, accents, possessives and plurals; or with other
+    words between; or without its title; with initials for first names; as an acronym of the passage's
+    words, or the passage has its acronym; or as the word of its people ("Italy", "Italian").
+
+    >>> from sgi.text.facts.reading import names_of
+    >>> text = "Millard Fillmore met Joanne Rowling of NASA in Italy."
+    >>> said = names_of("It was Fillmore, or J. Rowling, or Ada Fillmore")
+    >>> [bool(name_support(name, text)) for name in said]
+    [True, True, False]
+    """
+    words = folded(passage)
+    phrase = f" {' '.join(name.words)} "
+    if phrase in words:
+        return _located(name.text, name.words, passage, "equal")
+    core = tuple(word for word in name.words if word not in _TITLES and word not in FUNCTION_WORDS)
+    for rule in (_alias, _root, _apart, _initials, _acronym, _expansion):
+        how = rule(name, core or name.words, passage, words)
+        if how:
+            return _located(name.text, core or name.words, passage, how)
+    return None
+
+
+def _located(text: str, words: tuple[str, ...], passage: str, how: str) -> Found:
+    """Where the name stands, if it stands there as it is written or by its longest word."""
+    lowered = passage.lower()
+    same_length = len(lowered) == len(passage)
+    for sought in (text, *sorted(words, key=len, reverse=True)[:1]):
+        start = passage.find(sought)
+        if start < 0 and same_length:
+            start = lowered.find(sought.lower())
+        if start >= 0:
+            return Found(passage[start : start + len(sought)], start, start + len(sought), how)
+    return Found("", None, None, how)
+
+
+def _alias(name: Name, _core: tuple[str, ...], _passage: str, words: str) -> str:
+    return "same thing" if any(alias in words for alias in _ALIASES.get(name.words, ())) else ""
+
+
+def _root(_name: Name, core: tuple[str, ...], _passage: str, words: str) -> str:
+    """Each word stands there, or one of its root; of several words next to each other."""
+    if any(len(word) < _SHORTEST_ROOT and f" {word} " not in words for word in core):
+        return ""
+    return "same root" if f" {' '.join(map(_rooted, core))} " in _roots(words) else ""
+
+
+@lru_cache(maxsize=4096)
+def _roots(words: str) -> str:
+    return f" {' '.join(map(_rooted, words.split()))} "
+
+
+def _rooted(word: str) -> str:
+    return _ROOT.sub("", word) if len(word) > _SHORTEST_ROOT else word
+
+
+def _apart(name: Name, core: tuple[str, ...], passage: str, words: str) -> str:
+    """All words within a short stretch, unless they belong to different names there."""
+    if len(core) < _PARTS or any(f" {word} " not in words for word in core):
+        return ""
+    if _rivals(name, core, passage):
+        return ""
+    rarest = min(core, key=words.count)
+    for match in re.finditer(f" {re.escape(rarest)} ", words):
+        near = words[max(0, match.start() - _WINDOW) : match.end() + _WINDOW]
+        if all(f" {word} " in near for word in core):
+            return "words apart"
+    return ""
+
+
+def _rivals(name: Name, core: tuple[str, ...], passage: str) -> list[Name]:
+    """Names of the passage that end like this one but begin otherwise: other people of the family."""
+    if _ACRONYM.fullmatch(name.text.split()[-1]):
+        return []
+    return [
+        other
+        for other in names_of(passage)
+        if len(other.words) > 1
+        and other.words[-1] == core[-1]
+        and len(core) > 1
+        and not set(core[:-1]) & set(other.words)
+        and not _abbreviates(core, other.words)
+    ]
+
+
+def _abbreviates(words: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    """Whether first names are initials of the other's: "J Rowling", "Joanne Rowling"."""
+    firsts = [
+        word
+        for word in words[:-1]
+        if any(other.startswith(word) or word.startswith(other) for other in others[:-1])
+    ]
+    return len(firsts) == len(words) - 1 and words[-1] == others[-1]
+
+
+def _initials(_name: Name, core: tuple[str, ...], passage: str, words: str) -> str:
+    if len(core) < _PARTS or f" {core[-1]} " not in words:
+        return ""
+    last = len(core) - 1
+    for other in names_of(passage):
+        place = other.words.index(core[-1]) if core[-1] in other.words else 0
+        firsts = other.words[:place]
+        lettered = any(len(first) == 1 for first in firsts)
+        short = [word for word in core[:last] if len(word) <= _INITIALS or lettered]
+        if (
+            firsts
+            and short
+            and all(
+                any(_begins(word, first) for first in firsts) or _spells(word, firsts) for word in core[:last]
+            )
+        ):
+            return "initials"
+    return ""
+
+
+def _begins(word: str, first: str) -> bool:
+    return (
+        word == first
+        or (len(word) == 1 and first.startswith(word))
+        or (len(first) == 1 and word.startswith(first))
+    )
+
+
+def _spells(word: str, firsts: tuple[str, ...]) -> bool:
+    return word == "".join(first[0] for first in firsts)
+
+
+def _acronym(name: Name, _core: tuple[str, ...], passage: str, words: str) -> str:
+    """The name is an acronym of words of the passage."""
+    if not _ACRONYM.fullmatch(name.text) or len(name.words) > 1:
+        return ""
+    letters = name.words[0]
+    for other in names_of(passage):
+        if letters in {_letters(other.words, bound=True), _letters(other.words, bound=False)}:
+            return "acronym"
+    if len(letters) < _LONG_ACRONYM or not letters.isalpha():
+        return ""
+    for bound in (True, False):
+        initials = _letters(tuple(words.split()), bound=bound)
+        if letters in initials or letters.removesuffix("s") in initials:
+            return "acronym"
+    return ""
+
+
+def _expansion(name: Name, _core: tuple[str, ...], passage: str, _words: str) -> str:
+    """The passage has the acronym of the name."""
+    if len(name.words) < _PARTS:
+        return ""
+    both = {_letters(name.words, bound=True), _letters(name.words, bound=False)}
+    upper = {fold(match).strip() for match in re.findall(r"\b(?:[A-Z]\.?){2,}", passage)}
+    return "acronym" if {letters for letters in both if len(letters) > 1} & upper else ""
+
+
+def _letters(words: tuple[str, ...], *, bound: bool) -> str:
+    return "".join(word[0] for word in words if bound or word not in FUNCTION_WORDS)
+
+
+def rival(name: Name, passage: str) -> Name | None:
+    """Another name of the passage that conflicts: the same last word and other first ones, or another number.
+
+    >>> from sgi.text.facts.reading import names_of
+    >>> said = names_of("It was Ed Gates with Windows 8")
+    >>> [rival(name, "Windows 7, by Bill Gates").text for name in said]
+    ['Bill Gates', 'Windows 7']
+    """
+    core = tuple(word for word in name.words if word not in _TITLES)
+    if not core:
+        return None
+    if core[-1].isdigit():
+        for other in names_of(passage):
+            if other.words[-1].isdigit() and other.words[:-1] == name.words[:-1]:
+                return other
+    return next(iter(_rivals(name, core, passage)), None)

@@ -1,0 +1,170 @@
+"""Numerals: digits and number words as exact numbers."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import NamedTuple
+
+MOST_DIGITS = 24
+"""Longer runs of digits are codes; so arithmetic stays within what `Decimal` keeps by default."""
+
+VULGAR = dict(
+    zip(
+        "½⅓⅔¼¾⅕⅖⅗⅘⅙⅚⅛⅜⅝⅞",
+        [
+            (1, 2),
+            (1, 3),
+            (2, 3),
+            (1, 4),
+            (3, 4),
+            (1, 5),
+            (2, 5),
+            (3, 5),
+            (4, 5),
+            (1, 6),
+            (5, 6),
+            (1, 8),
+            (3, 8),
+            (5, 8),
+            (7, 8),
+        ],
+        strict=True,
+    )
+)
+"""Fractions of one character."""
+
+_TEN = 10
+_SMALL = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+    sixteen seventeen eighteen nineteen
+"""
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+ONES = {word: number for number, word in enumerate(_SMALL.split())} | {
+    word: 10 * number for number, word in enumerate(_TENS, start=2)
+}
+"""Number words that are added up."""
+
+SCALES = {"hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+"""Number words that multiply what stands before them."""
+
+_ORDINAL_ENDS = {"third": 3, "fifth": 5, "eighth": 8, "ninth": 9, "twelfth": 12, "first": 1, "second": 2}
+ORDINALS = (
+    _ORDINAL_ENDS
+    | {
+        f"{word}th": number
+        for word, number in ONES.items()
+        if word not in {"one", "two", "three", "five", "eight", "nine", "twelve"} and not word.endswith("y")
+    }
+    | {f"{word[:-1]}ieth": number for word, number in ONES.items() if word.endswith("y")}
+)
+"""Words for a place in a row."""
+
+PARTS = {
+    "half": 2,
+    "halves": 2,
+    "third": 3,
+    "thirds": 3,
+    "quarter": 4,
+    "quarters": 4,
+    "fourth": 4,
+    "fourths": 4,
+    "fifth": 5,
+    "fifths": 5,
+    "sixth": 6,
+    "sixths": 6,
+    "eighth": 8,
+    "eighths": 8,
+    "tenth": 10,
+    "tenths": 10,
+}
+"""Words for parts of a whole, by how many make one."""
+
+_SAME = str.maketrans(
+    {"，": ",", "．": ".", "٬": "'", "٫": "·", "’": "'", "\u00a0": "'", "\u202f": "'", "\u2009": "'"}
+)
+_GROUPED = re.compile(
+    r"(?!0,)\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:'\d{3})+(?:[.,·]\d+)?|\d{1,2}(?:,\d{2})+,\d{3}"
+)
+_SEPARATOR = re.compile(r",(?=\d{3}(?!\d)|\d\d,)(?<!'\d{3},)|'")
+_CONTINENTAL = re.compile(r"\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}")
+_POINTED = re.compile(r"\d+(?:[.·]\d+)?")
+_COMMA = re.compile(r"\d+,\d{1,2}|\d{2,},\d{4,}|0,\d+")
+
+
+class Numeral(NamedTuple):
+    """A number and what its last written digit stands for.
+
+    >>> digits("3.10")
+    Numeral(value=Decimal('3.10'), step=Decimal('0.01'))
+    """
+
+    value: Decimal
+    step: Decimal
+
+
+def digits(text: str) -> Numeral | None:
+    """The number that digits with separators write, in any script's digits; None for lists, versions, codes.
+
+    Three digits behind one comma are thousands and behind one full stop a fraction, as in English ("1,234",
+    "1.234"); a comma is the decimal sign where it cannot part thousands ("3,5"), and where full stops do.
+
+    >>> [digits(text).value for text in ("1,234.5", "1.234.567,5", "3,5", "１２", "٣٫٥")]
+    [Decimal('1234.5'), Decimal('1234567.5'), Decimal('3.5'), Decimal('12'), Decimal('3.5')]
+    >>> digits("1.2.3") is None
+    True
+    """
+    plain = text.translate(_SAME)
+    if len(plain) > MOST_DIGITS:
+        return None
+    if _POINTED.fullmatch(plain):
+        written = plain.replace("·", ".")
+    elif _GROUPED.fullmatch(plain):
+        written = _SEPARATOR.sub("", plain).replace("·", ".").replace(",", ".")
+    elif _CONTINENTAL.fullmatch(plain):
+        written = plain.replace(".", "").replace(",", ".")
+    elif _COMMA.fullmatch(plain):
+        written = plain.replace(",", ".")
+    else:
+        return None
+    value = Decimal(written)
+    return Numeral(value, Decimal(1).scaleb(-len(written.partition(".")[2])))
+
+
+def fraction(above: int, below: int) -> Numeral:
+    """A fraction as a number of 28 digits, good to a hundredth.
+
+    >>> fraction(3, 4).value
+    Decimal('0.75')
+    """
+    return Numeral(Decimal(above) / Decimal(below), Decimal("0.01"))
+
+
+def number_words(words: list[str]) -> Numeral | None:
+    """The number that English words write, lower-cased and without hyphens; None if they write none.
+
+    >>> number_words("two hundred and fifty thousand".split()).value
+    Decimal('250000')
+    >>> number_words("one twenty".split()) is None
+    True
+    """
+    total, group, last_scale = 0, 0, 10**15
+    step = 1
+    for place, word in enumerate(words):
+        if word in ONES:
+            # "twenty one" goes on, "one twenty" does not.
+            tens, ones = divmod(group % 100, _TEN)
+            if (tens or ones) and not (tens > 1 and ones == 0 and 0 < ONES[word] < _TEN):
+                return None
+            group, step = group + ONES[word], 1
+        elif word in SCALES:
+            scale = step = SCALES[word]
+            if word == "hundred":
+                group = (group or 1) * scale
+            elif scale < last_scale and (group or not place):
+                total, group, last_scale = total + (group or 1) * scale, 0, scale
+            else:
+                return None
+        elif word not in {"and", "a"}:
+            return None
+    return Numeral(Decimal(total + group), Decimal(step))

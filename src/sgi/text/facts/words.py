@@ -1,0 +1,77 @@
+"""Words that carry no content of their own, and a light stem for those that do."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a list.
+
+    >>> sorted(word_set("b a"))
+    ['a', 'b']
+    """
+    return frozenset(text.split())
+
+
+FUNCTION_WORDS = word_set(
+    """
+    a about above across after again against all almost along also although always am among an and
+    another any are around as at away back be became because become been before began being below
+    between both but by came can cannot could did do does doing done down during each either else
+    enough even ever every few first for from further gave get gets give given go goes got had has
+    have having he hence her here hers him himself his how however i if in instead into is it its
+    itself just last later least less let like made make makes many may me might more most much must
+    my near need neither never next no nor not now of off often on once one only onto or other
+    others our out over own per quite rather same she should since so some such take takes than that
+    the their them then there these they this those though through thus to together too took toward
+    towards under until unto up upon us use used uses using usually very was we well went were what
+    when where whether which while who whom whose why will with within without would yet you your
+    """
+)
+"""English words that only bind others."""
+
+_FOLDED_WORD = re.compile(r"[^\W_]+")
+_POINTED_INITIALS = re.compile(r"\b(?:[^\W\d_]\.){2,}")
+_POSSESSIVE = re.compile(r"['’]s?\b(?=\W|$)")
+
+
+def stem(word: str) -> str:
+    """A casefolded word without the ending of a plural, roughly.
+
+    >>> stem("cities"), stem("boxes"), stem("glass"), stem("minutes")
+    ('city', 'box', 'glass', 'minute')
+    """
+    if len(word) < 4 or word[-1] != "s" or word.endswith(("ss", "us", "is")):  # noqa: PLR2004 - "bus", "gas"
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    if word.endswith(("xes", "ches", "shes", "sses")):
+        return word[:-2]
+    return word[:-1]
+
+
+def fold(text: str) -> str:
+    """The words of a text, casefolded, without accents and possessives, one space between and around them.
+
+    Full stops between initials vanish, so that "U.S." is a word.
+
+    >>> fold("The U.S. café's 2 owners")
+    ' the us cafe 2 owners '
+    """
+    folded = text.casefold()
+    if not folded.isascii():
+        parted = unicodedata.normalize("NFKD", folded)
+        folded = "".join([sign for sign in parted if not unicodedata.combining(sign)])
+    folded = _POINTED_INITIALS.sub(lambda match: match[0].replace(".", "") + " ", _POSSESSIVE.sub("", folded))
+    return f" {' '.join(_FOLDED_WORD.findall(folded))} "
+
+
+def content(words: list[str]) -> frozenset[str]:
+    """Stems of the folded words that carry content, numbers apart.
+
+    >>> sorted(content("the two cities of 1999 burned".split()))
+    ['burned', 'city', 'two']
+    """
+    return frozenset([stem(word) for word in words if word not in FUNCTION_WORDS and not word.isdigit()])
