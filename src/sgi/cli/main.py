@@ -18,6 +18,7 @@ from sgi.cli.cache import cache
 from sgi.cli.calibrate import calibrate
 from sgi.cli.card import card
 from sgi.cli.compare import compare
+from sgi.cli.check import check
 from sgi.cli.compute import compute
 from sgi.cli.db import db
 from sgi.cli.demo import demo
@@ -68,6 +69,7 @@ for verb in (
     gate,
     export,
     score,
+    check,
     compute,
     metrics,
     doctor,

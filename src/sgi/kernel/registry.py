@@ -27,6 +27,7 @@ _DOCUMENT = "sgi.metrics.document_names"
 BUILT_IN: dict[str, str] = {
     "sgi": f"{_GROUNDING}:SemanticGroundingIndex",
     "sgi_bounded": f"{_GROUNDING}:BoundedGroundingIndex",
+    "grounding": "sgi.metrics.support.metric:Grounding",
     "theta_rq": f"{_GROUNDING}:ResponseQuestionAngle",
     "theta_rc": f"{_GROUNDING}:ResponseContextAngle",
     "theta_qc": f"{_GROUNDING}:QuestionContextAngle",

@@ -28,11 +28,25 @@ def sentences(text: str) -> list[str]:
     >>> sentences("Dr. Curie won twice. First in 1903!\n\n- physics\n- chemistry")
     ['Dr. Curie won twice.', 'First in 1903!', '- physics', '- chemistry']
     """
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Where the sentences of a text begin and end, in characters.
+
+    >>> sentence_spans("It is old. It stands.")
+    [(0, 10), (11, 21)]
+    """
     import sentencex
 
     seen = text
     for pattern, stand_in in _STAND_INS:
         seen = pattern.sub(stand_in, seen)
     ends = accumulate(map(len, sentencex.segment("en", seen)), initial=0)
-    cut = (text[start:end].strip() for start, end in pairwise(ends))
-    return [sentence for sentence in cut if sentence]
+    spans = []
+    for start, end in pairwise(ends):
+        cut = text[start:end]
+        if not cut.isspace():
+            first = start + len(cut) - len(cut.lstrip())
+            spans.append((first, first + len(cut.strip())))
+    return spans

@@ -1,0 +1,1 @@
+"""Whether a response is supported by its passages, sentence by sentence."""

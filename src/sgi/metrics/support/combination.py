@@ -1,0 +1,105 @@
+"""The committed combination of signals: weights that anyone can read, and where they were learnt."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from sgi.metrics.support.signals import Signals
+from sgi.stats.monotone_logistic import MonotoneLogistic
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+FILE = "grounding_weights.json"
+
+
+class Weight(BaseModel):
+    """One signal's part: ``weight · (value − centre) / spread``, in log odds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    signal: str
+    weight: Annotated[float, Field(ge=0)]
+    centre: float
+    spread: Annotated[float, Field(gt=0)]
+
+
+class Combination(BaseModel):
+    """How signals become the probability that a response is supported.
+
+    Attributes:
+        weights: one for each signal, in their order.
+        intercept: log odds where every signal stands at its centre.
+        trained_on: the labelled sets, with how many rows of each were used.
+        recipe: the script that made it.
+
+    >>> combination().weights[0].signal
+    'known'
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    weights: tuple[Weight, ...]
+    intercept: float
+    trained_on: dict[str, int]
+    recipe: str
+
+    @classmethod
+    def of(cls, fitted: MonotoneLogistic, trained_on: dict[str, int], recipe: str) -> Combination:
+        """Write down what was fitted to tables of `Signals`."""
+        columns = zip(
+            Signals._fields,
+            fitted.weights.tolist(),
+            fitted.centres.tolist(),
+            fitted.spreads.tolist(),
+            strict=True,
+        )
+        weights = [
+            Weight(signal=name, weight=weight, centre=centre, spread=spread)
+            for name, weight, centre, spread in columns
+        ]
+        return cls(
+            weights=tuple(weights), intercept=fitted.intercept, trained_on=trained_on, recipe=recipe
+        )
+
+    @property
+    def logistic(self) -> MonotoneLogistic:
+        """The combination as arithmetic."""
+        numbers = np.array([(part.weight, part.centre, part.spread) for part in self.weights])
+        return MonotoneLogistic(numbers[:, 0], numbers[:, 1], numbers[:, 2], self.intercept)
+
+
+@lru_cache(maxsize=1)
+def combination() -> Combination:
+    """The one that travels with the package.
+
+    >>> combination().recipe
+    'scripts/train_grounding.py'
+    """
+    return Combination.model_validate_json((files("sgi") / "data" / FILE).read_bytes())
+
+
+def probability(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log odds as probabilities, without overflow.
+
+    >>> probability(np.array([-900.0, 0.0, 900.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    with np.errstate(over="ignore"):
+        return np.asarray(1 / (1 + np.exp(-log_odds)))
+
+
+def weights_by_name(parts: Sequence[Weight]) -> dict[str, float]:
+    """The weights by signal, for people to read.
+
+    >>> weights_by_name([Weight(signal="known", weight=0.5, centre=0, spread=1)])
+    {'known': 0.5}
+    """
+    return {part.signal: part.weight for part in parts}

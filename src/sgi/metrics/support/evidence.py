@@ -1,0 +1,176 @@
+"""The evidence map of a response: sentences beside passages, what is unsupported, what contradicts it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from sgi.metrics.support.evidence_map import EvidenceMap, FactEvidence, SentenceEvidence
+from sgi.text.facts.check import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.metrics.support.evidence_map import SignalPart
+    from sgi.metrics.support.reading import Reading, Sentence
+    from sgi.text.facts.check import Check
+
+_DIGITS = 4
+_SHORTEST_GAP = 2  # content words in a row that no passage has
+
+
+class Nearness(NamedTuple):
+    """How near each sentence of a response lies to the sentences of its passages.
+
+    Attributes:
+        best: the greatest cosine with a sentence of each passage, shape (sentences, passages).
+        place: which of the passage's sentences that is, shape (sentences, passages).
+        question: the cosine with the question, shape (sentences,); NaN without one.
+    """
+
+    best: NDArray[np.float64]
+    place: NDArray[np.int64]
+    question: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        statements: NDArray[np.float32],
+        passages: Sequence[NDArray[np.float32]],
+        question: NDArray[np.float32] | None,
+    ) -> Nearness:
+        """From unit rows: of the sentences, of each passage's sentences, and of the question.
+
+        >>> axis = np.eye(2, dtype=np.float32)
+        >>> Nearness.of(axis, [axis[:1], axis], axis[0]).best.tolist()
+        [[1.0, 1.0], [0.0, 1.0]]
+        """
+        cosines = [np.asarray(statements @ rows.T, dtype=np.float64) for rows in passages]
+        best = np.stack([found.max(axis=1) for found in cosines], axis=1)
+        place = np.stack([found.argmax(axis=1) for found in cosines], axis=1)
+        asked = np.full(len(statements), np.nan) if question is None else statements @ question
+        return cls(best, place, np.asarray(asked, dtype=np.float64))
+
+    def apart(self, sentences: Sequence[int]) -> float:
+        """How much nearer the passages than the question the least of these sentences lies; NaN of none."""
+        found = (self.best.max(axis=1) - self.question)[list(sentences)]
+        return float(found.min()) if found.size else float("nan")
+
+
+def evidence_of(
+    reading: Reading,
+    nearness: Nearness,
+    passage_sentences: Sequence[Sequence[str]],
+    positions: Sequence[int],
+    probabilities: Sequence[float | None],
+    signals: Mapping[str, SignalPart],
+) -> EvidenceMap:
+    """The map of a response.
+
+    Args:
+        reading: the response beside its passages that are not blank.
+        nearness: its sentences beside theirs.
+        passage_sentences: the sentences of each passage.
+        positions: where each passage stands among the row's contexts.
+        probabilities: of each sentence, that it is supported; None where it claims nothing.
+        signals: what speaks for the response as a whole, and against it.
+    """
+    shown: list[SentenceEvidence] = []
+    used: set[int] = set()
+    for number, sentence in enumerate(reading.sentences):
+        best = _backer(reading, sentence, nearness.best[number])
+        used |= {best, *(check.passage for check in sentence.checks if check.passage is not None)}
+        shown.append(
+            SentenceEvidence(
+                text=reading.response[sentence.start : sentence.end],
+                start=sentence.start,
+                end=sentence.end,
+                supported=_rounded(probabilities[number]),
+                about_passages=sentence.silent,
+                passage=positions[best],
+                beside=passage_sentences[best][nearness.place[number, best]],
+                similarity=tuple(np.round(nearness.best[number], _DIGITS).tolist()),
+                unbacked=tuple(unbacked(reading, sentence)),
+                checks=tuple(_fact(check, sentence, positions) for check in sentence.checks),
+            )
+        )
+    unused = tuple(position for at, position in enumerate(positions) if at not in used)
+    return EvidenceMap(
+        signals=dict(signals), sentences=tuple(shown), passages=tuple(positions), unused=unused
+    )
+
+
+def _backer(reading: Reading, sentence: Sentence, similarity: NDArray[np.float64]) -> int:
+    """The passage that backs a sentence best: by words beside the same words, then by similarity."""
+    words = sentence.words
+    chosen = reading.backing.words.content[words] & reading.claims[words]
+    score = reading.backing.paired[:, words][:, chosen].sum(axis=1) + similarity
+    return int(np.argmax(score))
+
+
+def unbacked(reading: Reading, sentence: Sentence) -> list[tuple[int, int]]:
+    """Stretches of a sentence whose content words no passage has, two or more in a row, or that fail a check.
+
+    Returns:
+        Start and end of each in the response, in characters; they do not overlap.
+
+    >>> from sgi.metrics.support.reading import Reading
+    >>> reading = Reading.of("The old tower was sold to Spanish investors.", ["The old tower is red."])
+    >>> [reading.response[start:end] for start, end in unbacked(reading, reading.sentences[0])]
+    ['sold to Spanish investors']
+    """
+    words = reading.backing.words
+    spans: list[tuple[int, int]] = []
+    run: list[int] = []
+    first, last, _ = sentence.words.indices(len(words))
+    borne_out = [
+        (sentence.start + check.fact.start, sentence.start + check.fact.end)
+        for check in sentence.checks
+        if check.verdict is Verdict.SUPPORTED
+    ]
+    for place in [*range(first, last), -1]:
+        if place >= 0 and not words.content[place]:
+            continue
+        implied = any(start <= words.starts[place] < end for start, end in borne_out)
+        if place >= 0 and reading.claims[place] and not reading.known[place] and not implied:
+            run.append(place)
+            continue
+        if len(run) >= _SHORTEST_GAP:
+            spans.append((int(words.starts[run[0]]), int(words.ends[run[-1]])))
+        run = []
+    for check in sentence.checks:
+        if check.verdict is not Verdict.SUPPORTED:
+            spans.append((sentence.start + check.fact.start, sentence.start + check.fact.end))
+    return _merged(spans)
+
+
+def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    apart: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if apart and start <= apart[-1][1]:
+            apart[-1] = apart[-1][0], max(end, apart[-1][1])
+        else:
+            apart.append((start, end))
+    return apart
+
+
+def _fact(check: Check, sentence: Sentence, positions: Sequence[int]) -> FactEvidence:
+    return FactEvidence(
+        fact=check.fact.text,
+        kind=check.fact.kind.value,
+        start=sentence.start + check.fact.start,
+        end=sentence.start + check.fact.end,
+        verdict=check.verdict.value,
+        passage=None if check.passage is None else positions[check.passage],
+        found=check.found,
+        found_start=check.start,
+        found_end=check.end,
+        how=check.how,
+    )
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, _DIGITS)

@@ -1,0 +1,104 @@
+"""The evidence map of a response, as it is kept and shown: sentences beside passages."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+_FROZEN = ConfigDict(frozen=True, extra="forbid")
+
+
+class FactEvidence(BaseModel):
+    """A number, date or name of a sentence, and what the passages have of it.
+
+    Attributes:
+        fact: as the response has it.
+        kind: what it is.
+        start: where it begins in the response, in characters.
+        end: where it ends.
+        verdict: whether a passage bears it out.
+        passage: which of the row's contexts decided, from 0; None if none did, or the question.
+        found: the passage's words that state it or another in its place; empty where none do.
+        found_start: where they begin in the passage.
+        found_end: where they end.
+        how: the rule that decided; empty for what is absent.
+    """
+
+    model_config = _FROZEN
+
+    fact: str
+    kind: Literal["number", "date", "name"]
+    start: int
+    end: int
+    verdict: Literal["supported", "absent", "contradicted"]
+    passage: int | None
+    found: str
+    found_start: int | None
+    found_end: int | None
+    how: str
+
+
+class SentenceEvidence(BaseModel):
+    """A sentence of the response.
+
+    Attributes:
+        text: the sentence.
+        start: where it begins in the response, in characters.
+        end: where it ends.
+        supported: the probability that passages support it; None where it claims nothing.
+        about_passages: it says that something does not stand in the passages.
+        passage: which of the row's contexts backs it best, from 0.
+        beside: that passage's nearest sentence.
+        similarity: the greatest cosine with a sentence of each passage that is not blank.
+        unbacked: start and end, in the response, of stretches that no passage backs.
+        checks: its facts.
+    """
+
+    model_config = _FROZEN
+
+    text: str
+    start: int
+    end: int
+    supported: float | None
+    about_passages: bool
+    passage: int
+    beside: str
+    similarity: tuple[float, ...]
+    unbacked: tuple[tuple[int, int], ...]
+    checks: tuple[FactEvidence, ...]
+
+
+class SignalPart(BaseModel):
+    """What a signal measured, and what it added to the log odds of being supported.
+
+    Attributes:
+        value: None where the response has nothing of the kind.
+        log_odds: above 0 speaks for support.
+    """
+
+    model_config = _FROZEN
+
+    value: float | None
+    log_odds: float
+
+
+class EvidenceMap(BaseModel):
+    """Why a response has the probability it has.
+
+    Attributes:
+        signals: by name.
+        sentences: in order.
+        passages: which of the row's contexts are not blank, from 0, in the order of the similarities.
+        unused: those that no sentence rests on.
+
+    >>> EvidenceMap(signals={}, sentences=(), passages=(0, 2), unused=(2,)).unused
+    (2,)
+    """
+
+    model_config = _FROZEN
+
+    signals: dict[str, SignalPart]
+    sentences: tuple[SentenceEvidence, ...]
+    passages: tuple[int, ...]
+    unused: tuple[int, ...]
