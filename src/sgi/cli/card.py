@@ -38,6 +38,10 @@ def card(
         str,
         typer.Option(help="The column of the data that holds the labels, 1 for grounded: label, or another."),
     ] = "label",
+    beside: Annotated[
+        list[str] | None,
+        typer.Option(help="Another metric of the run, to stand among the rivals; repeatable."),
+    ] = None,
     by: Annotated[
         list[str] | None,
         typer.Option(help="A column of subgroups; repeatable. Without it: all with 2 to 12 distinct values."),
@@ -77,6 +81,8 @@ def card(
 
       sgi card nightly -m faithfulness --label human --by model -o card
 
+      sgi card nightly -m grounding --beside sgi --beside theta_rc
+
       sgi card nightly -m sgi --json | jq '.notes'
     """
     import anyio
@@ -95,6 +101,7 @@ def card(
             work = partial(
                 card_of_run,
                 label=label,
+                beside=beside or (),
                 by=by or (),
                 embedder=embedder,
                 shuffled=shuffled,

@@ -11,7 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from sgi.cli.console import plain
+from sgi.cli.support_lines import support_lines
 from sgi.report.story import is_table, is_yes_no, scalar_text
+from sgi.report.views.support import beside_support, support_view
 from sgi.report.wording import number as number_text
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def _score_facts(score: MetricScore) -> dict[str, Any]:
 
 
 def sample_lines(found: StoredEvaluation, *, width: int | None = None) -> Iterator[str]:
-    """All that is kept of a row, for people. No text is cut, and none can steer a terminal or pose as a line.
+    """All that is kept of a row, for people. None of its texts is cut, steers a terminal or poses as a line.
 
     Args:
         found: the row.
@@ -61,10 +63,21 @@ def sample_lines(found: StoredEvaluation, *, width: int | None = None) -> Iterat
     for name, score in found.scores.items():
         yield ""
         yield from _pair(name, _verdict(score))
-        for part, body in (("details", score.details), ("evidence", score.evidence)):
-            if body:
-                yield f"{_INDENT}{part}"
-                yield from (f"{_INDENT * 2}{line}" for line in value_lines(dict(body), width - 4))
+        yield from _made_of(score, found.sample.contexts, width)
+
+
+def _made_of(score: MetricScore, contexts: Sequence[str], width: int) -> Iterator[str]:
+    """What a number was made of: an evidence map as one, all else as it is kept."""
+    details: Mapping[str, Any] = score.details
+    support = support_view(details, contexts)
+    if support is not None:
+        lines = support_lines(support, width=width - len(_INDENT))
+        yield from (f"{_INDENT}{line.plain}".rstrip() for line in lines)
+        details = beside_support(details)
+    for part, body in (("details", details), ("evidence", score.evidence)):
+        if body:
+            yield f"{_INDENT}{part}"
+            yield from (f"{_INDENT * 2}{line}" for line in value_lines(dict(body), width - 4))
 
 
 def _texts(sample: Sample, reason: str) -> Iterator[str]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def _complete_metric(incomplete: str) -> list[str]:
@@ -125,6 +128,14 @@ CalibrationOption = Annotated[
         "grounded and the verdict that the calibration makes of it.",
     ),
 ]
+NliOption = Annotated[
+    str | None,
+    typer.Option(
+        "--nli",
+        help="An entailment model that `grounding` asks too, of each sentence: a folder, owner/model of the "
+        "hub, or torch: and either. Every grounding that names none gets it.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 InputsOption = Annotated[bool, typer.Option("--inputs", help="Write the texts beside the scores.")]
 OutOption = Annotated[
@@ -146,10 +157,11 @@ def metric_list(texts: list[str]) -> list[str]:
     """
     names = []
     for text in texts:
-        depth, start, quote = 0, 0, ""
+        depth, start, quote, escaped = 0, 0, "", False
         for place, sign in enumerate(text):
             if quote:
-                quote = "" if sign == quote else quote
+                quote = "" if sign == quote and not escaped else quote
+                escaped = sign == "\\" and not escaped
             elif sign in "'\"":
                 quote = sign
             elif sign == "," and depth == 0:
@@ -159,6 +171,49 @@ def metric_list(texts: list[str]) -> list[str]:
                 depth += (sign in "([") - (sign in ")]")
         names.append(text[start:])
     return [name.strip() for name in names if name.strip()]
+
+
+def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:
+    """The metrics, where every ``grounding`` that names no entailment model is given this one.
+
+    A folder is named so that it is found from any other. Without a model the metrics stay as they are.
+
+    Raises:
+        UsageError: none of them is ``grounding``, or those that are name other models.
+
+    >>> with_entailment(["sgi", "grounding"], "owner/model")
+    ['sgi', 'grounding(nli="owner/model")']
+    """
+    from dataclasses import replace
+
+    from sgi.kernel.registry import metric
+    from sgi.metrics.support.metric import Grounding
+
+    if nli is None:
+        return [*metrics]
+    if not nli.strip():
+        raise UsageError("--nli names no model.", hint="Name a folder, or a model of the hub, owner/model.")
+    named = _from_anywhere(nli)
+    chosen = [metric(text) for text in metrics]
+    grounding = [found for found in chosen if isinstance(found, Grounding)]
+    if not grounding:
+        raise UsageError("--nli is for the metric grounding, which is not named.", hint="Add -m grounding.")
+    if all(found.nli not in {"", named} for found in grounding):
+        hint = "Leave out --nli, or name grounding without a model."
+        raise UsageError(f"{grounding[0].canonical} names an entailment model already.", hint=hint)
+    given = [
+        replace(found, nli=named) if isinstance(found, Grounding) and not found.nli else found
+        for found in chosen
+    ]
+    return [found.canonical for found in given]
+
+
+def _from_anywhere(nli: str) -> str:
+    """A model's name, its folder, if it is one, by the whole path."""
+    torch = "torch:" if nli.startswith("torch:") else ""
+    name, bracket, labels = nli.removeprefix(torch).partition("(labels=")
+    folder = Path(name).expanduser()
+    return f"{torch}{folder.absolute() if folder.is_dir() else name}{bracket}{labels}"
 
 
 def column_map(texts: list[str] | None) -> dict[str, str]:

@@ -27,6 +27,7 @@ from sgi.cli.options import (
     MapOption,
     MaxCostOption,
     MetricOption,
+    NliOption,
     NoCacheOption,
     OutOption,
     PercentOption,
@@ -90,6 +91,16 @@ Target = Annotated[
     str | None,
     typer.Option("--target", help="The RAG system to ask for the responses: module:function, or a URL."),
 ]
+CascadeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cascade",
+        metavar="alpha=A[,labelled=FILE]",
+        help="Ask the judge only about rows that the metric grounding does not clear, so that of unsupported "
+        "rows the share A at most escapes it. Learnt from rows with a label (0 is unsupported), of FILE or "
+        "of the data; they must be like the rows scored: same kind of questions, same system.",
+    ),
+]
 TargetSet = Annotated[
     list[str] | None,
     typer.Option(
@@ -114,6 +125,8 @@ def run(
     judge_timeout: JudgeTimeoutOption = None,
     max_cost: MaxCostOption = None,
     calibration: CalibrationOption = None,
+    nli: NliOption = None,
+    cascade: CascadeOption = None,
     target: Target = None,
     target_set: TargetSet = None,
     name: Name = None,
@@ -151,7 +164,11 @@ def run(
 
       sgi run answers.jsonl -m faithfulness,ragas_score --judge openai:gpt-4o-mini --max-cost 2
 
+      sgi run answers.jsonl -m faithfulness --judge openai:gpt-4o-mini --cascade alpha=0.05
+
       sgi run answers.jsonl --calibration sgi.calibration.json
+
+      sgi run answers.jsonl -m grounding --nli models/nli
 
       sgi run questions.jsonl --target app:answer --target-set concurrency=16
 
@@ -180,6 +197,8 @@ def run(
             max_cost=max_cost,
         ),
         "calibration": calibration,
+        "nli": nli,
+        "cascade": cascade,
         "name": name,
         "backend": backend,
         "precision": precision,

@@ -16,6 +16,7 @@ _OF_ONE_CALL = {"out", "name", "rejects", "inputs"}
 
 def run_spec(given: dict[str, Any], record: RunRecord | None = None) -> RunSpec:
     """The spec: of the run to go on with, or of a TOML file, with what the command line says over it."""
+    from sgi.cli.options import with_entailment
     from sgi.engine.spec import RunSpec, read_spec
     from sgi.kernel.errors import UsageError
 
@@ -38,7 +39,12 @@ def run_spec(given: dict[str, Any], record: RunRecord | None = None) -> RunSpec:
         values["judge"] = {**_judge_values(values.get("judge")), **given.pop("judge")}
         if "model" not in values["judge"]:
             raise UsageError("No judge is named.", hint="Write --judge openai:NAME.")
-    spec = RunSpec.of(values | given, source=source)
+    nli = given.pop("nli", None)
+    values |= given
+    if nli is not None:
+        named = values.get("metrics") or []
+        values["metrics"] = with_entailment([named] if isinstance(named, str) else named, nli)
+    spec = RunSpec.of(values, source=source)
     if spec.on_error == "skip" and spec.rejects is None:
         spec = spec.model_copy(update={"rejects": _beside(spec.out or _file_of(spec.data))})
     return spec

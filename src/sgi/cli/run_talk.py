@@ -53,7 +53,9 @@ def _judging_facts(spec: RunSpec, judging: Usage | None) -> dict[str, Any]:
         return {}
     tokens = {"judge_input_tokens": judging.input_tokens, "judge_output_tokens": judging.output_tokens}
     calls = {"judge_calls": judging.calls, "judge_replies_known_or_shared": judging.cached}
-    return {"judge": spec.judge.model, **calls, **tokens, "judge_cost": judging.cost}
+    facts = {"judge": spec.judge.model, **calls, **tokens, "judge_cost": judging.cost}
+    told = "what it clears is not asked about: the judge takes this much at most"
+    return facts if spec.cascade is None else facts | {"cascade": told}
 
 
 def _shown(name: str, value: Any) -> str:
@@ -75,7 +77,7 @@ def _shown(name: str, value: Any) -> str:
 
 def tell_report(spec: RunSpec, report: RunReport, notes: list[str], *, percent: bool, as_json: bool) -> None:
     """The headline on stdout, and the notes on stderr."""
-    from sgi.cli.console import print_json, print_summary, talk
+    from sgi.cli.console import print_json, print_lines, print_summary, talk
 
     if as_json:
         kept = {"output": str(spec.out) if spec.out else None, "rejected": report.rejected}
@@ -83,6 +85,7 @@ def tell_report(spec: RunSpec, report: RunReport, notes: list[str], *, percent: 
         print_json(report.summary.to_dict() | {"run": report.run} | kept | {"rejects": aside})
     else:
         print_summary(report.summary, percent=percent)
+        print_lines(report.summary.cascade.told() if report.summary.cascade is not None else ())
     for line in notes:
         talk(line)
 

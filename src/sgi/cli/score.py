@@ -18,6 +18,7 @@ from sgi.cli.options import (
     JudgeOption,
     JudgeSetOption,
     MapOption,
+    NliOption,
     NoCacheOption,
     OnErrorOption,
     PrecisionOption,
@@ -26,6 +27,7 @@ from sgi.cli.options import (
     judge_settings,
     metric_list,
     skipping,
+    with_entailment,
 )
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ def score(
     embedder: EmbedderOption = None,
     judge: JudgeOption = None,
     judge_set: JudgeSetOption = None,
+    nli: NliOption = None,
     backend: BackendOption = "auto",
     precision: PrecisionOption = "auto",
     columns: MapOption = None,
@@ -77,7 +80,7 @@ def score(
     from sgi.io.jsonl import stream_rows
     from sgi.kernel.errors import UsageError
 
-    chosen = resolve(metric_list(metric))
+    chosen = resolve(with_entailment(metric_list(metric), nli))
     rejected = 0
 
     def reject(item: Rejected) -> None:

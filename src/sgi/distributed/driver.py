@@ -179,6 +179,8 @@ def _refuse(spec: RunSpec, place: Place) -> None:
     if spec.target is not None:
         hint = "Have it answered by `sgi run` first, and score its answers on Ray."
         raise UsageError("A target is not asked from a cluster.", hint=hint)
+    if spec.cascade is not None:
+        raise UsageError("A cascade is done by one process.", hint="Leave out --cascade, or --ray.")
     if as_address(str(spec.data)) is None and named(spec.data) is not None:
         raise UsageError("A benchmark is read by one process.", hint="Leave out --ray.")
     if place.workers is not None and place.workers < 1:

@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgi.embed.files import _settings as settings
-from sgi.embed.files import folder_files, models_folder
+from sgi.embed.files import folder_files, models_folder, settings
 from sgi.embed.models import HUB_GRAPH, HUB_TOKENIZER
 from sgi.kernel.errors import MissingExtra, ModelMissing, UnknownName, UsageError
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.embed.entailment_pairs import PairTokenizer
-from sgi.embed.entailment_windows import ENTAILMENT
 from sgi.embed.local import feeds
-from sgi.embed.onnx import _session as open_session
+from sgi.embed.onnx import open_session
 from sgi.embed.tokenize import open_tokenizer
 from sgi.kernel.errors import EmbedderError, ModelCorrupt
+from sgi.kernel.ports import ENTAILMENT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.embed.entailment_pairs import PairTokenizer
-from sgi.embed.entailment_windows import ENTAILMENT
 from sgi.embed.torch_model import TorchModel, configuration_bytes, digest, tokenizer_bytes, weights_bytes
 from sgi.kernel.errors import EmbedderError, MissingExtra, ModelCorrupt, UsageError
+from sgi.kernel.ports import ENTAILMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

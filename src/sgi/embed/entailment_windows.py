@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from sgi.embed.entailment_labels import LabelMap
     from sgi.embed.entailment_pairs import PairTokenizer, Window
 
-ENTAILMENT = "entailment:"
-"""How the fingerprint of an entailment model begins, and no embedder's."""
-
 _SHOWN = 60
 
 Pair = tuple[str, str]

@@ -169,9 +169,9 @@ def has_weights(folder: Path) -> bool:
 
 def default_prompt(folder: Path) -> str:
     """What the torch backend puts before every text, as the folder's settings say."""
-    settings = _settings(folder / "config_sentence_transformers.json")
-    prompts = settings.get("prompts")
-    return str(prompts.get(settings.get("default_prompt_name"), "")) if isinstance(prompts, dict) else ""
+    found = settings(folder / "config_sentence_transformers.json")
+    prompts = found.get("prompts")
+    return str(prompts.get(found.get("default_prompt_name"), "")) if isinstance(prompts, dict) else ""
 
 
 def kept_files(record: ModelRecord, folder: Path) -> ModelFiles:
@@ -192,8 +192,8 @@ def folder_files(folder: Path) -> ModelFiles:
         ModelCorrupt: settings that can't be read, or a pooling that isn't known here.
     """
     found = _onnx(folder)
-    limit = _settings(folder / "sentence_bert_config.json").get("max_seq_length")
-    prompts = _settings(folder / "config_sentence_transformers.json").get("prompts") or {}
+    limit = settings(folder / "sentence_bert_config.json").get("max_seq_length")
+    prompts = settings(folder / "config_sentence_transformers.json").get("prompts") or {}
     return replace(
         found,
         limit=limit if isinstance(limit, int) and limit > 2 else _LIMIT_UNTOLD,  # noqa: PLR2004 - [CLS] and [SEP]
@@ -226,7 +226,7 @@ def _onnx(folder: Path) -> ModelFiles:
 
 
 def _pooling(path: Path) -> Pooling:
-    chosen = {name for name, value in _settings(path).items() if name.startswith("pooling_mode") and value}
+    chosen = {name for name, value in settings(path).items() if name.startswith("pooling_mode") and value}
     if chosen <= {"pooling_mode_mean_tokens"}:
         return "mean"
     if chosen == {"pooling_mode_cls_token"}:
@@ -235,8 +235,12 @@ def _pooling(path: Path) -> Pooling:
     raise ModelCorrupt(f"{path} asks for the pooling {', '.join(sorted(chosen))}.", hint=hint)
 
 
-def _settings(path: Path) -> dict[str, Any]:
-    """A JSON object from a file; empty if there's no such file."""
+def settings(path: Path) -> dict[str, Any]:
+    """A JSON object from a file; empty if there's no such file.
+
+    Raises:
+        ModelCorrupt: the file cannot be read, or holds no JSON.
+    """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

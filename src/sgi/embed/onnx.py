@@ -60,7 +60,7 @@ class OnnxNetwork:
 
     def __init__(self, files: ModelFiles, *, threads: int = 1, output: str = "") -> None:
         self.files = files
-        self._session = _session(files, threads)
+        self._session = open_session(files, threads)
         self._names = [node.name for node in self._session.get_inputs()]
         outputs = self._session.get_outputs()
         wanted = outputs[chosen_output(files, [node.name for node in outputs], output)]
@@ -80,7 +80,12 @@ class OnnxNetwork:
         return np.asarray(found, dtype=np.float32)
 
 
-def _session(files: ModelFiles, threads: int) -> Any:
+def open_session(files: ModelFiles, threads: int) -> Any:
+    """A graph opened by ONNX Runtime on the processor, so many threads to an operation.
+
+    Raises:
+        ModelCorrupt: it cannot be loaded.
+    """
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

@@ -15,7 +15,9 @@ import anyio.to_thread
 import numpy as np
 
 from sgi.engine.asking import Asked, Evidence, ask_batch
-from sgi.engine.token_vectors import require_token_tools, token_parts
+from sgi.engine.entailments import entailments
+from sgi.engine.token_vectors import token_parts
+from sgi.engine.tools import require_tools
 from sgi.kernel.errors import EmbedderError, NonFiniteVector
 from sgi.kernel.judging import JudgedMetric
 from sgi.kernel.metric import Metric, Scores, Status
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sgi.engine.entailments import Entailments, Pair
     from sgi.engine.token_vectors import TokenVectors
     from sgi.engine.tools import Tools
     from sgi.kernel.metric import AnyMetric
@@ -53,7 +56,7 @@ class BatchScores:
     Attributes:
         scores: by the metric's canonical string.
         truncated: rows by the field in which a text was longer than a model reads.
-        failures: models that gave no vectors at all, with the reason.
+        failures: models that gave nothing at all, with the reason.
         evidence: what a judge made of each row, by the metric's canonical string.
     """
 
@@ -80,6 +83,11 @@ class _Subject:
     def token_texts(self) -> Iterable[str]:
         return self.metric.token_texts(self.batch) if isinstance(self.metric, Metric) else ()
 
+    def pairs(self) -> Iterable[Pair]:
+        if not isinstance(self.metric, Metric) or self.metric.entailment_model is None:
+            return ()
+        return self.metric.entailment_pairs(self.batch)
+
     def score(self, vectors: VectorTable) -> Scores:
         if isinstance(self.metric, JudgedMetric):
             return self.metric.score(self.batch, self.evidence, vectors)
@@ -103,6 +111,7 @@ class _Task:
     failed: Mapping[int, str]
     models: tuple[str, ...]
     texts: tuple[str, ...]
+    pairs: tuple[Pair, ...] = ()
 
     @property
     def metric(self) -> AnyMetric:
@@ -127,6 +136,28 @@ class _Vectors:
     failure: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class _Made:
+    """What models made of a batch, by their names."""
+
+    vectors: Mapping[str, _Vectors]
+    entailed: Mapping[str, Entailments]
+
+    def wanted(self, task: _Task) -> _Made:
+        """What the metric of a task wants of it."""
+        vectors = {model: self.vectors[model] for model in task.models if model in self.vectors}
+        reader = task.metric.entailment_model
+        return _Made(vectors, {} if reader is None else {reader: self.entailed[reader]})
+
+    @property
+    def failure(self) -> str:
+        """Why no row can be scored: no embedder gave a vector, or the entailment model read nothing."""
+        embedders = [found.failure for found in self.vectors.values() if found.failure]
+        if embedders and len(embedders) == len(self.vectors):
+            return " ".join(embedders)
+        return " ".join(found.failure for found in self.entailed.values() if found.failure)
+
+
 def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch]:
     """Cut a stream of samples into batches of at most ``size`` rows."""
     stream = iter(samples)
@@ -143,6 +174,8 @@ async def evaluate_batch(
 ) -> BatchScores:
     """Score one batch with every metric; each distinct text is embedded once for each model that is wanted.
 
+    Likewise each distinct pair is read once by each entailment model.
+
     ``failed`` names rows that cannot be scored, with the reason: what they needed could not be had. A row
     without a needed field is ``missing``. A row whose vectors an embedder could not give, or about which the
     judge gave no usable reply, is ``failed``. Token vectors are held for a part of the rows at
@@ -150,9 +183,10 @@ async def evaluate_batch(
     sample ids. ``asked`` is what the judge said before; without it, it is asked now.
 
     Raises:
-        UsageError: a metric wants token vectors or frequencies that the tools do not hold.
+        UsageError: a metric wants token vectors, frequencies or an entailment model that the tools do not
+            hold.
     """
-    require_token_tools(metrics, tools)
+    require_tools(metrics, tools)
     if asked is None:
         asked = await ask_batch(batch, metrics, tools.judge, failed)
     tasks = [_task(batch, metric, tools.names, failed, asked) for metric in metrics]
@@ -160,14 +194,20 @@ async def evaluate_batch(
         model: await _embed(model, tools.embedders[model], texts)
         for model, texts in _texts_by_model(tasks).items()
     }
-    computed, failures = await _computed_by_tokens(tasks, batch, vectors, tools)
+    read = {
+        name: await entailments(name, tools.entailment_models[name], pairs)
+        for name, pairs in _pairs_by_model(tasks).items()
+    }
+    made = _Made(vectors, read)
+    computed, failures = await _computed_by_tokens(tasks, batch, made, tools)
+    failures |= {name: found.failure for name, found in (vectors | read).items() if found.failure}
     for task in tasks:
         if task.metric.token_model is None:
-            computed[task.metric.canonical] = _computed(task, vectors)
+            computed[task.metric.canonical] = _computed(task, made)
     return BatchScores(
         {task.metric.canonical: _account(task, batch, computed[task.metric.canonical]) for task in tasks},
-        _truncated_rows(batch, frozenset().union(*(made.truncated for made in vectors.values()))),
-        {model: made.failure for model, made in vectors.items() if made.failure} | failures,
+        _truncated_rows(batch, frozenset().union(*(found.truncated for found in vectors.values()))),
+        failures,
         asked.evidence,
     )
 
@@ -183,7 +223,8 @@ def _task(
     evidence = asked.evidence.get(metric.canonical, ())
     subject = _Subject(metric, complete, tuple(evidence[row] for row in rows) if evidence else ())
     models = metric.wanted_models(configured) if metric.embeds else ()
-    return _Task(subject, rows, lost, models, tuple(dict.fromkeys(subject.texts())))
+    texts, pairs = dict.fromkeys(subject.texts()), dict.fromkeys(subject.pairs())
+    return _Task(subject, rows, lost, models, tuple(texts), tuple(pairs))
 
 
 def _texts_by_model(tasks: Sequence[_Task]) -> dict[str, list[str]]:
@@ -192,6 +233,14 @@ def _texts_by_model(tasks: Sequence[_Task]) -> dict[str, list[str]]:
         for model in task.models:
             wanted.setdefault(model, {}).update(dict.fromkeys(task.texts))
     return {model: list(texts) for model, texts in wanted.items() if texts}
+
+
+def _pairs_by_model(tasks: Sequence[_Task]) -> dict[str, list[Pair]]:
+    wanted: dict[str, list[Pair]] = {}
+    for task in tasks:
+        if task.metric.entailment_model is not None:
+            wanted.setdefault(task.metric.entailment_model, []).extend(task.pairs)
+    return wanted
 
 
 async def _embed(model: str, embedder: Embedder, texts: Sequence[str]) -> _Vectors:
@@ -235,7 +284,7 @@ def _texts(sample: Sample, name: Field) -> tuple[str, ...]:
 
 
 async def _computed_by_tokens(
-    tasks: Sequence[_Task], batch: Batch, vectors: Mapping[str, _Vectors], tools: Tools
+    tasks: Sequence[_Task], batch: Batch, made: _Made, tools: Tools
 ) -> tuple[dict[str, list[_Part]], dict[str, str]]:
     """The scores of the metrics that want token vectors, and which models gave none."""
     computed: dict[str, list[_Part]] = {}
@@ -248,7 +297,7 @@ async def _computed_by_tokens(
         computed |= {task.metric.canonical: [] for task in group}
         async for rows, tokens in token_parts(model, tools, _token_texts(group, len(batch))):
             for task in group:
-                computed[task.metric.canonical] += _computed(task.within(rows), vectors, tokens)
+                computed[task.metric.canonical] += _computed(task.within(rows), made, tokens)
             if tokens.failure:
                 failures[str(model)] = tokens.failure
     return computed, failures
@@ -282,22 +331,18 @@ def _account(task: _Task, batch: Batch, computed: Sequence[_Part]) -> Scores:
     return Scores.assemble(len(batch), parts)
 
 
-def _computed(
-    task: _Task, vectors: Mapping[str, _Vectors], tokens: TokenVectors | None = None
-) -> list[_Part]:
+def _computed(task: _Task, of_batch: _Made, tokens: TokenVectors | None = None) -> list[_Part]:
     """The scores of the rows that have all the metric needs."""
     if not len(task.rows):
         return []
-    made = {model: vectors[model] for model in task.models if model in vectors}
-    failures = {model: found.failure for model, found in made.items() if found.failure}
-    lost = tokens is not None and bool(tokens.failure)
-    if lost or (made and len(failures) == len(made)):
-        reason = tokens.failure if tokens is not None and lost else " ".join(failures.values())
+    made = of_batch.wanted(task)
+    if reason := made.failure or ("" if tokens is None else tokens.failure):
         return [(task.rows, Scores.without_value(Status.FAILED, [reason] * len(task.rows)))]
     wanted = frozenset(task.texts)
-    unusable = {text: model for model, found in made.items() for text in found.unusable & wanted}
+    unusable = {text: model for model, found in made.vectors.items() for text in found.unusable & wanted}
     unusable |= {text: str(tokens.model) for text in tokens.unusable} if tokens is not None else {}
-    failed = _rows_touching(task, unusable)
+    refused = {text: why for read in made.entailed.values() for text, why in read.unusable.items()}
+    failed = _rows_touching(task, unusable, refused)
     good = [row for row in range(len(task.rows)) if row not in failed]
     parts = [
         (task.rows[list(failed)], Scores.without_value(Status.FAILED, list(failed.values()))),
@@ -306,9 +351,15 @@ def _computed(
     return [part for part in parts if len(part[0])]
 
 
-def _rows_touching(task: _Task, unusable: Mapping[str, str]) -> dict[int, str]:
-    """The rows that need a text for which a model gave no usable vector, with the reason."""
-    if not unusable:
+def _rows_touching(task: _Task, unusable: Mapping[str, str], refused: Mapping[str, str]) -> dict[int, str]:
+    """The rows that need what a model could not give, with the reason.
+
+    Args:
+        task: its rows.
+        unusable: texts for which a model gave no usable vector, and the model.
+        refused: hypotheses of which an entailment model said nothing usable, and why.
+    """
+    if not unusable and not refused:
         return {}
     reasons = {}
     for row in range(len(task.rows)):
@@ -317,18 +368,23 @@ def _rows_touching(task: _Task, unusable: Mapping[str, str]) -> dict[int, str]:
             if text in unusable:
                 reasons[row] = f"{unusable[text]} gave no usable vector for one of its texts"
                 break
+        for _, hypothesis in subject.pairs() if refused and row not in reasons else ():
+            if hypothesis in refused:
+                reasons[row] = refused[hypothesis]
+                break
     return reasons
 
 
-def _score(subject: _Subject, made: Mapping[str, _Vectors], tokens: TokenVectors | None) -> Scores:
+def _score(subject: _Subject, made: _Made, tokens: TokenVectors | None) -> Scores:
     batch = subject.batch
-    tables = {model: found.table for model, found in made.items() if not found.failure}
+    tables = {model: found.table for model, found in made.vectors.items() if not found.failure}
     primary = next(iter(tables.values()), VectorTable())
     table = replace(
         primary,
         others={model: table for model, table in tables.items() if table is not primary},
-        failures={model: found.failure for model, found in made.items() if found.failure},
+        failures={model: found.failure for model, found in made.vectors.items() if found.failure},
         tokens={tokens.model: tokens.table} if tokens is not None else {},
+        entailed={name: found.table for name, found in made.entailed.items()},
     )
     try:
         scores = subject.score(table)

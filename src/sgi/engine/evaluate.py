@@ -13,6 +13,9 @@ import anyio.to_thread
 import numpy as np
 
 from sgi.engine.calibration.file import read_calibration
+from sgi.engine.cascade.learning import learnt
+from sgi.engine.cascade.rule import beside, detector_of, read_cascade, require_judged
+from sgi.engine.cascade.screening import Screen
 from sgi.engine.judge import with_judge
 from sgi.engine.ledger import MAX_FAILURES
 from sgi.engine.plan import plan
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from sgi.engine.asking import Evidence
     from sgi.engine.batch import BatchScores
     from sgi.engine.calibration.file import CalibrationFile
+    from sgi.engine.cascade.rule import Cascade
     from sgi.engine.judge import JudgeLike
     from sgi.engine.ledger import Ledger
     from sgi.engine.plan import Plan
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Batch, Sample
 
     CalibrationLike = str | Path | CalibrationFile
+    CascadeLike = str | Mapping[str, Any] | Cascade
 
 
 class Options(TypedDict, total=False):
@@ -54,6 +59,7 @@ class Options(TypedDict, total=False):
     judge: JudgeLike | None
     retry_failed: bool
     calibration: CalibrationLike | None
+    cascade: CascadeLike | None
     max_failures: float
     cache: bool | str | Path
     listener: Listener
@@ -82,6 +88,7 @@ def evaluate(
     judge: JudgeLike | None = None,
     retry_failed: bool = False,
     calibration: CalibrationLike | None = None,
+    cascade: CascadeLike | None = None,
     max_failures: float = MAX_FAILURES,
     cache: bool | str | Path = True,
     listener: Listener = silent,
@@ -101,6 +108,9 @@ def evaluate(
         retry_failed: ask the judge once more where the replies that are kept were bad.
         calibration: the file that ``sgi calibrate`` wrote: its metric is scored too, and beside it the
             probability and the verdict it makes of that.
+        cascade: ``"alpha=0.05"`` or ``{"alpha": 0.05, "labelled": PATH}``: the judge is asked only about
+            rows that the metric ``grounding`` does not clear, and of unsupported rows like the labelled ones
+            at most the share alpha is cleared. Without ``labelled``, the labels are those of the data.
         max_failures: the share of failed rows above which the evaluation stops, in [0, 1].
         cache: where vectors of models known by name, and replies of judges known by name, are kept: a file,
             the user's cache (True), or nowhere beyond this call (False). Vectors of an embedder of your own
@@ -128,12 +138,15 @@ def evaluate(
     dataset = open_dataset(data, columns=columns)
     named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
     fitted = None if calibration is None else read_calibration(calibration)
+    rule = read_cascade(cascade)
     planned = plan(
         dataset,
         named,
         on_reject=rejected.append if skipping else None,
-        beside=() if fitted is None else fitted.metrics(),
+        beside=(*(fitted.metrics() if fitted else ()), *(beside(named or ()) if rule else ())),
     )
+    if rule is not None:
+        require_judged(planned.metrics)
     taken = _Taken()
     with open_tools(planned.metrics, embedder, cache=cache) as tools:
         work = _Work(
@@ -145,6 +158,8 @@ def evaluate(
             retry_failed,
             fitted,
             taken,
+            cascade=rule,
+            columns=columns,
             skipping=skipping,
             limit=max_failures,
             listener=listener,
@@ -187,6 +202,8 @@ class _Work:
     again: bool
     calibration: CalibrationFile | None
     taken: _Taken
+    cascade: Cascade | None
+    columns: Mapping[str, str] | None
     skipping: bool
     limit: float
     listener: Listener
@@ -198,12 +215,14 @@ class _Work:
         async with with_judge(self.tools, metrics, self.judge, cache=self.cache, again=self.again) as tools:
             if self.calibration is not None:
                 self.calibration.check(tools)
+            screen = await self._screen(tools)
             self.listener(Started("scoring", self.planned.rows))
             ledger = await score_stream(
                 self.dataset,
                 self.planned,
                 tools,
                 take=self.taken.take,
+                screen=screen,
                 on_reject=(lambda _: None) if self.skipping else None,
                 max_failures=self.limit,
                 listener=self.listener,
@@ -212,6 +231,22 @@ class _Work:
             self.usage = usage_of(tools.judge)
             self.signature = tools.signature(metrics, n=len(self.taken.samples))
         return ledger
+
+    async def _screen(self, tools: Tools) -> Screen | None:
+        """Which rows the judge is not asked about, learnt from labels."""
+        metrics = self.planned.metrics
+        if self.cascade is None:
+            return None
+        found = await learnt(
+            self.cascade,
+            detector_of(metrics),
+            tools,
+            self.dataset,
+            columns=self.columns,
+            on_reject=(lambda _: None) if self.skipping else None,
+            listener=self.listener,
+        )
+        return Screen.of(found, metrics)
 
 
 def _outside_any_loop(work: Callable[[], Coroutine[Any, Any, Ledger]]) -> Ledger:

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 import anyio
 
 from sgi.engine.asking import judged, no_judge
+from sgi.engine.cascade.learning import learnt
+from sgi.engine.cascade.rule import detector_of, require_judged
+from sgi.engine.cascade.screening import Screen
 from sgi.engine.judge import estimate, with_judge
 from sgi.engine.plan import joined, plan, resolve
 from sgi.engine.progress import RunBegan, silent
@@ -81,6 +84,8 @@ def plan_of(spec: RunSpec, *, count_texts: bool = False, listener: Listener = si
     )
     if asked and not planned.present.get(Field.QUESTION):
         raise UsageError(f"No row of {dataset.name} has a question to ask the target.")
+    if spec.cascade is not None:
+        require_judged(planned.metrics)
     asking = judged(planned.metrics)
     if asking and spec.judge is None:
         raise no_judge(asking)
@@ -110,6 +115,7 @@ async def perform(spec: RunSpec, around: Surroundings, *, retry_failed: bool = F
     planned = plan_of(spec, listener=around.listener)
     async with AsyncExitStack() as stack:
         tools = await _open(stack, spec, planned, around, again=retry_failed)
+        spec = await _learnt(spec, planned, tools, around.listener)
         recording = None
         if around.store:
             database = stack.enter_context(open_database(around.database))
@@ -139,6 +145,8 @@ async def resume(
         SgiError: as for `perform`.
     """
     refuse_strangers(record)
+    if spec.cascade is not None:
+        spec = spec.model_copy(update={"cascade": spec.cascade.taken_up(record.spec.get("cascade"))})
     async with AsyncExitStack() as stack:
         database = stack.enter_context(open_database(around.database, create=False))
         finished = record.finished and not retry_failed
@@ -192,6 +200,23 @@ async def _open(
     return replace(tools, target=await stack.enter_async_context(open_target(spec.target)))
 
 
+async def _learnt(spec: RunSpec, planned: Plan, tools: Tools, listener: Listener) -> RunSpec:
+    """The spec with the threshold of its cascade."""
+    if spec.cascade is None:
+        return spec
+    found = await learnt(
+        spec.cascade,
+        detector_of(planned.metrics),
+        tools,
+        open_dataset(spec.data, columns=spec.columns),
+        columns=spec.columns,
+        own_answers=spec.target is None,
+        on_reject=(lambda _: None) if spec.on_error == "skip" else None,
+        listener=listener,
+    )
+    return spec.model_copy(update={"cascade": found})
+
+
 async def _run(
     spec: RunSpec, planned: Plan, tools: Tools, recording: Recording | None, around: Surroundings
 ) -> RunReport:
@@ -202,6 +227,7 @@ async def _run(
             open_dataset(spec.data, columns=spec.columns),
             planned,
             tools,
+            screen=Screen.of(spec.cascade, planned.metrics),
             recording=recording,
             output=spec.out,
             inputs=spec.inputs,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sgi.engine.batch import BatchScores
+    from sgi.engine.cascade.screening import Screen
     from sgi.kernel.metric import AnyMetric, Scores
     from sgi.kernel.sample import Batch, Sample
 
@@ -60,6 +61,10 @@ class Ledger:
         copies: labelled rows whose response is one of its references, to the letter.
         truncated: rows by the field in which a text was longer than a model reads.
         left_out: rows scored without a model that gave no vectors, by the model's name.
+        screen: which rows the judge is not asked about; None where it is asked about all.
+        cleared: 1 where it was not asked.
+        without_value: rows that were not cleared for want of a value.
+        inquired: rows that it was asked about this time, where there is a screen.
     """
 
     categories: Mapping[str, str] = field(default_factory=dict)
@@ -71,6 +76,10 @@ class Ledger:
     copies: int = 0
     truncated: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
+    screen: Screen | None = None
+    cleared: array[int] = field(default_factory=lambda: array("b"))
+    without_value: int = 0
+    inquired: int = 0
     _failed: dict[str, int] = field(default_factory=dict)
     _clusters: dict[int, int] = field(default_factory=dict)
 
@@ -90,6 +99,9 @@ class Ledger:
         for sample in batch.samples:
             self._enter(sample)
         self._enter_overlaps(batch)
+        if self.screen is not None:
+            self.cleared.extend(self.screen.cleared(made.scores).tolist())
+            self.without_value += int((~made.scores[self.screen.detector].ok).sum())
 
     def _column(self, name: str) -> _Column:
         if name not in self.columns:
@@ -126,5 +138,10 @@ class Ledger:
         return dict(sorted(self.columns[metric.canonical].classes.items()))
 
     def failure_share(self) -> float:
-        """The greatest share of failed rows of any metric."""
-        return max(self._failed.values(), default=0) / max(len(self), 1)
+        """The greatest share of failed rows of any metric; for judged ones, of those that are not cleared."""
+        judged = frozenset[str]() if self.screen is None else self.screen.judged
+        asked = len(self) - sum(self.cleared)
+        shares = (
+            failed / max(asked if name in judged else len(self), 1) for name, failed in self._failed.items()
+        )
+        return max(shares, default=0.0)

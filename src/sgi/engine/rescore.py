@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from sgi.engine.asking import Asked
 from sgi.engine.batch import BatchScores, evaluate_batch
+from sgi.engine.cascade.telling import CascadeSummary
 from sgi.engine.evidence_source import find_sources, judged_metric, require_alike
 from sgi.engine.ledger import Ledger
 from sgi.engine.progress import Advanced, Finished, Started, silent
@@ -105,7 +106,7 @@ async def rescore(
         listener(Started("rescoring", record.rows))
         with _whole_or_not(create_run(database, start)) as recorder:
             ledger = await _score_all(database, record, tasks, tools, recorder, listener)
-            summary = summarise(ledger, chosen, signature)
+            summary = replace(summarise(ledger, chosen, signature), cascade=_cascade(record, chosen))
             recorder.finish(summary.to_dict())
         listener(Finished("rescoring"))
     report = RunReport(summary, ledger.failure_share(), record.rejected, recorder.run)
@@ -245,6 +246,13 @@ def _as_before(made: Scores, before: Scores, lost: Mapping[int, str]) -> Scores:
         else:
             status[row], reasons[row] = Status.FAILED.value, NOT_KEPT
     return Scores(made.values, status, tuple(reasons), made.details)
+
+
+def _cascade(record: RunRecord, metrics: Sequence[AnyMetric]) -> CascadeSummary | None:
+    """What the run tells of its cascade: these numbers too are over the rows that it left for the judge."""
+    told = (record.summary or {}).get("cascade")
+    names = [metric.canonical for metric in metrics]
+    return None if told is None else CascadeSummary.from_dict({**told, "judged": names})
 
 
 def _new_versions(tasks: Sequence[Sourced], kept: Mapping[str, KeptEvidence]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from sgi.engine.ahead import ahead
 from sgi.engine.answer import AnsweredBatch, answer_batch
 from sgi.engine.asking import Asked, ask_batch, judged
 from sgi.engine.batch import BATCH_SIZE, BatchScores, batches, evaluate_batch
+from sgi.engine.cascade.screening import score_screened, screen_batch
 from sgi.engine.ledger import MAX_FAILURES, Ledger
 from sgi.engine.plan import batch_digest
 from sgi.engine.progress import Advanced, Finished, Judged, Started, silent
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from sgi.engine.cascade.screening import Screen, Screened
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
     from sgi.engine.recording import Recording
@@ -67,6 +69,7 @@ async def score_stream(
     tools: Tools,
     *,
     take: Callable[[Batch, BatchScores], None],
+    screen: Screen | None = None,
     recording: Recording | None = None,
     on_reject: Callable[[Rejected], None] | None = None,
     max_failures: float = MAX_FAILURES,
@@ -75,7 +78,8 @@ async def score_stream(
     """Score a dataset batch by batch, hand every batch over in order, and keep the numbers for the summary.
 
     While a batch is scored, target and judge are already asked about those after it. A batch that a recording
-    already holds is taken from there: nothing of it is asked, embedded or scored again.
+    already holds is taken from there: nothing of it is asked, embedded or scored again. With a screen the
+    judge is not asked about the rows it clears.
 
     Raises:
         EmbedderError: more than ``max_failures`` of the rows failed.
@@ -84,7 +88,7 @@ async def score_stream(
         BudgetSpent: the judge has cost what it may.
         DataError: a row cannot be read, and ``on_reject`` is None; or the data is not what was planned.
     """
-    ledger = Ledger({metric.canonical: metric.spec.category for metric in plan.metrics})
+    ledger = Ledger({metric.canonical: metric.spec.category for metric in plan.metrics}, screen=screen)
     unread = None if on_reject is None else (lambda _: None)
     tools = await with_frequencies(batches(dataset.samples(on_reject=unread)), plan.metrics, tools)
 
@@ -95,7 +99,7 @@ async def score_stream(
             batch, made = recording.batch(answered.start)
         else:
             batch = answered.batch
-            made = await evaluate_batch(batch, plan.metrics, tools, answered.failed, prepared.asked)
+            made = await _scored(prepared, plan.metrics, tools, screen, ledger)
         ledger.add(batch, made)
         _stop_when_failing(ledger, prepared, made, max_failures)
         if recording is not None and not kept:
@@ -106,7 +110,9 @@ async def score_stream(
     stream = batches(dataset.samples(on_reject=on_reject), BATCH_SIZE)
     numbered = _numbered(_unchanged(stream, plan, dataset.name))
     replies = _Replies(plan, listener)
-    prepare = partial(_prepared, metrics=plan.metrics, tools=tools, recording=recording, on_reply=replies)
+    prepare = partial(
+        _prepared, metrics=plan.metrics, tools=tools, screen=screen, recording=recording, on_reply=replies
+    )
     await ahead(numbered, prepare, score, depth=_IN_FLIGHT)
     return ledger
 
@@ -117,6 +123,7 @@ class _Prepared:
 
     answered: AnsweredBatch
     asked: Asked
+    screened: Screened | None = None
 
 
 class _Replies:
@@ -163,6 +170,7 @@ async def _prepared(
     *,
     metrics: Sequence[AnyMetric],
     tools: Tools,
+    screen: Screen | None,
     recording: Recording | None,
     on_reply: Callable[[], None],
 ) -> _Prepared:
@@ -175,8 +183,26 @@ async def _prepared(
         known = recording.answers(start, len(batch)) if recording is not None else {}
         keep = recording.keep if recording is not None else (lambda _: None)
         answered = await answer_batch(start, batch, tools.target, known=known, keep=keep)
+    if screen is not None:
+        screened = await screen_batch(screen, answered.batch, tools, answered.failed, on_reply)
+        return _Prepared(answered, screened.asked, screened)
     asked = await ask_batch(answered.batch, metrics, tools.judge, answered.failed, on_reply)
     return _Prepared(answered, asked)
+
+
+async def _scored(
+    prepared: _Prepared,
+    metrics: Sequence[AnyMetric],
+    tools: Tools,
+    screen: Screen | None,
+    ledger: Ledger,
+) -> BatchScores:
+    """The scores of a batch about which all is asked."""
+    answered, screened = prepared.answered, prepared.screened
+    if screen is None or screened is None:
+        return await evaluate_batch(answered.batch, metrics, tools, answered.failed, prepared.asked)
+    ledger.inquired += screened.inquired
+    return await score_screened(screen, answered.batch, tools, answered.failed, screened)
 
 
 def _stop_when_failing(ledger: Ledger, prepared: _Prepared, made: BatchScores, max_failures: float) -> None:
@@ -211,6 +237,7 @@ async def run(
     plan: Plan,
     tools: Tools,
     *,
+    screen: Screen | None = None,
     recording: Recording | None = None,
     output: Path | None = None,
     inputs: bool = False,
@@ -224,6 +251,7 @@ async def run(
         dataset: the data the plan was made of.
         plan: from ``sgi.engine.plan.plan``.
         tools: the embedders, and the target if there is one.
+        screen: which rows the judge is not asked about.
         recording: where batches are kept as they are done, and where those done before come from.
         output: .jsonl, .csv or .parquet; replaced only when the run has come to its end. None writes nothing.
         inputs: also write question, contexts, response and reference.
@@ -238,6 +266,7 @@ async def run(
             plan,
             tools,
             take=lambda batch, made: write(output_rows(batch, made.scores, output, inputs=inputs)),
+            screen=screen,
             recording=recording,
             on_reject=on_reject,
             max_failures=max_failures,

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from sgi.engine.calibration.file import CalibrationFile, read_calibration
+from sgi.engine.cascade.rule import Cascade, beside, read_cascade
 from sgi.engine.ledger import MAX_FAILURES
 from sgi.engine.tools import DEFAULT_EMBEDDER
 from sgi.io.benchmarks.naming import absolute
@@ -89,6 +90,7 @@ class RunSpec(BaseModel):
         target: the RAG system that is asked for the responses; None where the data has them.
         judge: what judged metrics ask; None where there are none.
         calibration: its metric is scored too, and beside it the probability and the verdict it makes of that.
+        cascade: which rows the judge is not asked about; `grounding` is scored too, and picks them.
         name: what to call the run.
         out: where the scores go beside the store.
         inputs: whether the texts are written beside them.
@@ -108,6 +110,7 @@ class RunSpec(BaseModel):
     target: TargetSpec | None = None
     judge: Annotated[JudgeSpec | None, BeforeValidator(_named)] = None
     calibration: Annotated[CalibrationFile | None, BeforeValidator(_calibration)] = None
+    cascade: Annotated[Cascade | None, BeforeValidator(read_cascade)] = None
     name: str | None = None
     out: Path | None = None
     inputs: bool = False
@@ -143,17 +146,19 @@ class RunSpec(BaseModel):
         paths = {name: getattr(self, name) for name in _PATHS}
         known = {name: path.resolve() for name, path in paths.items() if path is not None}
         known["data"] = absolute(self.data)
+        cascade = None if self.cascade is None else self.cascade.resolved()
         named = tuple(m.canonical for m in metrics if not isinstance(m, (Calibrated, CalibratedJudged)))
-        return self.model_copy(update={**known, "metrics": named})
+        return self.model_copy(update={**known, "cascade": cascade, "metrics": named})
 
     @property
     def beside(self) -> tuple[AnyMetric, ...]:
-        """What is scored beside the metrics that are named: that of the calibration, and what it makes of it.
+        """What is scored beside those named: the calibration's, what it makes of it, and what picks rows.
 
         Raises:
             UsageError: the calibration is for another version of its metric.
         """
-        return () if self.calibration is None else self.calibration.metrics()
+        fitted = () if self.calibration is None else self.calibration.metrics()
+        return (*fitted, *(() if self.cascade is None else beside(self.metrics or ())))
 
     def stored(self) -> dict[str, JsonValue]:
         """The spec as JSON; it holds no secrets."""
@@ -172,6 +177,8 @@ class RunSpec(BaseModel):
             facts["precision"] = self.precision
         if self.judge is not None:
             facts["judge"] = self.judge.identity()
+        if self.cascade is not None:
+            facts["cascade"] = self.cascade.identity()
         return digest(canonical_json(facts)).hex()
 
 
@@ -211,4 +218,8 @@ def read_spec(path: Path) -> dict[str, Any]:
     for name in _READ_FROM:
         if isinstance(values.get(name), str):
             values[name] = path.parent / values[name]
+    if values.get("cascade") is not None:
+        asked = read_cascade(values["cascade"])
+        if asked is not None and asked.labelled is not None:
+            values["cascade"] = asked.model_copy(update={"labelled": path.parent / asked.labelled})
     return values

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from sgi.engine.cascade.telling import CascadeSummary, cascade_summary
 from sgi.engine.shown import Shown
 from sgi.kernel.metric import COUNT, Status
 from sgi.stats.confounds import Baseline, trivial_baselines
@@ -87,6 +88,7 @@ class Summary(Shown):
         truncated: rows by the field that was longer than the model reads.
         left_out: rows scored without a model that gave no vectors, by the model's name.
         signature: what made the numbers.
+        cascade: which rows the judge was not asked about; None where it was asked about all.
     """
 
     rows: int
@@ -99,15 +101,20 @@ class Summary(Shown):
     truncated: Mapping[str, int]
     left_out: Mapping[str, int]
     signature: str
+    cascade: CascadeSummary | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as JSON values."""
-        return asdict(self) | {"metrics": [made.to_dict() for made in self.metrics]}
+        """The summary as JSON values; ``cascade`` only where there was one."""
+        told = asdict(self) | {"metrics": [made.to_dict() for made in self.metrics]}
+        del told["cascade"]
+        return told if self.cascade is None else told | {"cascade": self.cascade.to_dict()}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The summary that `to_dict` wrote."""
-        given = {field.name: values[field.name] for field in fields(cls)}
+        given = {field.name: values[field.name] for field in fields(cls) if field.name != "cascade"}
+        if values.get("cascade") is not None:
+            given["cascade"] = CascadeSummary.from_dict(values["cascade"])
         given["metrics"] = tuple(_read_metric(entry) for entry in given["metrics"])
         given["baselines"] = tuple(
             Baseline(**{**entry, "ranking": _read_ranking(entry["ranking"])}) for entry in given["baselines"]
@@ -117,6 +124,7 @@ class Summary(Shown):
     def __str__(self) -> str:
         lines = [_HEADER, *(_line(made) for made in self.metrics)]
         lines += [_baseline_line(baseline) for baseline in self.baselines]
+        lines += self.cascade.told() if self.cascade is not None else ()
         return "\n".join([*lines, self.signature])
 
 
@@ -171,6 +179,7 @@ def summarise(ledger: Ledger, metrics: Sequence[AnyMetric], signature: str) -> S
         truncated=dict(ledger.truncated),
         left_out=dict(ledger.left_out),
         signature=signature,
+        cascade=cascade_summary(ledger),
     )
 
 

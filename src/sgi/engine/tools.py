@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypedDict
 
+from sgi.engine.entailments import require_entailment_models
+from sgi.engine.token_vectors import require_token_tools
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judging import prompts_digest
 from sgi.kernel.ports import Embedder, embedder_name
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.ports import Cache, Judge, Target, TokenEncoder
+    from sgi.kernel.ports import Cache, EntailmentModel, Judge, Target, TokenEncoder
     from sgi.kernel.tokens import TokenFrequencies, TokenModel
 
 DEFAULT_EMBEDDER = "minilm"
@@ -44,6 +46,7 @@ class Tools:
         judge: what judged metrics ask; None where there are none.
         token_encoders: the models whose token vectors are wanted.
         frequencies: in how many references of the whole data each token stands, where that is wanted.
+        entailment_models: what metrics ask which texts follow from which, by the names that metrics give.
     """
 
     embedders: Mapping[str, Embedder] = field(default_factory=dict)
@@ -51,6 +54,7 @@ class Tools:
     judge: Judge | None = None
     token_encoders: Mapping[TokenModel, TokenEncoder] = field(default_factory=dict)
     frequencies: Mapping[TokenModel, TokenFrequencies] = field(default_factory=dict)
+    entailment_models: Mapping[str, EntailmentModel] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,8 +63,8 @@ class Tools:
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
-        """Everything that can change a vector, one string an embedder, and then one a token encoder."""
-        return self._fingerprints(self.token_encoders)
+        """Everything that can change a number: of embedders, token encoders and entailment models."""
+        return self._fingerprints(self.token_encoders, self.entailment_models)
 
     def signature(self, metrics: Sequence[AnyMetric], *, n: int) -> str:
         """The line under every table: what makes the numbers of these metrics over ``n`` rows."""
@@ -68,11 +72,20 @@ class Tools:
         judge = f"{self.judge.fingerprint}@{asked}" if self.judge is not None and asked else "-"
         wanted = {metric.token_model for metric in metrics}
         of_tokens = [model for model in self.token_encoders if model in wanted]
-        return run_signature(self._fingerprints(of_tokens), n=n, judge=judge)
+        read = {metric.entailment_model for metric in metrics}
+        of_pairs = [name for name in self.entailment_models if name in read]
+        return run_signature(self._fingerprints(of_tokens, of_pairs), n=n, judge=judge)
 
-    def _fingerprints(self, of_tokens: Iterable[TokenModel]) -> tuple[str, ...]:
+    def _fingerprints(self, of_tokens: Iterable[TokenModel], of_pairs: Iterable[str]) -> tuple[str, ...]:
         embedders = (embedder.fingerprint for embedder in self.embedders.values())
-        return (*embedders, *(self.token_encoders[model].fingerprint for model in of_tokens))
+        encoders = (self.token_encoders[model].fingerprint for model in of_tokens)
+        return (*embedders, *encoders, *(self.entailment_models[name].fingerprint for name in of_pairs))
+
+
+def require_tools(metrics: Sequence[AnyMetric], tools: Tools) -> None:
+    """Raise a UsageError where a metric wants a model of tokens or entailment that the tools do not hold."""
+    require_token_tools(metrics, tools)
+    require_entailment_models(metrics, tools)
 
 
 @contextmanager
@@ -103,8 +116,9 @@ def open_tools(
     """
     how: _How = {"backend": backend, "precision": precision, "threads": threads}
     encoders = open_token_encoders(metrics, **how)
+    readers = open_entailment_models(metrics, threads=threads)
     if not any(metric.embeds for metric in metrics):
-        yield Tools(token_encoders=encoders)
+        yield Tools(token_encoders=encoders, entailment_models=readers)
         return
     with open_cache(cache) as vectors:
         opened: dict[str, Embedder] = {}
@@ -116,7 +130,7 @@ def open_tools(
             opened[name] = embedder
         for name in _further(metrics, tuple(opened)):
             opened[name] = _open(name, vectors, how)
-        yield Tools(opened, token_encoders=encoders)
+        yield Tools(opened, token_encoders=encoders, entailment_models=readers)
 
 
 def open_token_encoders(
@@ -145,6 +159,33 @@ def open_token_encoders(
 
     how: _How = {"backend": backend, "precision": precision, "threads": threads}
     return {model: load_token_encoder(model, **how) for model in wanted}
+
+
+def open_entailment_models(
+    metrics: Sequence[AnyMetric], *, threads: int | None = None
+) -> dict[str, EntailmentModel]:
+    """The entailment models that these metrics name; what they say is not cached.
+
+    The name says what runs one: ``torch:`` before it torch, else ONNX Runtime where there is a graph.
+
+    Args:
+        metrics: what will be scored.
+        threads: batches that a model computes at once; None for the cores this process may use.
+
+    Raises:
+        UnknownName: that is no name of a model.
+        UsageError: a model's configuration does not tell which output means entailment.
+        EmbedderError: its files are not to be had, or cannot be read.
+        MissingExtra: an optional dependency is not installed.
+    """
+    wanted = dict.fromkeys(
+        metric.entailment_model for metric in metrics if metric.entailment_model is not None
+    )
+    if not wanted:
+        return {}
+    from sgi.embed.entailment import load_entailment_model
+
+    return {name: load_entailment_model(name, threads=threads) for name in wanted}
 
 
 def load_embedder(

@@ -193,13 +193,19 @@ class AnyMetric(ABC):
         """Whether it wants to know how rare tokens are among the references of the whole data."""
         return False
 
+    @property
+    def entailment_model(self) -> str | None:
+        """The name of the model that is asked which texts follow from which; None where none is."""
+        return None
+
 
 class Metric(AnyMetric):
     """A frozen dataclass whose fields are its parameters; pure: no I/O, no state.
 
     A subclass names its facts in ``spec``, says in ``texts`` what it wants embedded, and computes in
     ``score``. The rows it is given have all the fields it needs; the engine sees to the others. One that
-    compares texts token by token names a ``token_model``, and its texts in ``token_texts``.
+    compares texts token by token names a ``token_model``, and its texts in ``token_texts``; one that asks
+    whether texts follow from others names an ``entailment_model``, and its pairs in ``entailment_pairs``.
     """
 
     @property
@@ -214,6 +220,11 @@ class Metric(AnyMetric):
 
     def token_texts(self, batch: Batch, /) -> Iterable[str]:
         """The texts whose token vectors ``score`` will look up; repeats do no harm."""
+        del batch
+        return ()
+
+    def entailment_pairs(self, batch: Batch, /) -> Iterable[tuple[str, str]]:
+        """The (premise, hypothesis) pairs that ``score`` will look up; repeats do no harm."""
         del batch
         return ()
 

@@ -74,6 +74,10 @@ class TokenEncoder(Protocol):
         """What ``encode_tokens`` takes for the tokens of each text, without computing vectors."""
 
 
+ENTAILMENT = "entailment:"
+"""How the fingerprint of an entailment model begins, and no embedder's."""
+
+
 class EntailmentScores(NamedTuple):
     """How far premises entail and contradict hypotheses, pair by pair."""
 

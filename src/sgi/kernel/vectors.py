@@ -1,4 +1,4 @@
-"""The table of vectors the engine hands to every metric: each distinct text, embedded once."""
+"""The tables the engine hands to every metric: each distinct text embedded, each distinct pair read, once."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from sgi.kernel.errors import EmbedderError, NonFiniteVector
+from sgi.kernel.ports import EntailmentScores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,6 +32,7 @@ class VectorTable:
         others: the tables of further models, by name.
         failures: models that gave no vectors, with the reason.
         tokens: the token vectors of the models that the metric wants.
+        entailed: what the entailment models that the metric wants make of its pairs, by their names.
 
     >>> table = VectorTable.of("demo", ["a", "b"], np.eye(2, dtype=np.float32))
     >>> table.rows(["b", "a", "b"]).tolist()
@@ -43,6 +45,7 @@ class VectorTable:
     others: Mapping[str, VectorTable] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
     tokens: Mapping[TokenModel, TokenTable] = field(default_factory=dict)
+    entailed: Mapping[str, EntailmentTable] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> Self:
@@ -64,6 +67,60 @@ class VectorTable:
         return self if name == self.model else self.others[name]
 
 
+@dataclass(frozen=True, eq=False)
+class EntailmentTable:
+    """Distinct (premise, hypothesis) pairs, and what an entailment model makes of each.
+
+    Attributes:
+        model: the model's name.
+        index: pair → place in the columns of ``scores``.
+        scores: of all pairs.
+
+    >>> made = EntailmentScores(np.array([0.9, 0.2]), np.array([0.0, 0.7]), np.array([1, 1]))
+    >>> table = EntailmentTable.of("demo", [("It's red.", "It's red."), ("It's red.", "It's blue.")], made)
+    >>> table.pairs([("It's red.", "It's blue.")]).contradiction.tolist()
+    [0.7]
+    """
+
+    model: str
+    index: Mapping[tuple[str, str], int]
+    scores: EntailmentScores
+
+    @classmethod
+    def of(cls, model: str, pairs: Sequence[tuple[str, str]], scores: EntailmentScores) -> Self:
+        """A table of distinct pairs, checked: probabilities for each; contradiction may be untold (NaN).
+
+        Raises:
+            EmbedderError: the number of probabilities differs from the number of pairs.
+            NonFiniteVector: a probability is no number in [0, 1]; its ``texts`` are the hypotheses concerned.
+        """
+        shapes = {np.shape(column) for column in scores}
+        if shapes != {(len(pairs),)}:
+            message = f"{model} returned probabilities of shape {sorted(shapes)} for {len(pairs)} pairs."
+            raise EmbedderError(message, hint="An entailment model returns one of each kind for each pair.")
+        told = np.where(np.isnan(scores.contradiction), 0.0, scores.contradiction)
+        sound = _is_probability(scores.entailment) & _is_probability(told)
+        if not sound.all():
+            bad = [pairs[place][1] for place in np.flatnonzero(~sound).tolist()]
+            message = (
+                f"{model} returned no probability for {len(bad)} of {len(pairs)} pairs, "
+                f"the first hypothesis: {_short(bad[0])!r}."
+            )
+            raise NonFiniteVector(message, texts=tuple(dict.fromkeys(bad)))
+        return cls(model, {pair: place for place, pair in enumerate(pairs)}, scores)
+
+    def pairs(self, pairs: Sequence[tuple[str, str]]) -> EntailmentScores:
+        """What the model makes of these pairs, in their order; KeyError for one it was not asked about."""
+        index = self.index
+        places = np.fromiter((index[pair] for pair in pairs), dtype=np.int64, count=len(pairs))
+        made = self.scores
+        return EntailmentScores(made.entailment[places], made.contradiction[places], made.windows[places])
+
+
+def _is_probability(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return np.asarray((values >= 0) & (values <= 1))
+
+
 def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """The rows as finite float32 rows of unit length; an error where that is impossible.
 
@@ -75,10 +132,9 @@ def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> ND
     bad = np.flatnonzero(unusable_rows(model, texts, rows))
     if bad.size:
         text = texts[bad[0]]
-        shown = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
         raise NonFiniteVector(
             f"{model} returned a zero or non-finite vector for {bad.size} of {len(texts)} texts, "
-            f"the first: {shown!r}.",
+            f"the first: {_short(text)!r}.",
             texts=tuple(texts[row] for row in bad.tolist()),
         )
     found = np.asarray(rows)
@@ -105,3 +161,7 @@ def unusable_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -
 
 def _norms(rows: NDArray[np.number]) -> NDArray[np.float64]:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

@@ -140,6 +140,11 @@ class Calibrated(Metric):
         """Whether the metric within does."""
         return self.metric.weighs_tokens
 
+    @property
+    def entailment_model(self) -> str | None:
+        """That of the metric within."""
+        return self.metric.entailment_model
+
     def texts(self, batch: Batch, /) -> Iterable[str]:
         """Those of the metric within."""
         return self.metric.texts(batch)
@@ -147,6 +152,10 @@ class Calibrated(Metric):
     def token_texts(self, batch: Batch, /) -> Iterable[str]:
         """Those of the metric within."""
         return self.metric.token_texts(batch)
+
+    def entailment_pairs(self, batch: Batch, /) -> Iterable[tuple[str, str]]:
+        """Those of the metric within."""
+        return self.metric.entailment_pairs(batch)
 
     def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
         """The scores of the metric within, as probabilities."""

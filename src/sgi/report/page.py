@@ -17,7 +17,7 @@ from markupsafe import Markup
 from sgi.io.write import write_whole
 from sgi.kernel.errors import SgiError
 from sgi.report import wording
-from sgi.report.story import as_tree, passages, remarks
+from sgi.report.story import as_tree, passages, remarks, support
 from sgi.store.cache import default_cache_path
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "notes": wording.notes,
     "passages": passages,
     "remarks": remarks,
+    "support": support,
     "tree": as_tree,
 }
 

@@ -9,6 +9,8 @@ from sgi.report import wording
 from sgi.report.descriptions import description_of
 from sgi.report.markdown import code, escaped
 from sgi.report.markdown import table as markdown_table
+from sgi.report.story import support
+from sgi.report.support_markdown import support_markdown
 from sgi.report.wording import number, plain, probability, scaled, span
 
 if TYPE_CHECKING:
@@ -204,7 +206,19 @@ def _worst(part: WorstRows, head: RunHead) -> Iterator[str]:
         return
     side = "lowest" if part.higher_is_better else "highest"
     yield f"## Worst rows by {_text(part.metric)}: the {side} values"
-    yield "\n".join(_row(sample, _value(sample, part.metric, head)) for sample in part.samples)
+    yield "\n".join(
+        line
+        for sample in part.samples
+        for line in (_row(sample, _value(sample, part.metric, head)), *_evidence(sample, part.metric))
+    )
+
+
+def _evidence(sample: SampleView, metric: str) -> Iterator[str]:
+    """The evidence map of a value, where it has one."""
+    score = sample.scores.get(metric)
+    found = None if score is None else support(sample, score)
+    if found is not None:
+        yield from support_markdown(found, longest=LONGEST)
 
 
 def _value(sample: SampleView, metric: str, head: RunHead) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from sgi.report.views.support import beside_support, support_view
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sgi.report.views.sample import SampleView, ScoreView
+    from sgi.report.views.support import SupportView
 
 _YES_NO = {"verdict", "supported", "relevant", "attributed"}
 """Keys whose 0 and 1 are a no and a yes."""
@@ -70,6 +73,7 @@ def _values_passages(sample: SampleView, score: ScoreView) -> bool:
         isinstance(values, list)
         and len(values) == len(sample.contexts) > 0
         and all(value is None or isinstance(value, (int, float)) for value in values)
+        and support(sample, score) is None  # whose passages are places, and no values
     )
 
 
@@ -77,8 +81,15 @@ def _passage_value(name: str, score: ScoreView, at: int) -> PassageValue:
     return PassageValue(name, score.details["passages"][at], score.details.get("passage") == at)
 
 
+def support(sample: SampleView, score: ScoreView) -> SupportView | None:
+    """The evidence map of a value; None where it has none."""
+    return support_view(score.details, sample.contexts)
+
+
 def remarks(sample: SampleView, score: ScoreView) -> dict[str, Any]:
-    """What a value was made of, beside what already stands at the passages."""
+    """What a value was made of, beside what already stands at the passages or in an evidence map."""
+    if support(sample, score) is not None:
+        return beside_support(score.details)
     told = {"passages", "passage"} if _values_passages(sample, score) else set()
     return {key: value for key, value in score.details.items() if key not in told}
 

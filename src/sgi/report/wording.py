@@ -191,6 +191,8 @@ def notes(headline: Headline) -> Iterator[str]:
     """What to know beside the numbers of a run: what they lack, and what flatters them."""
     if headline.partial:
         yield headline.partial
+    if headline.cascade is not None:
+        yield from headline.cascade.told()
     for field, rows in headline.truncated.items():
         yield f"In {rows:,} rows {field} had more text than the model reads; what lies beyond was not read."
     for model, rows in headline.left_out.items():

@@ -52,6 +52,32 @@ def conformal_threshold(grounded: ArrayLike, rate: float) -> float:
     return float(np.partition(column, place - 1)[place - 1]) if place else FLAGS_NOTHING
 
 
+def clearing_threshold(ungrounded: ArrayLike, rate: float) -> float:
+    """The threshold above which a row is cleared, so that P(cleared | ungrounded) ≤ rate.
+
+    It is the ⌊(n + 1)·rate⌋-th greatest of the n ungrounded scores: `conformal_threshold` with the two kinds
+    and the two directions changed over, and the same promise. Cleared is what scores *more* than it, so
+    rows equal to it are not, and ties can only lower the rate. Where rate < 1/(n + 1) nothing can be
+    promised but by clearing nothing: ∞.
+
+    Args:
+        ungrounded: scores of rows known to be ungrounded, higher = better, finite, one a question, (n,).
+        rate: the share of ungrounded rows that may be cleared, in (0, 1).
+
+    Returns:
+        One of the scores, or ∞.
+
+    Raises:
+        ValueError: a score is not finite, or the rate lies outside (0, 1).
+
+    Source: Angelopoulos et al. (2024), ICLR (conformal risk control, of which this is the case of a miss).
+
+    >>> clearing_threshold(range(1, 20), 0.05), clearing_threshold(range(1, 19), 0.05)
+    (19.0, inf)
+    """
+    return -conformal_threshold(-_scores(ungrounded), rate)
+
+
 def one_of_each(clusters: ArrayLike, *, seed: int = 0) -> NDArray[np.int64]:
     """One row of each cluster, drawn without looking at scores.
 

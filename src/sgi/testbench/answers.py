@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from sgi.kernel.sample import RESPONSE
 from sgi.testbench.perturbation import Kind, Perturbation
 from sgi.text.overlap import token_precision
 from sgi.text.sentences import sentences
+from sgi.text.tokens import content_words
 
 if TYPE_CHECKING:
     from random import Random
@@ -25,8 +27,11 @@ _FOREIGN = (
     "Завтра мы поедем на озеро и возьмём с собой хлеб и чай.",
 )
 _KEPT = 2 / 3
-_FEWEST_WORDS = 4
+_FEWEST_WORDS = 6
+_FEWEST_CONTENT_WORDS = 4
 _MOST_SHARED = 0.5
+_WORDS = re.compile(r"\w+")
+_SPEAKS = frozenset(("i", "me", "my", "mine", "myself", "you", "your", "yours", "we", "us", "our", "ours"))
 
 
 def _add_sentence(sample: Sample, draw: Random, others: Others) -> Sample | None:
@@ -40,12 +45,14 @@ def _add_sentence(sample: Sample, draw: Random, others: Others) -> Sample | None
 
 
 def _tells(sentence: str) -> bool:
-    """Whether it is a statement by itself, and none about passages and answers."""
-    about = ("passage", "answer", "context")
+    """Whether it tells something of the world: no talk of speakers, passages and answers, no fragment."""
+    words = _WORDS.findall(sentence.casefold())
     return (
-        len(sentence.split()) >= _FEWEST_WORDS
+        len(words) >= _FEWEST_WORDS
+        and len(content_words(sentence).split()) >= _FEWEST_CONTENT_WORDS
         and sentence[-1] not in ":?"
-        and not any(word in sentence.casefold() for word in about)
+        and _SPEAKS.isdisjoint(words)
+        and not any(word.startswith(("passage", "answer", "context")) for word in words)
     )
 
 

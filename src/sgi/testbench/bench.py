@@ -159,7 +159,7 @@ class _Work:
             row_cells(self.paired, self.changes, one, result[one.canonical], self.seed)
             for one in self.metrics
         ]
-        cells = [cell for row in zip(*by_metric, strict=True) for cell in row]
+        cells = [cell for row in zip(*(cells for cells, _ in by_metric), strict=True) for cell in row]
         if faults and isinstance(self.judge, Judge):
             notes.append(
                 "The judge is an object of the caller's own, whose replies cannot be spoiled on the way."
@@ -180,6 +180,7 @@ class _Work:
             metrics=tuple(one.canonical for one in self.metrics),
             changes=tuple(made),
             cells=tuple(cells),
+            alarms=tuple(alarm for _, alarm in by_metric if alarm is not None),
             notes=tuple(notes),
             signature=result.signature,
         )

@@ -9,15 +9,17 @@ from sgi.kernel.sample import RESPONSE
 from sgi.testbench.names import like, names_of, sure_names
 from sgi.testbench.numbers import NUMBER, WORDS, YEAR, another, replaced, values_of
 from sgi.testbench.perturbation import Kind, Perturbation, shuffled
+from sgi.testbench.stated import still_stated
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from random import Random
 
     from sgi.kernel.sample import Sample
     from sgi.testbench.perturbation import Others
 
 _REFERS = re.compile(
-    r"(?:passages?|contexts?|sources?|step|option|item|question)\W{0,2}(?:\d+\W{1,6}(?:and\W)?)*$",
+    r"(?:passages?|contexts?|sources?|step|option|item|question|method|part)\W{0,2}(?:\d+\W{1,6}(?:and\W)?)*$",
     re.IGNORECASE,
 )
 _ITEM = re.compile(r"(?:^|\n)[ \t]*[(\[]?$")
@@ -55,6 +57,13 @@ _HANGING = re.compile(
     r"\b(?:who|what|where|when|why|how|if|whether|as|than|before|until|unless)\W+(?:\w+\W+){0,2}$",
     re.IGNORECASE,
 )
+_CONDITION = re.compile(r"\b(?:if|whether|unless|until|when|once)\b", re.IGNORECASE)
+_OPENS = re.compile(r"\b(?:here|follows|following)\W*$", re.IGNORECASE)
+_FOLLOWS = re.compile(r" (?:as follows|the following)\b")
+_MEASURES = re.compile(
+    r"[ -](?:metres?|meters?|m|km|feet|ft|miles?|kg|lbs?|grams?|g|mg|ml|calories|dollars|people)\b"
+)
+_TRIES = 5
 _MONTHS = (
     "January",
     "February",
@@ -82,7 +91,7 @@ def _swap_number(sample: Sample, draw: Random, others: Others) -> Sample | None:
     del others
     text = sample.response
     found = [
-        match[0]
+        match
         for match in NUMBER.finditer(text)
         if not (
             YEAR.fullmatch(match[0])
@@ -90,12 +99,22 @@ def _swap_number(sample: Sample, draw: Random, others: Others) -> Sample | None:
             or _numbers_a_list(text, match)
         )
     ]
-    known = values_of((*sample.contexts, sample.response))
-    for number in shuffled(dict.fromkeys(found), draw):
-        new = another(number, known, draw)
-        if new is not None:
-            return sample.answered(replaced(text, NUMBER, number, new))
+    known = values_of((sample.question, *sample.contexts, sample.response))
+    for number in shuffled(dict.fromkeys(match[0] for match in found), draw):
+        places = [match.span() for match in found if match[0] == number]
+        for _ in range(_TRIES):
+            new = another(number, known, draw)
+            made = text if new is None else _set_in(text, places, new)
+            if made != text and not still_stated(sample, made):
+                return sample.answered(made)
     return None
+
+
+def _set_in(text: str, places: Sequence[tuple[int, int]], new: str) -> str:
+    """The text with something new in these places, which stand in order."""
+    ends = [0, *(end for _, end in places)]
+    starts = [*(start for start, _ in places), len(text)]
+    return new.join(text[end:start] for end, start in zip(ends, starts, strict=True))
 
 
 def _numbers_a_list(text: str, match: re.Match[str]) -> bool:
@@ -108,7 +127,7 @@ def _swap_unit(sample: Sample, draw: Random, others: Others) -> Sample | None:
     """One number's unit becomes another, which does not stand behind that number in any passage."""
     del others
     text = sample.response
-    known = "\n".join(sample.contexts).casefold()
+    known = "\n".join((sample.question, *sample.contexts)).casefold()
     changes = [
         (match.span(2), _cased(_UNITS[match[2].lower()], match[2]), match[1], "")
         for match in _UNIT.finditer(text)
@@ -116,8 +135,9 @@ def _swap_unit(sample: Sample, draw: Random, others: Others) -> Sample | None:
     changes += [(match.span(1), _CURRENCY[match[1]], "", match[2]) for match in _MONEY.finditer(text)]
     changes += [(match.span(2), _OTHER_SCALE[match[2]], match[1], "") for match in _DEGREES.finditer(text)]
     for (start, end), new, before, behind in shuffled(changes, draw):
-        if f"{before}{new}{behind}".casefold() not in known:
-            return sample.answered(f"{text[:start]}{new}{text[end:]}")
+        made = f"{text[:start]}{new}{text[end:]}"
+        if f"{before}{new}{behind}".casefold() not in known and not still_stated(sample, made):
+            return sample.answered(made)
     return None
 
 
@@ -129,7 +149,7 @@ def _negate(sample: Sample, draw: Random, others: Others) -> Sample | None:
     """One "not" goes, or one is set behind an auxiliary verb of a statement."""
     del others
     text = sample.response
-    denied = list(_NOT.finditer(text))
+    denied = [match for match in _NOT.finditer(text) if not _CONDITION.search(_clause_before(text, match))]
     if denied:
         match = draw.choice(denied)
         verb = match[1] or match[2] or match[0][:3]
@@ -142,10 +162,18 @@ def _negate(sample: Sample, draw: Random, others: Others) -> Sample | None:
 
 
 def _in_a_statement(text: str, match: re.Match[str]) -> bool:
-    """Whether the verb asks nothing and hangs on no "if", "who" or "as"."""
+    """Whether the verb asks nothing, opens no list, and hangs on no "if", "who" or "as"."""
+    before = _clause_before(text, match)
     rest = re.match(r"[^.!?\n]{0,2000}", text[match.end() :])
     asks = rest is not None and text[match.end() + rest.end() :][:1] == "?"
-    return not asks and not _HANGING.search(text[: match.start()][-40:])
+    hangs = _HANGING.search(text[: match.start()][-40:]) or _CONDITION.search(before)
+    opens = _OPENS.search(before) or _FOLLOWS.match(text, match.end())
+    return not (asks or hangs or opens)
+
+
+def _clause_before(text: str, match: re.Match[str]) -> str:
+    """What stands before a word in its clause, or the last of it."""
+    return re.split(r"[,;:.!?\n]", text[max(0, match.start() - 120) : match.start()])[-1]
 
 
 def _swap_entity(sample: Sample, draw: Random, others: Others) -> Sample | None:
@@ -158,8 +186,11 @@ def _swap_entity(sample: Sample, draw: Random, others: Others) -> Sample | None:
     for name in shuffled(held, draw):
         for other in others.drawn(sample, draw):
             for new in others.names(other):
-                if like(name, new) and new.casefold() not in own:
-                    return sample.answered(_name_replaced(sample.response, name, new))
+                if not like(name, new) or new.casefold() in own:
+                    continue
+                made = _name_replaced(sample.response, name, new)
+                if not still_stated(sample, made):
+                    return sample.answered(made)
     return None
 
 
@@ -170,15 +201,18 @@ def _name_replaced(text: str, name: str, new: str) -> str:
 def _shift_date(sample: Sample, draw: Random, others: Others) -> Sample | None:
     """A year, a month or a day of the month becomes another one, which the passages do not hold there."""
     del others
-    text, context = sample.response, "\n".join(sample.contexts)
+    text, known = sample.response, "\n".join((sample.question, *sample.contexts, sample.response))
     ways = [_year_shifted, _day_shifted, _month_shifted]
     draw.shuffle(ways)
-    made = (way(text, f"{context}\n{text}", draw) for way in ways)
-    return next((sample.answered(new) for new in made if new is not None), None)
+    made = (way(text, known, draw) for way in ways)
+    return next(
+        (sample.answered(new) for new in made if new is not None and not still_stated(sample, new)), None
+    )
 
 
 def _year_shifted(text: str, known: str, draw: Random) -> str | None:
-    years = list(dict.fromkeys(YEAR.findall(text)))
+    found = (match for match in YEAR.finditer(text) if not _MEASURES.match(text, match.end()))
+    years = list(dict.fromkeys(match[0] for match in found))
     steps = [step for step in range(-9, 10) if step]
     for year in shuffled(years, draw):
         for step in shuffled(steps, draw):
@@ -212,21 +246,21 @@ FACTS = (
         "number_swap",
         Kind.ERROR,
         RESPONSE,
-        "A number of the answer becomes another one of the same form, which stands nowhere in the passages.",
+        "A number of the answer becomes another one of its form, which passages and question do not imply.",
         _swap_number,
     ),
     Perturbation(
         "unit_swap",
         Kind.ERROR,
         RESPONSE,
-        "A number of the answer gets another unit: km and miles, dollars and euros, days and weeks.",
+        "A number of the answer gets another unit, such as miles for km, that no passage states or implies.",
         _swap_unit,
     ),
     Perturbation(
         "date_shift",
         Kind.ERROR,
         RESPONSE,
-        "A year, a month or a day of the answer becomes another one, which the passages do not hold.",
+        "A year, a month or a day of the answer becomes another, which passages and question do not hold.",
         _shift_date,
     ),
     Perturbation(

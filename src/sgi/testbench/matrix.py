@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from sgi.kernel.sample import RESPONSE
+from sgi.testbench.detection import is_paraphrase, seen, threshold
 from sgi.testbench.measures import FEWEST_PAIRS, Scale, Verdict, moved, withstood
 from sgi.testbench.perturbation import Kind, Perturbation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from sgi.kernel.metric import AnyMetric, Scores
     from sgi.kernel.sample import Sample
+    from sgi.stats.intervals import Interval
     from sgi.testbench.judge_faults import JudgeFault
     from sgi.testbench.measures import Moved
 
@@ -64,7 +67,12 @@ class Cell(_Model):
         unchanged: the share of pairs whose values are equal.
         median_change: negative is worse; in interquartile ranges of the metric's values on the rows as they
             are.
+        seen: of errors, the share of pairs that fall by more than correct paraphrases do (see `Alarm`); None
+            of other changes, and without enough paraphrases.
+        seen_low: the lower end of its 95 % interval; None of too few pairs.
+        seen_high: the upper end.
         mean_change: of the absolute changes, as a share of the metric's range.
+        most_change: what 98 of 100 of them do not exceed.
         worst_change: the greatest of them.
         verdict: the cell in a word.
     """
@@ -81,9 +89,29 @@ class Cell(_Model):
     high: float | None = None
     unchanged: float | None = None
     median_change: float | None = None
+    seen: float | None = None
+    seen_low: float | None = None
+    seen_high: float | None = None
     mean_change: float | None = None
+    most_change: float | None = None
     worst_change: float | None = None
     verdict: Verdict
+
+
+class Alarm(_Model):
+    """From which fall on a metric tells of an error, at most two false alarms in a hundred being given.
+
+    Attributes:
+        metric: its canonical string.
+        fall: as a share of its range; what falls further counts as seen.
+        alarms: the share of correct paraphrases that fall further.
+        paraphrases: pairs of a row and the same answer in other words, of all perturbations that make such.
+    """
+
+    metric: str
+    fall: float
+    alarms: float
+    paraphrases: int
 
 
 class Bench(_Model):
@@ -96,6 +124,7 @@ class Bench(_Model):
         metrics: their canonical strings, in the order asked.
         changes: what was done, in the order of the matrix.
         cells: one for each metric and change, change by change.
+        alarms: one for each metric that has enough correct paraphrases.
         notes: what a reader has to know of how it was made.
         signature: everything that can change a number.
     """
@@ -106,6 +135,7 @@ class Bench(_Model):
     metrics: tuple[str, ...]
     changes: tuple[Change, ...]
     cells: tuple[Cell, ...]
+    alarms: tuple[Alarm, ...] = ()
     notes: tuple[str, ...] = ()
     signature: str
 
@@ -146,8 +176,8 @@ class Paired:
 
 def row_cells(
     paired: Paired, changes: Sequence[Perturbation], metric: AnyMetric, scores: Scores, seed: int
-) -> list[Cell]:
-    """A metric's cells, one for each perturbation of rows.
+) -> tuple[list[Cell], Alarm | None]:
+    """A metric's cells, one for each perturbation of rows, and the fall from which it tells of an error.
 
     Args:
         paired: what was scored.
@@ -155,33 +185,79 @@ def row_cells(
         metric: the metric.
         scores: of `Paired.all_rows`, in that order.
         seed: of the intervals.
+
+    Returns:
+        No alarm where there are too few correct paraphrases, or the metric reads no response.
     """
     n = len(paired.samples)
     scale, clusters = Scale.of(metric.spec, scores.values[:n]), paired.clusters
-    cells, start = [], n
-    for one in changes:
-        places, made = paired.changed[one.name]
-        after = np.arange(start, start + len(made))
-        start += len(made)
-        both = scores.ok[places] & scores.ok[after]
-        facts: dict[str, Any] = {
-            "metric": metric.canonical,
-            "perturbation": one.name,
-            "kind": one.kind,
-            "pairs": int(both.sum()),
-            "not_applicable": n - len(places),
-            "lost": int((~both).sum()),
-            "reasons": _reasons(scores, places[~both], after[~both]),
-            "verdict": Verdict.TOO_FEW if len(places) else Verdict.NONE,
-        }
-        if both.any():
-            before, then = scores.values[places[both]], scores.values[after[both]]
-            found = moved(one.kind, before, then, scale, clusters[places[both]], seed=seed)
+    pairs = [_Pairs.of(one, paired, scores, start) for one, start in _starts(paired, changes)]
+    reads = not metric.spec.needs.isdisjoint(RESPONSE)
+    least = threshold([one.falls(scale) for one in pairs if is_paraphrase(one.change)]) if reads else None
+    cells = []
+    for one in pairs:
+        facts = one.counted(metric, scores, n)
+        if one.both.any():
+            rows = clusters[one.rows]
+            found = moved(one.change.kind, one.before, one.then, scale, rows, seed=seed)
             facts |= _numbers(found)
-            if found.unchanged == 1 and metric.spec.needs.isdisjoint(one.changes):
+            if found.unchanged == 1 and metric.spec.needs.isdisjoint(one.change.changes):
                 facts["verdict"] = Verdict.NONE
+            elif least is not None and one.change.kind is Kind.ERROR:
+                share, interval = seen(one.falls(scale), least, rows, seed=seed)
+                facts |= {"seen": share} | _ends("seen_", interval)
         cells.append(Cell(**facts))
-    return cells
+    return cells, None if least is None else Alarm(metric=metric.canonical, **least._asdict())
+
+
+def _starts(paired: Paired, changes: Sequence[Perturbation]) -> Iterator[tuple[Perturbation, int]]:
+    """Each perturbation, and where the rows that it made begin among all."""
+    start = len(paired.samples)
+    for one in changes:
+        yield one, start
+        start += len(paired.changed[one.name][0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """The rows of one perturbation: which they are, where they became others, and which have both values."""
+
+    change: Perturbation
+    places: NDArray[np.int64]
+    after: NDArray[np.int64]
+    both: NDArray[np.bool_]
+    before: NDArray[np.float64]
+    then: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, change: Perturbation, paired: Paired, scores: Scores, start: int) -> _Pairs:
+        places = paired.changed[change.name][0]
+        after = np.arange(start, start + len(places))
+        both = scores.ok[places] & scores.ok[after]
+        return cls(change, places, after, both, scores.values[places[both]], scores.values[after[both]])
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Those with both values."""
+        return self.places[self.both]
+
+    def falls(self, scale: Scale) -> NDArray[np.float64]:
+        """By how much each value gets worse, as a share of the metric's range; negative is better."""
+        return (self.before - self.then) * scale.sign / scale.span
+
+    def counted(self, metric: AnyMetric, scores: Scores, n: int) -> dict[str, Any]:
+        """What a cell says before any value is looked at."""
+        lost = ~self.both
+        return {
+            "metric": metric.canonical,
+            "perturbation": self.change.name,
+            "kind": self.change.kind,
+            "pairs": int(self.both.sum()),
+            "not_applicable": n - len(self.places),
+            "lost": int(lost.sum()),
+            "reasons": _reasons(scores, self.places[lost], self.after[lost]),
+            "verdict": Verdict.TOO_FEW if len(self.places) else Verdict.NONE,
+        }
 
 
 def fault_cell(
@@ -220,17 +296,19 @@ def fault_cell(
 
 
 def _numbers(found: Moved) -> dict[str, Any]:
-    interval = found.interval
     return {
         "share": found.share,
-        "low": None if interval is None else interval.low,
-        "high": None if interval is None else interval.high,
         "unchanged": found.unchanged,
         "median_change": found.median,
         "mean_change": found.mean,
+        "most_change": found.most,
         "worst_change": found.worst,
         "verdict": found.verdict,
-    }
+    } | _ends("", found.interval)
+
+
+def _ends(prefix: str, interval: Interval | None) -> dict[str, float]:
+    return {} if interval is None else {f"{prefix}low": interval.low, f"{prefix}high": interval.high}
 
 
 def _reasons(scores: Scores, before: NDArray[np.int64], after: NDArray[np.int64]) -> dict[str, int]:

@@ -37,6 +37,7 @@ BLIND = 0.7
 
 _EQUAL = 1e-7
 _DRAWS = 1000
+_USUAL = 0.98
 _FENCES = 4.0
 _LEAST_SPREAD = 0.01
 
@@ -119,6 +120,7 @@ class Moved:
         unchanged: the share of pairs with equal values.
         median: of the changes, in spreads; negative is worse.
         mean: of the absolute changes, in spans.
+        most: the absolute change that 98 of 100 pairs do not exceed, in spans.
         worst: the greatest absolute change, in spans.
         verdict: all that in a word.
     """
@@ -128,6 +130,7 @@ class Moved:
     unchanged: float
     median: float
     mean: float
+    most: float
     worst: float
     verdict: Verdict
 
@@ -168,9 +171,14 @@ def moved(
         unchanged=float(equal.mean()),
         median=0.0 if abs(median) <= _EQUAL else median,
         mean=float(size.mean()),
+        most=_most(size),
         worst=float(size.max()),
         verdict=_verdict(kind, interval, float(did.mean()), median),
     )
+
+
+def _most(size: Floats) -> float:
+    return float(np.quantile(size, _USUAL, method="higher")) if len(size) else 0.0
 
 
 def _did(kind: Kind, change: Floats, equal: NDArray[np.bool_], tolerance: float) -> Floats:
@@ -230,6 +238,7 @@ def withstood(before: Floats, after: Floats, scale: Scale, clusters: NDArray[np.
         unchanged=float((valued & equal).mean()),
         median=float(np.median(change[valued])) / scale.spread if valued.any() else 0.0,
         mean=float(size.mean()) if len(size) else 0.0,
+        most=_most(size),
         worst=float(size.max(initial=0.0)),
         verdict=closed if kept.all() else Verdict.FOOLED,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sgi.report.markdown import code, escaped, table
+from sgi.testbench.detection import ALARM_RATE
 from sgi.testbench.measures import (
     BLIND,
     FEWEST_PAIRS,
@@ -43,6 +44,9 @@ _SHARES = {
 }
 
 
+_SEEN = "Errors seen, where at most 2 in 100 correct paraphrases give a false alarm"
+
+
 @dataclass(frozen=True)
 class BenchTable:
     """The part of the matrix of one kind of change, as texts.
@@ -77,7 +81,35 @@ def bench_tables(bench: Bench, *, intervals: bool = True) -> list[BenchTable]:
             for one in changes
         )
         made.append(BenchTable(_TITLES[kind], ("change", "rows", *metrics), rows))
+        if kind is Kind.ERROR:
+            made += _detections(bench, changes, intervals=intervals)
     return made
+
+
+def _detections(bench: Bench, changes: Sequence[Change], *, intervals: bool) -> list[BenchTable]:
+    """Which share of errors every metric sees at the same rate of false alarms; none without paraphrases."""
+    if not bench.alarms:
+        return []
+    metrics = [alarm.metric for alarm in bench.alarms]
+    falls = ("(a fall that counts)", f"{max(alarm.paraphrases for alarm in bench.alarms):,}")
+    rows = [(*falls, *(f"> {alarm.fall:.3f}" for alarm in bench.alarms))]
+    for one in changes:
+        cells = [bench.cell(metric, one.name) for metric in metrics]
+        rows.append((one.name, f"{one.applied:,}", *(_seen(cell, intervals=intervals) for cell in cells)))
+    return [BenchTable(_SEEN, ("change", "rows", *metrics), tuple(rows))]
+
+
+def _seen(cell: Cell | None, *, intervals: bool) -> str:
+    """The share that is seen, of how many.
+
+    >>> _seen(None, intervals=False)
+    '–'
+    """
+    if cell is None or cell.seen is None:
+        return _NONE
+    known = intervals and cell.seen_low is not None and cell.seen_high is not None
+    lost = f", {cell.lost:,} lost" if cell.lost else ""
+    return f"{cell.seen:.3f}" + (f" [{cell.seen_low:.2f}, {cell.seen_high:.2f}]" if known else "") + lost
 
 
 def _by_kind(bench: Bench) -> list[tuple[Kind, list[Change]]]:
@@ -183,8 +215,8 @@ def headline(bench: Bench) -> str:
 def _moves(bench: Bench) -> list[str]:
     told = (
         "The median change, in interquartile ranges of the metric's values on the rows as they are (negative "
-        "is worse); for harmless changes the mean absolute change and, behind a stroke, the greatest, as "
-        "shares of the metric's range."
+        "is worse); for harmless changes three absolute changes, as shares of the metric's range: the mean, "
+        "what 98 of 100 do not exceed, and the greatest."
     )
     kinds = (Kind.ERROR, Kind.HARMLESS, Kind.SUPPORTED, Kind.OTHER)
     rows = [
@@ -199,7 +231,7 @@ def _move(cell: Cell | None) -> str:
     if cell is None or cell.median_change is None or cell.verdict is Verdict.NONE:
         return _NONE
     if cell.kind is Kind.HARMLESS:
-        return f"{cell.mean_change:.3f} / {cell.worst_change:.3f}"
+        return f"{cell.mean_change:.3f} / {cell.most_change:.3f} / {cell.worst_change:.3f}"
     return f"{cell.median_change:+.2f}"
 
 
@@ -227,6 +259,10 @@ move where the passages stay.
   interval begins at {SEEN} or above, and the median fall is at least {NOTICEABLE} interquartile ranges;
   *partly*: the interval lies above ½; *blind*: it holds ½ and ends at {BLIND} or below; *rewards it*: it lies
   below ½.
+- **Errors seen.** The share of rows whose score falls by more than the fall that counts: the one that at
+  most {ALARM_RATE:.0%} of correct paraphrases exceed. Paraphrases are all harmless changes of the answer's
+  wording together; how many there are stands beside that fall. So every metric gives as few false alarms,
+  and one that moves with every word gains nothing by it.
 - **Harmless changes.** The share of rows that move by no more than {TOLERANCE:.0%} of the metric's range (of
   four interquartile ranges where that is open). *steady*: at least {STEADY}, and the interval begins at
   {SURE} or above; *moved though harmless*: it ends below {STEADY}.

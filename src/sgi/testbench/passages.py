@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 _ADDED = 2
 _FEWEST_WORDS = 4
+_LOSS = 0.1  # of the answer's words, so that something of it stands nowhere any more
+_MOST_HELD = 0.75
 
 
 def _drop_support(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """The passage goes that shares most words with the answer, if the others hold fewer of them."""
+    """The passage goes that shares most words with the answer, if the others hold clearly fewer of them."""
     del draw, others
     if len(sample.contexts) < 2:  # noqa: PLR2004 - one of several goes
         return None
@@ -30,7 +32,7 @@ def _drop_support(sample: Sample, draw: Random, others: Others) -> Sample | None
         range(len(sample.contexts)), key=lambda place: _shared(sample.response, sample.contexts[place])
     )
     rest = (*sample.contexts[:best], *sample.contexts[best + 1 :])
-    if token_precision(sample.response, rest) >= token_precision(sample.response, sample.contexts):
+    if token_precision(sample.response, rest) > token_precision(sample.response, sample.contexts) - _LOSS:
         return None
     return sample.answered(sample.response, rest)
 
@@ -41,9 +43,9 @@ def _shared(response: str, text: str) -> int:
 
 
 def _exchange(sample: Sample, draw: Random, others: Others) -> Sample | None:
-    """All passages become those of another row, unless they hold the whole answer too."""
+    """All passages become those of another row that hold no more than three quarters of its words."""
     for other in others.drawn(sample, draw):
-        if other.contexts and token_precision(sample.response, other.contexts) < 1:
+        if other.contexts and token_precision(sample.response, other.contexts) <= _MOST_HELD:
             return sample.answered(sample.response, other.contexts)
     return None
 
@@ -91,14 +93,14 @@ PASSAGES = (
         "support_dropped",
         Kind.ERROR,
         CONTEXTS,
-        "The passage that shares most words with the answer is taken away; the others hold fewer of them.",
+        "The passage that shares most words with the answer is taken away; the others hold clearly fewer.",
         _drop_support,
     ),
     Perturbation(
         "contexts_exchanged",
         Kind.ERROR,
         CONTEXTS,
-        "All passages become those of another question.",
+        "All passages become those of another question, which do not hold a quarter of the words.",
         _exchange,
     ),
     Perturbation(

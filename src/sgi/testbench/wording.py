@@ -42,7 +42,7 @@ _SHORT = _table(_SHORT_FORMS)
 _SYNONYMS = _table(_SYNONYM_TABLE)
 _UNCLEAR = {"it's", "there's"}  # may be "has"
 _LONG = {short: long for long, short in _SHORT.items() if short not in _UNCLEAR}
-_COUNTS = r"(?= [a-z]{3,})(?! (?:and|hundred|thousand|million|billion)\b)"
+_COUNTS = r"(?= [a-z]{3,})(?! (?:and|hundred|thousand|million|billion|is|are|was|were|has|had|will)\b)"
 _DIGIT = re.compile(rf"(?<![\w.,/$€£°#:-])(1[0-2]|[2-9]){_COUNTS}")
 _NUMBER_WORD = re.compile(rf"(?<![\w-])({'|'.join(WORDS[2:])}){_COUNTS}")
 _FRONTED = re.compile(r"(In \d{4}), ([^,;:]+)([.!])")

@@ -1,14 +1,17 @@
 """For tests of your own metrics, embedders and judges: fakes, and checks of what a run relies on."""
 
 from sgi.testing.contracts import check_embedder, check_metric
-from sgi.testing.fakes import HashEmbedder, HashTokenEncoder, ScriptedJudge
+from sgi.testing.entailing import check_entailment_model
+from sgi.testing.fakes import HashEmbedder, HashEntailment, HashTokenEncoder, ScriptedJudge
 from sgi.testing.judging import check_judge
 
 __all__ = [
     "HashEmbedder",
+    "HashEntailment",
     "HashTokenEncoder",
     "ScriptedJudge",
     "check_embedder",
+    "check_entailment_model",
     "check_judge",
     "check_metric",
 ]

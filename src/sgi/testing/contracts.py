@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Hashable
 from dataclasses import dataclass, is_dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from sgi.kernel.registry import metric as from_canonical
 from sgi.kernel.registry import metric_class, metric_names
 from sgi.kernel.sample import Batch, Field, Sample
 from sgi.kernel.tokens import TokenFrequencies
-from sgi.kernel.vectors import VectorTable
-from sgi.testing.fakes import HashEmbedder, HashTokenEncoder
+from sgi.kernel.vectors import EntailmentTable, VectorTable
+from sgi.testing.fakes import HashEmbedder, HashEntailment, HashTokenEncoder
 from sgi.testing.judging import Answered, answered, require
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.tokens import TokenModel, TokenTable
 
+_Key = TypeVar("_Key", bound=Hashable)
 _MODELS = ("hash", "other")
 _DIMENSIONS = (64, 48)
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -84,9 +86,10 @@ def check_metric(metric: AnyMetric, samples: Sequence[Sample] = SAMPLES) -> None
     """Prove that a metric keeps what a run relies on.
 
     It is a frozen, hashable dataclass whose facts make sense and whose canonical string leads back to it;
-    it wants vectors, of texts or of tokens, only where it looks them up, and needs no others; it changes
-    nothing it is given; its values stay in their range and its details are JSON; and neither repetition,
-    order, company nor an empty batch changes a bit of any row's score.
+    it wants vectors, of texts or of tokens, and pairs judged by an entailment model, only where it looks
+    them up, and needs no others; it changes nothing it is given; its values stay in their range and its
+    details are JSON; and neither repetition, order, company nor an empty batch changes a bit of any row's
+    score.
 
     One that asks a judge is asked by a scripted one, which says what the examples of its prompts say. It asks
     by no prompts but its own; its evidence is of the type it names, is the same when asked again, and scores
@@ -208,16 +211,16 @@ def _check_registry(metric: AnyMetric) -> None:
     require(from_canonical(metric.canonical) == metric, f"{metric.canonical} leads back to the metric")
 
 
-class _Lookups(dict[str, int]):
-    """An index that remembers what was looked up."""
+class _Lookups(dict[_Key, int]):
+    """An index of texts or pairs that remembers what was looked up."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        super().__init__((text, row) for row, text in enumerate(texts))
-        self.used: set[str] = set()
+    def __init__(self, keys: Iterable[_Key]) -> None:
+        super().__init__((key, row) for row, key in enumerate(keys))
+        self.used: set[_Key] = set()
 
-    def __getitem__(self, text: str) -> int:
-        self.used.add(text)
-        return super().__getitem__(text)
+    def __getitem__(self, key: _Key) -> int:
+        self.used.add(key)
+        return super().__getitem__(key)
 
 
 @dataclass(frozen=True)
@@ -228,7 +231,7 @@ class _Tables:
     """
 
     vectors: VectorTable
-    lookups: tuple[_Lookups, ...]
+    lookups: tuple[_Lookups[Any], ...]
 
     @classmethod
     def of(cls, metric: Subject, batch: Batch) -> _Tables:
@@ -236,7 +239,7 @@ class _Tables:
         require(all(isinstance(text, str) for text in texts), "texts gives texts")
         names = metric.wanted_models(_MODELS) if metric.embeds and texts else ()
         tables: dict[str, VectorTable] = {}
-        lookups: list[_Lookups] = []
+        lookups: list[_Lookups[Any]] = []
         for name, dimension in zip(names, _DIMENSIONS * len(names), strict=False):
             matrix = HashEmbedder(dimension, name).embed(texts)
             matrix.setflags(write=False)
@@ -244,16 +247,17 @@ class _Tables:
             tables[name] = VectorTable(name, lookups[-1], matrix)
         primary, *further = tables.values() or (VectorTable(),)
         others = {table.model: table for table in further}
-        tokens, looked_up = _tokens(metric, batch)
-        vectors = replace(primary, others=others, tokens=tokens)
-        return cls(vectors, (*lookups, *looked_up))
+        tokens, of_tokens = _tokens(metric, batch)
+        entailed, of_pairs = _entailed(metric, batch)
+        vectors = replace(primary, others=others, tokens=tokens, entailed=entailed)
+        return cls(vectors, (*lookups, *of_tokens, *of_pairs))
 
     def idle(self) -> list[str]:
-        """Texts that were asked for in vain."""
-        return sorted({text for table in self.lookups for text in table if text not in table.used})
+        """Texts, and pairs as they are written, that were asked for in vain."""
+        return sorted({str(key) for table in self.lookups for key in table if key not in table.used})
 
 
-def _tokens(metric: Subject, batch: Batch) -> tuple[dict[TokenModel, TokenTable], tuple[_Lookups, ...]]:
+def _tokens(metric: Subject, batch: Batch) -> tuple[dict[TokenModel, TokenTable], tuple[_Lookups[str], ...]]:
     """The token vectors a metric asked for, if it wants any."""
     if not isinstance(metric, Metric) or metric.token_model is None:
         return {}, ()
@@ -266,6 +270,23 @@ def _tokens(metric: Subject, batch: Batch) -> tuple[dict[TokenModel, TokenTable]
     table.rows.setflags(write=False)
     frequencies = counted if metric.weighs_tokens else None
     return {metric.token_model: replace(table, index=lookups, frequencies=frequencies)}, (lookups,)
+
+
+def _entailed(
+    metric: Subject, batch: Batch
+) -> tuple[dict[str, EntailmentTable], tuple[_Lookups[tuple[str, str]], ...]]:
+    """What a model makes of the pairs a metric asked about, if it wants one."""
+    if not isinstance(metric, Metric):
+        return {}, ()
+    pairs = list(dict.fromkeys(metric.entailment_pairs(batch)))
+    name = metric.entailment_model
+    if name is None:
+        require(not pairs, "a metric with entailment_pairs names an entailment_model")
+        return {}, ()
+    texts = [text for pair in pairs for text in pair]
+    require(all(isinstance(text, str) for text in texts), "entailment_pairs gives pairs of texts")
+    lookups = _Lookups(pairs)
+    return {name: EntailmentTable(name, lookups, HashEntailment().entail(pairs))}, (lookups,)
 
 
 def _score(metric: Subject, batch: Batch) -> Scores:

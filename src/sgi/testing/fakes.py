@@ -13,6 +13,8 @@ from pydantic import BaseModel, ValidationError
 
 from sgi.geometry.angles import unit
 from sgi.kernel.errors import JudgeMalformed, UsageError
+from sgi.kernel.ports import ENTAILMENT, EntailmentScores
+from sgi.kernel.signature import digest
 from sgi.kernel.tokens import TokenModel, TokenTable
 
 if TYPE_CHECKING:
@@ -132,6 +134,51 @@ def _word_number(word: str) -> int:
     """A number from 2 on."""
     data = word.encode("utf-8", "surrogatepass")
     return 2 + int.from_bytes(blake2b(data, digest_size=2).digest(), "little")
+
+
+@dataclass(eq=False)
+class HashEntailment:
+    """An entailment model whose probabilities are made of the pair's hash; the rest is left to neither.
+
+    It knows nothing of meaning, reads hypotheses of any length, and counts its work.
+
+    Attributes:
+        name: what tables and signatures call it.
+        pairs_seen: every pair it was asked about, in order, repeats included.
+
+    Source: BLAKE2b (RFC 7693) of the pair.
+
+    >>> model = HashEntailment()
+    >>> made = model.entail([("a", "b"), ("b", "a"), ("a", "b")])
+    >>> made.windows.tolist(), bool(made.entailment[0] == made.entailment[2] != made.entailment[1])
+    ([1, 1, 1], True)
+    """
+
+    name: str = "hash"
+    pairs_seen: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def fingerprint(self) -> str:
+        """Everything that can change a probability."""
+        return f"{ENTAILMENT}{self.name}@1,unlimited,fp64"
+
+    def readable(self, hypotheses: Sequence[str], /) -> NDArray[np.bool_]:
+        """All are."""
+        return np.ones(len(hypotheses), dtype=np.bool_)
+
+    def entail(self, pairs: Sequence[tuple[str, str]], /) -> EntailmentScores:
+        """Entailment in (0, 1), and contradiction a part of what that leaves."""
+        self.pairs_seen += pairs
+        parts = np.array([_pair_shares(*pair) for pair in pairs], dtype=np.float64).reshape(-1, 2)
+        entailment = parts[:, 0]
+        return EntailmentScores(entailment, (1 - entailment) * parts[:, 1], np.ones(len(pairs), np.int64))
+
+
+def _pair_shares(premise: str, hypothesis: str) -> list[float]:
+    """Two numbers in (0, 1)."""
+    texts = [text.encode("utf-8", "surrogatepass") for text in (premise, hypothesis)]
+    words = np.frombuffer(digest(*texts, size=8), dtype="<u4")
+    return [(float(word) + 0.5) / 2.0**32 for word in words]
 
 
 @dataclass(eq=False)

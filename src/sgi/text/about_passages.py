@@ -1,4 +1,4 @@
-"""What a response says of its passages rather than of the world: "Based on passage 2", "it is not mentioned"."""
+"""What a response says of its passages and not of the world: "Based on passage 2", "not mentioned"."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-_SOURCE = r"(?:passages?|contexts?|texts?|documents?|sources?|articles?|excerpts?|information|search results?)"
+from sgi.text.uncertainty import is_no_answer
+
+_SOURCE = (
+    r"(?:passages?|contexts?|texts?|documents?|sources?|articles?|excerpts?|information|search results?)"
+)
 _GIVEN = r"(?:given|provided|above|following|retrieved|available|supplied|presented)"
 _NUMBERS = r"(?:\s*(?:#|no\.?\s*)?\d{1,3}(?:\s*(?:,|and|&|or|to|-)\s*(?:passages?\s*)?\d{1,3}){0,9})"
 _LEAD_IN = re.compile(
@@ -15,7 +19,10 @@ _LEAD_IN = re.compile(
     rf"(?:\s+(?:{_GIVEN}|you\s+gave))?\s*[,:]?",
     re.IGNORECASE,
 )
-_VERB = r"(?:also\s+)?(?:states?|mentions?|says?|explains?|suggests?|provides?|notes?|indicates?|describes?|adds?|shows?)(?:\s+that)?\b"
+_VERB = (
+    r"(?:also\s+)?(?:states?|mentions?|says?|explains?|suggests?|provides?|notes?|indicates?|describes?|adds?"
+    r"|shows?)(?:\s+that)?\b"
+)
 _NUMBERED = re.compile(
     rf"\(?\b(?:passages?|documents?|sources?|contexts?){_NUMBERS}\b\)?(?:\s+{_VERB})?", re.IGNORECASE
 )
@@ -29,6 +36,7 @@ _SILENT = re.compile(
     rf"|\bnot\s+(?:explicitly\s+|specifically\s+|directly\s+)?(?:mentioned|provided|stated|specified|given|addressed)\b",
     re.IGNORECASE,
 )
+_LIST_MARK = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[A-Za-z][.)]|[-*•·–])(?=\s)")
 _KEPT = 8192
 
 
@@ -36,9 +44,9 @@ class Said(NamedTuple):
     """What a sentence says of the passages themselves."""
 
     spans: tuple[tuple[int, int], ...]
-    """Where it names them, as start and end in characters."""
+    """Where it names them, and the mark of a list, as start and end in characters."""
     silent: bool
-    """Whether it says that something does not stand in them."""
+    """Whether it says that something does not stand in them, or that it is not known."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -50,11 +58,13 @@ def about_passages(sentence: str) -> Said:
     >>> said = about_passages("Based on passage 2, it opened in 1889.")
     >>> said.spans, said.silent
     (((0, 19),), False)
-    >>> about_passages("The height is not mentioned.").silent
-    True
+    >>> [about_passages(text).silent for text in ("The height is not mentioned.", "I don't know.")]
+    [True, True]
     """
     found = sorted(
-        match.span() for pattern in (_LEAD_IN, _NUMBERED, _SAYS) for match in pattern.finditer(sentence)
+        match.span()
+        for pattern in (_LIST_MARK, _LEAD_IN, _NUMBERED, _SAYS)
+        for match in pattern.finditer(sentence)
     )
     apart: list[tuple[int, int]] = []
     for start, end in found:
@@ -62,4 +72,4 @@ def about_passages(sentence: str) -> Said:
             apart[-1] = apart[-1][0], max(end, apart[-1][1])
         else:
             apart.append((start, end))
-    return Said(tuple(apart), _SILENT.search(sentence) is not None)
+    return Said(tuple(apart), _SILENT.search(sentence) is not None or is_no_answer(sentence))

@@ -1,93 +1,184 @@
-"""How each word of a response stands in its passages."""
+"""How each word of a response stands in its passages, at the places that back its sentence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from itertools import compress, pairwise
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from sgi.text.wording import LONGEST_RUN, Wording, wording
+from sgi.text.places import WIDTH, shelf
+from sgi.text.wording import LONGEST_RUN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from sgi.text.places import Coverage, Place, Shelf
+    from sgi.text.wording import Wording
+
+_AROUND = 20  # words on both sides of a place, among which function words count as its own
+
 
 @dataclass(frozen=True, eq=False)
 class Backing:
-    """For every word of a response, what each passage has of it.
+    """For every word of a response, what the places that back its sentence have of it.
+
+    A word counts only where it stands among others of its sentence. Passages about something else have many
+    of its words too, here and there, and change nothing.
 
     Attributes:
         words: the response's words, n of them.
-        known: the passage has the word, shape (passages, n).
-        paired: it has the content word next to the same content word, before or behind; function words lie
-            between as they like; for a function word, the content words around it; shape (passages, n).
-        run: how many words long the longest run is that the passage shares and that covers the word, in
-            [0, 8], shape (passages, n).
-        asked: the question has the word, shape (n,).
+        places: of each sentence, where its words stand together in the passages, best first; none where no
+            passage has any.
+        known: a place of its sentence has the word, shape (n,).
+        paired: a passage of such a place has the content word next to the same content word, before or
+            behind; function words lie between as they like; for a function word, the content words around it;
+            shape (n,).
+        run: how many words long the longest run is that such a passage shares and that covers the word, in
+            [0, 8], shape (n,).
 
-    >>> found = Backing.of("It was built in Paris", ["Paris is old", "built in 1889"], "When was it built?")
-    >>> found.known.any(axis=0).tolist(), found.run.max(axis=0).tolist()
-    ([False, False, True, True, True], [0, 0, 2, 2, 1])
+    >>> from sgi.text.wording import wording
+    >>> said = wording("It was built in Paris")
+    >>> found = Backing.of(said, [slice(0, 5)], ["Paris is old", "built in 1889 in Paris"])
+    >>> found.places, found.known.tolist(), found.run.tolist()
+    (((Place(passage=1, start=0),),), [False, False, True, True, True], [0, 0, 2, 2, 2])
+    >>> found.nearest(0)
+    (1, 0)
     """
 
     words: Wording
+    places: tuple[tuple[Place, ...], ...]
     known: NDArray[np.bool_]
     paired: NDArray[np.bool_]
     run: NDArray[np.int64]
-    asked: NDArray[np.bool_]
+    _wanted: _Wanted
 
     @classmethod
-    def of(cls, response: str, passages: Sequence[str], question: str = "") -> Self:
-        """The backing of a response; each distinct text is read once."""
-        said = wording(response)
-        read = [wording(passage) for passage in passages]
-        shape = (len(read), len(said))
-        known = [_has(said, passage.vocabulary) for passage in read]
-        around = _neighbours(said)
-        paired = [[any(pair in passage.pairs for pair in pairs) for pairs in around] for passage in read]
-        run = [_covering(said, passage) for passage in read]
-        return cls(
-            said,
-            np.array(known, dtype=np.bool_).reshape(shape),
-            np.array(paired, dtype=np.bool_).reshape(shape),
-            np.array(run, dtype=np.int64).reshape(shape),
-            np.array(_has(said, wording(question).vocabulary), dtype=np.bool_),
+    def of(
+        cls,
+        said: Wording,
+        sentences: Sequence[slice],
+        passages: Sequence[str],
+        claims: NDArray[np.bool_] | None = None,
+    ) -> Self:
+        """The backing of a response; each distinct passage is read once.
+
+        Args:
+            said: the response.
+            sentences: its sentences, as places among its words.
+            passages: what it should rest on.
+            claims: which words to look for, shape (n,); None takes all.
+        """
+        on = shelf(tuple(passages))
+        claims = np.ones(len(said), dtype=np.bool_) if claims is None else claims
+        wanted = _Wanted.of(said, sentences, claims, on)
+        places, has = wanted.coverage.choose(wanted.words)
+        known = np.zeros(len(said), dtype=np.bool_)
+        paired, run = known.copy(), np.zeros(len(said), dtype=np.int64)
+        pairs = _Pairs.of(said)
+        shared: dict[int, tuple[NDArray[np.bool_], NDArray[np.int64]]] = {}
+        for number, words in enumerate(sentences):
+            around = _around(places[number], on)
+            covered = {stem for stem, there in zip(wanted.rows, has[number].tolist(), strict=True) if there}
+            known[words] = [
+                stem in covered or (not content and stem in around)
+                for stem, content in zip(said.stems[words], said.content[words].tolist(), strict=True)
+            ]
+            for passage in {place.passage for place in places[number]}:
+                if passage not in shared:
+                    theirs = on.passages[passage]
+                    shared[passage] = pairs.within(theirs), _covering(said, theirs)
+                paired[words] |= shared[passage][0][words]
+                np.maximum(run[words], shared[passage][1][words], out=run[words])
+        return cls(said, tuple(places), known, paired, run, wanted)
+
+    def nearest(self, number: int) -> tuple[int, ...]:
+        """All passages, those first that have most of a sentence's words together."""
+        return self._wanted.coverage.nearest(self._wanted.words[number], self._wanted.passages)
+
+
+class _Wanted(NamedTuple):
+    """The distinct words that sentences look for, and where they stand.
+
+    ``words`` says which of them each sentence has, shape (sentences, words).
+    """
+
+    rows: tuple[str, ...]
+    words: NDArray[np.bool_]
+    coverage: Coverage
+    passages: int
+
+    @classmethod
+    def of(cls, said: Wording, sentences: Sequence[slice], claims: NDArray[np.bool_], on: Shelf) -> Self:
+        """Sentences look for their content words, or for all of their words where they have none."""
+        rows: dict[str, int] = {}
+        found = []
+        for words in sentences:
+            claimed = claims[words]
+            chosen = claimed & said.content[words]
+            chosen = chosen if chosen.any() else claimed
+            stems = compress(said.stems[words], chosen.tolist())
+            found.append([rows.setdefault(stem, len(rows)) for stem in stems])
+        has = np.zeros((len(found), len(rows)), dtype=np.bool_)
+        for number, places in enumerate(found):
+            has[number, places] = True
+        return cls(tuple(rows), has, on.coverage(list(rows)), len(on.passages))
+
+
+def _around(places: Sequence[Place], on: Shelf) -> set[str]:
+    """What stands in some places and close to them."""
+    return set().union(
+        *(
+            on.passages[place.passage].stems[max(0, place.start - _AROUND) : place.start + WIDTH + _AROUND]
+            for place in places
         )
+    )
 
 
-def _has(said: Wording, vocabulary: frozenset[str]) -> list[bool]:
-    return [stem in vocabulary for stem in said.stems]
+class _Pairs(NamedTuple):
+    """The content words of a text that follow one another.
 
+    ``before`` and ``behind`` say for each word which pairs it is in, or for a function word, between which
+    two it stands; the pair past the last is none.
+    """
 
-def _neighbours(said: Wording) -> list[list[tuple[str, str]]]:
-    """For each word, the pairs of content words that it is in, or for a function word, stands between."""
-    places = np.flatnonzero(said.content).tolist()
-    pairs: list[list[tuple[str, str]]] = [[] for _ in range(len(said))]
-    for first, second in zip(places, places[1:], strict=False):
-        pair = said.stems[first], said.stems[second]
-        for place in range(first, second + 1):
-            pairs[place].append(pair)
-    return pairs
+    pairs: tuple[tuple[str, str], ...]
+    before: NDArray[np.int64]
+    behind: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, said: Wording) -> Self:
+        stems = tuple(compress(said.stems, said.content.tolist()))
+        last = np.cumsum(said.content) - 1
+        none = max(len(stems) - 1, 0)
+        behind = np.where((last >= 0) & (last < none), last, none)
+        before = np.where(said.content, last - 1, behind)
+        return cls(tuple(pairwise(stems)), np.where(before < 0, none, before), behind)
+
+    def within(self, passage: Wording) -> NDArray[np.bool_]:
+        """Which words the passage has in one of their pairs."""
+        has = np.array([pair in passage.pairs for pair in self.pairs] + [False], dtype=np.bool_)
+        return np.asarray(has[self.before] | has[self.behind])
 
 
 def _covering(said: Wording, passage: Wording) -> NDArray[np.int64]:
     """How long the longest run is that both texts have and that covers each word, up to `LONGEST_RUN`."""
-    n = len(said)
-    cover = np.zeros(n, dtype=np.int64)
-    for length, theirs in enumerate(passage.runs, start=1):
-        runs = zip(*(said.stems[start:] for start in range(length)), strict=False)
-        starts = np.flatnonzero(np.fromiter((run in theirs for run in runs), np.bool_))
-        if not starts.size:
+    cover = np.zeros(len(said), dtype=np.int64)
+    starts = [*range(len(said))]
+    for length, (runs, theirs) in enumerate(zip(said.runs, passage.run_sets, strict=True), start=1):
+        # Only where a shorter run begins can a longer one.
+        starts = [at for at in starts if at < len(runs) and runs[at] in theirs]
+        if not starts:
             break
         for place in range(length):
-            cover[starts + place] = length
+            cover[np.add(starts, place)] = length
     return cover
 
 
-def worst_window(values: NDArray[np.float64], size: int) -> float:
+def worst_window(values: NDArray[np.float64] | NDArray[np.bool_], size: int) -> float:
     """The least mean of ``size`` values in a row, or of all where there are fewer; NaN of none.
 
     An answer is no better than its weakest stretch: one that is invented does not show in the mean of a long
@@ -98,9 +189,11 @@ def worst_window(values: NDArray[np.float64], size: int) -> float:
     """
     if not values.size:
         return float("nan")
-    width = min(size, len(values))
-    sums = np.cumsum(np.concatenate([np.zeros(1), values]))
-    return float(((sums[width:] - sums[:-width]) / width).min())
+    if len(values) <= size:
+        return float(values.sum()) / len(values)
+    sums = np.zeros(len(values) + 1)
+    values.cumsum(out=sums[1:])
+    return float((sums[size:] - sums[:-size]).min()) / size
 
 
 __all__ = ["LONGEST_RUN", "Backing", "worst_window"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,8 +19,12 @@ LONGEST_RUN = 8
 """Words of a copied run beyond which no more is counted."""
 
 _KEPT = 4096  # texts; one of 150 words takes some 60 kilobytes with its runs
-# A number with its marks is one word, and so is "don't".
-_WORD = re.compile(r"\d+(?:[.,:]\d+)+(?![^\W_])|[^\W_]+(?:['’][^\W\d_]+)*")
+# A number with its marks is one word, and so is "don't",
+# and "e.g." and "U.S.".
+_WORD = re.compile(
+    r"\d+(?:[.,:]\d+)+(?![^\W_])|(?<![^\W_])[^\W\d_](?:\.[^\W\d_])+(?![^\W_])|[^\W_]+(?:['’][^\W\d_]+)*"
+)
+_INITIALS = re.compile(r"(?<=[^\W\d_])\.")
 _ENGLISH_MARK = re.compile(r"['’](?:s|re|ve|ll|d|m)?$")
 
 
@@ -55,15 +60,18 @@ class Wording:
     def pairs(self) -> frozenset[tuple[str, str]]:
         """The stems of content words that follow one another, function words left out between them."""
         carrying = [stem for stem, carries in zip(self.stems, self.content.tolist(), strict=True) if carries]
-        return frozenset(zip(carrying, carrying[1:], strict=False))
+        return frozenset(pairwise(carrying))
 
     @cached_property
-    def runs(self) -> tuple[frozenset[tuple[str, ...]], ...]:
-        """All runs of one word, of two, and so on up to `LONGEST_RUN`, as stems."""
+    def runs(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
+        """All runs of one word, of two, and so on up to `LONGEST_RUN`, as stems, each by its first word."""
         shifted = [self.stems[start:] for start in range(LONGEST_RUN)]
-        return tuple(
-            frozenset(zip(*shifted[:length], strict=False)) for length in range(1, LONGEST_RUN + 1)
-        )
+        return tuple(tuple(zip(*shifted[:length], strict=False)) for length in range(1, LONGEST_RUN + 1))
+
+    @cached_property
+    def run_sets(self) -> tuple[frozenset[tuple[str, ...]], ...]:
+        """The runs without their places."""
+        return tuple(map(frozenset, self.runs))
 
 
 @lru_cache(maxsize=_KEPT)
@@ -83,7 +91,7 @@ def wording(text: str) -> Wording:
     ("don't", 'pay', '2,500.50')
     """
     found = list(_WORD.finditer(text))
-    words = [_ENGLISH_MARK.sub("", match[0].casefold()) for match in found]
+    words = [_ENGLISH_MARK.sub("", _INITIALS.sub("", match[0].casefold())) for match in found]
     return Wording(
         np.array([match.start() for match in found], dtype=np.int64),
         np.array([match.end() for match in found], dtype=np.int64),
@@ -100,6 +108,6 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=1)
 def _stemmer() -> Any:
-    import snowballstemmer  # type: ignore[import-untyped]  # ships no types
+    import snowballstemmer
 
     return snowballstemmer.stemmer("english")

@@ -14,6 +14,7 @@ from sgi.store.evaluation_records import StoredEvaluation
 from sgi.store.evaluations import MetricScore
 from sgi.store.queries import find_run, open_recorder
 from support.answers import SPITEFUL, write
+from support.evidence_maps import CONTEXTS, RESPONSE, details
 from support.judged_metrics import judged_run, offer
 
 LONG = "So it is said, " * 200 + "and so it ends."
@@ -202,6 +203,56 @@ def test_what_texts_say_cannot_pose_as_a_line_of_ours():
     )
     assert not set("".join(made)) & set("\x1b\x9b\r\u2028\n")
     assert sample_facts(found)["sample"]["response"] == forged
+
+
+def supported(**score):
+    sample = Sample(id="q1", contexts=CONTEXTS, response=RESPONSE)
+    made = MetricScore(0.01, **score)
+    return list(
+        sample_lines(StoredEvaluation("r:0", "nightly", 0, sample, "", {"grounding": made}), width=120)
+    )
+
+
+def test_an_evidence_map_is_told_as_one():
+    made = supported(details=details())
+    assert made[made.index("grounding: 0.0100") :][:4] == [
+        "grounding: 0.0100",
+        "  Sentences 1 and 2 of 3 are doubtful.",
+        "",
+        "   1  0.11  It is [312 m] tall.",
+    ]
+    assert "            ? name Spanish: in no passage" in made
+    assert "   3        -0.10    1.00*" in made
+    assert "  No sentence rests on passage 1: Bananas are yellow." in made
+    assert made[-1] == "  against and for, in log odds: numbers -2.08, known +0.25"
+    assert not any("details" in line or "log_odds" in line for line in made)
+
+
+def test_what_stands_beside_an_evidence_map_is_told_too():
+    made = supported(details=details() | {"threshold": 0.25, "verdict": "flagged"})
+    assert "   1  0.11  It is [312 m] tall." in made
+    assert made[-3:] == ["  details", "    threshold: 0.2500", "    verdict: flagged"]
+
+
+def test_details_that_are_no_evidence_map_are_told_as_they_are_kept():
+    made = supported(details=details() | {"unused": "none"})
+    assert "  details" in made
+    assert "    unused: none" in made
+    assert not any("doubtful" in line for line in made)
+
+
+def test_a_real_run_of_grounding(sgi, tmp_path):
+    row = {"id": "tower", "question": "How tall is it?", "contexts": list(CONTEXTS), "response": RESPONSE}
+    write(tmp_path / "a.jsonl", [row])
+    assert sgi("run", "a.jsonl", "-m", "grounding", "--quiet").code == 0
+    made = sgi("show", "last", "--sample", "tower")
+    assert (made.code, made.err) == (0, "")
+    assert "It is [312 m] tall." in made.out
+    assert "✗ number 312 m: passage 3 has 330 m (other value): …the river" in made.out
+    assert "  No sentence rests on passage 1: Bananas are yellow." in made.out
+    whole = sgi("show", "last", "--sample", "tower", "--json").json["scores"]["grounding"]["details"]
+    assert [found["text"] for found in whole["sentences"]][2] == "It opened in 1889."
+    assert set(whole) == {"signals", "sentences", "passages", "unused"}
 
 
 JSON = st.recursive(

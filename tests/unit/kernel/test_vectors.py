@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sgi.kernel.errors import EmbedderError, NonFiniteVector
-from sgi.kernel.vectors import VectorTable, unit_rows, unusable_rows
+from sgi.kernel.ports import EntailmentScores
+from sgi.kernel.vectors import EntailmentTable, VectorTable, unit_rows, unusable_rows
 
 
 def test_rows_come_by_text_in_the_order_asked():
@@ -93,3 +94,43 @@ def test_other_numbers_become_float32(kind):
 def test_lists_instead_of_an_array_are_refused_in_words_or_taken():
     with suppress(EmbedderError):  # a refusal is as good
         assert unit_rows("m", ["a"], [[1.0, 0.0]]).tolist() == [[1.0, 0.0]]
+
+
+PAIRS = [("a", "x"), ("b", "x"), ("a", "y")]
+
+
+def entailed(entailment=(0.1, 0.2, 0.3), contradiction=(0.9, np.nan, 0.0), windows=(1, 2, 3)):
+    return EntailmentScores(np.array(entailment), np.array(contradiction), np.array(windows))
+
+
+def test_probabilities_come_by_pair_in_the_order_asked():
+    found = EntailmentTable.of("m", PAIRS, entailed()).pairs([PAIRS[2], PAIRS[0], PAIRS[2]])
+    assert found.entailment.tolist() == [0.3, 0.1, 0.3]
+    assert found.contradiction.tolist() == [0.0, 0.9, 0.0]
+    assert found.windows.tolist() == [3, 1, 3]
+    with pytest.raises(KeyError):
+        EntailmentTable.of("m", PAIRS, entailed()).pairs([("x", "a")])
+
+
+def test_no_pairs_make_a_table():
+    table = EntailmentTable.of("m", [], entailed((), (), ()))
+    assert table.pairs([]).entailment.shape == (0,)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -1e-9, 1.0000001])
+@pytest.mark.parametrize("column", ["entailment", "contradiction"])
+def test_what_is_no_probability_is_refused_by_its_hypothesis(column, bad):
+    spoilt = {column: [0.5, 0.5, bad]}
+    if column == "contradiction" and np.isnan(bad):
+        assert np.isnan(EntailmentTable.of("m", PAIRS, entailed(**spoilt)).scores.contradiction[2])
+        return
+    with pytest.raises(NonFiniteVector, match="m returned no probability for 1 of 3 pairs") as caught:
+        EntailmentTable.of("m", PAIRS, entailed(**spoilt))
+    assert caught.value.texts == ("y",)
+
+
+@pytest.mark.parametrize("column", ["entailment", "contradiction", "windows"])
+@pytest.mark.parametrize("values", [(), (1, 1), (1, 1, 1, 1), ((1, 1, 1),)])
+def test_anything_but_one_probability_a_pair_is_refused(column, values):
+    with pytest.raises(EmbedderError, match="for 3 pairs"):
+        EntailmentTable.of("m", PAIRS, entailed(**{column: values}))

@@ -10,6 +10,7 @@ from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
 from sgi.metrics.calibrated import SPEC, Calibrated, CalibratedJudged, Calibration, calibrated
+from sgi.metrics.support.metric import Grounding
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
 from sgi.stats.probability_maps import IsotonicMap, PlattMap
 from sgi.testing import check_metric
@@ -21,6 +22,7 @@ FITTED = Calibration(
     probabilities=PlattMap(4.0, -2.0),
 )
 NAMES = ["sgi", "content_f1", "semantic_similarity", "faithfulness", "answer_relevance", "ragas_score"]
+READ = Grounding(nli="owner/model")
 
 
 def batch(*lengths):
@@ -40,7 +42,16 @@ def test_it_wants_what_the_metric_within_wants(name):
     assert made.spec == replace(SPEC, needs=inner.spec.needs, citation=inner.spec.citation)
     assert made.embeds == inner.embeds
     assert made.wanted_models(("a", "b")) == inner.wanted_models(("a", "b"))
+    assert made.entailment_model == inner.entailment_model
     assert (made.spec.low, made.spec.high, made.spec.category) == (0.0, 1.0, "verdict")
+
+
+def test_the_pairs_are_those_of_the_metric_within():
+    made = calibrated(READ, FITTED)
+    rows = Batch.of([Sample(id="1", contexts=("It is red.",), response="It is red and tall.")])
+    assert isinstance(made, Calibrated)
+    assert made.entailment_model == "owner/model"
+    assert [*made.entailment_pairs(rows)] == [("It is red.", "It is red and tall.")]
 
 
 def test_the_name_tells_metric_and_calibration():

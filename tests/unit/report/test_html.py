@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from sgi.report.views.worst import WorstRows
 from sgi.store.database import open_database
 from sgi.store.queries import find_run
 from sgi.store.row_pages import RowQuery
+from support.evidence_maps import CONTEXTS, RESPONSE, details, hostile
 from support.kept_runs import keep_run, rows
 from support.views import (
     HOSTILE,
@@ -296,3 +298,49 @@ def test_reports_of_real_runs(tmp_path: Path) -> None:
 
 def test_the_brier_score_stands_beside_that_of_the_base_rate(report: str) -> None:
     assert '<td class="n">0.0500</td><td class="n">0.2125</td><td class="n">0.2475</td>' in report
+
+
+def _with_evidence(body: dict[str, Any]) -> str:
+    row = sample(1, contexts=CONTEXTS, response=RESPONSE, scores={"grounding": score(0.01, details=body)})
+    worst = WorstRows("grounding", higher_is_better=True, samples=(row,))
+    return run_report(replace(bare_view(), worst=(worst,)), row_page(0), export=None)
+
+
+def test_a_row_of_grounding_shows_what_is_unsupported_and_why() -> None:
+    told = _with_evidence(details())
+    assert "Sentences 1 and 2 of 3 are doubtful." in told
+    reason = "passage 3 has 330 m (other value)"
+    why = f'title="{reason}">312 m<span class="unseen"> ({reason}) </span></mark>'
+    assert f'It is <mark class="contradicted" {why}' in told
+    assert '<mark class="absent" title="in no passage">sold to Spanish investors<' in told
+    assert '<q>…the river that the city has its name of. The tower is <mark class="stated">330 m<' in told
+    assert '<td class="n heat-5 best">1.00<span class="unseen"> (backs it best)</span></td>' in told
+    assert '<td class="n heat-0">-0.10</td>' in told
+    assert "passage 1: <span" in told
+    assert "numbers -2.08, known +0.25" in told
+    assert "log_odds" not in told.split("<script", 1)[0]
+    assert _Page(told).open == []
+
+
+def test_a_map_that_cannot_be_read_is_shown_as_it_is_kept() -> None:
+    told = _with_evidence(details() | {"unused": "none"}).split("<script", 1)[0]
+    assert "log_odds" in told
+    assert "heat-5 best" not in told
+
+
+def test_a_hostile_evidence_map_is_shown_as_text() -> None:
+    told = _with_evidence(hostile(HOSTILE))
+    page = _Page(told)
+    assert page.open == []
+    assert "Sentence 1 of 1 is doubtful." in told
+    shown = told.split("</style>", 1)[1].split('<script type="application/json"', 1)[0]
+    assert "<script" not in shown
+    assert "<img" not in shown
+    assert not {"\x00", "\x07", "\u202e", "\u2066", "\ud800"} & set(told)
+    assert not [name for _, name, _ in page.attributes if name.startswith("on") or name == "style"]
+
+
+def test_a_map_of_a_megabyte_is_cut_with_the_rest_of_its_row() -> None:
+    told = _with_evidence(hostile("x " * (2 * _MEGA)))
+    assert len(told.encode()) < 6 * _MEGA
+    assert "more characters are not in this file" in told

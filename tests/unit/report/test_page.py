@@ -3,6 +3,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from functools import cache
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -16,6 +18,9 @@ from sgi.report.wording import beginning, gaps_of, interval_of, mean_of, notes, 
 from sgi.stats.intervals import Interval
 from support.views import HOSTILE, HOSTILE_METRIC, headline, plane, sample, score, summary
 
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 _STEERING = {*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 _ANY_TEXT = st.text(st.characters(exclude_categories=()))
 _JSON = st.recursive(
@@ -25,8 +30,14 @@ _JSON = st.recursive(
 )
 
 
+@cache
+def templates() -> Environment:
+    """One for all tests, which makes the parts once."""
+    return environment()
+
+
 def rendered(source: str, **names: object) -> str:
-    return environment().from_string(source).render(**names)
+    return templates().from_string(source).render(**names)
 
 
 @given(_ANY_TEXT)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.report.story import as_tree
+from sgi.report.story import as_tree, passages, remarks, support
+from support.evidence_maps import CONTEXTS, details
+from support.views import sample, score
 
 
 def cells(rows, key):
@@ -26,3 +28,19 @@ def test_other_columns_say_what_they_hold(key, value, told):
 def test_what_is_no_table_stays_what_it_is():
     assert as_tree([{"a": [1]}, {}]) == [{"a": ["1"]}, {}]
     assert as_tree([]) == []
+
+
+def test_the_places_of_passages_in_an_evidence_map_are_no_values():
+    contexts = (CONTEXTS[0], CONTEXTS[2])
+    made = score(0.1, details=details(passages=(0, 1)))
+    row = sample(0, contexts=contexts, scores={"grounding": made, "sgi": score(1.0)})
+    assert [part.values for part in passages(row)] == [(), ()]
+    assert support(row, made).passages == (1, 2)
+    assert support(row, row.scores["sgi"]) is None
+
+
+def test_beside_an_evidence_map_only_the_rest_is_a_remark():
+    made = score(0.1, details=details() | {"verdict": "flagged"})
+    assert remarks(sample(0, contexts=CONTEXTS), made) == {"verdict": "flagged"}
+    broken = score(0.1, details={"unused": 1})
+    assert remarks(sample(0), broken) == {"unused": 1}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sgi.stats.conformal import (
     FLAGS_NOTHING,
+    clearing_threshold,
     conformal_threshold,
     length_thresholds,
     one_of_each,
@@ -180,10 +181,24 @@ def test_every_length_is_in_one_stratum_of_its_own_threshold(lengths, bins, fewe
     assert made.of([10**9, 0]).tolist() == [made.thresholds[-1], made.thresholds[0]]
 
 
+@given(
+    st.lists(st.integers(0, 5), max_size=60),  # few values, many ties
+    st.floats(0.01, 0.99),
+)
+def test_to_clear_is_to_flag_with_the_kinds_and_the_directions_changed_over(scores, rate):
+    threshold = clearing_threshold(scores, rate)
+    assert threshold == -conformal_threshold([-score for score in scores], rate)
+    cleared = sum(score > threshold for score in scores)
+    assert cleared <= math.floor(rate * (len(scores) + 1) + 1e-9)
+    assert threshold in scores or threshold == math.inf
+
+
 @pytest.mark.parametrize("rate", [0, 1, -0.1, 1.5, math.nan, math.inf])
 def test_a_rate_lies_between_0_and_1(rate):
     with pytest.raises(ValueError, match=r"rate lies in \(0, 1\)"):
         conformal_threshold([1.0], rate)
+    with pytest.raises(ValueError, match="rate lies in"):
+        clearing_threshold([1.0], rate)
     with pytest.raises(ValueError, match="rate lies in"):
         length_thresholds([1.0], [1], rate)
 

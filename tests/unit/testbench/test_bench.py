@@ -112,6 +112,23 @@ def test_a_metric_that_reads_the_passages_sees_every_error():
     assert [cell.perturbation for cell in made.cells] == [n for n in PERTURBATIONS if n in ERRORS]
 
 
+def test_every_metric_is_held_to_one_rate_of_false_alarms():
+    made = bench(rows(), [Substring(), Constant(), Length()], ["number_swap", "framed"], cache=False)
+    alarms = {alarm.metric: alarm for alarm in made.alarms}
+    # A frame breaks every copied answer as much as an error does, and so nothing stands out.
+    assert (alarms["substring"].fall, alarms["substring"].alarms, alarms["substring"].paraphrases) == (
+        1,
+        0,
+        24,
+    )
+    assert made.cell("substring", "number_swap").seen == 0.0
+    assert made.cell("constant", "number_swap").seen == 0.0
+    assert made.cell("length", "framed").seen is None
+    spaced = bench(rows(), [Substring()], ["number_swap", "contractions"], cache=False)
+    assert spaced.alarms == ()
+    assert spaced.cell("substring", "number_swap").seen is None
+
+
 def test_what_fails_closed_is_lost_and_never_seen():
     made = bench(rows(), [FailsClosed()], ["number_swap", "passages_shuffled"], cache=False)
     swapped, shuffled = made.cells
@@ -173,7 +190,7 @@ def test_each_text_is_embedded_once():
 
 def test_without_metrics_every_built_in_one_is_taken_that_has_its_fields():
     made = bench(rows(3), None, ["refusal"], embedder=HashEmbedder(), cache=False)
-    assert made.metrics[:3] == ("sgi", "sgi_bounded", "theta_rq")
+    assert made.metrics[:4] == ("sgi", "sgi_bounded", "grounding", "theta_rq")
     assert not {"rouge_l", "faithfulness", "ragas_faithfulness"} & set(made.metrics)
 
 

@@ -147,3 +147,39 @@ def test_a_month_beside_a_year_may_be_shifted(row, others):
 
 def test_an_amount_is_no_year(row, others):
     assert changed("date_shift", row("It cost $1950 and weighed 1,950 kg."), others) is None
+
+
+def test_a_drawn_value_that_the_passages_imply_is_drawn_again(row, others):
+    held = " ".join(f"{digit} km." for digit in range(1, 10) if digit != 4)
+    sample = row("It is 7 km off.", f"It is 7 km off. {held} Or 4000 m.")
+    assert {changed("number_swap", sample, others, seed) for seed in range(8)} <= {None, "It is 0 km off."}
+
+
+def test_a_number_of_the_question_is_no_error(row, others):
+    asked = " ".join(str(digit) for digit in range(10) if digit != 7)
+    assert changed("number_swap", row("It has 7 doors.", "7 doors.", question=asked), others) is None
+
+
+def test_a_citation_keeps_its_number_where_another_of_the_same_value_is_swapped(row, others):
+    text = "It has 2 doors, says passage 2.\n2. It has 2 doors."
+    made = changed("number_swap", row(text), others)
+    assert re.fullmatch(r"It has (\d) doors, says passage 2\.\n2\. It has \1 doors\.", made)
+    assert made != text
+
+
+@pytest.mark.parametrize("text", ["He runs 1500 metres.", "It is 1200 m high.", "They paid 1800 dollars."])
+def test_a_measure_of_four_digits_is_no_year(row, others, text):
+    assert changed("date_shift", row(text), others) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Here are the steps: wash it.",
+        "The steps are as follows: wash it.",
+        "If it is open, go in.",
+        "Go in, even if they are not there.",
+    ],
+)
+def test_openers_of_lists_and_conditions_are_not_negated(row, others, text):
+    assert changed("negation", row(text), others) is None

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sgi.report.charts import save_figure
-from sgi.testbench.matrix import Bench, Cell, Change
+from sgi.testbench.matrix import Alarm, Bench, Cell, Change
 from sgi.testbench.measures import Verdict
 from sgi.testbench.page import bench_chart, bench_markdown, bench_tables, in_words
 from sgi.testbench.perturbation import Kind
@@ -65,6 +65,19 @@ def test_the_tables_have_a_part_for_each_kind(made):
     assert harmless.rows == (("framed", "40", "–", "too few 1.00"),)
     assert faults.columns == ("change", "rows", "asks")
     assert bench_tables(made, intervals=False)[0].rows[0][2:] == ("sees 0.90, 3 lost", "blind 0.90")
+
+
+def test_errors_seen_at_one_rate_of_false_alarms_are_a_table_of_their_own(made):
+    seen = made.cells[0].model_copy(update={"seen": 0.75, "seen_low": 0.6, "seen_high": 0.85})
+    alarm = Alarm(metric="sgi", fall=0.125, alarms=0.01, paraphrases=1200)
+    told = made.model_copy(update={"cells": (seen, *made.cells[1:]), "alarms": (alarm,)})
+    assert [one.columns for one in bench_tables(told)][1] == ("change", "rows", "sgi")
+    assert bench_tables(told)[1].rows == (
+        ("(a fall that counts)", "1,200", "> 0.125"),
+        ("number_swap", "40", "0.750 [0.60, 0.85], 3 lost"),
+    )
+    assert bench_tables(told, intervals=False)[1].rows[1][2] == "0.750, 3 lost"
+    assert "## Errors seen, where at most 2 in 100" in bench_markdown(told)
 
 
 def test_the_words_count_what_has_a_verdict(made):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from sgi.kernel.ports import Embedder, embedder_name
-from sgi.testing import HashEmbedder
+from sgi.testing import HashEmbedder, HashEntailment, check_entailment_model
 
 
 def test_golden_rows_never_change():
@@ -51,3 +51,25 @@ def test_it_counts_its_work():
 def test_a_dimension_below_one_is_refused():
     with pytest.raises(ValueError, match="at least 1"):
         HashEmbedder(dimension=0)
+
+
+def test_the_entailment_model_keeps_every_promise_and_counts_its_work():
+    check_entailment_model(HashEntailment())
+    model = HashEntailment()
+    made = model.entail([("a", "b"), ("a", "b"), ("\ud800", "")])
+    assert model.pairs_seen == [("a", "b"), ("a", "b"), ("\ud800", "")]
+    assert model.fingerprint == "entailment:hash@1,unlimited,fp64"
+    assert (made.entailment + made.contradiction < 1).all()
+
+
+def test_golden_probabilities_never_change():
+    """Numbers in tests of users hang on these."""
+    made = HashEntailment().entail([("Paris is big.", "Paris."), ("", "")])
+    np.testing.assert_allclose(made.entailment, [0.5948135, 0.0298662], atol=1e-7)
+    np.testing.assert_allclose(made.contradiction, [0.1273111, 0.05478], atol=1e-7)
+
+
+def test_pairs_are_strangers_to_one_another():
+    made = HashEntailment().entail([(f"premise {n}", "it") for n in range(500)])
+    assert made.entailment.mean() == pytest.approx(0.5, abs=0.05)
+    assert len(set(made.entailment.tolist())) == 500

@@ -14,8 +14,7 @@ from anyio.from_thread import start_blocking_portal
 
 from sgi.engine.batch import BATCH_SIZE, BatchScores, evaluate_batch
 from sgi.engine.plan import PREFERRED
-from sgi.engine.token_vectors import require_token_tools
-from sgi.engine.tools import DEFAULT_EMBEDDER, Tools
+from sgi.engine.tools import DEFAULT_EMBEDDER, Tools, require_tools
 from sgi.kernel.errors import EmbedderError, SgiError, UsageError
 from sgi.kernel.metric import AnyMetric, Metric, Scores
 from sgi.kernel.ports import Embedder, embedder_name, encode
@@ -196,7 +195,7 @@ class Scorer:
                     "Score it with `sgi run` and a judge; here only metrics that need no judge are computed."
                 )
                 raise UsageError(f"The metric {metric.canonical!r} asks a judge.", hint=hint)
-            require_token_tools([metric], self.tools)
+            require_tools([metric], self.tools)
             wanted = metric.wanted_models(self.tools.names) if metric.embeds else ()
             if strange := [name for name in wanted if name not in self.tools.embedders]:
                 message = (

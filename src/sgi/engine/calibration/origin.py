@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Self
 
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judging import JudgedMetric, prompts_digest
+from sgi.kernel.ports import ENTAILMENT
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.signature import SIGNATURE_VERSION
 from sgi.kernel.tokens import TOKENS
 from sgi.metrics.calibrated import SPEC as CALIBRATED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sgi.engine.tools import Tools
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.scored import MetricColumn
@@ -44,6 +47,8 @@ class Origin:
         encoders = tuple(tools.embedders[name].fingerprint for name in names)
         if inner.token_model is not None:
             encoders += (tools.token_encoders[inner.token_model].fingerprint,)
+        if inner.entailment_model is not None:
+            encoders += (tools.entailment_models[inner.entailment_model].fingerprint,)
         judge = tools.judge if isinstance(inner, JudgedMetric) else None
         return cls(encoders, None if judge is None else judge.fingerprint, prompts_digest([inner]))
 
@@ -84,18 +89,30 @@ def _encoders(record: RunRecord, column: MetricColumn, inner: AnyMetric, told: s
     """The fingerprints, of those a signature lists, of the models that the metric uses."""
     from sgi.store.evaluations import UNOPENED  # brings the database, which to score takes none of
 
-    if not inner.embeds and inner.token_model is None:
+    if not inner.embeds and inner.token_model is None and inner.entailment_model is None:
         return ()
     listed = [] if told == "-" else told.split("+")
     by_name = {text.partition("@")[0]: text for text in listed if "@" in text}
-    embedders = tuple(name for name in by_name if not name.startswith(TOKENS))
+    embedders = tuple(name for name in by_name if not name.startswith((TOKENS, ENTAILMENT)))
     names = inner.wanted_models(embedders) if inner.embeds else ()
     names += () if inner.token_model is None else (inner.token_model.label,)
+    names += () if inner.entailment_model is None else (_reader(inner.entailment_model, by_name),)
     names = names if len(by_name) == len(listed) else ()
     encoders = tuple(by_name.get(name, UNOPENED) for name in names)
     if not encoders or any(fingerprint.endswith(UNOPENED) for fingerprint in encoders):
         raise _untold(record, column)
     return encoders
+
+
+def _reader(named: str, told: Iterable[str]) -> str:
+    """What a signature calls the entailment model that a metric names; the name itself if that stays open.
+
+    A folder is called by its last part, wherever it lies. The only one of a run is the one that is meant.
+    """
+    readers = [name for name in told if name.startswith(ENTAILMENT)]
+    if len(readers) > 1:
+        readers = [name for name in readers if named.endswith(name.removeprefix(ENTAILMENT))]
+    return readers[0] if len(readers) == 1 else named
 
 
 def _check_prompts(record: RunRecord, then: str) -> None:

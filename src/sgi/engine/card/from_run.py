@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.engine.card.card import DetectorCard
+    from sgi.engine.card.controls import Direction
     from sgi.engine.progress import Listener
     from sgi.engine.tools import Tools
     from sgi.kernel.metric import AnyMetric
@@ -53,6 +54,7 @@ async def card_of_run(
     metric: str,
     *,
     label: str = "label",
+    beside: Sequence[str] = (),
     by: Sequence[str] = (),
     embedder: str | None = None,
     shuffled: bool = True,
@@ -72,6 +74,7 @@ async def card_of_run(
         record: the run.
         metric: its canonical string, or its name.
         label: the column of labels, true or 1 for grounded.
+        beside: other metrics of the run, which the metric is to rank better than.
         by: columns of subgroups; all that have 2 to 12 distinct values if empty.
         embedder: by name, in place of the run's own.
         shuffled: whether to score it with contexts shuffled.
@@ -92,7 +95,8 @@ async def card_of_run(
     if truth.kind != "yes or no":
         message = f"The column {label!r} holds {truth.kind}, and a detector card needs yes and no."
         raise UsageError(message, hint="Name a column of true and false, or of 1 and 0, with --label.")
-    rows = _Rows.read(database, record, column, dict(zip(scored.ids, truth.values, strict=True)))
+    others = [found for name in beside if (found := scored.metric(name)).metric != column.metric]
+    rows = _Rows.read(database, record, column, dict(zip(scored.ids, truth.values, strict=True)), others)
     groups = rows.columns(by)
     again = _Again.of(column, wanted=shuffled)
     with _models(again.metric, embedder, record, cache) as tools:
@@ -109,6 +113,7 @@ async def card_of_run(
             "verbatim": (verbatim(rows.samples), "higher"),
             "cos(r,q)": (of_question, "either"),
             "cos(r,c)": (of_passage, "higher"),
+            **rows.others,
         },
         subgroups=groups,
         shuffled=rescored,
@@ -145,20 +150,29 @@ class _Rows:
         scores: of the metric, shape (n,).
         labels: 1 where grounded, else 0, shape (n,).
         dropped: the other rows, by reason.
+        others: other metrics by name: values, NaN where there is none, and which are taken for grounded.
     """
 
     samples: tuple[Sample, ...]
     scores: Floats
     labels: Floats
     dropped: dict[str, int]
+    others: dict[str, tuple[Floats, Direction]]
 
     @classmethod
     def read(
-        cls, database: Database, record: RunRecord, column: MetricColumn, labels: Mapping[str, Any]
+        cls,
+        database: Database,
+        record: RunRecord,
+        column: MetricColumn,
+        labels: Mapping[str, Any],
+        others: Sequence[MetricColumn],
     ) -> _Rows:
         samples, values, truth, lost = [], [], [], Counter[str]()
+        beside: list[list[float]] = []
         for stored in stored_batches(database, record):
             made = stored.scores[column.metric]
+            compared = [stored.scores[other.metric].values for other in others]
             for row, sample in enumerate(stored.batch.samples):
                 label = labels.get(sample.id)
                 if label is None:
@@ -169,7 +183,14 @@ class _Rows:
                     samples.append(sample)
                     values.append(float(made.values[row]))
                     truth.append(float(label))
-        return cls(tuple(samples), np.array(values, dtype=float), np.array(truth, dtype=float), _most(lost))
+                    beside.append([float(known[row]) for known in compared])
+        table = np.array(beside, dtype=float).reshape(len(samples), len(others))
+        named: dict[str, tuple[Floats, Direction]] = {
+            other.metric: (table[:, place], "higher" if other.higher_is_better else "lower")
+            for place, other in enumerate(others)
+        }
+        scores, known_truth = np.array(values, dtype=float), np.array(truth, dtype=float)
+        return cls(tuple(samples), scores, known_truth, _most(lost), named)
 
     def clusters(self) -> list[int]:
         """What each row shares with those that are not independent of it, as `Sample.cluster` has it."""

@@ -21,7 +21,7 @@ FILE = "grounding_weights.json"
 
 
 class Weight(BaseModel):
-    """One signal's part: ``weight · (value − centre) / spread``, in log odds."""
+    """One signal's part: ``weight · (value - centre) / spread``, in log odds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -65,9 +65,7 @@ class Combination(BaseModel):
             Weight(signal=name, weight=weight, centre=centre, spread=spread)
             for name, weight, centre, spread in columns
         ]
-        return cls(
-            weights=tuple(weights), intercept=fitted.intercept, trained_on=trained_on, recipe=recipe
-        )
+        return cls(weights=tuple(weights), intercept=fitted.intercept, trained_on=trained_on, recipe=recipe)
 
     @property
     def logistic(self) -> MonotoneLogistic:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sgi.metrics.support.evidence_map import EvidenceMap, FactEvidence, SentenceEvidence
+from sgi.metrics.support.signals import Signals
 from sgi.text.facts.check import Verdict
 
 if TYPE_CHECKING:
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from sgi.metrics.support.reading import Reading, Sentence
     from sgi.text.facts.check import Check
 
+UNASKED = 0.5
+"""Cosine with the question that is taken where there is none: the mean of the training sets' medians."""
+
 _DIGITS = 4
 _SHORTEST_GAP = 2  # content words in a row that no passage has
 
@@ -28,7 +32,7 @@ class Nearness(NamedTuple):
     Attributes:
         best: the greatest cosine with a sentence of each passage, shape (sentences, passages).
         place: which of the passage's sentences that is, shape (sentences, passages).
-        question: the cosine with the question, shape (sentences,); NaN without one.
+        question: the cosine with the question, shape (sentences,); without one, `UNASKED`.
     """
 
     best: NDArray[np.float64]
@@ -51,7 +55,7 @@ class Nearness(NamedTuple):
         cosines = [np.asarray(statements @ rows.T, dtype=np.float64) for rows in passages]
         best = np.stack([found.max(axis=1) for found in cosines], axis=1)
         place = np.stack([found.argmax(axis=1) for found in cosines], axis=1)
-        asked = np.full(len(statements), np.nan) if question is None else statements @ question
+        asked = np.full(len(statements), UNASKED) if question is None else statements @ question
         return cls(best, place, np.asarray(asked, dtype=np.float64))
 
     def apart(self, sentences: Sequence[int]) -> float:
@@ -60,12 +64,19 @@ class Nearness(NamedTuple):
         return float(found.min()) if found.size else float("nan")
 
 
+class Judgement(NamedTuple):
+    """How likely a sentence is supported, and what each signal says of it, in log odds."""
+
+    probability: float
+    contributions: Sequence[float]
+
+
 def evidence_of(
     reading: Reading,
     nearness: Nearness,
     passage_sentences: Sequence[Sequence[str]],
     positions: Sequence[int],
-    probabilities: Sequence[float | None],
+    judgements: Sequence[Judgement | None],
     signals: Mapping[str, SignalPart],
 ) -> EvidenceMap:
     """The map of a response.
@@ -75,20 +86,26 @@ def evidence_of(
         nearness: its sentences beside theirs.
         passage_sentences: the sentences of each passage.
         positions: where each passage stands among the row's contexts.
-        probabilities: of each sentence, that it is supported; None where it claims nothing.
+        judgements: of each sentence; None where it claims nothing.
         signals: what speaks for the response as a whole, and against it.
     """
     shown: list[SentenceEvidence] = []
     used: set[int] = set()
-    for number, sentence in enumerate(reading.sentences):
-        best = _backer(reading, sentence, nearness.best[number])
-        used |= {best, *(check.passage for check in sentence.checks if check.passage is not None)}
+    for number, (sentence, judged) in enumerate(zip(reading.sentences, judgements, strict=True)):
+        places = reading.backing.places[number]
+        best = places[0].passage if places else int(nearness.best[number].argmax())
+        used |= {
+            best,
+            *(place.passage for place in places),
+            *(check.passage for check in sentence.checks if check.passage is not None),
+        }
         shown.append(
             SentenceEvidence(
                 text=reading.response[sentence.start : sentence.end],
                 start=sentence.start,
                 end=sentence.end,
-                supported=_rounded(probabilities[number]),
+                supported=None if judged is None else round(judged.probability, _DIGITS),
+                contributions=_named(judged),
                 about_passages=sentence.silent,
                 passage=positions[best],
                 beside=passage_sentences[best][nearness.place[number, best]],
@@ -103,14 +120,6 @@ def evidence_of(
     )
 
 
-def _backer(reading: Reading, sentence: Sentence, similarity: NDArray[np.float64]) -> int:
-    """The passage that backs a sentence best: by words beside the same words, then by similarity."""
-    words = sentence.words
-    chosen = reading.backing.words.content[words] & reading.claims[words]
-    score = reading.backing.paired[:, words][:, chosen].sum(axis=1) + similarity
-    return int(np.argmax(score))
-
-
 def unbacked(reading: Reading, sentence: Sentence) -> list[tuple[int, int]]:
     """Stretches of a sentence whose content words no passage has, two or more in a row, or that fail a check.
 
@@ -122,7 +131,7 @@ def unbacked(reading: Reading, sentence: Sentence) -> list[tuple[int, int]]:
     >>> [reading.response[start:end] for start, end in unbacked(reading, reading.sentences[0])]
     ['sold to Spanish investors']
     """
-    words = reading.backing.words
+    words = reading.words
     spans: list[tuple[int, int]] = []
     run: list[int] = []
     first, last, _ = sentence.words.indices(len(words))
@@ -135,15 +144,17 @@ def unbacked(reading: Reading, sentence: Sentence) -> list[tuple[int, int]]:
         if place >= 0 and not words.content[place]:
             continue
         implied = any(start <= words.starts[place] < end for start, end in borne_out)
-        if place >= 0 and reading.claims[place] and not reading.known[place] and not implied:
+        if place >= 0 and reading.claims[place] and not reading.backing.known[place] and not implied:
             run.append(place)
             continue
         if len(run) >= _SHORTEST_GAP:
             spans.append((int(words.starts[run[0]]), int(words.ends[run[-1]])))
         run = []
-    for check in sentence.checks:
-        if check.verdict is not Verdict.SUPPORTED:
-            spans.append((sentence.start + check.fact.start, sentence.start + check.fact.end))
+    spans += [
+        (sentence.start + check.fact.start, sentence.start + check.fact.end)
+        for check in sentence.checks
+        if check.verdict is not Verdict.SUPPORTED
+    ]
     return _merged(spans)
 
 
@@ -172,5 +183,6 @@ def _fact(check: Check, sentence: Sentence, positions: Sequence[int]) -> FactEvi
     )
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, _DIGITS)
+def _named(judged: Judgement | None) -> dict[str, float]:
+    parts = () if judged is None else judged.contributions
+    return {name: round(part, _DIGITS) + 0.0 for name, part in zip(Signals._fields, parts, strict=False)}

@@ -47,12 +47,19 @@ class SentenceEvidence(BaseModel):
         start: where it begins in the response, in characters.
         end: where it ends.
         supported: the probability that passages support it; None where it claims nothing.
+        contributions: what each signal adds to its log odds, by name; empty where it claims nothing.
         about_passages: it says that something does not stand in the passages.
         passage: which of the row's contexts backs it best, from 0.
         beside: that passage's nearest sentence.
         similarity: the greatest cosine with a sentence of each passage that is not blank.
         unbacked: start and end, in the response, of stretches that no passage backs.
         checks: its facts.
+        entailment: how far an entailment model says that one of its best passages entails it, the most; None
+            where none was asked.
+        contradiction: how far it says that one of them contradicts it, the most; None where none was asked,
+            or where it does not tell.
+        entailment_windows: in how many overlapping windows it read the passage that took most; 1 where none
+            was too long to be read at once, 0 where none was asked.
     """
 
     model_config = _FROZEN
@@ -61,12 +68,16 @@ class SentenceEvidence(BaseModel):
     start: int
     end: int
     supported: float | None
+    contributions: dict[str, float]
     about_passages: bool
     passage: int
     beside: str
     similarity: tuple[float, ...]
     unbacked: tuple[tuple[int, int], ...]
     checks: tuple[FactEvidence, ...]
+    entailment: float | None = None
+    contradiction: float | None = None
+    entailment_windows: int = 0
 
 
 class SignalPart(BaseModel):

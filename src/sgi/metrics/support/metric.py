@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
@@ -11,14 +12,16 @@ import numpy as np
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.support.combination import combination, probability
-from sgi.metrics.support.evidence import Nearness, evidence_of
+from sgi.metrics.support.entailed import Entailed, pairs_of
+from sgi.metrics.support.evidence import Judgement, Nearness, evidence_of
 from sgi.metrics.support.evidence_map import SignalPart
-from sgi.metrics.support.reading import Reading
+from sgi.metrics.support.reading import Reading, claims_something
 from sgi.metrics.support.signals import Signals, signals_of, table
+from sgi.text.language import is_foreign
 from sgi.text.sentences import sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pydantic import JsonValue
 
@@ -27,10 +30,6 @@ if TYPE_CHECKING:
 
 _CITATION = "worst stretch of lexical, factual and geometric support; trained by scripts/train_grounding.py"
 _NOTHING: Mapping[str, JsonValue] = {}
-_BLANK = "the response is blank"
-_NO_PASSAGES = "there are no passages"
-_BLANK_PASSAGES = "all passages are blank"
-_NO_CLAIM = "the response claims nothing that passages could support"
 
 
 class _Row(NamedTuple):
@@ -39,7 +38,6 @@ class _Row(NamedTuple):
     reading: Reading
     passage_sentences: tuple[tuple[str, ...], ...]
     positions: tuple[int, ...]
-    question: str
 
 
 @dataclass(frozen=True)
@@ -55,12 +53,22 @@ class Grounding(Metric):
 
     In [0, 1], a probability where supported and unsupported answers are equally frequent; higher = more
     likely supported. No value where the response or all passages are blank, and where the response claims
-    nothing ("I don't know", "the passages do not say"). English: in other languages words are compared as
-    written, and the probability is not calibrated.
+    nothing ("Yes", "I don't know", "the passages do not say"); and where the response or the passages are
+    told not to be in English.
+
+    With ``nli``, an entailment model also says of each sentence whether it follows from one of its best
+    passages, and its word is one more signal, of the sentence that follows least. That part is a prior which
+    was never trained (see `sgi.metrics.support.entailed.Entailed`): then calibrate the probability on
+    labelled rows of your own, with ``sgi calibrate``.
+
+    Attributes:
+        nli: an entailment model: a folder, ``owner/model`` of the hub, or ``torch:`` and either; none if
+            empty.
 
     Details: ``signals`` with their value and contribution in log odds; ``sentences`` with text, place,
     probability, best passage, similarity to every passage, unbacked stretches and checked facts;
-    ``unused``, the passages that no sentence rests on.
+    ``unused``, the passages that no sentence rests on. With ``nli`` the signal ``entailment``, and of each
+    sentence ``entailment``, ``contradiction`` and how many windows of a passage the model read.
 
     >>> from sgi.kernel.sample import Batch, Sample
     >>> Grounding().spec.name
@@ -70,82 +78,113 @@ class Grounding(Metric):
     spec: ClassVar[MetricSpec] = MetricSpec(
         "grounding", 1, needs=CONTEXTS | RESPONSE, low=0.0, high=1.0, citation=_CITATION
     )
+    nli: str = ""
+
+    def __post_init__(self) -> None:
+        named: object = self.nli
+        if not isinstance(named, str):
+            raise TypeError(f"nli is the name of an entailment model or its folder, not {named!r}")
+
+    @property
+    def entailment_model(self) -> str | None:
+        """The model that ``nli`` names."""
+        return self.nli or None
 
     def texts(self, batch: Batch, /) -> Iterable[str]:
-        """Sentences of responses and passages, and the questions."""
+        """Sentences of responses and passages, and the questions, of the rows that can have a value."""
         for sample in batch.samples:
-            if not sample.response.strip() or not any(map(str.strip, sample.contexts)):
+            if _reason(sample):
                 continue
             yield from sentences(sample.response)
             yield from chain.from_iterable(map(sentences, sample.contexts))
             if sample.question.strip():
                 yield sample.question
 
+    def entailment_pairs(self, batch: Batch, /) -> Iterable[tuple[str, str]]:
+        """Each sentence that claims something behind each of its best passages, where there is a model."""
+        for sample in batch.samples if self.nli else ():
+            if not _reason(sample):
+                yield from chain.from_iterable(pairs_of(_row(sample).reading))
+
     def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
         """The probability of each row, with its evidence."""
-        rows = [_row(sample) for sample in batch.samples]
+        why = [_reason(sample) for sample in batch.samples]
         values = np.full(len(batch), np.nan)
         details: list[Mapping[str, JsonValue]] = [_NOTHING] * len(batch)
-        silent = np.zeros(len(batch), dtype=np.bool_)
-        for number, row in enumerate(rows):
-            if row is None:
+        for number, (sample, reason) in enumerate(zip(batch.samples, why, strict=True)):
+            if reason:
                 continue
-            if not row.reading.claims.any():
-                silent[number] = True
-                continue
-            values[number], details[number] = _scored(row, vectors)
-        blank = np.array([not response.strip() for response in batch.response], dtype=np.bool_)
-        reasons = {
-            _BLANK: blank,
-            _NO_PASSAGES: batch.contexts.lengths == 0,
-            _BLANK_PASSAGES: np.array([not any(map(str.strip, row)) for row in batch.contexts], dtype=np.bool_),
-            _NO_CLAIM: silent,
+            row = _row(sample)
+            entailed = Entailed.of(row.reading, vectors.entailed[self.nli]) if self.nli else None
+            values[number], details[number] = _scored(row, vectors, entailed)
+        undefined = {
+            reason: np.array([reason == found for found in why], dtype=np.bool_)
+            for reason in dict.fromkeys(filter(None, why))
         }
-        return Scores.of(values, undefined=reasons, details=details)
+        return Scores.of(values, undefined=undefined, details=details)
 
 
-def _row(sample: Sample) -> _Row | None:
+def _reason(sample: Sample) -> str:
+    """Why a row can have no value; "" where it can."""
+    passages = [text for text in sample.contexts if text.strip()]
+    reasons: dict[str, Callable[[], bool]] = {
+        "the response is blank": lambda: not sample.response.strip(),
+        "there are no passages": lambda: not sample.contexts,
+        "all passages are blank": lambda: not passages,
+        "the response claims nothing that passages could support": lambda: (
+            not claims_something(sample.response)
+        ),
+        "the response is not in English": lambda: is_foreign(sample.response),
+        "the passages are not in English": lambda: all(map(is_foreign, passages)),
+    }
+    return next((reason for reason, holds in reasons.items() if holds()), "")
+
+
+def _row(sample: Sample) -> _Row:
     kept = [(at, text) for at, text in enumerate(sample.contexts) if text.strip()]
-    if not kept or not sample.response.strip():
-        return None
     passages = tuple(text for _, text in kept)
-    reading = Reading.of(sample.response, passages, sample.question)
     return _Row(
-        reading, tuple(tuple(sentences(text)) for text in passages), tuple(at for at, _ in kept), sample.question
+        Reading.of(sample.response, passages, sample.question),
+        tuple(tuple(sentences(text)) for text in passages),
+        tuple(at for at, _ in kept),
     )
 
 
-def _scored(row: _Row, vectors: VectorTable) -> tuple[float, dict[str, JsonValue]]:
+def _scored(row: _Row, vectors: VectorTable, entailed: Entailed | None) -> tuple[float, dict[str, JsonValue]]:
     reading = row.reading
     stated = [reading.response[sentence.start : sentence.end] for sentence in reading.sentences]
-    question = vectors.rows([row.question])[0] if row.question.strip() else None
+    question = vectors.rows([reading.question])[0] if reading.question.strip() else None
     nearness = Nearness.of(
         vectors.rows(stated), [vectors.rows(found) for found in row.passage_sentences], question
     )
-    whole = signals_of(reading, nearness)
+    whole, each = signals_of(reading, nearness), _by_sentence(reading, nearness)
     logistic = combination().logistic
-    each = _by_sentence(reading, nearness)
-    odds = logistic.log_odds(table([whole, *(found for found in each if found is not None)]))
-    chances = iter(probability(odds).tolist())
-    value = next(chances)
-    by_sentence = [None if found is None else next(chances) for found in each]
-    found = evidence_of(
-        reading, nearness, row.passage_sentences, row.positions, by_sentence, _parts(whole)
-    )
+    measured = table([whole, *(found for found in each if found is not None)])
+    parts = logistic.contributions(measured)
+    odds = parts.sum(axis=1) + logistic.intercept
+    if entailed is not None:
+        odds = odds + entailed.log_odds
+    chances, told = iter(probability(odds).tolist()), iter(parts.tolist())
+    value, signals = next(chances), _parts(whole, next(told))
+    by_sentence = [None if found is None else Judgement(next(chances), next(told)) for found in each]
+    found = evidence_of(reading, nearness, row.passage_sentences, row.positions, by_sentence, signals)
+    if entailed is not None:
+        found = entailed.shown_in(found)
     return value, found.model_dump(mode="json")
 
 
 def _by_sentence(reading: Reading, nearness: Nearness) -> list[Signals | None]:
     """The signals of each sentence; None where it claims nothing."""
     return [
-        signals_of(reading, nearness, [number]) if reading.claims[sentence.words].any() else None
-        for number, sentence in enumerate(reading.sentences)
+        signals_of(reading, nearness, [number]) if reading.claims_in(number) else None
+        for number in range(len(reading.sentences))
     ]
 
 
-def _parts(signals: Signals) -> dict[str, SignalPart]:
-    parts = combination().logistic.contributions(table([signals]))[0].tolist()
+def _parts(signals: Signals, parts: Sequence[float]) -> dict[str, SignalPart]:
     return {
-        name: SignalPart(value=None if np.isnan(value) else round(float(value), 6), log_odds=round(part, 4))
+        name: SignalPart(
+            value=None if math.isnan(value) else round(value, 6) + 0.0, log_odds=round(part, 4) + 0.0
+        )
         for name, value, part in zip(Signals._fields, signals, parts, strict=True)
     }

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sgi.text.about_passages import about_passages
-from sgi.text.backing import Backing
+from sgi.text.backing import LONGEST_RUN, Backing
 from sgi.text.facts.check import check_facts
 from sgi.text.sentences import sentence_spans
+from sgi.text.wording import wording
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from sgi.text.about_passages import Said
     from sgi.text.facts.check import Check
+    from sgi.text.wording import Wording
+
+
+_KEPT = 4096  # responses
 
 
 class Sentence(NamedTuple):
@@ -46,6 +52,7 @@ class Reading:
     Attributes:
         response: the text.
         passages: those that are not blank.
+        question: what was asked; "" where nothing was.
         backing: how each word stands in them.
         claims: which words claim something about the world, shape (words,); others speak of the passages.
         sentences: the response's sentences, in order.
@@ -59,6 +66,7 @@ class Reading:
 
     response: str
     passages: tuple[str, ...]
+    question: str
     backing: Backing
     claims: NDArray[np.bool_]
     sentences: tuple[Sentence, ...]
@@ -66,37 +74,73 @@ class Reading:
     @classmethod
     def of(cls, response: str, passages: Sequence[str], question: str = "") -> Reading:
         """Read a response."""
-        backing = Backing.of(response, passages, question)
-        claims = np.ones(len(backing.words), dtype=np.bool_)
-        found = []
-        for start, end in sentence_spans(response):
-            text = response[start:end]
-            said = about_passages(text)
-            words = slice(*np.searchsorted(backing.words.starts, (start, end)).tolist())
-            inside = claims[words]
-            starts = backing.words.starts[words] - start
-            for first, last in said.spans:
-                inside[(starts >= first) & (starts < last)] = False
-            if said.silent:
-                inside[:] = False
-            checks = () if said.silent else check_facts(text, passages, question)
-            found.append(Sentence(start, end, words, said.silent, checks))
-        return cls(response, tuple(passages), backing, claims, tuple(found))
+        stated = _stated(response)
+        checks = [
+            () if about.silent else check_facts(response[start:end], passages, question)
+            for (start, end), about in zip(stated.spans, stated.about, strict=True)
+        ]
+        found = tuple(
+            Sentence(*span, words, about.silent, checked)
+            for span, words, about, checked in zip(
+                stated.spans, stated.slices, stated.about, checks, strict=True
+            )
+        )
+        backing = Backing.of(stated.words, stated.slices, passages, stated.claims)
+        return cls(response, tuple(passages), question, backing, stated.claims, found)
+
+    @property
+    def words(self) -> Wording:
+        """The response's words."""
+        return self.backing.words
+
+    def claims_in(self, number: int) -> bool:
+        """Whether a sentence claims anything."""
+        return bool(self.claims[self.sentences[number].words].any())
 
     @cached_property
-    def known(self) -> NDArray[np.float64]:
-        """For each word, whether some passage has it."""
-        return self.backing.known.any(axis=0).astype(np.float64)
-
-    @cached_property
-    def paired(self) -> NDArray[np.float64]:
-        """For each word, whether some passage has it beside the same content word."""
-        return self.backing.paired.any(axis=0).astype(np.float64)
+    def asked(self) -> NDArray[np.bool_]:
+        """Which words the question has, shape (words,)."""
+        vocabulary = wording(self.question).vocabulary
+        return np.array([stem in vocabulary for stem in self.words.stems], dtype=np.bool_)
 
     @cached_property
     def copied(self) -> NDArray[np.float64]:
-        """For each word, how long the copied run around it is, 1 for one of eight words or the whole response."""
-        from sgi.text.backing import LONGEST_RUN
+        """How long the copied run around each word is: 1 for one of eight words, or the whole response."""
+        return np.minimum(self.backing.run / max(1, min(LONGEST_RUN, len(self.words))), 1.0)
 
-        whole = max(1, min(LONGEST_RUN, len(self.backing.words)))
-        return np.minimum(self.backing.run.max(axis=0, initial=0) / whole, 1.0)
+
+class _Stated(NamedTuple):
+    """What can be read of a response alone."""
+
+    words: Wording
+    spans: tuple[tuple[int, int], ...]
+    slices: tuple[slice, ...]
+    about: tuple[Said, ...]
+    claims: NDArray[np.bool_]
+
+
+@lru_cache(maxsize=_KEPT)
+def _stated(response: str) -> _Stated:
+    said = wording(response)
+    spans = sentence_spans(response)
+    slices = tuple(slice(*np.searchsorted(said.starts, span).tolist()) for span in spans)
+    about = tuple(about_passages(response[start:end]) for start, end in spans)
+    claims = np.ones(len(said), dtype=np.bool_)
+    for (start, _), words, what in zip(spans, slices, about, strict=True):
+        inside, starts = claims[words], said.starts[words] - start
+        for first, last in what.spans:
+            inside[(starts >= first) & (starts < last)] = False
+        if what.silent:
+            inside[:] = False
+    claims.setflags(write=False)
+    return _Stated(said, spans, slices, about, claims)
+
+
+def claims_something(response: str) -> bool:
+    """Whether a response says anything of the world that passages could support, in words that carry content.
+
+    >>> [claims_something(text) for text in ("It is red.", "Yes.", "The passages do not say.", "…")]
+    [True, False, False, False]
+    """
+    stated = _stated(response)
+    return bool((stated.claims & stated.words.content).any())

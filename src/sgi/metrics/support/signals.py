@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,33 +19,45 @@ if TYPE_CHECKING:
     from sgi.metrics.support.evidence import Nearness
     from sgi.metrics.support.reading import Reading, Sentence
 
-_WIDE, _NARROW, _PLAIN = 20, 8, 10
+STRETCH = 20
+"""Words of a stretch: about a sentence's content words, two sentences' at most."""
+
+_NARROW, _COPY = 10, 8
 _MOST_FACTS = 2
+_MOST_STRETCHES = 3.0
 
 
 class Signals(NamedTuple):
     """The signals of a stretch of a response; NaN where it has nothing of the kind. More is better supported.
 
-    Each of the first six is the mean over the weakest stretch of so many words in a row, or over all words
-    where there are fewer. A long answer with one invented sentence has a weak stretch, and a good mean.
+    Each of the first five is the mean over the weakest stretch of so many words in a row, or over all words
+    where there are fewer. A long answer with one invented sentence has a weak stretch, and a good mean. What
+    a passage has is what it has at a place that backs the sentence (`sgi.text.backing.Backing`).
     """
 
     known: float
     """Share of 20 content words that some passage has."""
-    known_plain: float
+    known_narrow: float
     """Share of 10 words of any kind that some passage has."""
+    known_wide: float
+    """The same, of 20 words."""
     paired: float
     """Share of 20 content words, those of the question left out, that stand beside the same content word."""
-    copied_narrow: float
+    copied: float
     """Length of the copied runs around 8 content words, as a share of the longest that counts."""
-    copied_wide: float
-    """The same, of 20 words of any kind."""
     numbers: float
     """Numbers and dates that no passage bears out, counted below zero, at least -2."""
     names: float
     """Names that no passage has, counted below zero, at least -2."""
     nearness: float
-    """Cosine with the nearest passage sentence less that with the question, of the sentence with the least."""
+    """Cosine with the nearest passage sentence less that with the question, the least of a sentence."""
+    stretches: float
+    """Logarithm of how many stretches of 20 content words the response is long, from 0 (one) to log 3. The
+    weakest of several stretches is weaker by chance; this makes up for it."""
+
+
+MEASURED = Signals._fields[:-1]
+"""The signals that speak of support; the last is about length."""
 
 
 def signals_of(reading: Reading, nearness: Nearness, which: Sequence[int] | None = None) -> Signals:
@@ -60,26 +73,37 @@ def signals_of(reading: Reading, nearness: Nearness, which: Sequence[int] | None
     """
     numbers = range(len(reading.sentences)) if which is None else which
     chosen = [reading.sentences[number] for number in numbers]
-    words = np.zeros(len(reading.claims), dtype=np.bool_)
+    words = np.zeros(len(reading.words), dtype=np.bool_)
     for sentence in chosen:
         words[sentence.words] = True
     words &= reading.claims
-    content = words & reading.backing.words.content
+    content = words & reading.words.content
     if not content.any():
         content = words
-    new = content & ~reading.backing.asked
+    new = content & ~reading.asked
     if not new.any():
         new = content
+    known, paired, copied = reading.backing.known, reading.backing.paired, reading.copied
     return Signals(
-        worst_window(reading.known[content], _WIDE),
-        worst_window(reading.known[words], _PLAIN),
-        worst_window(reading.paired[new], _WIDE),
-        worst_window(reading.copied[content], _NARROW),
-        worst_window(reading.copied[words], _WIDE),
+        worst_window(known[content], STRETCH),
+        worst_window(known[words], _NARROW),
+        worst_window(known[words], STRETCH),
+        worst_window(paired[new], STRETCH),
+        worst_window(copied[content], _COPY),
         _unsupported(chosen, {FactKind.NUMBER, FactKind.DATE}),
         _unsupported(chosen, {FactKind.NAME}),
-        nearness.apart([number for number in numbers if reading.claims[reading.sentences[number].words].any()]),
+        nearness.apart([number for number in numbers if reading.claims_in(number)]),
+        stretches(int(content.sum())),
     )
+
+
+def stretches(words: int) -> float:
+    """The signal `Signals.stretches` of so many content words.
+
+    >>> stretches(12), round(stretches(40), 3), round(stretches(900), 3)
+    (0.0, 0.693, 1.099)
+    """
+    return math.log(min(max(words / STRETCH, 1.0), _MOST_STRETCHES))
 
 
 def _unsupported(sentences: Iterable[Sentence], kinds: set[FactKind]) -> float:
@@ -95,7 +119,7 @@ def _unsupported(sentences: Iterable[Sentence], kinds: set[FactKind]) -> float:
 def table(rows: Iterable[Signals]) -> NDArray[np.float64]:
     """Signals as rows of a table, shape (n, signals).
 
-    >>> table([Signals(1, 1, 1, 1, 1, 0, 0, 0.1)]).shape
-    (1, 8)
+    >>> table([Signals(1, 1, 1, 1, 1, 0, 0, 0.1, 0)]).shape
+    (1, 9)
     """
     return np.array([tuple(row) for row in rows], dtype=np.float64).reshape(-1, len(Signals._fields))

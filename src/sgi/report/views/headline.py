@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from sgi.engine.cascade.telling import CascadeSummary  # noqa: TC001 - the JSON API reads the type's fields
 from sgi.engine.groups import grouped
 from sgi.engine.summary import Summary
 from sgi.report.views.columns import run_columns
@@ -33,6 +34,7 @@ class Headline:
         truncated: rows by the field that was longer than the model reads.
         left_out: rows scored without a model that gave no vectors, by the model's name.
         partial: why these are not the numbers of a whole, finished run; empty where they are.
+        cascade: which rows the judge was not asked about; None where it was asked about all, or nobody told.
     """
 
     metrics: tuple[MetricSummary, ...]
@@ -44,6 +46,7 @@ class Headline:
     truncated: Mapping[str, int]
     left_out: Mapping[str, int]
     partial: str
+    cascade: CascadeSummary | None = None
 
 
 def headline(database: Database, record: RunRecord, columns: RunColumns | None = None) -> Headline:
@@ -77,6 +80,7 @@ def _kept(told: Summary, record: RunRecord) -> Headline:
         truncated=told.truncated,
         left_out=told.left_out,
         partial="" if record.finished else _partial(record),
+        cascade=told.cascade,
     )
 
 

@@ -19,15 +19,15 @@ FUNCTION_WORDS = word_set(
     """
     a about above across after again against all almost along also although always am among an and
     another any are around as at away back be became because become been before began being below
-    between both but by came can cannot could did do does doing done down during each either else
-    enough even ever every few first for from further gave get gets give given go goes got had has
-    have having he hence her here hers him himself his how however i if in instead into is it its
+    between both but by came can cannot could did do does doing done down during each eg either else
+    enough etc even ever every few first for from further gave get gets give given go goes got had has
+    have having he hence her here hers him himself his how however i ie if in instead into is it its
     itself just last later least less let like made make makes many may me might more most much must
     my near need neither never next no nor not now of off often on once one only onto or other
     others our out over own per quite rather same she should since so some such take takes than that
     the their them then there these they this those though through thus to together too took toward
     towards under until unto up upon us use used uses using usually very was we well went were what
-    when where whether which while who whom whose why will with within without would yet you your
+    when where whether which while who whom whose why will with within without would yes yet you your
     """
 )
 """English words that only bind others."""

@@ -15,7 +15,7 @@ from sgi.kernel.registry import metric
 from sgi.kernel.scored import MetricColumn
 from sgi.kernel.signature import run_signature
 from sgi.store.queries import RunRecord
-from sgi.testing import HashEmbedder, ScriptedJudge
+from sgi.testing import HashEmbedder, HashEntailment, ScriptedJudge
 
 MODELS = {"hash": HashEmbedder(64, "hash"), "bge": HashEmbedder(48, "bge")}
 BOTH = 'semantic_similarity(models=["bge", "hash"])'
@@ -138,3 +138,35 @@ def test_prompts_are_those_of_all_metrics_that_were_asked():
         origin_of(fewer, asked)
     rescored = replace(fewer, spec={"rescored_from": "r0"})
     assert origin_of(rescored, asked) == Origin.of_tools(inner, tools)
+
+
+READERS = {
+    "/models/nli": HashEntailment("nli"),
+    "torch:owner/model": HashEntailment("torch:owner/model"),
+}
+
+
+@pytest.mark.parametrize("named", [("/models/nli",), ("torch:owner/model",), tuple(READERS)])
+def test_an_entailment_model_is_of_the_origin(named):
+    inner = [metric(f"grounding(nli='{name}')") for name in named]
+    tools = Tools({"hash": MODELS["hash"]}, entailment_models=READERS)
+    kept = record(tools.signature(inner, n=4), [made.canonical for made in inner])
+    for name, made in zip(named, inner, strict=True):
+        told = Origin.of_tools(made, tools)
+        assert told.encoders == (MODELS["hash"].fingerprint, READERS[name].fingerprint)
+        assert origin_of(kept, column(made.canonical)) == told
+    plain = record(tools.signature([metric("grounding")], n=4), ["grounding"])
+    with pytest.raises(UsageError, match="does not tell what made its scores"):
+        origin_of(plain, column(inner[0].canonical))
+
+
+def test_of_models_that_end_alike_it_stays_open_which_is_meant():
+    inner = [metric(f"grounding(nli='{name}')") for name in ("a/nli", "b/x-nli")]
+    tools = Tools(
+        {"hash": MODELS["hash"]},
+        entailment_models={"a/nli": HashEntailment("nli"), "b/x-nli": HashEntailment("x-nli")},
+    )
+    kept = record(tools.signature(inner, n=4), [made.canonical for made in inner])
+    assert origin_of(kept, column(inner[0].canonical)) == Origin.of_tools(inner[0], tools)
+    with pytest.raises(UsageError, match="does not tell what made its scores"):
+        origin_of(kept, column(inner[1].canonical))

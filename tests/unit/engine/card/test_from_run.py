@@ -203,3 +203,17 @@ def test_many_reasons_are_told_together():
     assert told["other reasons"] == 1 + 2 + 3
     assert len(told) == 9
     assert _most(Counter({"no label": 3})) == {"no label": 3}
+
+
+def test_other_metrics_of_the_run_stand_among_the_rivals(database):
+    turned = [-score for score in SCORES]
+    scores = {"support": SCORES, "sgi": [None, *SCORES[1:]], "rouge_l": turned}
+    add_run(database, samples=samples(), scores=scores)
+    made = card(database, beside=["rouge_l", "sgi", "support"])
+    areas = {one.name: one.ranking.auroc for one in made.baselines}
+    assert {"sgi", "rouge_l"} < set(areas)
+    assert "support" not in areas
+    assert areas["rouge_l"] == pytest.approx(1 - made.ranking.auroc)
+    assert made.leads["sgi"].value == pytest.approx(0.0)
+    with pytest.raises(UnknownName, match="theta_rc"):
+        card(database, beside=["theta_rc"])

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from sgi.kernel.sample import Sample
 from sgi.store.queries import find_run
 from sgi.web.paths import sample_path
+from support.evidence_maps import CONTEXTS, RESPONSE
+from support.kept_runs import keep_run
 from support.runs import HOSTILE, add_run
 from support.web_server import browsing, send, site_in, words
 
@@ -251,3 +253,19 @@ def test_any_id_is_found_or_missing_and_never_a_fault(strange, sample_id):
     made = client.get(sample_path("r1", sample_id))
     assert made.status_code == (200 if sample_id in ids else 404)
     assert urlsplit(str(made.url)).path.startswith("/runs/r1/samples")
+
+
+def test_a_row_of_grounding_shows_its_evidence(tmp_path):
+    row = {"question": "How tall is it?", "contexts": list(CONTEXTS), "response": RESPONSE}
+    given = [{"id": "tower"} | row, {"id": "spite"} | row | {"response": f"{MARKUP} is 312 m tall."}]
+    keep_run(tmp_path / "sgi.db", tmp_path, given, name="grounded", metrics=["grounding"])
+    with site_in(tmp_path) as site, browsing(site) as client:
+        made = client.get("/runs/grounded/samples/tower")
+        spite = client.get("/runs/grounded/samples/spite")
+    assert '<mark class="contradicted" title="passage 3 has 330 m (other value)">312 m<' in made.text
+    assert '<mark class="stated">330 m</mark> tall.' in made.text
+    assert "No sentence rests on passage 1: Bananas are yellow." in words(made.text)
+    assert "log_odds" not in made.text
+    assert " style=" not in made.text
+    assert "<script>alert" not in spite.text
+    assert "Nearest in passage" in words(spite.text)

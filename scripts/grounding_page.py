@@ -1,0 +1,396 @@
+"""Compute the numbers of docs/grounding.md: detector cards, ablation, evidence of ten answers, the bench.
+
+The parts between markers in the page are written anew, all else stays. The sets are read from a folder; those
+that the weights are not learnt of are cut to their first rows. Equal files give an equal page.
+
+    python scripts/grounding_page.py DATA_FOLDER
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import train_grounding as training
+
+import sgi
+from sgi.engine.card.features import overlaps
+from sgi.io.dataset import open_dataset
+from sgi.kernel.signature import digest
+from sgi.metrics.support.evidence_map import EvidenceMap
+from sgi.metrics.support.signals import Signals
+from sgi.report.markdown import escaped, table
+from sgi.stats.confounds import stratified_auroc
+from sgi.stats.ranking import ranking
+from sgi.testbench.bench import bench, perturbed
+from sgi.testbench.catalogue import PERTURBATIONS
+from sgi.testbench.detection import is_paraphrase
+from sgi.testbench.perturbation import Kind, Others
+from sgi.text.wording import wording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.kernel.sample import Sample
+    from sgi.metrics.support.evidence_map import SentenceEvidence
+    from sgi.testbench.matrix import Bench, Cell
+
+    Floats = NDArray[np.float64]
+
+PAGE = Path(__file__).parents[1] / "docs" / "grounding.md"
+NEVER_LEARNT = {"HaluEval QA": "halueval_qa.jsonl", "HaluEval dialogue": "halueval_dialogue.jsonl"}
+PART_OF = {"HaluEval QA": "HaluEval QA, equal lengths"}  # left out together with what holds it
+MOST_ROWS = 1000
+BENCHED = ("RAGTruth QA", "BEGIN")
+BENCH_ROWS = 100
+SHOWN = "RAGTruth QA"
+LONGEST = 900  # characters of an answer that is shown
+QUOTED = 180
+HALF = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """A set whose rows have labels and values.
+
+    Attributes:
+        samples: those with a label and a value of the detector.
+        rows: their signals and labels, as the training takes them.
+        chance: the detector's value with the committed weights.
+        maps: its evidence.
+        others: further scores by name, higher for supported, NaN where there is none.
+    """
+
+    samples: tuple[Sample, ...]
+    rows: training.Rows
+    chance: Floats
+    maps: tuple[EvidenceMap, ...]
+    others: dict[str, Floats]
+
+
+def scored(path: Path) -> Scored:
+    """Score a file's first labelled rows."""
+    asked = [sample for sample in open_dataset(path).samples() if sample.label is not None]
+    if path.name in NEVER_LEARNT.values():
+        asked = asked[:MOST_ROWS]
+    made = sgi.evaluate(asked, ["grounding", "sgi"])
+    found, geometric = made["grounding"], made["sgi"]
+    known = np.flatnonzero(found.ok)
+    samples = tuple(made.samples[place] for place in known)
+    maps = tuple(EvidenceMap.model_validate(dict(found.details[place])) for place in known)
+    return Scored(
+        samples,
+        rows_of(samples, maps),
+        found.values[known],
+        maps,
+        {
+            "sgi": np.where(geometric.ok, geometric.values, np.nan)[known],
+            "token precision": overlaps(samples),
+            "best-sentence similarity": np.array([similarity(one) for one in maps]),
+            "length (shorter first)": np.array([-float(len(sample.response)) for sample in samples]),
+        },
+    )
+
+
+def rows_of(samples: Sequence[Sample], maps: Sequence[EvidenceMap]) -> training.Rows:
+    """The rows as the training takes them, of evidence that is there."""
+    values = [[one.signals[name].value for name in Signals._fields] for one in maps]
+    return training.Rows(
+        np.array(values, dtype=np.float64),
+        np.array([sample.label for sample in samples], dtype=np.bool_),
+        np.array([len(sample.response) for sample in samples], dtype=np.float64),
+        np.array([int(wording(sample.response).content.sum()) for sample in samples]),
+        np.array([sample.cluster(place) for place, sample in enumerate(samples)]),
+        0,
+    )
+
+
+def similarity(found: EvidenceMap) -> float:
+    """The mean over the response's sentences of the greatest cosine with a passage's sentence."""
+    return float(np.mean([max(sentence.similarity) for sentence in found.sentences]))
+
+
+def cards(sets: Mapping[str, Scored]) -> str:
+    """Areas of the detector and of what it has to beat, on every set."""
+    rows = []
+    for name, one in sets.items():
+        learnt = {other: found.rows for other, found in sets.items() if other in training.SETS}
+        odds = training.left_out(learnt, PART_OF.get(name, name)).log_odds(one.rows.signals)
+        scores = {"grounding, learnt without this set": odds, "grounding, as committed": one.chance}
+        rows += [(name, score, *areas(one, values)) for score, values in (scores | one.others).items()]
+    return table(("set", "score", "rows", "AUROC", "AUROC within lengths"), rows, left=("score",))
+
+
+def areas(one: Scored, values: Floats) -> tuple[str, str, str]:
+    """Over how many rows, how the score ranks them, and how within fifths of length."""
+    kept = np.flatnonzero(np.isfinite(values))
+    true, clusters, length = one.rows.true[kept], one.rows.clusters[kept], one.rows.length[kept]
+    edges = np.quantile(length, np.linspace(0, 1, training.STRATA + 1)[1:-1])
+    inside = stratified_auroc(values[kept], true, np.digitize(length, edges), clusters)
+    whole = ranking(values[kept], true, clusters)
+    return f"{len(kept):,}", training.area(whole), training.area(inside.ranking if inside else None)
+
+
+def ablation(sets: Mapping[str, Scored]) -> str:
+    """What each signal ranks alone, and what the others rank without it, on every set."""
+    learnt = {name: one.rows for name, one in sets.items() if name in training.SETS}
+    whole = [
+        area_of(one, training.left_out(learnt, PART_OF.get(name, name)).log_odds(one.rows.signals))
+        for name, one in sets.items()
+    ]
+    rows = [("all signals", *whole)]
+    for signal in Signals._fields:
+        only = [area_of(one, training.alone(one.rows, signal)) for one in sets.values()]
+        rows.append((f"{signal} alone", *only))
+    for signal in Signals._fields:
+        fewer = {name: training.without(rows, signal) for name, rows in learnt.items()}
+        rest = [
+            area_of(
+                one,
+                training.left_out(fewer, PART_OF.get(name, name)).log_odds(
+                    training.without(one.rows, signal).signals
+                ),
+            )
+            for name, one in sets.items()
+        ]
+        rows.append((f"all but {signal}", *rest))
+    return table(("AUROC", *sets), rows)
+
+
+def area_of(one: Scored, scores: Floats) -> str:
+    """A bare area, without an interval."""
+    found = ranking(scores, one.rows.true, one.rows.clusters, draws=1)
+    return "–" if found is None else f"{found.auroc:.3f}"
+
+
+def chosen(one: Scored) -> Iterator[tuple[str, int]]:
+    """Ten answers by rule: four right and judged right, one right and suspected, and the reverse."""
+    order = sorted(range(len(one.samples)), key=lambda place: digest(b"0", one.samples[place].id.encode()))
+    taken: set[str] = set()
+    wanted = (
+        ("supported, and found so", True, True, 4),
+        ("supported, and suspected: a false alarm", True, False, 1),
+        ("not supported, and found so", False, False, 4),
+        ("not supported, and not noticed: a miss", False, True, 1),
+    )
+    for kind, label, high, most in wanted:
+        found = 0
+        for place in order:
+            sample = one.samples[place]
+            fits = sample.label == label and (one.chance[place] >= HALF) == high
+            if found < most and fits and len(sample.response) <= LONGEST and sample.question not in taken:
+                taken.add(sample.question)
+                found += 1
+                yield kind, place
+
+
+def examples(one: Scored) -> str:
+    """Ten answers with their evidence."""
+    parts = [example(number, kind, one, place) for number, (kind, place) in enumerate(chosen(one), start=1)]
+    return "\n\n".join(parts)
+
+
+def example(number: int, kind: str, one: Scored, place: int) -> str:
+    """An answer, sentence by sentence, beside what people marked in it."""
+    sample, found = one.samples[place], one.maps[place]
+    spans: Any = sample.metadata["spans"]
+    marked = "; ".join(f"“{cut(span['text'])}”" for span in spans) or "nothing"
+    lines = [
+        f"### {number}. {kind[:1].upper()}{kind[1:]}",
+        f"`{sample.id}`, P = {one.chance[place]:.2f}. Asked: *{escaped(sample.question)}*",
+        f"People marked: {escaped(marked)}.",
+        "\n".join(line for sentence in found.sentences for line in sentence_lines(sentence)),
+        similarities(found),
+    ]
+    if found.unused:
+        lines.append(f"No sentence rests on passage {', '.join(str(place + 1) for place in found.unused)}.")
+    return "\n\n".join(lines)
+
+
+def sentence_lines(sentence: SentenceEvidence) -> Iterator[str]:
+    """A sentence with what is unbacked in bold type, its passage, and the facts that fail."""
+    chance = "–" if sentence.supported is None else f"{sentence.supported:.2f}"
+    yield f"- {chance} · {bold(sentence)}"
+    if sentence.supported is not None:
+        yield f"  - passage {sentence.passage + 1}: {escaped(cut(sentence.beside))}"
+    for check in sentence.checks:
+        if check.verdict == "contradicted" and check.passage is not None:
+            there = f"passage {check.passage + 1} has {cut(check.found)} ({check.how})"
+            yield f"  - ✗ {check.kind} {escaped(check.fact)}: {escaped(there)}"
+        elif check.verdict == "absent":
+            yield f"  - ? {check.kind} {escaped(check.fact)}: in no passage"
+
+
+def bold(sentence: SentenceEvidence) -> str:
+    """The sentence on one line, its unbacked stretches in bold type."""
+    parts, at = [], 0
+    for first, last in sentence.unbacked:
+        start, end = first - sentence.start, last - sentence.start
+        parts += [escaped(sentence.text[at:start]), f"**{escaped(sentence.text[start:end].strip())}**"]
+        at = end
+    return "".join([*parts, escaped(sentence.text[at:])])
+
+
+def cut(text: str) -> str:
+    """The beginning of a text, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= QUOTED else f"{line[:QUOTED].rstrip()}…"
+
+
+def similarities(found: EvidenceMap) -> str:
+    """Sentences beside passages: the greatest cosine with a sentence of each."""
+    columns = ("sentence", *(f"passage {place + 1}" for place in found.passages))
+    rows = [
+        (str(number), *(f"{value:.2f}" for value in sentence.similarity))
+        for number, sentence in enumerate(found.sentences, start=1)
+    ]
+    return table(columns, rows)
+
+
+def benches(folder: Path) -> dict[str, Bench]:
+    """The bench of the detector, beside two metrics of geometry, on sets with passages."""
+    metrics = ["grounding", "sgi", "theta_rc"]
+    return {name: bench(folder / training.SETS[name], metrics, n=BENCH_ROWS) for name in BENCHED}
+
+
+def marks(path: Path) -> tuple[str, str]:
+    """How many number swaps have a fact marked that was not marked before; and how many correct paraphrases.
+
+    Returns:
+        Both as shares of how many rows, in words.
+    """
+    everything = [sample for sample in open_dataset(path).samples() if sample.label is not None]
+    rows = [sample for sample in everything if sample.label]
+    changes = [one for one in PERTURBATIONS.values() if one.name == "number_swap" or is_paraphrase(one)]
+    paired = perturbed(rows, changes, Others(everything), seed=0)
+    failed = list(map(failing, sgi.evaluate(paired.all_rows(), "grounding")["grounding"].details))
+    counts = {True: [0, 0], False: [0, 0]}
+    start = len(rows)
+    for one in changes:
+        places = paired.changed[one.name][0]
+        new = sum(bool(failed[start + at] - failed[row]) for at, row in enumerate(places))
+        counts[is_paraphrase(one)][0] += new
+        counts[is_paraphrase(one)][1] += len(places)
+        start += len(places)
+    swaps, paraphrases = (f"{new / total:.3f} of {total:,}" for new, total in (counts[False], counts[True]))
+    return swaps, paraphrases
+
+
+def failing(details: Mapping[str, Any]) -> frozenset[str]:
+    """The facts of a row that no passage bears out."""
+    if not details:
+        return frozenset()
+    checks = (
+        check for sentence in EvidenceMap.model_validate(dict(details)).sentences for check in sentence.checks
+    )
+    return frozenset(check.fact for check in checks if check.verdict != "supported")
+
+
+def errors_seen(made: Mapping[str, Bench]) -> str:
+    """The share of errors seen with at most two false alarms in a hundred."""
+    rows = [
+        (
+            f"{name}, {one.name}",
+            f"{one.applied:,}",
+            *(seen(bench.cell(metric, one.name)) for metric in bench.metrics),
+        )
+        for name, bench in made.items()
+        for one in bench.changes
+        if one.kind is Kind.ERROR and one.applied
+    ]
+    return table(("errors", "rows", *next(iter(made.values())).metrics), rows)
+
+
+def seen(cell: Cell | None) -> str:
+    """A share with its interval, if there were enough rows."""
+    if cell is None or cell.seen is None:
+        return "–"
+    shown = f"{cell.seen:.3f}"
+    return shown if cell.seen_low is None else f"{shown} [{cell.seen_low:.2f}, {cell.seen_high:.2f}]"
+
+
+def steadiness(made: Mapping[str, Bench]) -> str:
+    """By how much P moves where it must not: the mean, what 98 of 100 do not exceed, the greatest."""
+    rows = [
+        (f"{name}, {one.name}", f"{one.applied:,}", *moves(cell))
+        for name, bench in made.items()
+        for one in bench.changes
+        if one.kind is Kind.HARMLESS and (cell := bench.cell("grounding", one.name)) and cell.pairs
+    ]
+    return table(("harmless changes", "rows", "mean |ΔP|", "98 of 100 within", "greatest"), rows)
+
+
+def moves(cell: Cell) -> list[str]:
+    """The absolute changes of a cell."""
+    found = (cell.mean_change, cell.most_change, cell.worst_change)
+    return ["–" if value is None else f"{value:.3f}" for value in found]
+
+
+def demands(made: Mapping[str, Bench], folder: Path) -> str:
+    """What is asked of the detector, and what the bench found."""
+    rows = []
+    for name, one in made.items():
+        swap = one.cell("grounding", "number_swap")
+        alarm = next((alarm for alarm in one.alarms if alarm.metric == "grounding"), None)
+        added = [one.cell("grounding", change) for change in ("irrelevant_before", "irrelevant_behind")]
+        moved = [cell.most_change for cell in added if cell is not None and cell.most_change is not None]
+        if swap is None or alarm is None:
+            continue
+        swapped, worded = marks(folder / training.SETS[name])
+        falls = f"P falls by more than {alarm.fall:.3f}"
+        told = f"{alarm.alarms:.1%} of {alarm.paraphrases:,}"
+        rows += [
+            (name, "number swaps with a fact newly marked in the evidence", "≥ 0.98", swapped),
+            (name, "correct paraphrases with a fact newly marked", "≤ 0.02", worded),
+            (
+                name,
+                "number swaps seen in P, at most 2 % false alarms",
+                "≥ 0.98",
+                f"{seen(swap)}, where {falls}",
+            ),
+            (name, "false alarms on correct paraphrases at that fall", "≤ 2 %", told),
+            (name, "irrelevant passages added, 98 of 100 change P by at most", "≤ 0.02", f"{max(moved):.3f}"),
+        ]
+    return table(("set", "demand", "wanted", "found"), rows, left=("demand", "wanted", "found"))
+
+
+def written(page: str, parts: Mapping[str, str]) -> str:
+    """The page with the parts between their markers.
+
+    Raises:
+        SystemExit: a marker is not there.
+    """
+    for name, text in parts.items():
+        begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+        pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
+        if not pattern.search(page):
+            sys.exit(f"{PAGE} has no markers {begin} and {end}.")
+        block = f"{begin}\n\n{text}\n\n{end}"
+        page = pattern.sub(lambda _, block=block: block, page)  # type: ignore[misc]  # bound at once
+    return page
+
+
+def main(words: Sequence[str]) -> None:
+    """Compute all parts and write the page."""
+    folder = Path(words[0])
+    sets = {name: scored(folder / file) for name, file in (training.SETS | NEVER_LEARNT).items()}
+    made = benches(folder)
+    parts = {
+        "cards": cards(sets),
+        "ablation": ablation(sets),
+        "demands": demands(made, folder),
+        "errors": errors_seen(made),
+        "steadiness": steadiness(made),
+        "examples": examples(sets[SHOWN]),
+    }
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,136 @@
+"""Learn on labelled rows from which score on a row is cleared, so that few unsupported ones are."""
+
+from __future__ import annotations
+
+import math
+from itertools import compress
+from typing import TYPE_CHECKING
+
+from sgi.engine.batch import batches, evaluate_batch
+from sgi.engine.cascade.rule import Learnt
+from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.io.dataset import open_dataset
+from sgi.kernel.errors import UsageError
+from sgi.stats.conformal import clearing_threshold, one_of_each
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from sgi.engine.cascade.rule import Cascade
+    from sgi.engine.progress import Listener
+    from sgi.engine.tools import Tools
+    from sgi.io.dataset import Dataset
+    from sgi.io.rows import Rejected
+    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.sample import Sample
+
+_HINT = "Give each row that people have checked a label (1 supported, 0 not), or write labelled=FILE."
+
+
+async def learnt(
+    cascade: Cascade,
+    detector: AnyMetric,
+    tools: Tools,
+    dataset: Dataset,
+    *,
+    columns: Mapping[str, str] | None = None,
+    own_answers: bool = True,
+    on_reject: Callable[[Rejected], None] | None = None,
+    listener: Listener = silent,
+) -> Cascade:
+    r"""The cascade with the threshold that these labels give.
+
+    With s the scores of n unsupported labelled rows, one of each question, the threshold is the
+    ⌊(n + 1)·alpha⌋-th greatest of them, and a row is cleared that scores more. A new unsupported row that is
+    exchangeable with them is then cleared with probability alpha at most. With fewer than 1/alpha − 1 rows
+    nothing can be promised and nothing is cleared. Rows without a value are left out: they are never
+    cleared, neither here nor later, so the promise holds for them as it is.
+
+    Args:
+        cascade: how much may be missed, and where the labels are.
+        detector: what scores the rows.
+        tools: the embedders it wants.
+        dataset: the rows that will be scored.
+        columns: field → column, where names are not recognised; for the file of labelled rows too.
+        own_answers: whether the labels of the data are of the answers that will be scored; else, as where a
+            target is asked for answers, they neither teach nor measure anything.
+        on_reject: takes rows of the data that cannot be read; in the labelled file the first is raised.
+        listener: hears of the progress.
+
+    Raises:
+        UsageError: no row has a label; or the labels of the data are wanted, and are of other answers.
+        DataError: a labelled row cannot be read.
+    """
+    own = cascade.labelled is None
+    if own and not own_answers:
+        hint = "Write --cascade alpha=…,labelled=FILE, with answers of the target that people have checked."
+        raise UsageError(
+            "The labels of the data are not of the answers that the target will give.", hint=hint
+        )
+    source = dataset if cascade.labelled is None else open_dataset(cascade.labelled, columns=columns)
+    rows = _Labelled(source.samples(on_reject=on_reject if own else None))
+    scores, clusters = await _scored(rows, detector, tools, listener)
+    if not rows.labelled:
+        raise UsageError(
+            f"No row of {source.name} has a label, and a cascade is learnt from labels.", hint=_HINT
+        )
+    chosen = one_of_each(clusters)
+    found = clearing_threshold([scores[row] for row in chosen], cascade.alpha)
+    told = Learnt(
+        threshold=None if math.isinf(found) else found,
+        unsupported=len(chosen),
+        labelled=rows.labelled,
+        apart=not own and own_answers and _apart(dataset.samples(on_reject=on_reject), rows.known),
+    )
+    return cascade.model_copy(update={"learnt": told})
+
+
+async def _scored(
+    rows: _Labelled, detector: AnyMetric, tools: Tools, listener: Listener
+) -> tuple[list[float], list[int]]:
+    """The scores of the unsupported rows that have one, and their clusters."""
+    scores: list[float] = []
+    clusters: list[int] = []
+    start = 0
+    listener(Started("learning", None))
+    for batch in batches(rows.unsupported()):
+        made = (await evaluate_batch(batch, [detector], tools)).scores[detector.canonical]
+        scores += made.values[made.ok].tolist()
+        clusters += compress(rows.clusters[start : start + len(batch)], made.ok)
+        start += len(batch)
+        listener(Advanced(len(batch)))
+    listener(Finished("learning"))
+    return scores, clusters
+
+
+def _apart(samples: Iterator[Sample], known: set[int]) -> bool:
+    """Whether none of the samples is of a known question."""
+    return all(sample.cluster(position) not in known for position, sample in enumerate(samples))
+
+
+class _Labelled:
+    """Rows with labels, as they are read.
+
+    Attributes:
+        labelled: how many there were.
+        known: the clusters of all of them.
+        clusters: of the unsupported ones, in their order.
+    """
+
+    def __init__(self, samples: Iterator[Sample]) -> None:
+        self._samples = samples
+        self.labelled = 0
+        self.known: set[int] = set()
+        self.clusters: list[int] = []
+
+    def unsupported(self) -> Iterator[Sample]:
+        """The rows labelled 0."""
+        for position, sample in enumerate(self._samples):
+            if sample.label is None:
+                continue
+            self.labelled += 1
+            number = sample.cluster(position)
+            self.known.add(number)
+            if not sample.label:
+                self.clusters.append(number)
+                yield sample

@@ -1,0 +1,112 @@
+"""What entailment models make of the pairs of a batch, each distinct pair asked about once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+import numpy as np
+
+from sgi.kernel.errors import EmbedderError, NonFiniteVector, UsageError
+from sgi.kernel.ports import EntailmentScores
+from sgi.kernel.vectors import EntailmentTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sgi.engine.tools import Tools
+    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.ports import EntailmentModel
+
+Pair = tuple[str, str]
+
+AT_ONCE = 64
+"""Pairs asked about in one call: seconds of work, which is what a run that is stopped waits for at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entailments:
+    """What a model made of some pairs.
+
+    Attributes:
+        table: the pairs that it read.
+        unusable: hypotheses of which it said nothing usable, with the reason.
+        failure: why it said nothing at all.
+    """
+
+    table: EntailmentTable
+    unusable: Mapping[str, str] = field(default_factory=dict)
+    failure: str = ""
+
+
+def require_entailment_models(metrics: Iterable[AnyMetric], tools: Tools) -> None:
+    """Raise a UsageError where a metric wants an entailment model that is not open."""
+    for metric in metrics:
+        name = metric.entailment_model
+        if name is not None and name not in tools.entailment_models:
+            message = (
+                f"The metric {metric.canonical!r} wants an entailment model that is not open here: {name}."
+            )
+            raise UsageError(message, hint="Score it with `sgi run` or sgi.evaluate.")
+
+
+async def entailments(name: str, model: EntailmentModel, pairs: Iterable[Pair]) -> Entailments:
+    """What a model makes of these pairs, in a thread; repeats are asked about once, the longest first.
+
+    A hypothesis that the model cannot read beside a passage, or for which it gives no probability, is named
+    and left out. Any other failure of the model holds for all pairs: nothing is half known.
+
+    Args:
+        name: what reasons call the model.
+        model: the model.
+        pairs: (premise, hypothesis).
+    """
+    try:
+        return await _asked(name, model, list(dict.fromkeys(pairs)))
+    except EmbedderError as error:
+        return Entailments(_joined(name, []), failure=str(error))
+
+
+async def _asked(name: str, model: EntailmentModel, pairs: Sequence[Pair]) -> Entailments:
+    hypotheses = list(dict.fromkeys(hypothesis for _, hypothesis in pairs))
+    if not hypotheses:
+        return Entailments(_joined(name, []))
+    fits = await anyio.to_thread.run_sync(model.readable, hypotheses, abandon_on_cancel=True)
+    unusable = {
+        hypothesis: f"one of its sentences is too long for {name} to read beside a passage"
+        for hypothesis, readable in zip(hypotheses, fits, strict=True)
+        if not readable
+    }
+    longest_first = sorted(pairs, key=lambda pair: -len(pair[0]) - len(pair[1]))
+    tables = [
+        await _read(name, model, longest_first[start : start + AT_ONCE], unusable)
+        for start in range(0, len(longest_first), AT_ONCE)
+    ]
+    return Entailments(_joined(name, tables), unusable)
+
+
+async def _read(
+    name: str, model: EntailmentModel, pairs: Sequence[Pair], unusable: dict[str, str]
+) -> EntailmentTable:
+    """The table of these pairs; notes the hypotheses that it has to leave out."""
+    while True:
+        asked = [pair for pair in pairs if pair[1] not in unusable]
+        if not asked:
+            return _joined(name, [])
+        try:
+            scores = await anyio.to_thread.run_sync(model.entail, asked, abandon_on_cancel=True)
+            return EntailmentTable.of(name, asked, scores)
+        except NonFiniteVector as error:
+            named = set(error.texts) - unusable.keys()
+            if not named & {hypothesis for _, hypothesis in asked}:
+                raise
+            reason = f"{name} gave no usable probability for one of its sentences"
+            unusable.update(dict.fromkeys(named, reason))
+
+
+def _joined(name: str, tables: Sequence[EntailmentTable]) -> EntailmentTable:
+    pairs = [pair for table in tables for pair in table.index]
+    columns = zip(*(table.scores for table in tables), strict=True) if tables else [[np.zeros(0)]] * 3
+    return EntailmentTable.of(name, pairs, EntailmentScores(*(np.concatenate(column) for column in columns)))

@@ -1,0 +1,317 @@
+"""An evidence map as people look at it: which sentence is unsupported, and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from pydantic import ValidationError
+
+from sgi.metrics.support.evidence_map import EvidenceMap
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sgi.metrics.support.evidence_map import FactEvidence, SentenceEvidence
+
+IN_NO_PASSAGE = "in no passage"
+"""Why a stretch is marked that nothing contradicts."""
+
+SHADES = 6
+"""So many shades a heat map has, from 0."""
+
+_DOUBTFUL = 0.5
+_LEAST = 0.005  # of log odds; what rounds to nothing says nothing
+_AROUND = 60  # characters of a passage on either side of what is quoted
+_SPACES = re.compile(r"\s+")
+
+
+class Stretch(NamedTuple):
+    """A part of a sentence.
+
+    Attributes:
+        text: its words, as the response has them.
+        verdict: ``absent`` or ``contradicted`` where it is marked, else empty.
+        reason: why it is marked; empty where it is not.
+    """
+
+    text: str
+    verdict: Literal["", "absent", "contradicted"]
+    reason: str
+
+
+class Quote(NamedTuple):
+    """Words of a passage among their neighbours.
+
+    Attributes:
+        passage: which one, from 1.
+        before: what precedes them, at most 60 characters of it.
+        found: the words.
+        after: what follows them.
+    """
+
+    passage: int
+    before: str
+    found: str
+    after: str
+
+
+@dataclass(frozen=True)
+class FactView:
+    """A number, date or name of a sentence.
+
+    Attributes:
+        kind: which of the three.
+        text: the response's words.
+        verdict: ``supported``, ``absent`` or ``contradicted``.
+        reason: what the passages have of it, in words.
+        quote: what contradicts it, as the passage has it; None where nothing does.
+    """
+
+    kind: str
+    text: str
+    verdict: str
+    reason: str
+    quote: Quote | None
+
+
+class Cell(NamedTuple):
+    """A sentence beside a passage.
+
+    Attributes:
+        similarity: the greatest cosine with a sentence of it; None where it is not known.
+        shade: from 0 to 5, of cosines from 0 to 1.
+        is_best: whether it is the passage that backs the sentence best.
+    """
+
+    similarity: float | None
+    shade: int
+    is_best: bool
+
+
+@dataclass(frozen=True)
+class SentenceView:
+    """A sentence of a response.
+
+    Attributes:
+        number: its place, from 1.
+        supported: the probability that passages support it; None where it claims nothing.
+        about_passages: it says that something does not stand in the passages.
+        stretches: its text, in order and whole.
+        passage: which passage backs it best, from 1.
+        similarity: that passage's.
+        beside: that passage's nearest sentence.
+        cells: one a passage that is not blank.
+        facts: what was checked of it.
+        entailment: how far a model says that passages entail it; None where none was asked.
+        contradiction: how far it says that they contradict it.
+    """
+
+    number: int
+    supported: float | None
+    about_passages: bool
+    stretches: tuple[Stretch, ...]
+    passage: int
+    similarity: float | None
+    beside: str
+    cells: tuple[Cell, ...]
+    facts: tuple[FactView, ...]
+    entailment: float | None
+    contradiction: float | None
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        return "".join(part.text for part in self.stretches)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it is rather unsupported than supported."""
+        return self.supported is not None and self.supported < _DOUBTFUL
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether some of its words are unsupported."""
+        return any(part.verdict for part in self.stretches)
+
+
+class Unused(NamedTuple):
+    """A passage that no sentence rests on.
+
+    Attributes:
+        number: which one, from 1.
+        text: its own; empty where it is not known.
+    """
+
+    number: int
+    text: str
+
+
+class Part(NamedTuple):
+    """What a signal adds to the log odds of being supported.
+
+    Attributes:
+        name: of the signal.
+        log_odds: above 0 speaks for support.
+    """
+
+    name: str
+    log_odds: float
+
+
+@dataclass(frozen=True)
+class SupportView:
+    """An evidence map.
+
+    Attributes:
+        sentences: in order.
+        passages: those that are not blank, from 1: the columns of the sentences' cells.
+        unused: those that no sentence rests on.
+        signals: those that speak for the response or against it, the worst first.
+    """
+
+    sentences: tuple[SentenceView, ...]
+    passages: tuple[int, ...]
+    unused: tuple[Unused, ...]
+    signals: tuple[Part, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Which sentences are doubtful, in words."""
+        doubtful = [sentence.number for sentence in self.sentences if sentence.is_doubtful]
+        of = len(self.sentences)
+        if not doubtful:
+            return f"No sentence of {of} is doubtful by itself."
+        if len(doubtful) == 1:
+            return f"Sentence {doubtful[0]} of {of} is doubtful."
+        *first, last = map(str, doubtful)
+        return f"Sentences {', '.join(first)} and {last} of {of} are doubtful."
+
+
+def support_view(details: Mapping[str, Any], contexts: Sequence[str]) -> SupportView | None:
+    """What a score's details say of support; None where they are no evidence map.
+
+    Args:
+        details: of the score; what they hold beside the map is left alone.
+        contexts: the passages of the row, blank ones among them.
+
+    >>> from sgi.metrics.support.evidence_map import EvidenceMap
+    >>> found = EvidenceMap(signals={}, sentences=(), passages=(0, 1), unused=(1,))
+    >>> support_view(found.model_dump(mode="json"), ["It rained.", "It snowed."]).unused
+    (Unused(number=2, text='It snowed.'),)
+    >>> support_view({"sentences": [{"text": "It rained.", "sgi": 1.5}]}, ["It rained."]) is None
+    True
+    """
+    try:
+        found = EvidenceMap.model_validate(
+            {name: details[name] for name in EvidenceMap.model_fields if name in details}
+        )
+    except ValidationError:
+        return None
+    parts = [
+        Part(name, part.log_odds) for name, part in found.signals.items() if abs(part.log_odds) >= _LEAST
+    ]
+    return SupportView(
+        sentences=tuple(
+            _sentence(number, sentence, found.passages, contexts)
+            for number, sentence in enumerate(found.sentences, start=1)
+        ),
+        passages=tuple(place + 1 for place in found.passages),
+        unused=tuple(Unused(place + 1, _passage(contexts, place)) for place in found.unused),
+        signals=tuple(sorted(parts, key=lambda part: part.log_odds)),
+    )
+
+
+def beside_support(details: Mapping[str, Any]) -> dict[str, Any]:
+    """What a score's details hold beside an evidence map.
+
+    >>> beside_support({"sentences": [], "verdict": "passed"})
+    {'verdict': 'passed'}
+    """
+    return {name: value for name, value in details.items() if name not in EvidenceMap.model_fields}
+
+
+def _sentence(
+    number: int, found: SentenceEvidence, passages: Sequence[int], contexts: Sequence[str]
+) -> SentenceView:
+    known = dict(zip(passages, found.similarity, strict=False))
+    return SentenceView(
+        number=number,
+        supported=found.supported,
+        about_passages=found.about_passages,
+        stretches=_stretches(found),
+        passage=found.passage + 1,
+        similarity=known.get(found.passage),
+        beside=found.beside,
+        cells=tuple(_cell(known.get(place), is_best=place == found.passage) for place in passages),
+        facts=tuple(_fact(check, contexts) for check in found.checks),
+        entailment=found.entailment,
+        contradiction=found.contradiction,
+    )
+
+
+def _cell(similarity: float | None, *, is_best: bool) -> Cell:
+    share = min(1.0, max(0.0, similarity or 0.0))
+    return Cell(similarity, min(SHADES - 1, int(share * SHADES)), is_best)
+
+
+def _stretches(found: SentenceEvidence) -> tuple[Stretch, ...]:
+    """The sentence, cut where marks begin and end; a failed check says more than that nothing backs it."""
+    text = found.text
+    clear, absent = Stretch("", "", ""), Stretch("", "absent", IN_NO_PASSAGE)
+    painted = [clear] * len(text)
+    marks = [(*span, absent) for span in found.unbacked]
+    marks += [
+        (check.start, check.end, Stretch("", check.verdict, _reason(check)))
+        for check in found.checks
+        if check.verdict != "supported"
+    ]
+    for start, end, mark in marks:
+        first, last = (min(len(text), max(0, at - found.start)) for at in (start, end))
+        painted[first:last] = [mark] * (last - first)
+    made: list[Stretch] = []
+    at = 0
+    for mark, places in groupby(painted):
+        part = text[at : at + len(list(places))]
+        at += len(part)
+        shown = mark if any(map(str.isalnum, part)) else clear  # a space between two marks is none
+        made.append(shown._replace(text=part))
+    return tuple(made)
+
+
+def _fact(check: FactEvidence, contexts: Sequence[str]) -> FactView:
+    quote = _quote(check, contexts) if check.verdict == "contradicted" else None
+    return FactView(check.kind, check.fact, check.verdict, _reason(check), quote)
+
+
+def _reason(check: FactEvidence) -> str:
+    """What the passages have of a fact."""
+    if check.verdict == "absent":
+        return IN_NO_PASSAGE
+    where = "the question" if check.passage is None else f"passage {check.passage + 1}"
+    rule = f" ({check.how})" if check.how else ""
+    if check.verdict == "contradicted" or check.found not in {"", check.fact}:
+        return f"{where} has {check.found}{rule}"
+    return f"{where} has it" if check.passage is None else f"{where}{rule}"
+
+
+def _quote(check: FactEvidence, contexts: Sequence[str]) -> Quote | None:
+    """What contradicts a fact, among its neighbours where the passage has it at the place named."""
+    if check.passage is None:
+        return None
+    text, start, end = _passage(contexts, check.passage), check.found_start, check.found_end
+    if start is None or end is None or not 0 <= start < end or text[start:end] != check.found:
+        return Quote(check.passage + 1, "", check.found, "")
+    before = _SPACES.sub(" ", text[max(0, start - _AROUND) : start])
+    after = _SPACES.sub(" ", text[end : end + _AROUND])
+    if start > _AROUND:
+        before = f"…{before.partition(' ')[2]}"
+    if end + _AROUND < len(text):
+        after = f"{after.rpartition(' ')[0]}…"
+    return Quote(check.passage + 1, before, check.found, after)
+
+
+def _passage(contexts: Sequence[str], place: int) -> str:
+    return contexts[place] if 0 <= place < len(contexts) else ""

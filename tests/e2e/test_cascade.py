@@ -1,0 +1,181 @@
+"""A cascade by the command: real scores, a real server that counts what the judge is asked."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from sgi.report.views.headline import headline
+from sgi.report.wording import notes
+from sgi.store.database import open_database
+from sgi.store.queries import find_run
+from support import command
+from support.judge_server import JudgeServer, Says
+
+ALPHA = "alpha=0.05"
+CLAIMS = json.dumps({"claims": ["It is so."]})
+VERDICT = {"index": 1, "reason": "It is said.", "supported": 1, "passage": 1}
+
+
+def supported(number, label):
+    return {
+        "id": f"s{number}",
+        "question": f"When was ship number {number} launched?",
+        "contexts": [
+            f"The yard at Tolvik launched ship number {number} in {1900 + number}. It carried salt.",
+            "Lake Serrin freezes in most winters.",
+        ],
+        "response": f"The yard at Tolvik launched ship number {number} in {1900 + number}.",
+    } | ({} if label is None else {"label": label})
+
+
+def unsupported(number, label):
+    return {
+        "id": f"u{number}",
+        "question": f"Who paid for bridge number {number}?",
+        "contexts": [f"Bridge number {number} stands on granite piers above the river."],
+        "response": f"Monks from Omsund gave {number + 40} pounds of silver for every lantern in 1650.",
+    } | ({} if label is None else {"label": label})
+
+
+BLANK = {"id": "r", "question": "Who?", "contexts": [" "], "response": "The yard closed in 1950."}
+
+
+def written(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Labelled rows in a file, and rows to score in another: six supported, four not, one bare."""
+    written(tmp_path / "checked.jsonl", [unsupported(n, 0) for n in range(24)] + [supported(0, 1)])
+    rows = [*(supported(n, 1) for n in range(50, 56)), *(unsupported(n, 0) for n in range(50, 54)), BLANK]
+    written(tmp_path / "rows.jsonl", rows)
+    return tmp_path
+
+
+def sgi(folder, *words):
+    return command.sgi(folder, *words, SGI_CACHE_DIR=str(folder / "cache"), NO_PROXY="127.0.0.1")
+
+
+def run(folder, server, *words, cascade=f"{ALPHA},labelled=checked.jsonl"):
+    judge = ("-m", "faithfulness", "--judge", f"openai:m@{server.url}")
+    return sgi(folder, "run", "rows.jsonl", *judge, "--cascade", cascade, *words)
+
+
+def sound(asked):
+    wants_verdicts = "verdicts" in json.dumps(asked.body["response_format"])
+    return Says(json.dumps({"verdicts": [VERDICT]}) if wants_verdicts else CLAIMS)
+
+
+def asked_about(server):
+    """The numbers of ships and bridges that any request named, and how many requests there were."""
+    texts = [asked.text for asked in server.asked]
+    ships = {int(n) for text in texts for n in re.findall(r"ship number (\d+)", text)}
+    bridges = {int(n) for text in texts for n in re.findall(r"[Bb]ridge number (\d+)", text)}
+    return ships, bridges, len(texts)
+
+
+def test_the_judge_gets_no_request_for_a_row_that_is_cleared(folder):
+    with JudgeServer(replies=sound) as server:
+        done = run(folder, server, "--json", "-o", "scores.jsonl")
+        ships, bridges, requests = asked_about(server)
+    assert done.code == 0, done.err
+    told = done.json["cascade"]
+    assert ships == set()
+    assert bridges == set(range(50, 54))
+    assert requests == round(told["calls_per_row"] * 5)
+    assert (told["rows"], told["cleared"], told["without_value"]) == (11, 6, 1)
+    assert told["calls_saved"] == round(6 * told["calls_per_row"]) >= 6
+    assert (told["unsupported"], told["labelled"], told["judged"]) == (24, 25, ["faithfulness"])
+    assert (told["misses"]["unsupported"], told["misses"]["cleared"]) == (4, 0)
+    by_name = {made["metric"]: made for made in done.json["metrics"]}
+    assert by_name["faithfulness"]["coverage"] == pytest.approx(5 / 11)
+    assert by_name["faithfulness"]["counts"]["undefined"] == 6
+    rows = [json.loads(line)["scores"] for line in (folder / "scores.jsonl").read_text().splitlines()]
+    assert rows[0]["faithfulness"]["status"] == "undefined"
+    assert re.fullmatch(
+        r"not asked: grounding above \S+ clears it \(cascade, alpha 0\.05\)",
+        rows[0]["faithfulness"]["reason"],
+    )
+    assert rows[0]["grounding"]["value"] > told["threshold"] >= rows[6]["grounding"]["value"]
+    assert rows[10]["grounding"]["status"] == "undefined"
+    assert rows[10]["faithfulness"]["status"] == "ok"
+
+
+def test_the_terminal_the_report_and_a_second_telling_agree(folder):
+    with JudgeServer(replies=sound) as server:
+        done = run(folder, server, "-q")
+        requests = len(server.asked)
+        again = sgi(folder, "run", "--resume", "last", "-q")
+        assert len(server.asked) == requests
+    assert done.code == 0, done.err
+    assert "cleared 6 of 11 rows (54.5%)" in done.out
+    assert "The numbers of faithfulness are over rows that the judge was asked about" in done.out
+    assert again.out == done.out
+    with open_database(str(folder / "sgi.db")) as database:
+        view = headline(database, find_run(database, "last"))
+    assert any("cleared 6 of 11 rows" in note for note in notes(view))
+
+
+def test_a_run_that_goes_on_keeps_its_threshold_whatever_became_of_the_labels(folder):
+    replies = [Says("no JSON at all")]
+    with JudgeServer(replies=lambda asked: replies[0] or sound(asked)) as server:
+        stopped = run(folder, server, "-q")
+        assert stopped.code == 2, stopped.err
+        kept = sgi(folder, "show", "last", "--spec").out
+        threshold = re.search(r"threshold = (\S+?)[,}]", kept)[1]
+        (folder / "checked.jsonl").unlink()
+        replies[0] = None
+        other = sgi(folder, "run", "--resume", "last", "-q", "--cascade", "alpha=0.5,labelled=checked.jsonl")
+        assert other.code == 2
+        assert "cannot go on" in other.err
+        asking = ("--cascade", f"{ALPHA},labelled=checked.jsonl", "--retry-failed", "--json", "-q")
+        resumed = sgi(folder, "run", "--resume", "last", *asking)
+        ships, bridges, _ = asked_about(server)
+    assert resumed.code == 0, resumed.err
+    assert resumed.json["cascade"]["threshold"] == float(threshold)
+    assert (ships, bridges) == (set(), set(range(50, 54)))
+
+
+def test_few_labels_send_everything_to_the_judge_and_say_so(folder):
+    written(folder / "checked.jsonl", [unsupported(n, 0) for n in range(18)])
+    with JudgeServer(replies=sound) as server:
+        done = run(folder, server, "-q")
+        ships, bridges, _ = asked_about(server)
+    assert done.code == 0, done.err
+    assert (len(ships), len(bridges)) == (6, 4)
+    assert "takes 19 labelled unsupported rows, one a question, and there were 18" in done.out
+
+
+@pytest.mark.parametrize(
+    ("cascade", "words", "said"),
+    [
+        ("alpha=1", (), "between 0 and 1"),
+        ("0.05", (), "Write --cascade alpha=0.05"),
+        (f"{ALPHA},labelled=gone.jsonl", (), "gone.jsonl"),
+        (f"{ALPHA},labelled=broken.jsonl", (), "broken.jsonl:2"),
+        (f"{ALPHA},labelled=bare.jsonl", (), "No row of bare.jsonl has a label"),
+        (ALPHA, ("--ray", "local", "-o", "out"), "one process"),
+    ],
+)
+def test_what_cannot_be_is_one_clear_error(folder, cascade, words, said):
+    written(folder / "bare.jsonl", [supported(1, None)])
+    (folder / "broken.jsonl").write_text(json.dumps(unsupported(1, 0)) + "\n{\n")
+    with JudgeServer(replies=sound) as server:
+        done = run(folder, server, *words, cascade=cascade)
+        assert not server.asked
+    assert done.code == 2
+    assert said in done.err
+
+
+def test_a_dry_run_asks_nothing_and_says_that_it_counts_the_most(folder):
+    with JudgeServer(replies=sound) as server:
+        done = run(folder, server, "--dry-run", "--json")
+        assert not server.asked
+    assert done.code == 0, done.err
+    assert done.json["metrics"] == ["faithfulness", "grounding"]
+    assert "at most" in done.json["cascade"]

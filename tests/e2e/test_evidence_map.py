@@ -1,0 +1,134 @@
+"""The evidence map in a real browser: in the dashboard over a real server, and in the report from disk."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from sgi.report.html import run_report
+from sgi.report.views.rows import row_page
+from sgi.report.views.run import run_view
+from sgi.store.queries import find_run
+from sgi.store.row_pages import RowQuery
+from support.browser import chromium, serious_faults, watched_page
+from support.evidence_maps import CONTEXTS, RESPONSE
+from support.kept_runs import keep_run
+from support.web_server import serving, site_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+    from sgi.web.site import Site
+
+pytestmark = pytest.mark.slow
+
+MARKUP = "<script>document.title='stolen'</script><img src=x onerror=alert(1)> {{ 7 * 7 }} \u202e"
+_TOWER = {"question": "How tall is it?", "contexts": [*CONTEXTS, "It opened in 1889."], "response": RESPONSE}
+_SPITE = {"question": MARKUP, "contexts": [f"{MARKUP} 330 m tall."], "response": f"{MARKUP} 9 m tall."}
+ROWS = [{"id": "tower"} | _TOWER, {"id": "hostile"} | _SPITE]
+_OPEN = "() => document.querySelectorAll('details').forEach(e => { e.open = true; })"
+_COLOUR = "e => getComputedStyle(e).backgroundColor"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    folder = tmp_path_factory.mktemp("evidence")
+    keep_run(folder / "sgi.db", folder, ROWS, name="grounded", metrics=["grounding"])
+    with site_in(folder) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def address(site: Site) -> Iterator[str]:
+    with serving(site) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def report(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    run = find_run(site.database, "grounded")
+    place = tmp_path_factory.mktemp("report") / "report.html"
+    told = run_report(run_view(site.database, run), row_page(site.database, run, RowQuery()), export=None)
+    place.write_text(told, encoding="utf-8")
+    return place
+
+
+@pytest.fixture(scope="module")
+def browser(address: str, report: Path) -> Iterator[Browser]:  # Playwright holds this thread's event loop
+    with chromium() as made:
+        yield made
+
+
+def _sees_what_is_wrong(page: Page) -> None:
+    """The marks, the number beside that of the passage, the shaded table, the passage that nobody used."""
+    found = page.locator(".support").filter(has_text="312 m")
+    wrong = found.locator("mark.contradicted")
+    assert wrong.evaluate("e => e.firstChild.data") == "312 m"
+    assert wrong.get_attribute("title") == "passage 3 has 330 m (other value)"
+    assert found.locator("mark.stated").all_inner_texts() == ["330 m"]
+    assert "Spanish investors" in found.locator("mark.absent").first.inner_text()
+    table = found.get_by_role("table", name="Similarity of each sentence to each passage")
+    heads = table.get_by_role("columnheader").all_inner_texts()
+    assert heads == ["Sentence", "Supported", "Passage 1", "Passage 3", "Passage 4"]
+    assert table.get_by_role("rowheader").count() == 3
+    assert table.locator("td.best").count() == 3
+    near, far = table.locator(".heat-5").first, table.locator(".heat-0").first
+    assert near.evaluate(_COLOUR) != far.evaluate(_COLOUR)
+    assert "passage 1: Bananas are yellow." in found.inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_row_of_the_dashboard(browser: Browser, address: str, scheme: str) -> None:
+    with watched_page(browser, base_url=address, color_scheme=scheme) as watched:
+        watched.page.goto("/runs/grounded/samples/tower")
+        _sees_what_is_wrong(watched.page)
+        assert serious_faults(watched.page) == []
+        assert watched.complaints == []
+        assert watched.leaving(address, "data:") == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_row_of_the_report(browser: Browser, report: Path, scheme: str) -> None:
+    with watched_page(browser, color_scheme=scheme) as watched:
+        watched.page.goto(report.as_uri())
+        watched.page.wait_for_selector("html[data-charts=drawn]")
+        watched.page.evaluate(_OPEN)
+        _sees_what_is_wrong(watched.page)
+        assert serious_faults(watched.page) == []
+        watched.page.locator("details.row").evaluate_all("rows => rows.forEach(e => { e.open = false; })")
+        watched.page.get_by_role("button", name="tower", exact=True).click()
+        assert watched.page.get_by_role("dialog").locator("mark.contradicted").count() == 1
+        assert watched.complaints == []
+
+
+def test_hostile_texts_are_texts(browser: Browser, address: str) -> None:
+    with watched_page(browser, base_url=address) as watched:
+        watched.page.goto("/runs/grounded/samples/hostile")
+        assert "stolen" not in watched.page.title()
+        assert watched.page.locator(".support img, .support script").count() == 0
+        assert "{{ 7 * 7 }}" in watched.page.locator(".support").inner_text()
+        assert watched.complaints == []
+
+
+def test_a_phone_scrolls_the_table_alone_and_no_script_is_needed(browser: Browser, report: Path) -> None:
+    with watched_page(browser, viewport={"width": 360, "height": 740}, java_script_enabled=False) as watched:
+        page = watched.page
+        page.goto(report.as_uri())
+        for row in page.locator("details.row summary").all():
+            row.click()
+        _sees_what_is_wrong(page)
+        assert page.locator("html").evaluate("e => e.scrollWidth") == 360
+
+
+def test_shades_are_printed_in_light_colours(browser: Browser, report: Path) -> None:
+    with watched_page(browser, color_scheme="dark") as watched:
+        watched.page.goto(report.as_uri())
+        watched.page.evaluate(_OPEN)
+        watched.page.emulate_media(media="print")
+        shade = watched.page.locator(".heat-5").first
+        assert shade.evaluate(_COLOUR) == "rgb(170, 170, 170)"
+        assert shade.evaluate("e => getComputedStyle(e).printColorAdjust") == "exact"

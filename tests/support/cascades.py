@@ -1,0 +1,54 @@
+"""Rows whose scores are known, a metric that reads them off, and runs of them with a judge that counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from sgi.engine.evaluate import evaluate
+from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.sample import CONTEXTS, RESPONSE, Sample
+from support.judged_metrics import Politeness, RuleJudge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sgi.engine.result import Result
+    from sgi.kernel.sample import Batch
+    from sgi.kernel.vectors import VectorTable
+
+
+@dataclass(frozen=True)
+class Stated(Metric):
+    """The score that stands in a row's metadata, if any. It clears rows, as `grounding` does."""
+
+    spec: ClassVar = MetricSpec("grounding", 1, needs=CONTEXTS | RESPONSE, low=0.0, high=1.0)
+
+    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+        del vectors
+        stated = [sample.metadata.get("stated") for sample in batch.samples]
+        values = np.array([np.nan if value is None else value for value in stated], dtype=np.float64)
+        return Scores.of(values, undefined={"nothing is stated": np.isnan(values)})
+
+
+def row(name: str, stated: float | None = 0.5, *, label: bool | None = None, **more: Any) -> Sample:
+    """A row with this score."""
+    values: dict[str, Any] = {"question": f"Which {name}?", "contexts": (f"About {name}.",)}
+    values |= {"response": f"It is {name}.", "metadata": {"stated": stated}, "label": label}
+    return Sample(id=name, **(values | more))
+
+
+def unsupported(scores: Iterable[float | None], prefix: str = "u") -> list[Sample]:
+    """Rows that people found unsupported."""
+    return [row(f"{prefix}{place}", score, label=False) for place, score in enumerate(scores)]
+
+
+def cascaded(
+    rows: list[Sample], cascade: Any = "alpha=0.1", *, judge: Any = None, metrics: Any = None, **more: Any
+) -> tuple[Result, Any]:
+    """The rows through a cascade, and the judge that was asked."""
+    asked = RuleJudge() if judge is None else judge
+    chosen = [Stated(), Politeness()] if metrics is None else metrics
+    return evaluate(rows, chosen, judge=asked, cascade=cascade, **more), asked

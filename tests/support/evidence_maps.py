@@ -1,0 +1,89 @@
+"""Evidence maps made by hand, as details of a score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sgi.metrics.support.evidence_map import EvidenceMap, FactEvidence, SentenceEvidence, SignalPart
+
+TALL = "It is 312 m tall. "
+SOLD = "It was sold to Spanish investors. "
+OPENED = "It opened in 1889."
+RESPONSE = TALL + SOLD + OPENED
+_TOWER = (
+    "The tower of iron stands in the middle of the city of Paris, beside the river that the city has its name"
+    " of. The tower is 330 m tall. It opened in 1889, which was a hundred years after the great revolution."
+)
+CONTEXTS = ("Bananas are yellow.", "", _TOWER)
+"""The second is blank."""
+
+
+def fact(text: str, **parts: Any) -> FactEvidence:
+    """A name of the response that stands in no passage, unless something else is said."""
+    start = RESPONSE.find(text)
+    given = {"kind": "name", "start": start, "end": start + len(text), "verdict": "absent", "passage": None}
+    found = {"found": "", "found_start": None, "found_end": None, "how": ""}
+    return FactEvidence(fact=text, **{**given, **found, **parts})
+
+
+def stated(text: str, found: str, **parts: Any) -> FactEvidence:
+    """A number of the response for which the third passage has something."""
+    start = CONTEXTS[2].find(found)
+    where = {"passage": 2, "found": found, "found_start": start, "found_end": start + len(found)}
+    return fact(text, **{"kind": "number", **where, **parts})
+
+
+def sentence(text: str, **parts: Any) -> SentenceEvidence:
+    """A sentence of the response that is supported, unless something else is said."""
+    start = RESPONSE.find(text)
+    given = {"text": text.strip(), "start": start, "end": start + len(text.strip())}
+    found = {"supported": 0.99, "about_passages": False, "passage": 2, "beside": "The tower is 330 m tall."}
+    rest: dict[str, Any] = {"similarity": (0.03, 0.6), "unbacked": (), "checks": ()}
+    return SentenceEvidence(**{**given, **found, **rest, **parts})
+
+
+def evidence_map(**parts: Any) -> EvidenceMap:
+    """A response with a contradicted number, a stretch that nothing backs, and a date that is right."""
+    other = stated("312 m", "330 m", verdict="contradicted", how="other value")
+    right = stated("1889", "1889", kind="date", verdict="supported", how="equal")
+    given: dict[str, Any] = {
+        "signals": {
+            "known": SignalPart(value=0.5, log_odds=0.25),
+            "numbers": SignalPart(value=-1.0, log_odds=-2.08),
+            "names": SignalPart(value=None, log_odds=-0.0),
+        },
+        "sentences": (
+            sentence(TALL, supported=0.11, unbacked=((6, 11),), checks=(other,)),
+            sentence(SOLD, supported=0.02, unbacked=((25, 50),), checks=(fact("Spanish"),)),
+            sentence(OPENED, similarity=(-0.1, 1.0), checks=(right,)),
+        ),
+        "passages": (0, 2),
+        "unused": (0,),
+    }
+    return EvidenceMap(**{**given, **parts})
+
+
+def details(**parts: Any) -> dict[str, Any]:
+    """The same as it is kept."""
+    return evidence_map(**parts).model_dump(mode="json")
+
+
+def hostile(text: str) -> dict[str, Any]:
+    """A map all of whose texts are that one."""
+    other = fact(text, start=-5, end=10**30, verdict="contradicted", passage=0, found=text, how=text)
+    bad = sentence(
+        text,
+        start=0,
+        end=len(text),
+        supported=0.1,
+        beside=text,
+        passage=7,
+        checks=(other, fact(text, start=3, end=9)),
+        unbacked=((-3, 4), (9, 2), (len(text), 10**30)),
+    )
+    return details(
+        signals={text: SignalPart(value=1.0, log_odds=1.0)},
+        sentences=(bad,),
+        unused=(0, 99, -4),
+        passages=(5, 0, -1),
+    )

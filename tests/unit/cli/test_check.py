@@ -1,0 +1,118 @@
+"""`sgi check`: one answer beside its passages."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+
+from sgi.cli.check import check
+from sgi.metrics.support.evidence_map import EvidenceMap
+
+TOWER = "The tower in Paris is 330 m tall. It opened in 1889."
+QUESTION = ("--q", "How tall is it?", "--c", TOWER, "--c", "Bananas are yellow.")
+WRONG = (*QUESTION, "--r", "It is 312 m tall. It opened in 1889.")
+RIGHT = (*QUESTION, "--r", "It is 330 m tall. It opened in 1889.")
+
+
+def chance(made):
+    return float(re.match(r"supported with probability (\d\.\d\d)\n", made.out)[1])
+
+
+def test_the_sentence_that_is_wrong_is_marked_with_what_the_passage_has(sgi):
+    made = sgi("check", *WRONG)
+    assert (made.code, made.err) == (0, "")
+    assert "\nSentence 1 of 2 is doubtful.\n" in made.out
+    assert re.search(r"\n 1  0\.\d\d  It is \[312 m\] tall\.\n", made.out)
+    assert (
+        "✗ number 312 m: passage 1 has 330 m (other value): The tower in Paris is [330 m] tall." in made.out
+    )
+    assert "✓ date 1889: passage 1" in made.out
+    assert "No sentence rests on passage 2: Bananas are yellow.\n" in made.out
+    right = sgi("check", *RIGHT)
+    assert chance(made) < 0.5 < chance(right)
+    assert "[" not in right.out
+
+
+def test_json_is_the_evidence_map_with_its_value(sgi):
+    made = sgi("check", *WRONG, "--json").json
+    assert list(made)[:3] == ["grounding", "status", "reason"]
+    assert (made["status"], made["reason"]) == ("ok", "")
+    found = EvidenceMap.model_validate({name: made[name] for name in EvidenceMap.model_fields})
+    assert found.sentences[0].checks[0].found == "330 m"
+    assert set(made) == {"grounding", "status", "reason", *EvidenceMap.model_fields}
+
+
+def test_a_floor_decides_the_exit_code(sgi):
+    value = sgi("check", *WRONG, "--json").json["grounding"]
+    assert sgi("check", *WRONG, "--fail-under", str(value)).code == 0
+    for words in ([*WRONG, "--fail-under", "0.9"], [*WRONG, "--fail-under", "0.9", "--json"]):
+        made = sgi("check", *words)
+        assert made.code == 4
+        assert "312 m" in made.out
+    assert sgi("check", *WRONG, "--fail-under", "1.1").code == 2
+
+
+@pytest.mark.parametrize(
+    ("passage", "answer", "reason"),
+    [
+        (" ", "It is 330 m tall.", "all passages are blank"),
+        (TOWER, " ", "the response is blank"),
+        (TOWER, "The passages do not say how old it is.", "claims nothing"),
+    ],
+)
+def test_without_a_value_the_reason_and_the_way_out_are_told(sgi, passage, answer, reason):
+    words = ("check", "--c", passage, "--r", answer)
+    made = sgi(*words)
+    assert made.code == 0
+    assert made.out.startswith("No value: ")
+    assert reason in made.out
+    assert made.out.endswith(
+        "It takes an answer that states something (--r), and a passage that is not blank (--c).\n"
+    )
+    assert sgi(*words, "--fail-under", "0").code == 4
+    told = sgi(*words, "--json").json
+    assert (told["grounding"], told["status"]) == (None, "undefined")
+    assert reason in told["reason"]
+
+
+def test_passage_and_answer_are_needed(sgi):
+    assert "--c" in sgi("check", "--r", "x").err
+    assert "--r" in sgi("check", "--c", "x").err
+
+
+def test_hostile_texts_steer_no_terminal(sgi):
+    spite = "Old \x1b[2K\x9b1A\r[bold]tower[/bold]\u202e of\u2028 9 \u2066 0.99 m\n 7  1.00  forged. "
+    made = sgi(
+        "check", "--c", f"{spite} 330 m tall.", "--c", spite, "--q", spite, "--r", f"{spite} 312 m tall."
+    )
+    assert made.code == 0
+    assert "[bold]" in made.out
+    assert not set(made.out) & set("\x1b\x9b\r\u202e\u2066\u2028")
+    assert "\n 7  1.00  forged" not in made.out
+
+
+def test_every_example_of_its_help_runs(sgi, tmp_path):
+    (tmp_path / "passage.txt").write_text("The tower is 330 m tall.", encoding="utf-8")
+    (tmp_path / "other.txt").write_text("Bananas are yellow.", encoding="utf-8")
+    (tmp_path / "answer.txt").write_text("It is 12 m tall. Spanish investors own it.", encoding="utf-8")
+    examples = re.findall(r"^      sgi (check .*)$", check.__doc__, re.MULTILINE)
+    assert len(examples) >= 3
+    for example in examples:
+        words = subprocess.run(
+            ["/bin/sh", "-c", f"printf '%s\\0' {example}"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        made = sgi(*words.split("\0")[:-1])
+        assert (made.code, made.err) == (4 if "--fail-under" in example else 0, "")
+        assert "330 m" in made.out
+
+
+def test_the_model_can_be_chosen(sgi):
+    assert sgi("check", *WRONG, "-e", "minilm", "--json").out == sgi("check", *WRONG, "--json").out
+    assert sgi("check", *WRONG, "--backend", "onnx", "--precision", "f32").code == 0
+    assert "Did you mean" in sgi("check", *WRONG, "-e", "minilmm").err

@@ -1,0 +1,235 @@
+"""`--nli`: an entailment model beside the other signals of `grounding`, in every verb that scores."""
+
+from __future__ import annotations
+
+import json
+
+import anyio
+import numpy as np
+import pytest
+
+from sgi.cli.options import metric_list, with_entailment
+from sgi.engine.evaluate import evaluate
+from sgi.engine.tools import load_embedder
+from sgi.kernel.errors import EmbedderError, UsageError
+from sgi.metrics.support.metric import Grounding
+from support.entailment_models import counting_model, expected
+
+PREMISES = ["the tower in paris is tall and old", "rome is old", "the tower is in rome", "it rains"]
+RESPONSES = [
+    "The tower is tall. It is not in Rome.",
+    "The tower is old.",
+    "The passages do not say what it is.",
+    "The tower is in Paris. The passages do not say how old it is. It is tall and old.",
+]
+ROWS = [
+    {"id": str(place), "question": "what is it", "contexts": PREMISES, "response": response}
+    for place, response in enumerate(RESPONSES)
+]
+
+
+@pytest.fixture
+def model(tmp_path):
+    return counting_model(tmp_path / "my models" / 'an "nli", it\'s (x)')
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+def lines(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_evaluate_asks_the_model(model):
+    metric = Grounding(nli=str(model)).canonical
+    found = evaluate(ROWS, [metric, "grounding"])
+    plain, read = found["grounding"], found[metric]
+    assert read.status.tolist() == plain.status.tolist() == ["ok", "ok", "undefined", "ok"]
+    assert f"entailment:{model.name}@" in found.signature
+    for detail in read.details:
+        for sentence in detail.get("sentences", ()):
+            if sentence["supported"] is None:
+                assert (sentence["entailment"], sentence["contradiction"]) == (None, None)
+                continue
+            said = [expected(premise, sentence["text"].lower())[0] for premise in PREMISES]
+            assert any(sentence["entailment"] == pytest.approx(entailed, abs=1e-4) for entailed in said)
+    ok = plain.ok
+    odds = np.log(read.values[ok] / (1 - read.values[ok])) - np.log(plain.values[ok] / (1 - plain.values[ok]))
+    parts = [detail["signals"]["entailment"]["log_odds"] for detail in read.details if detail]
+    assert odds.tolist() == pytest.approx(parts, abs=1e-3)
+
+
+def test_a_run_is_told_the_model_and_goes_on_with_that_alone(sgi, data, model, tmp_path):
+    made = sgi(
+        "run", data, "-m", "grounding,sgi", "--nli", model.relative_to(tmp_path), "-q", "-o", "out.jsonl"
+    )
+    assert made.code == 0
+    scored = lines((tmp_path / "out.jsonl").read_text())
+    name = Grounding(nli=str(model)).canonical
+    assert set(scored[0]["scores"]) == {name, "sgi"}
+    again = sgi("run", "--resume", "last", "--nli", model, "-q", "--json")
+    assert again.code == 0
+    assert name in again.out or json.dumps(name)[1:-1] in again.out
+    other = sgi("run", "--resume", "last", "--nli", "owner/other", "-q")
+    assert (other.code, "names an entailment model already" in other.err) == (2, True)
+
+
+def test_a_run_does_not_go_on_with_a_model_that_changed(sgi, data, model):
+    assert sgi("run", data, "-m", "grounding", "--nli", model, "-q").code == 0
+    written = (model / "onnx" / "model.onnx").stat().st_size
+    other = counting_model(model.parent / "other", steep=2.0)
+    (model / "onnx" / "model.onnx").write_bytes((other / "onnx" / "model.onnx").read_bytes())
+    assert (model / "onnx" / "model.onnx").stat().st_size == written
+    changed = sgi("run", data, "--resume", "last", "-q")
+    assert changed.code == 2
+    assert "what makes its numbers changed" in changed.err
+
+
+def test_a_spec_names_the_model_as_a_parameter_or_leaves_it_to_the_option(sgi, data, model, tmp_path):
+    name = Grounding(nli=str(model)).canonical
+    told = tmp_path / "told.toml"
+    told.write_text(f"data = 'rows.jsonl'\nmetrics = [{json.dumps(name)}]\n")
+    plain = tmp_path / "plain.toml"
+    plain.write_text("data = 'rows.jsonl'\nmetrics = 'grounding'\n")
+    first = sgi("run", told, "-q", "--json", "--no-store").json
+    assert sgi("run", plain, "--nli", model, "-q", "--json", "--no-store").json == first
+    assert json.dumps(name) in json.dumps(first)
+
+
+def test_score_and_check_ask_it_too(sgi, data, model):
+    made = sgi("score", data, "-m", "grounding", "--nli", model)
+    assert made.code == 0
+    (told,) = {next(iter(row["scores"])) for row in lines(made.out)}
+    assert told == Grounding(nli=str(model)).canonical
+    words = [word for premise in PREMISES for word in ("--c", premise)]
+    checked = sgi("check", *words, "--r", RESPONSES[0], "--q", "what is it", "--nli", model, "--json")
+    assert checked.code == 0
+    assert checked.json["grounding"] == lines(made.out)[0]["scores"][told]["value"]
+    assert checked.json["sentences"][0]["entailment"] > 0.9
+    assert sgi("check", *words, "--r", RESPONSES[0], "--nli", model).code == 0
+
+
+def test_a_model_that_gives_no_numbers_never_makes_a_value(sgi, data, tmp_path):
+    spoilt = counting_model(tmp_path / "spoilt", steep=float("nan"))
+    made = sgi("score", data, "-m", "grounding", "--nli", spoilt)
+    assert made.code == 3
+    (found,) = zip(*(row["scores"].values() for row in lines(made.out)), strict=True)
+    assert [cell["status"] for cell in found] == ["failed", "failed", "undefined", "failed"]
+    assert all(cell["value"] is None for cell in found)
+    assert f"{spoilt} gave no usable probability for one of its sentences" in made.out
+    stopped = sgi("run", data, "-m", "grounding", "--nli", spoilt, "-q")
+    assert (stopped.code, "no usable probability" in stopped.err) == (2, True)
+
+
+def test_a_model_that_breaks_off_fails_the_rows_with_its_reason(data, tmp_path):
+    broken = counting_model(tmp_path / "broken")
+    (broken / "onnx" / "model.onnx").write_bytes(b"no graph")
+    with pytest.raises(EmbedderError, match="cannot be loaded as a model"):
+        evaluate(data, Grounding(nli=str(broken)))
+    found = evaluate(data, Grounding(nli=str(broken)), max_failures=1.0)["grounding"]
+    assert set(found.status.tolist()) == {"failed"}
+
+
+def test_long_passages_are_read_in_windows_to_their_end(model):
+    long = " ".join(["it is so"] * 40 + ["the tower is tall"] + ["it is so"] * 40)
+    row = {"contexts": [long], "response": "The tower is tall."}
+    (sentence,) = evaluate([row], Grounding(nli=str(model)))["grounding"].details[0]["sentences"]
+    assert sentence["entailment_windows"] > 5
+    whole = {"contexts": ["the tower is tall"], "response": "The tower is tall."}
+    (short,) = evaluate([whole], Grounding(nli=str(model)))["grounding"].details[0]["sentences"]
+    assert (short["entailment"], short["entailment_windows"]) == (sentence["entailment"], 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("-m", "sgi", "--nli", "owner/model"), "Add -m grounding"),
+        (("--nli", "owner/model"), "Add -m grounding"),
+        (("-m", "grounding", "--nli", " "), "--nli names no model"),
+        (("-m", "grounding", "--nli", "./nowhere"), "There is no folder nowhere"),
+        (("-m", "grounding", "--nli", "minilm"), "Unknown entailment model 'minilm'"),
+        (("-m", "grounding(nli='a/b')", "--nli", "c/d"), "names an entailment model already"),
+        (
+            (
+                "-m",
+                "grounding(nli=5)",
+            ),
+            "nli is the name of an entailment model",
+        ),
+        (("-m", "groundin", "--nli", "c/d"), "Did you mean 'grounding'"),
+    ],
+)
+def test_a_wrong_call_says_the_way_out(sgi, data, words, said):
+    made = sgi("run", data, *words, "-q")
+    assert (made.code, said in made.err) == (2, True), made.err
+
+
+def test_every_grounding_that_names_none_is_given_the_model():
+    own = 'grounding(nli="own/model")'
+    assert with_entailment(["sgi", "grounding", own], "a/b") == ["sgi", 'grounding(nli="a/b")', own]
+    assert with_entailment([own], "own/model") == [own]
+    assert with_entailment(["grounding"], None) == ["grounding"]
+    with pytest.raises(UsageError):
+        with_entailment([own], "a/b")
+
+
+def test_a_name_that_is_printed_can_be_typed_again(sgi, data, model):
+    name = Grounding(nli=str(model)).canonical
+    assert metric_list([f"sgi,{name},theta_rc"]) == ["sgi", name, "theta_rc"]
+    assert metric_list([r'grounding(nli="a\\"),sgi']) == [r'grounding(nli="a\\")', "sgi"]
+    made = sgi("score", data, "-m", f"{name},theta_rc")
+    assert set(lines(made.out)[0]["scores"]) == {name, "theta_rc"}
+
+
+@pytest.mark.parametrize("form", ["{}", "torch:{}", "{}(labels=entailment,neutral)", "torch:{}(labels=x,y)"])
+def test_a_folder_is_named_by_its_whole_path(tmp_path, monkeypatch, form):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path)
+    named = Grounding(nli=form.format(tmp_path / "here")).canonical
+    assert with_entailment(["grounding"], form.format("here")) == [named]
+    assert with_entailment(["grounding"], form.format("owner/here")) == [
+        Grounding(nli=form.format("owner/here")).canonical
+    ]
+
+
+def test_calibrate_learns_from_runs_with_the_model_and_applies_to_such_alone(sgi, data, model, tmp_path):
+    words = ["tower", "paris", "rome", "tall", "old"]
+    rows = [
+        {
+            "id": str(number),
+            "question": f"what about {number % 100}",
+            "contexts": ["the tower in paris is tall and old"],
+            "response": f"The tower is {words[number % 5]} and {words[(number + number // 5) % 5]}.",
+            "label": number % 3 != 0,
+        }
+        for number in range(200)
+    ]
+    path = tmp_path / "labelled.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    made = sgi("run", path, "-m", "grounding", "--nli", model, "-q")
+    assert made.code == 0, made.err
+    name = Grounding(nli=str(model)).canonical
+    fitted = sgi("calibrate", "last", "-m", name, "--target", "fpr=0.2", "-o", "fitted.json")
+    assert fitted.code == 0, fitted.err
+    applied = sgi("run", data, "--calibration", "fitted.json", "-m", "theta_rc", "-q", "--json")
+    assert (applied.code, "calibrated(" in applied.out) == (0, True), applied.err
+    other = counting_model(model.parent / "other", steep=2.0)
+    (model / "onnx" / "model.onnx").write_bytes((other / "onnx" / "model.onnx").read_bytes())
+    stranger = sgi("run", data, "--calibration", "fitted.json", "-m", "theta_rc", "-q")
+    assert (stranger.code, "entailment:" in stranger.err) == (2, True), stranger.err
+
+
+def test_scorers_that_stay_open_hold_no_such_model():
+    from sgi.engine.application.scorer import open_scorer
+    from sgi.kernel.sample import Sample
+
+    async def scored():
+        async with open_scorer([load_embedder("minilm")]) as scorer:
+            await scorer.score([Sample(id="1", contexts=("a",), response="b")], [Grounding(nli="a/b")])
+
+    with pytest.raises(UsageError, match="not open here: a/b"):
+        anyio.run(scored)
