@@ -1,13 +1,14 @@
-"""Makes docs/images: the report and the dashboard as a browser shows them, for the README.
+"""Makes docs/images: the report, the dashboard and an evidence map, for README and docs.
 
-The runs are real: the bundled HaluEval sample, scored by this checkout. Needs the extra `web`, Playwright
-and Debian's Chromium. Run it as `python scripts/make_screenshots.py`; another folder than docs/images can be
-named.
+All as a browser shows it. The runs are real: the bundled HaluEval sample, and one answer for the map, scored
+by this checkout. Needs the extra `web`, Playwright and Debian's Chromium. Run it as
+`python scripts/make_screenshots.py`; another folder than docs/images can be named.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
@@ -33,6 +34,17 @@ RUNS = {
     "halueval-lexical": "rouge_l,content_f1,squad_token_f1",
     "halueval-angles": "sgi,theta_rq,theta_rc",
 }
+ANSWER = {
+    "id": "tower",
+    "question": "How tall is the tower, and who built it?",
+    "contexts": [
+        "The Eiffel Tower is 330 m tall. It stands on the Champ de Mars.",
+        "The company of Gustave Eiffel built the tower from 1887 to 1889.",
+        "Bees sleep between five and eight hours a day.",
+    ],
+    "response": "The tower is 312 m tall. It was built by the company of Gustave Eiffel in two years. "
+    "It was sold to Spanish investors.",
+}
 
 
 def sgi(*words: str, folder: Path) -> None:
@@ -49,6 +61,13 @@ def score(folder: Path) -> None:
     sgi("report", next(iter(RUNS)), "-o", "report.html", folder=folder)
 
 
+def ground(folder: Path) -> str:
+    """A run of one answer with its evidence; gives the path of its page."""
+    (folder / "tower.json").write_text(json.dumps([ANSWER]), encoding="utf-8")
+    sgi("run", "tower.json", "-m", "grounding", "--name", "grounded", "-q", folder=folder)
+    return f"runs/grounded/samples/{ANSWER['id']}"
+
+
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """The dashboard over that store; gives its address."""
@@ -63,9 +82,16 @@ def served(folder: Path) -> Iterator[str]:
 
 
 def shoot(
-    browser: Browser, address: str, target: Path, *, height: int = TALL, scheme: str = "light", link: str = ""
+    browser: Browser,
+    address: str,
+    target: Path,
+    *,
+    height: int = TALL,
+    scheme: str = "light",
+    link: str = "",
+    part: str = "",
 ) -> None:
-    """The first screen of a page, once its charts are drawn."""
+    """The first screen of a page, once its charts are drawn; or one part of it, by its selector."""
     context = browser.new_context(
         viewport={"width": WIDTH, "height": height}, color_scheme=scheme, reduced_motion="reduce"
     )
@@ -75,7 +101,10 @@ def shoot(
         page.click(f"a:has-text('{link}')")
     page.wait_for_load_state("networkidle")
     page.wait_for_timeout(2000)  # charts are drawn after the page has loaded
-    page.screenshot(path=target)
+    if part:
+        page.locator(part).screenshot(path=target)
+    else:
+        page.screenshot(path=target)
     context.close()
     size = target.stat().st_size
     if size > LARGEST:
@@ -100,6 +129,8 @@ def main() -> None:
             shoot(browser, report, images / "report-dark.png", scheme="dark")
             shoot(browser, address, images / "dashboard.png", height=LOW)
             shoot(browser, address, images / "run-page.png", link=next(iter(RUNS)))
+            row = f"{address.rstrip('/')}/{ground(folder)}"
+            shoot(browser, row, images / "evidence-map.png", part=".support")
             browser.close()
 
 

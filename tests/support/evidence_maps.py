@@ -38,7 +38,7 @@ def sentence(text: str, **parts: Any) -> SentenceEvidence:
     start = RESPONSE.find(text)
     given = {"text": text.strip(), "start": start, "end": start + len(text.strip())}
     found = {"supported": 0.99, "about_passages": False, "passage": 2, "beside": "The tower is 330 m tall."}
-    rest: dict[str, Any] = {"similarity": (0.03, 0.6), "unbacked": (), "checks": ()}
+    rest: dict[str, Any] = {"contributions": {}, "similarity": (0.03, 0.6), "unbacked": (), "checks": ()}
     return SentenceEvidence(**{**given, **found, **rest, **parts})
 
 

@@ -35,6 +35,13 @@ def support_lines(view: SupportView, *, width: int) -> Iterator[Text]:
         yield _sentence(sentence)
         yield from _beside(sentence)
         yield from map(_fact, sentence.facts)
+        if sentence.more_facts:
+            yield Text(f"{_INDENT}and {sentence.more_facts:,} further facts", style="dim")
+        if sentence.reasons:
+            yield Text(f"{_INDENT}{'; '.join(sentence.reasons)}", style="yellow")
+    if view.left_out:
+        yield Text("")
+        yield Text(view.left_out)
     if len(view.passages) > 1:
         yield Text("")
         yield from _similarities(view, width)
@@ -42,6 +49,8 @@ def support_lines(view: SupportView, *, width: int) -> Iterator[Text]:
         yield Text("")
     for passage in view.unused:
         yield Text(f"No sentence rests on passage {passage.number}: {_cut(passage.text)}", style="dim")
+    if view.more_unused:
+        yield Text(f"Nor does any on {view.more_unused:,} further passages.", style="dim")
     if view.signals:
         parts = ", ".join(f"{_cut(part.name)} {part.log_odds:+.2f}" for part in view.signals)
         yield Text("")

@@ -13,7 +13,7 @@ from sgi.kernel.judging import JudgedMetric
 from sgi.kernel.metric import AnyMetric, Metric, MetricSpec, Scores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from pydantic import BaseModel, JsonValue
 
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 SPEC = MetricSpec("calibrated", 1, needs=frozenset(), low=0.0, high=1.0, category="verdict")
 """The facts of every calibrated metric; its needs are those of the metric within."""
-
-_NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -57,17 +55,23 @@ class Calibration:
             batch: their rows.
 
         Returns:
-            Scores in [0, 1], whose details hold ``score``, ``threshold`` (on the metric's own scale; None
-            where nothing can be flagged) and ``verdict``, ``flagged`` or ``passed``.
+            Scores in [0, 1], whose details hold those of the metric, and ``score``, ``threshold`` (on the
+            metric's own scale; None where nothing can be flagged) and ``verdict``, ``flagged`` or ``passed``;
+            of details of the same name, these.
         """
         sign = 1.0 if self.higher_is_better else -1.0
         better = sign * scores.values
         probabilities = self.probabilities.probability(better)
         thresholds = self.thresholds.of([len(response) for response in batch.response])
         details = [
-            _detail(score, sign * threshold, flagged=value < threshold) if ok else _NOTHING
-            for score, value, threshold, ok in zip(
-                scores.values.tolist(), better.tolist(), thresholds.tolist(), scores.ok.tolist(), strict=True
+            {**within, **_detail(score, sign * threshold, flagged=value < threshold)} if ok else within
+            for within, score, value, threshold, ok in zip(
+                scores.details,
+                scores.values.tolist(),
+                better.tolist(),
+                thresholds.tolist(),
+                scores.ok.tolist(),
+                strict=True,
             )
         ]
         return Scores(np.asarray(probabilities), scores.status, scores.reasons, tuple(details))
@@ -84,10 +88,10 @@ class Calibrated(Metric):
 
     .. math:: P(grounded \mid s)
 
-    In [0, 1]. The details hold the score, the threshold for responses of that length, and the verdict: a
-    score worse than its threshold is ``flagged``, any other ``passed``. Where the metric has no value, nor
-    has this; status and reason are the metric's. The probability is that of rows like those the calibration
-    was fitted on, and with their base rate; elsewhere it can be far off.
+    In [0, 1]. The details are those of the metric within, with the score, the threshold for responses of that
+    length, and the verdict: a score worse than its threshold is ``flagged``, any other ``passed``. Where the
+    metric has no value, nor has this; status and reason are the metric's. The probability is that of rows
+    like those the calibration was fitted on, and with their base rate; elsewhere it can be far off.
 
     Attributes:
         metric: the one within.

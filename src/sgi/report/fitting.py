@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sgi.metrics.support.evidence_map import EvidenceMap
+from sgi.report.views.support import evidence_in
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -21,7 +24,9 @@ _DEEPEST = 12
 def fitted(samples: Sequence[SampleView], *, budget: int = STORIES) -> tuple[SampleView, ...]:
     """The rows, each text cut to the greatest of a few lengths at which all of them fit together.
 
-    A text that is cut ends by saying how much of it is missing; so does a list of more than 200 parts.
+    A text that is cut ends by saying how much of it is missing; so does a list of more than 200 parts. An
+    evidence map keeps all its parts, since it would be none without them: how many of them are shown is for
+    `sgi.report.views.support` to say.
 
     Args:
         samples: the rows.
@@ -79,20 +84,31 @@ def _cut_score(score: ScoreView, length: int) -> ScoreView:
     return replace(
         score,
         reason=cut(score.reason, length),
-        details=_cut_value(dict(score.details), length),
+        details=_cut_details(dict(score.details), length),
         evidence=_cut_value(dict(score.evidence), length),
     )
 
 
-def _cut_value(value: Any, length: int, depth: int = 0) -> Any:
+def _cut_details(details: dict[str, Any], length: int) -> Any:
+    if evidence_in(details) is None:
+        return _cut_value(details, length)
+    parts = {key: value for key, value in details.items() if key in EvidenceMap.model_fields}
+    rest = {key: value for key, value in details.items() if key not in parts}
+    return _cut_value(parts, length, items=None) | _cut_value(rest, length)
+
+
+def _cut_value(value: Any, length: int, depth: int = 0, items: int | None = _ITEMS) -> Any:
     if isinstance(value, str):
         return cut(value, length)
     if depth == _DEEPEST:
         return "…" if isinstance(value, (dict, list)) else value
     if isinstance(value, dict):
-        return {cut(str(key), length): _cut_value(item, length, depth + 1) for key, item in value.items()}
+        return {
+            cut(str(key), length): _cut_value(item, length, depth + 1, items) for key, item in value.items()
+        }
     if isinstance(value, list):
-        return _few([_cut_value(item, length, depth + 1) for item in value])
+        whole = [_cut_value(item, length, depth + 1, items) for item in value]
+        return whole if items is None else _few(whole)
     return value
 
 

@@ -28,13 +28,19 @@ def support_markdown(view: SupportView, *, longest: int) -> Iterator[str]:
         **strong**.
     """
     yield f"  - {view.verdict}"
+    if view.left_out:
+        yield f"  - {view.left_out}"
     for sentence in view.sentences:
         if sentence.is_doubtful or sentence.is_marked:
             chance = "" if sentence.supported is None else f" ({sentence.supported:.2f})"
             yield f"  - sentence {sentence.number}{chance}: {_marked(sentence, longest)}"
             yield from (f"    - {_fact(fact)}" for fact in sentence.facts if fact.verdict != "supported")
+            if sentence.reasons:
+                yield f"    - {'; '.join(sentence.reasons)}"
     for passage in view.unused:
         yield f"  - no sentence rests on passage {passage.number}: {_text(beginning(passage.text, longest))}"
+    if view.more_unused:
+        yield f"  - nor does any on {view.more_unused:,} further passages"
 
 
 def _marked(sentence: SentenceView, longest: int) -> str:

@@ -28,12 +28,25 @@ _NUMBERED = re.compile(
 )
 _SAYS = re.compile(rf"\b(?:the\s+|these\s+)?(?:{_GIVEN}\s+)?{_SOURCE}\s+{_VERB}", re.IGNORECASE)
 _SILENT = re.compile(
-    rf"\b{_SOURCE}\b[^.!?\n]{{0,60}}\b(?:not|no|cannot|without)\b[^.!?\n]{{0,40}}\b(?:mention|provid|specif|contain|stat|"
+    rf"\b{_SOURCE}\b[^.!?\n]{{0,60}}(?:\b(?:not|no|cannot|without)\b|n[\'’]t\b)[^.!?\n]{{0,40}}"
+    rf"\b(?:mention|provid|specif|contain|stat|"
     rf"includ|giv|inform|answer|discuss|say|explicit|clear|enough|detail|relat)"
     rf"|\b(?:unable|not\s+able|not\s+possible|impossible)\s+to\s+(?:answer|find|determine|provide)\b"
     rf"|\b(?:cannot|can't|could\s+not|couldn't)\s+(?:be\s+)?(?:answer|determin|find|found|provide)"
     rf"|\bno\s+(?:specific\s+|explicit\s+|relevant\s+|direct\s+)?(?:information|mention|answer)\b"
-    rf"|\bnot\s+(?:explicitly\s+|specifically\s+|directly\s+)?(?:mentioned|provided|stated|specified|given|addressed)\b",
+    rf"|\bnot\s+(?:explicitly\s+|specifically\s+|directly\s+)?"
+    r"(?:mentioned|provided|stated|specified|given|addressed)\b",
+    re.IGNORECASE,
+)
+_ANSWERING = re.compile(
+    r"^\s*(?:the\s+)?(?:final\s+|short\s+)?answer(?:\s+is)?(?:\s+that\b|\s+as\s+follows)?\s*:"
+    r"|\b(?:therefore,?\s+|so,?\s+|thus,?\s+)?(?:the\s+)?(?:final\s+|short\s+)?answer"
+    r"\s+to\s+(?:the|your|this)\s+question"
+    r"(?:\s+(?:is|would\s+be|\"[^\"\n]{0,200}\"|“[^”\n]{0,200}”)){0,2}\s*[,:]?"
+    r"|\b(?:therefore,?\s+|so,?\s+)?(?:i|we)\s+(?:can|will|am\s+able\s+to)\s+(?:\w+ly\s+)?"
+    r"(?:answer|provide|summari[sz]e)\b[^.!?\n]{0,60}?"
+    r"(?:question|answer|steps|summary|information)(?:\s+(?:as\s+follows|below))?\s*[,:]?"
+    r"|\bhere\s+(?:is|are)\s+(?:the|an?|some)\s+(?:answer|summary|steps?|information)\b[^.!?:\n]{0,60}:",
     re.IGNORECASE,
 )
 _LIST_MARK = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[A-Za-z][.)]|[-*•·–])(?=\s)")
@@ -63,7 +76,7 @@ def about_passages(sentence: str) -> Said:
     """
     found = sorted(
         match.span()
-        for pattern in (_LIST_MARK, _LEAD_IN, _NUMBERED, _SAYS)
+        for pattern in (_LIST_MARK, _ANSWERING, _LEAD_IN, _NUMBERED, _SAYS)
         for match in pattern.finditer(sentence)
     )
     apart: list[tuple[int, int]] = []

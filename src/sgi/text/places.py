@@ -58,12 +58,12 @@ class Shelf:
         ([0, 43], [1, 43])
         """
         read = tuple(map(wording, texts))
-        starts = np.cumsum([0, *(len(words) + WIDTH for words in read[:-1])])
+        starts = np.cumsum([0, *(len(words) + WIDTH for words in read[:-1])])[: len(read)]
         found: defaultdict[str, list[int]] = defaultdict(list)
         for start, words in zip(starts.tolist(), read, strict=True):
             for place, stem in enumerate(words.stems, start):
                 found[stem].append(place)
-        return cls(read, starts[: len(read)], {stem: np.array(where) for stem, where in found.items()})
+        return cls(read, starts, {stem: np.array(where) for stem, where in found.items()})
 
     def coverage(self, stems: Sequence[str]) -> Coverage:
         """Which of these words each place has, of all places that begin with one of them."""
@@ -96,7 +96,8 @@ class Coverage:
 
         The first has the most; each further one has the most of what is still missing, two words at least.
         So passages that have nothing to do with a sentence do not back it with a word here and there. Of
-        equals the first is taken, so that passages put behind do not change what is chosen among the others.
+        equals it is the one in the passage that has most of all sentences' words, whatever the order of the
+        passages.
 
         Args:
             wanted: which of the words each sentence has, shape (sentences, words).
@@ -114,15 +115,22 @@ class Coverage:
         missing = wanted.astype(np.float32)
         if not self.has.shape[1]:
             return chosen, np.zeros_like(wanted)
-        has = self.has.astype(np.float32)
+        has, preferred = self.has.astype(np.float32), self._preferred()
         for fewest in (1, *[_FEWEST_FURTHER] * (_MOST_PLACES - 1)):
-            gains = missing @ has
+            gains = missing @ has + preferred
             best = gains.argmax(axis=1)
             for sentence in np.flatnonzero(gains.max(axis=1) >= fewest).tolist():
                 place = int(best[sentence])
                 chosen[sentence] += (Place(int(self.passage[place]), int(self.start[place])),)
                 missing[sentence][self.has[:, place]] = 0.0
         return chosen, wanted & (missing == 0)
+
+    def _preferred(self) -> NDArray[np.float32]:
+        """For each place less than one word, the more words its passage has."""
+        first = np.flatnonzero(np.diff(self.passage, prepend=-1))
+        words = np.add.reduceat(self.has, first, axis=1).astype(np.bool_).sum(axis=0)
+        shares = words / (len(self.has) + 1)
+        return np.asarray(np.repeat(shares, np.diff(first, append=len(self.passage))), dtype=np.float32)
 
     def nearest(self, wanted: NDArray[np.bool_], passages: int) -> tuple[int, ...]:
         """All passages, those first whose best place has most of a sentence's words.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sgi.text.facts.numerals import ONES
 from sgi.text.facts.words import FUNCTION_WORDS
 
 if TYPE_CHECKING:
@@ -19,13 +20,14 @@ LONGEST_RUN = 8
 """Words of a copied run beyond which no more is counted."""
 
 _KEPT = 4096  # texts; one of 150 words takes some 60 kilobytes with its runs
-# A number with its marks is one word, and so is "don't",
-# and "e.g." and "U.S.".
+# A number with its marks is one word, and so are "don't", "e.g." and "U.S."
 _WORD = re.compile(
     r"\d+(?:[.,:]\d+)+(?![^\W_])|(?<![^\W_])[^\W\d_](?:\.[^\W\d_])+(?![^\W_])|[^\W_]+(?:['’][^\W\d_]+)*"
 )
 _INITIALS = re.compile(r"(?<=[^\W\d_])\.")
-_ENGLISH_MARK = re.compile(r"['’](?:s|re|ve|ll|d|m)?$")
+_SHORT_FORM = re.compile(r"(?<=.)(?:(?P<not>n['’]t)|['’](?P<other>s|re|ve|ll|d|m))$")
+_WHOLE = {"ca": "can", "wo": "will", "sha": "shall"}
+_SECOND = {"re": "are", "ve": "have", "ll": "will", "m": "am"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,30 +80,51 @@ class Wording:
 def wording(text: str) -> Wording:
     """The words of a text, read once however often it is asked for.
 
-    A word is a run of letters with apostrophes inside, or a number with its marks. English endings are cut
-    and English function words told from content; in another language words are compared nearly as written,
-    and every word counts as content.
+    A word is a run of letters, or a number with its marks; a short form is the two it stands for ("don't" is
+    "do not"), and of a possessive the word without its ending. English endings are cut, small numbers in
+    words are as in digits, and English function words are told from content; in another language words are
+    compared nearly as written, and every word counts as content.
 
     Args:
         text: any text.
 
     Source: the English stemmer of the library snowballstemmer (Porter, 2001).
 
-    >>> wording("Don't pay 2,500.50!").stems
-    ("don't", 'pay', '2,500.50')
+    >>> wording("Don't pay the city's 2,500.50 U.S. dollars!").stems
+    ('do', 'not', 'pay', 'the', 'citi', '2,500.50', 'us', 'dollar')
     """
-    found = list(_WORD.finditer(text))
-    words = [_ENGLISH_MARK.sub("", _INITIALS.sub("", match[0].casefold())) for match in found]
+    found = [part for match in _WORD.finditer(text) for part in _parts(match)]
     return Wording(
-        np.array([match.start() for match in found], dtype=np.int64),
-        np.array([match.end() for match in found], dtype=np.int64),
-        tuple([_stem(word) for word in words]),
-        np.array([word not in FUNCTION_WORDS for word in words], dtype=np.bool_),
+        np.array([start for start, _, _ in found], dtype=np.int64),
+        np.array([end for _, end, _ in found], dtype=np.int64),
+        tuple([_stem(word) for _, _, word in found]),
+        np.array([word not in FUNCTION_WORDS for _, _, word in found], dtype=np.bool_),
     )
+
+
+def _parts(match: re.Match[str]) -> list[tuple[int, int, str]]:
+    """A word, or the two that a short form stands for: where each begins and ends, and as it is compared."""
+    start, end = match.span()
+    word = match[0].casefold()
+    if "." in word:
+        return [(start, end, _INITIALS.sub("", word))]
+    short = _SHORT_FORM.search(word) if "'" in word or "’" in word else None
+    if short is None:
+        return [(start, end, word)]
+    middle = end - len(short[0])
+    first = (
+        _WHOLE.get(word[: short.start()], word[: short.start()]) if short["not"] else word[: short.start()]
+    )
+    second = "not" if short["not"] else _SECOND.get(short["other"])
+    if second is None:
+        return [(start, end, first)]
+    return [(start, middle, first), (middle, end, second)]
 
 
 @lru_cache(maxsize=1 << 17)
 def _stem(word: str) -> str:
+    if word in ONES:
+        return str(ONES[word])
     stemmed: str = _stemmer().stemWord(word)
     return stemmed
 

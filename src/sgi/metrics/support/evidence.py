@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sgi.metrics.support.evidence_map import SignalPart
     from sgi.metrics.support.reading import Reading, Sentence
     from sgi.text.facts.check import Check
+    from sgi.text.typography import Plain
 
 UNASKED = 0.5
 """Cosine with the question that is taken where there is none: the mean of the training sets' medians."""
@@ -64,6 +65,22 @@ class Nearness(NamedTuple):
         return float(found.min()) if found.size else float("nan")
 
 
+class Origin(NamedTuple):
+    """Where what was read came from.
+
+    Attributes:
+        response: the response as it was written.
+        read: the response as it was read.
+        passages: those that are not blank, as they were read.
+        positions: where each of them stands among the row's contexts.
+    """
+
+    response: str
+    read: Plain
+    passages: tuple[Plain, ...]
+    positions: tuple[int, ...]
+
+
 class Judgement(NamedTuple):
     """How likely a sentence is supported, and what each signal says of it, in log odds."""
 
@@ -75,7 +92,7 @@ def evidence_of(
     reading: Reading,
     nearness: Nearness,
     passage_sentences: Sequence[Sequence[str]],
-    positions: Sequence[int],
+    origin: Origin,
     judgements: Sequence[Judgement | None],
     signals: Mapping[str, SignalPart],
 ) -> EvidenceMap:
@@ -85,7 +102,7 @@ def evidence_of(
         reading: the response beside its passages that are not blank.
         nearness: its sentences beside theirs.
         passage_sentences: the sentences of each passage.
-        positions: where each passage stands among the row's contexts.
+        origin: where it came from.
         judgements: of each sentence; None where it claims nothing.
         signals: what speaks for the response as a whole, and against it.
     """
@@ -99,24 +116,25 @@ def evidence_of(
             *(place.passage for place in places),
             *(check.passage for check in sentence.checks if check.passage is not None),
         }
+        start, end = origin.read.written(sentence.start, sentence.end)
         shown.append(
             SentenceEvidence(
-                text=reading.response[sentence.start : sentence.end],
-                start=sentence.start,
-                end=sentence.end,
+                text=origin.response[start:end],
+                start=start,
+                end=end,
                 supported=None if judged is None else round(judged.probability, _DIGITS),
                 contributions=_named(judged),
                 about_passages=sentence.silent,
-                passage=positions[best],
+                passage=origin.positions[best],
                 beside=passage_sentences[best][nearness.place[number, best]],
                 similarity=tuple(np.round(nearness.best[number], _DIGITS).tolist()),
-                unbacked=tuple(unbacked(reading, sentence)),
-                checks=tuple(_fact(check, sentence, positions) for check in sentence.checks),
+                unbacked=tuple(origin.read.written(*span) for span in unbacked(reading, sentence)),
+                checks=tuple(_fact(check, sentence, origin) for check in sentence.checks),
             )
         )
-    unused = tuple(position for at, position in enumerate(positions) if at not in used)
+    unused = tuple(position for at, position in enumerate(origin.positions) if at not in used)
     return EvidenceMap(
-        signals=dict(signals), sentences=tuple(shown), passages=tuple(positions), unused=unused
+        signals=dict(signals), sentences=tuple(shown), passages=origin.positions, unused=unused
     )
 
 
@@ -168,17 +186,21 @@ def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return apart
 
 
-def _fact(check: Check, sentence: Sentence, positions: Sequence[int]) -> FactEvidence:
+def _fact(check: Check, sentence: Sentence, origin: Origin) -> FactEvidence:
+    start, end = origin.read.written(sentence.start + check.fact.start, sentence.start + check.fact.end)
+    found: tuple[int | None, int | None] = (None, None)
+    if check.passage is not None and check.start is not None and check.end is not None:
+        found = origin.passages[check.passage].written(check.start, check.end)
     return FactEvidence(
-        fact=check.fact.text,
+        fact=origin.response[start:end],
         kind=check.fact.kind.value,
-        start=sentence.start + check.fact.start,
-        end=sentence.start + check.fact.end,
+        start=start,
+        end=end,
         verdict=check.verdict.value,
-        passage=None if check.passage is None else positions[check.passage],
+        passage=None if check.passage is None else origin.positions[check.passage],
         found=check.found,
-        found_start=check.start,
-        found_end=check.end,
+        found_start=found[0],
+        found_end=found[1],
         how=check.how,
     )
 

@@ -13,12 +13,13 @@ from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.support.combination import combination, probability
 from sgi.metrics.support.entailed import Entailed, pairs_of
-from sgi.metrics.support.evidence import Judgement, Nearness, evidence_of
+from sgi.metrics.support.evidence import Judgement, Nearness, Origin, evidence_of
 from sgi.metrics.support.evidence_map import SignalPart
 from sgi.metrics.support.reading import Reading, claims_something
 from sgi.metrics.support.signals import Signals, signals_of, table
 from sgi.text.language import is_foreign
 from sgi.text.sentences import sentences
+from sgi.text.typography import typography
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,7 +38,7 @@ class _Row(NamedTuple):
 
     reading: Reading
     passage_sentences: tuple[tuple[str, ...], ...]
-    positions: tuple[int, ...]
+    origin: Origin
 
 
 @dataclass(frozen=True)
@@ -95,10 +96,10 @@ class Grounding(Metric):
         for sample in batch.samples:
             if _reason(sample):
                 continue
-            yield from sentences(sample.response)
-            yield from chain.from_iterable(map(sentences, sample.contexts))
-            if sample.question.strip():
-                yield sample.question
+            yield from sentences(typography(sample.response).text)
+            yield from chain.from_iterable(sentences(text) for _, text in _passages(sample))
+            if question := typography(sample.question).text.strip():
+                yield question
 
     def entailment_pairs(self, batch: Batch, /) -> Iterable[tuple[str, str]]:
         """Each sentence that claims something behind each of its best passages, where there is a model."""
@@ -126,34 +127,42 @@ class Grounding(Metric):
 
 def _reason(sample: Sample) -> str:
     """Why a row can have no value; "" where it can."""
-    passages = [text for text in sample.contexts if text.strip()]
+    response, passages = typography(sample.response).text, [text for _, text in _passages(sample)]
     reasons: dict[str, Callable[[], bool]] = {
-        "the response is blank": lambda: not sample.response.strip(),
+        "the response is blank": lambda: not response.strip(),
         "there are no passages": lambda: not sample.contexts,
         "all passages are blank": lambda: not passages,
-        "the response claims nothing that passages could support": lambda: (
-            not claims_something(sample.response)
-        ),
-        "the response is not in English": lambda: is_foreign(sample.response),
+        "the response claims nothing that passages could support": lambda: not claims_something(response),
+        "the response is not in English": lambda: is_foreign(response),
         "the passages are not in English": lambda: all(map(is_foreign, passages)),
     }
     return next((reason for reason, holds in reasons.items() if holds()), "")
 
 
+def _passages(sample: Sample) -> list[tuple[int, str]]:
+    """The passages that are not blank as they are read, each with its position."""
+    read = ((at, typography(text).text) for at, text in enumerate(sample.contexts))
+    return [(at, text) for at, text in read if text.strip()]
+
+
 def _row(sample: Sample) -> _Row:
-    kept = [(at, text) for at, text in enumerate(sample.contexts) if text.strip()]
-    passages = tuple(text for _, text in kept)
-    return _Row(
-        Reading.of(sample.response, passages, sample.question),
-        tuple(tuple(sentences(text)) for text in passages),
-        tuple(at for at, _ in kept),
+    passages = _passages(sample)
+    texts = [text for _, text in passages]
+    response = typography(sample.response)
+    origin = Origin(
+        sample.response,
+        response,
+        tuple(typography(sample.contexts[at]) for at, _ in passages),
+        tuple(at for at, _ in passages),
     )
+    reading = Reading.of(response.text, texts, typography(sample.question).text.strip())
+    return _Row(reading, tuple(tuple(sentences(text)) for text in texts), origin)
 
 
 def _scored(row: _Row, vectors: VectorTable, entailed: Entailed | None) -> tuple[float, dict[str, JsonValue]]:
     reading = row.reading
     stated = [reading.response[sentence.start : sentence.end] for sentence in reading.sentences]
-    question = vectors.rows([reading.question])[0] if reading.question.strip() else None
+    question = vectors.rows([reading.question])[0] if reading.question else None
     nearness = Nearness.of(
         vectors.rows(stated), [vectors.rows(found) for found in row.passage_sentences], question
     )
@@ -167,7 +176,7 @@ def _scored(row: _Row, vectors: VectorTable, entailed: Entailed | None) -> tuple
     chances, told = iter(probability(odds).tolist()), iter(parts.tolist())
     value, signals = next(chances), _parts(whole, next(told))
     by_sentence = [None if found is None else Judgement(next(chances), next(told)) for found in each]
-    found = evidence_of(reading, nearness, row.passage_sentences, row.positions, by_sentence, signals)
+    found = evidence_of(reading, nearness, row.passage_sentences, row.origin, by_sentence, signals)
     if entailed is not None:
         found = entailed.shown_in(found)
     return value, found.model_dump(mode="json")

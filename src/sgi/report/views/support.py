@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import ValidationError
@@ -22,6 +22,31 @@ IN_NO_PASSAGE = "in no passage"
 SHADES = 6
 """So many shades a heat map has, from 0."""
 
+MOST_SENTENCES = 100
+"""Sentences of a map that are shown; of more, the first."""
+
+MOST_PASSAGES = 40
+"""Columns of a heat map, and passages that are named as unused; of more, the first."""
+
+MOST_FACTS = 40
+"""Facts of a sentence that are shown; of more, those that fail before others."""
+
+_FEW_TOGETHER = "few of its words stand together in a passage"
+IN_WORDS = {
+    "known": _FEW_TOGETHER,
+    "known_narrow": _FEW_TOGETHER,
+    "known_wide": _FEW_TOGETHER,
+    "paired": "its words stand beside other words than in a passage",
+    "copied": "no longer run of it is copied",
+    "numbers": "a number or date of it is in no passage",
+    "names": "a name of it is in no passage",
+    "nearness": "in meaning it is far from every passage, or nearer to the question",
+    "stretches": "it is long, and the weakest of its stretches is weak",
+}
+"""What it means that a signal speaks against a sentence."""
+
+_REASONS = 2
+_NAMED = 10  # doubtful sentences that the verdict names
 _DOUBTFUL = 0.5
 _LEAST = 0.005  # of log odds; what rounds to nothing says nothing
 _AROUND = 60  # characters of a passage on either side of what is quoted
@@ -105,6 +130,8 @@ class SentenceView:
         beside: that passage's nearest sentence.
         cells: one a passage that is not blank.
         facts: what was checked of it.
+        more_facts: how many facts are left out.
+        reasons: why it is doubtful, in words, where neither a mark nor a failed check says so.
         entailment: how far a model says that passages entail it; None where none was asked.
         contradiction: how far it says that they contradict it.
     """
@@ -118,6 +145,8 @@ class SentenceView:
     beside: str
     cells: tuple[Cell, ...]
     facts: tuple[FactView, ...]
+    more_facts: int
+    reasons: tuple[str, ...]
     entailment: float | None
     contradiction: float | None
 
@@ -129,7 +158,7 @@ class SentenceView:
     @property
     def is_doubtful(self) -> bool:
         """Whether it is rather unsupported than supported."""
-        return self.supported is not None and self.supported < _DOUBTFUL
+        return _is_doubtful(self.supported)
 
     @property
     def is_marked(self) -> bool:
@@ -163,31 +192,38 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class SupportView:
-    """An evidence map.
+    """An evidence map, or the first part of one that is too large to be read.
 
     Attributes:
-        sentences: in order.
-        passages: those that are not blank, from 1: the columns of the sentences' cells.
-        unused: those that no sentence rests on.
+        verdict: which sentences are doubtful, of all that there are, in words.
+        sentences: in order; the first `MOST_SENTENCES`.
+        more_sentences: how many are left out.
+        passages: those that are not blank, from 1: the columns of the sentences' cells; the first
+            `MOST_PASSAGES`.
+        more_passages: how many are left out.
+        unused: those that no sentence rests on; the first `MOST_PASSAGES`.
+        more_unused: how many are left out.
         signals: those that speak for the response or against it, the worst first.
     """
 
+    verdict: str
     sentences: tuple[SentenceView, ...]
+    more_sentences: int
     passages: tuple[int, ...]
+    more_passages: int
     unused: tuple[Unused, ...]
+    more_unused: int
     signals: tuple[Part, ...]
 
     @property
-    def verdict(self) -> str:
-        """Which sentences are doubtful, in words."""
-        doubtful = [sentence.number for sentence in self.sentences if sentence.is_doubtful]
-        of = len(self.sentences)
-        if not doubtful:
-            return f"No sentence of {of} is doubtful by itself."
-        if len(doubtful) == 1:
-            return f"Sentence {doubtful[0]} of {of} is doubtful."
-        *first, last = map(str, doubtful)
-        return f"Sentences {', '.join(first)} and {last} of {of} are doubtful."
+    def left_out(self) -> str:
+        """What is left out, in words; empty where nothing is."""
+        parts = (
+            ("sentences", self.sentences, self.more_sentences),
+            ("passages", self.passages, self.more_passages),
+        )
+        told = [f"the first {len(shown)} of {len(shown) + n:,} {name}" for name, shown, n in parts if n]
+        return f"Only {' and '.join(told)} are shown." if told else ""
 
 
 def support_view(details: Mapping[str, Any], contexts: Sequence[str]) -> SupportView | None:
@@ -204,24 +240,40 @@ def support_view(details: Mapping[str, Any], contexts: Sequence[str]) -> Support
     >>> support_view({"sentences": [{"text": "It rained.", "sgi": 1.5}]}, ["It rained."]) is None
     True
     """
-    try:
-        found = EvidenceMap.model_validate(
-            {name: details[name] for name in EvidenceMap.model_fields if name in details}
-        )
-    except ValidationError:
+    found = evidence_in(details)
+    if found is None:
         return None
     parts = [
         Part(name, part.log_odds) for name, part in found.signals.items() if abs(part.log_odds) >= _LEAST
     ]
+    passages = found.passages[:MOST_PASSAGES]
     return SupportView(
+        verdict=_verdict(found.sentences),
         sentences=tuple(
             _sentence(number, sentence, found.passages, contexts)
-            for number, sentence in enumerate(found.sentences, start=1)
+            for number, sentence in enumerate(found.sentences[:MOST_SENTENCES], start=1)
         ),
-        passages=tuple(place + 1 for place in found.passages),
-        unused=tuple(Unused(place + 1, _passage(contexts, place)) for place in found.unused),
+        more_sentences=max(0, len(found.sentences) - MOST_SENTENCES),
+        passages=tuple(place + 1 for place in passages),
+        more_passages=len(found.passages) - len(passages),
+        unused=tuple(Unused(place + 1, _passage(contexts, place)) for place in found.unused[:MOST_PASSAGES]),
+        more_unused=max(0, len(found.unused) - MOST_PASSAGES),
         signals=tuple(sorted(parts, key=lambda part: part.log_odds)),
     )
+
+
+def evidence_in(details: Mapping[str, Any]) -> EvidenceMap | None:
+    """The evidence map among a score's details; None where there is none.
+
+    >>> evidence_in({"score": 0.5}) is None
+    True
+    """
+    try:
+        return EvidenceMap.model_validate(
+            {name: details[name] for name in EvidenceMap.model_fields if name in details}
+        )
+    except ValidationError:
+        return None
 
 
 def beside_support(details: Mapping[str, Any]) -> dict[str, Any]:
@@ -233,10 +285,28 @@ def beside_support(details: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in details.items() if name not in EvidenceMap.model_fields}
 
 
+def _is_doubtful(supported: float | None) -> bool:
+    return supported is not None and supported < _DOUBTFUL
+
+
+def _verdict(sentences: Sequence[SentenceEvidence]) -> str:
+    numbers = [str(at) for at, found in enumerate(sentences, start=1) if _is_doubtful(found.supported)]
+    of, more = f"{len(sentences):,}", len(numbers) - _NAMED
+    if not numbers:
+        return f"No sentence of {of} is doubtful by itself."
+    if len(numbers) == 1:
+        return f"Sentence {numbers[0]} of {of} is doubtful."
+    first, last = (numbers[:-1], numbers[-1]) if more <= 0 else (numbers[:_NAMED], f"{more:,} more")
+    return f"Sentences {', '.join(first)} and {last} of {of} are doubtful."
+
+
 def _sentence(
     number: int, found: SentenceEvidence, passages: Sequence[int], contexts: Sequence[str]
 ) -> SentenceView:
     known = dict(zip(passages, found.similarity, strict=False))
+    checks = list(found.checks)
+    if len(checks) > MOST_FACTS:
+        checks = sorted(checks, key=lambda check: check.verdict == "supported")[:MOST_FACTS]
     return SentenceView(
         number=number,
         supported=found.supported,
@@ -245,11 +315,23 @@ def _sentence(
         passage=found.passage + 1,
         similarity=known.get(found.passage),
         beside=found.beside,
-        cells=tuple(_cell(known.get(place), is_best=place == found.passage) for place in passages),
-        facts=tuple(_fact(check, contexts) for check in found.checks),
+        cells=tuple(_cell(known.get(at), is_best=at == found.passage) for at in passages[:MOST_PASSAGES]),
+        facts=tuple(_fact(check, contexts) for check in checks),
+        more_facts=len(found.checks) - len(checks),
+        reasons=_reasons(found),
         entailment=found.entailment,
         contradiction=found.contradiction,
     )
+
+
+def _reasons(found: SentenceEvidence) -> tuple[str, ...]:
+    """What the signals that speak most against a doubtful sentence mean, where nothing is marked in it."""
+    told_already = found.unbacked or any(check.verdict != "supported" for check in found.checks)
+    if told_already or not _is_doubtful(found.supported):
+        return ()
+    against = sorted((part, name) for name, part in found.contributions.items() if part <= -_LEAST)
+    told = dict.fromkeys(IN_WORDS[name] for _, name in against if name in IN_WORDS)
+    return tuple(islice(told, _REASONS))
 
 
 def _cell(similarity: float | None, *, is_best: bool) -> Cell:

@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from sgi.text.facts.date_support import comparable, date_support
-from sgi.text.facts.fact import DateFact, Fact, Name, Quantity
+from sgi.text.facts.fact import DateFact, Fact, Label, Name, Quantity
+from sgi.text.facts.labels import label_support, labels
 from sgi.text.facts.name_support import name_support, rival
 from sgi.text.facts.number_support import Found, agreement, commensurable, derived_support, number_support
 from sgi.text.facts.reading import Roles, clause_at, folded, names_of, numbers_of
@@ -116,7 +117,8 @@ def facts_of(sentence: str) -> tuple[Fact, ...]:
     ]
     measured = [*counted, *numbers.dates]
     kept = [name for name in named if not any(_within(name, fact) for fact in measured)]
-    return tuple(sorted([*measured, *kept], key=lambda fact: (fact.start, fact.end)))
+    labelled = labels(sentence, [(fact.start, fact.end) for fact in (*measured, *kept)])
+    return tuple(sorted([*measured, *kept, *labelled], key=lambda fact: (fact.start, fact.end)))
 
 
 def _within(fact: Fact, other: Fact) -> bool:
@@ -164,6 +166,8 @@ def _stated(sentence: str, fact: Fact, passage: str) -> Found | None:
         return number_support(sentence, fact, passage)
     if isinstance(fact, DateFact):
         return date_support(fact, passage)
+    if isinstance(fact, Label):
+        return label_support(fact, passage)
     return name_support(fact, passage) if isinstance(fact, Name) else None
 
 
@@ -202,12 +206,14 @@ def _rivals(
     rivals: list[Fact] = []
     if isinstance(fact, Quantity):
         rivals += [other for other in stated.quantities if _same_thing(fact, other, passage)]
+    elif isinstance(fact, Label):
+        rivals += [other for other in labels(passage) if other.label == fact.label]
     elif isinstance(fact, DateFact):
         rivals += [other for other in stated.dates if comparable(fact, other)]
     for other in rivals:
         share = roles.share(around, clause_at(passage, other.start))
         if share >= _SAME_ROLE:
-            yield share, other, "other value" if isinstance(fact, Quantity) else "other date"
+            yield share, other, "other date" if isinstance(fact, DateFact) else "other value"
 
 
 def _same_thing(number: Quantity, other: Quantity, passage: str) -> bool:

@@ -145,3 +145,17 @@ class Name(Fact):
 
     kind = FactKind.NAME
     words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Label(Fact):
+    """A number that names something: its word, folded, "#" for none, and the number as it is written.
+
+    >>> from sgi.text.facts.labels import labels
+    >>> labels("Section 43(6)")[0].number
+    '43(6)'
+    """
+
+    kind = FactKind.NUMBER
+    label: str
+    number: str

@@ -1,0 +1,64 @@
+"""Texts without what only their typography tells apart, and where every character came from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+_KEPT = 4096  # texts
+# A blank between the thousands of a number stays as it is.
+_BLANKS = re.compile(r"(?:(?!(?<=\d)[\u00a0\u202f\u2009]\d{3}(?!\d))[^\S\n\r\f\v\x1c-\x1e\x85\u2028\u2029])+")
+_UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]+")
+_SIGNS = {"\u2010": "-", "\u2011": "-", "\u2018": "'", "\u2019": "'", "\u02bc": "'", "\uff07": "'"}
+_ODD = re.compile(f"{_UNSEEN.pattern}|{_BLANKS.pattern}|[{''.join(_SIGNS)}]")
+
+
+@dataclass(frozen=True, eq=False)
+class Plain:
+    """A text in plain typography.
+
+    Attributes:
+        text: with single blanks, plain hyphens and apostrophes, and without what cannot be seen.
+        places: where each of its characters stands in the text as it was written, and where that ends; None
+            where nothing was changed.
+    """
+
+    text: str
+    places: tuple[int, ...] | None
+
+    def written(self, start: int, end: int) -> tuple[int, int]:
+        """The part of the text as it was written that became this part.
+
+        >>> typography("a\N{NO-BREAK SPACE} b").written(2, 3)
+        (3, 4)
+        """
+        if self.places is None:
+            return start, end
+        return self.places[start], (self.places[end - 1] + 1 if end > start else self.places[start])
+
+
+@lru_cache(maxsize=_KEPT)
+def typography(text: str) -> Plain:
+    """A text in plain typography; made once however often it is asked for.
+
+    Runs of blanks become one, hyphens that do not break and typographic apostrophes plain ones, and soft
+    hyphens, joiners and marks of direction vanish. Line breaks stay, and so do blanks that part thousands.
+
+    >>> typography("Don’t wait\N{NO-BREAK SPACE} 30\N{NON-BREAKING HYPHEN}45 minutes").text
+    "Don't wait 30-45 minutes"
+    """
+    parts: list[str] = []
+    places: list[int] = []
+    at = 0
+    for match in _ODD.finditer(text):
+        sign = match[0]
+        plain = _SIGNS.get(sign) or ("" if _UNSEEN.fullmatch(sign) else " ")
+        if plain == sign:
+            continue
+        parts += (text[at : match.start()], plain)
+        places += (*range(at, match.start()), *([match.start()] if plain else ()))
+        at = match.end()
+    if not parts:
+        return Plain(text, None)
+    return Plain("".join([*parts, text[at:]]), (*places, *range(at, len(text) + 1)))
