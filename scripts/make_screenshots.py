@@ -42,7 +42,7 @@ ANSWER = {
         "The company of Gustave Eiffel built the tower from 1887 to 1889.",
         "Bees sleep between five and eight hours a day.",
     ],
-    "response": "The tower is 312 m tall. It was built by the company of Gustave Eiffel in two years. "
+    "response": "The tower is 312 m tall. The company of Gustave Eiffel built the tower in two years. "
     "It was sold to Spanish investors.",
 }
 

@@ -31,6 +31,8 @@ _SILENT = re.compile(
     rf"\b{_SOURCE}\b[^.!?\n]{{0,60}}(?:\b(?:not|no|cannot|without)\b|n[\'’]t\b)[^.!?\n]{{0,40}}"
     rf"\b(?:mention|provid|specif|contain|stat|"
     rf"includ|giv|inform|answer|discuss|say|explicit|clear|enough|detail|relat)"
+    rf"|\b(?:none|neither)\s+of\s+(?:the|these|them)\b[^.!?\n]{{0,60}}"
+    r"\b(?:mention|provid|specif|contain|stat|say|answer|explicit|discuss)"
     rf"|\b(?:unable|not\s+able|not\s+possible|impossible)\s+to\s+(?:answer|find|determine|provide)\b"
     rf"|\b(?:cannot|can't|could\s+not|couldn't)\s+(?:be\s+)?(?:answer|determin|find|found|provide)"
     rf"|\bno\s+(?:specific\s+|explicit\s+|relevant\s+|direct\s+)?(?:information|mention|answer)\b"
@@ -50,6 +52,15 @@ _ANSWERING = re.compile(
     re.IGNORECASE,
 )
 _LIST_MARK = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[A-Za-z][.)]|[-*•·–])(?=\s)")
+_DESCRIBED = re.compile(
+    r"(?:\b(?:this|these|that|which|it)\s+)?(?:information\s+|facts?\s+)?"
+    r"\b(?:is|are|was|were|can\s+be)\s+(?:also\s+)?"
+    r"(?:described|stated|mentioned|found|explained|provided|discussed|noted|listed|given)"
+    rf"\s+in\s+(?:the\s+|both\s+|all\s+)?(?:{_GIVEN}\s+)?{_SOURCE}{_NUMBERS}?",
+    re.IGNORECASE,
+)
+# What is denied in one clause may be claimed in the next.
+_CLAUSE = re.compile(r"\S(?:(?!;|,?\s(?:but|however|although|though|yet)\b).)*", re.DOTALL | re.IGNORECASE)
 _KEPT = 8192
 
 
@@ -57,9 +68,9 @@ class Said(NamedTuple):
     """What a sentence says of the passages themselves."""
 
     spans: tuple[tuple[int, int], ...]
-    """Where it names them, and the mark of a list, as start and end in characters."""
+    """Where it does, and the mark of a list, as start and end in characters."""
     silent: bool
-    """Whether it says that something does not stand in them, or that it is not known."""
+    """Whether all it says is that something does not stand in them, or is not known."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -73,16 +84,21 @@ def about_passages(sentence: str) -> Said:
     (((0, 19),), False)
     >>> [about_passages(text).silent for text in ("The height is not mentioned.", "I don't know.")]
     [True, True]
+    >>> about_passages("The passages do not say who built it; it is 9 m tall.")
+    Said(spans=((0, 36),), silent=False)
     """
-    found = sorted(
-        match.span()
-        for pattern in (_LIST_MARK, _ANSWERING, _LEAD_IN, _NUMBERED, _SAYS)
-        for match in pattern.finditer(sentence)
-    )
+    clauses = list(_CLAUSE.finditer(sentence))
+    silent = [clause.span() for clause in clauses if _is_silent(clause[0])]
+    patterns = (_LIST_MARK, _ANSWERING, _DESCRIBED, _LEAD_IN, _NUMBERED, _SAYS)
+    named = [match.span() for pattern in patterns for match in pattern.finditer(sentence)]
     apart: list[tuple[int, int]] = []
-    for start, end in found:
+    for start, end in sorted([*silent, *named]):
         if apart and start <= apart[-1][1]:
             apart[-1] = apart[-1][0], max(end, apart[-1][1])
         else:
             apart.append((start, end))
-    return Said(tuple(apart), _SILENT.search(sentence) is not None or is_no_answer(sentence))
+    return Said(tuple(apart), bool(clauses) and len(silent) == len(clauses))
+
+
+def _is_silent(clause: str) -> bool:
+    return _SILENT.search(clause) is not None or is_no_answer(clause)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.cli.support_lines import support_lines
-from sgi.report.views.support import support_view
-from support.evidence_maps import CONTEXTS, OPENED, TALL, details, hostile, sentence
+from sgi.report.views.support import IN_WORDS, MOST_FACTS, MOST_PASSAGES, MOST_SENTENCES, support_view
+from support.evidence_maps import CONTEXTS, OPENED, TALL, details, fact, hostile, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,6 +92,25 @@ def test_what_an_entailment_model_says_is_told(against: float | None, told: str)
     asked = sentence(TALL, entailment=0.1, contradiction=against)
     assert lines(details(sentences=(asked,)))[4] == f"          {told}"
     assert "entailed" not in "".join(lines(details()))
+
+
+def test_a_doubtful_sentence_without_a_mark_has_its_reasons() -> None:
+    doubted = sentence(TALL, supported=0.3, contributions={"known": -1.0, "copied": -0.5})
+    made = lines(details(sentences=(doubted,)))
+    assert made[2] == " 1  0.30  It is 312 m tall."
+    assert made[4] == f"{' ' * 10}{IN_WORDS['known']}; {IN_WORDS['copied']}"
+
+
+def test_what_is_left_out_is_told() -> None:
+    n = 150
+    full = sentence(TALL, checks=(fact("Spanish"),) * n)
+    many = (full, *[sentence(TALL)] * (n - 1))
+    body = details(sentences=many, passages=tuple(range(n)), unused=tuple(range(n)))
+    made = lines(body, contexts=["a"] * n)
+    sentences, passages = f"the first {MOST_SENTENCES} of {n}", f"the first {MOST_PASSAGES} of {n}"
+    assert f"Only {sentences} sentences and {passages} passages are shown." in made
+    assert f"Nor does any on {n - MOST_PASSAGES} further passages." in made
+    assert made.count(f"{' ' * 10}and {n - MOST_FACTS} further facts") == 1
 
 
 @given(st.text(max_size=60), st.integers(-5, 200))

@@ -11,9 +11,11 @@ from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
 from sgi.metrics.calibrated import SPEC, Calibrated, CalibratedJudged, Calibration, calibrated
 from sgi.metrics.support.metric import Grounding
+from sgi.report.views.support import beside_support, support_view
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
 from sgi.stats.probability_maps import IsotonicMap, PlattMap
 from sgi.testing import check_metric
+from support.grounded import evidence_map, hashed, maps, row
 
 FITTED = Calibration(
     "3f2a",
@@ -21,7 +23,15 @@ FITTED = Calibration(
     thresholds=LengthThresholds((10.0,), (0.4, 0.6), (50, 50)),
     probabilities=PlattMap(4.0, -2.0),
 )
-NAMES = ["sgi", "content_f1", "semantic_similarity", "faithfulness", "answer_relevance", "ragas_score"]
+NAMES = [
+    "sgi",
+    "grounding",
+    "content_f1",
+    "semantic_similarity",
+    "faithfulness",
+    "answer_relevance",
+    "ragas_score",
+]
 READ = Grounding(nli="owner/model")
 
 
@@ -116,6 +126,30 @@ def test_a_row_without_a_value_keeps_its_status_and_reason():
     assert made.reasons == inner.reasons
     assert np.isnan(made.values[[0, 2, 3]]).all()
     assert [bool(detail) for detail in made.details] == [False, True, False, False]
+
+
+def test_what_the_metric_within_was_made_of_is_kept():
+    found = [{"passage": 1, "score": "its own", "verdict": "its own"}, {}, {"passage": 2}]
+    inner = Scores.of(
+        np.array([0.5, 0.3, np.nan]), undefined={"blank": np.array([False, False, True])}, details=found
+    )
+    made = FITTED.applied(inner, batch(9, 9, 9))
+    assert made.details == (
+        {"passage": 1, "score": 0.5, "threshold": 0.4, "verdict": "passed"},
+        {"score": 0.3, "threshold": 0.4, "verdict": "flagged"},
+        {"passage": 2},
+    )
+    assert found[0]["verdict"] == "its own"
+
+
+def test_a_calibrated_detector_has_its_evidence_map():
+    sample = row("The tower is 312 m tall.", "The tower is 330 m tall.")
+    inner = hashed([sample])
+    made = FITTED.applied(inner, Batch.of([sample]))
+    assert evidence_map({name: made.details[0][name] for name in inner.details[0]}) == maps(inner)[0]
+    shown = support_view(made.details[0], sample.contexts)
+    assert shown == support_view(inner.details[0], sample.contexts)
+    assert [*beside_support(made.details[0])] == ["score", "threshold", "verdict"]
 
 
 def test_no_rows_have_no_scores():

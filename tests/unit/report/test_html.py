@@ -17,11 +17,12 @@ from sgi.report.views.comparison import ChangedSample
 from sgi.report.views.comparison import comparison_view as view_of
 from sgi.report.views.rows import row_page as page_of
 from sgi.report.views.run import run_view as run_of
+from sgi.report.views.support import IN_WORDS, MOST_FACTS, MOST_PASSAGES, MOST_SENTENCES
 from sgi.report.views.worst import WorstRows
 from sgi.store.database import open_database
 from sgi.store.queries import find_run
 from sgi.store.row_pages import RowQuery
-from support.evidence_maps import CONTEXTS, RESPONSE, details, hostile
+from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile, sentence
 from support.kept_runs import keep_run, rows
 from support.views import (
     HOSTILE,
@@ -344,3 +345,25 @@ def test_a_map_of_a_megabyte_is_cut_with_the_rest_of_its_row() -> None:
     told = _with_evidence(hostile("x " * (2 * _MEGA)))
     assert len(told.encode()) < 6 * _MEGA
     assert "more characters are not in this file" in told
+
+
+def test_a_doubtful_sentence_without_a_mark_says_why() -> None:
+    doubted = sentence(TALL, supported=0.3, contributions={"known": -1.0, "copied": -0.5})
+    told = _with_evidence(details(sentences=(doubted,)))
+    assert f'<p class="faint">Why: {IN_WORDS["known"]}; {IN_WORDS["copied"]}.</p>' in told
+    assert "Why:" not in _with_evidence(details())
+
+
+def test_a_map_that_is_too_large_shows_its_first_part_and_says_so() -> None:
+    n = 150
+    full = sentence(TALL, passage=0, checks=(fact("Spanish"),) * n)
+    body = details(
+        sentences=(full, *[sentence(TALL)] * (n - 1)), passages=tuple(range(n)), unused=tuple(range(n))
+    )
+    told = _with_evidence(body).split("<script", 1)[0]
+    first = f"the first {MOST_SENTENCES} of {n} sentences and the first {MOST_PASSAGES} of {n} passages"
+    assert f'<p class="strong">Only {first} are shown.</p>' in told
+    assert told.count('class="n heat-') == MOST_SENTENCES * MOST_PASSAGES
+    assert f"<li>and {n - MOST_PASSAGES} further passages</li>" in told
+    assert told.count(f"<li>and {n - MOST_FACTS} further facts</li>") == 1
+    assert "log_odds" not in told

@@ -44,3 +44,12 @@ def test_beside_an_evidence_map_only_the_rest_is_a_remark():
     assert remarks(sample(0, contexts=CONTEXTS), made) == {"verdict": "flagged"}
     broken = score(0.1, details={"unused": 1})
     assert remarks(sample(0), broken) == {"unused": 1}
+
+
+def test_passages_of_the_metric_within_a_calibration_are_no_values_of_it():
+    body = {"passages": [1.5, 0.5], "passage": 0, "score": 1.5, "threshold": 1.0, "verdict": "passed"}
+    within = {name: body[name] for name in ("passages", "passage")}
+    scores = {"calibrated": score(0.9, details=body), "sgi": score(1.5, details=within)}
+    row = sample(0, contexts=("a", "b"), scores=scores)
+    assert [[value.metric for value in part.values] for part in passages(row)] == [["sgi"], ["sgi"]]
+    assert remarks(row, scores["calibrated"]) == body

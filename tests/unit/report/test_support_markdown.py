@@ -10,9 +10,9 @@ import pytest
 
 from sgi.report.run_markdown import run_markdown
 from sgi.report.support_markdown import support_markdown
-from sgi.report.views.support import support_view
+from sgi.report.views.support import IN_WORDS, MOST_PASSAGES, MOST_SENTENCES, support_view
 from sgi.report.views.worst import WorstRows
-from support.evidence_maps import CONTEXTS, RESPONSE, details, fact, hostile, sentence
+from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile, sentence
 from support.views import HOSTILE, bare_view, sample, score
 
 if TYPE_CHECKING:
@@ -43,6 +43,22 @@ def test_only_what_is_doubtful_or_marked_is_told() -> None:
         "    - name Spanish: in no passage",
         "  - no sentence rests on passage 1: Bananas are yellow.",
     ]
+
+
+def test_a_doubtful_sentence_without_a_mark_has_its_reasons() -> None:
+    doubted = sentence(TALL, supported=0.3, contributions={"known": -1.0, "copied": -0.5})
+    made = lines(details(sentences=(doubted,), unused=()))
+    assert made[1:] == [
+        "  - sentence 1 (0.30): It is 312 m tall.",
+        f"    - {IN_WORDS['known']}; {IN_WORDS['copied']}",
+    ]
+
+
+def test_what_is_left_out_is_told() -> None:
+    many = (sentence(TALL),) * (MOST_SENTENCES + 1)
+    made = lines(details(sentences=many, unused=tuple(range(MOST_PASSAGES + 2))))
+    assert made[1] == f"  - Only the first {MOST_SENTENCES} of {MOST_SENTENCES + 1} sentences are shown."
+    assert made[-1] == "  - nor does any on 2 further passages"
 
 
 def test_a_long_sentence_is_cut_and_its_marks_with_it() -> None:

@@ -40,7 +40,7 @@ def standing(passages):
 
 
 def best_places(sentence, places, words):
-    """The place with most of what is missing, again and again; of equals that in the passage with most words."""
+    """The place with most of what is missing, again and again; of equals that whose passage has most."""
     missing, chosen = sentence.copy(), []
     for fewest in (1, 2, 2):
         gains = [((has & missing).sum(), words[place.passage]) for place, has in places]

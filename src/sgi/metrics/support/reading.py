@@ -27,6 +27,15 @@ if TYPE_CHECKING:
 _KEPT = 4096  # responses
 
 
+def _checked(sentence: str, about: Said, passages: Sequence[str], question: str) -> tuple[Check, ...]:
+    """The facts of a sentence but for those that it names without claiming them."""
+    return tuple(
+        check
+        for check in check_facts(sentence, passages, question)
+        if not any(first <= check.fact.start and check.fact.end <= last for first, last in about.spans)
+    )
+
+
 class Sentence(NamedTuple):
     """A sentence of a response.
 
@@ -76,7 +85,7 @@ class Reading:
         """Read a response."""
         stated = _stated(response)
         checks = [
-            () if about.silent else check_facts(response[start:end], passages, question)
+            () if about.silent else _checked(response[start:end], about, passages, question)
             for (start, end), about in zip(stated.spans, stated.about, strict=True)
         ]
         found = tuple(

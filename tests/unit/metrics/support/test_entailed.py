@@ -16,7 +16,6 @@ from sgi.metrics.support.entailed import MOST_PASSAGES, Entailed, SentenceEntail
 from sgi.metrics.support.metric import Grounding
 from sgi.metrics.support.reading import Reading
 from sgi.testing import HashEmbedder, check_metric
-from sgi.testing.contracts import SAMPLES
 
 PASSAGES = (
     "Rome is old.",
@@ -93,9 +92,7 @@ def test_a_model_is_named_by_a_text(wrong):
 
 
 def test_it_keeps_the_promises_of_a_metric():
-    check_metric(
-        Grounding(nli="owner/model"), [row for row in SAMPLES if any(map(str.isalnum, row.response))]
-    )
+    check_metric(Grounding(nli="owner/model"))
 
 
 def test_the_part_is_the_mean_weight_of_the_least_entailment():

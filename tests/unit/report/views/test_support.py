@@ -5,14 +5,20 @@ from hypothesis import strategies as st
 from sgi.engine.evaluate import evaluate
 from sgi.kernel.sample import Sample
 from sgi.metrics.support.evidence_map import EvidenceMap
+from sgi.metrics.support.signals import Signals
 from sgi.report.views.support import (
     IN_NO_PASSAGE,
+    IN_WORDS,
+    MOST_FACTS,
+    MOST_PASSAGES,
+    MOST_SENTENCES,
     SHADES,
     Cell,
     Part,
     Quote,
     Unused,
     beside_support,
+    evidence_in,
     support_view,
 )
 from support.evidence_maps import CONTEXTS, OPENED, SOLD, TALL, details, fact, hostile, sentence, stated
@@ -123,6 +129,79 @@ def test_the_verdict_counts(chances, told):
     assert view(sentences=tuple(sentence(TALL, supported=chance) for chance in chances)).verdict == told
 
 
+def reasons(supported=0.2, **parts):
+    given = {"known": -1.0, "known_wide": -0.9, "copied": -0.8, "nearness": -0.001, "paired": 0.5}
+    found = sentence(TALL, supported=supported, **{"contributions": given, **parts})
+    return view(sentences=(found,)).sentences[0].reasons
+
+
+def test_a_doubtful_sentence_without_a_mark_says_what_speaks_most_against_it():
+    assert reasons() == (IN_WORDS["known"], IN_WORDS["copied"])
+    assert reasons(contributions={"nearness": -0.2, "copied": -0.1, "paired": -0.3}) == (
+        IN_WORDS["paired"],
+        IN_WORDS["nearness"],
+    )
+    assert reasons(contributions={"known": -0.2, "known_narrow": -0.3}) == (IN_WORDS["known"],)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"supported": 0.5},
+        {"supported": None},
+        {"unbacked": ((6, 11),)},
+        {"checks": (fact("312"),)},
+        {"contributions": {}},
+        {"contributions": {"known": -0.004, "copied": 0.3}},
+        {"contributions": {"a signal of later": -3.0}},
+    ],
+)
+def test_no_reason_is_given_where_none_is_needed_or_known(parts):
+    assert reasons(**parts) == ()
+
+
+def test_there_are_words_for_every_signal():
+    assert tuple(IN_WORDS) == Signals._fields
+    assert all(words and words[0].islower() and not words.endswith(".") for words in IN_WORDS.values())
+
+
+def test_of_many_sentences_the_first_are_shown_and_all_are_judged():
+    n = MOST_SENTENCES + 25
+    found = view(sentences=tuple(sentence(TALL, supported=0.1 if k % 2 else 0.9) for k in range(n)))
+    assert (len(found.sentences), found.more_sentences) == (MOST_SENTENCES, 25)
+    assert found.left_out == f"Only the first {MOST_SENTENCES} of {n} sentences are shown."
+    told = "Sentences 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 52 more of 125 are doubtful."
+    assert found.verdict == told
+
+
+def test_of_many_passages_the_first_are_columns():
+    n = MOST_PASSAGES + 3
+    wide = sentence(TALL, passage=n - 1, similarity=tuple(k / 100 for k in range(n)))
+    found = support_view(
+        details(sentences=(wide,), passages=tuple(range(n)), unused=tuple(range(n - 1))), ["a"] * n
+    )
+    assert (len(found.passages), found.more_passages) == (MOST_PASSAGES, 3)
+    assert (len(found.unused), found.more_unused) == (MOST_PASSAGES, 2)
+    assert len(found.sentences[0].cells) == MOST_PASSAGES
+    assert (found.sentences[0].passage, found.sentences[0].similarity) == (n, (n - 1) / 100)
+    assert found.left_out == f"Only the first {MOST_PASSAGES} of {n} passages are shown."
+
+
+def test_of_many_facts_those_that_fail_are_shown_before_others():
+    right = stated("1889", "1889", kind="date", verdict="supported", how="equal")
+    checks = (*[right] * (MOST_FACTS + 5), fact("Spanish"))
+    (found,) = view(sentences=(sentence(TALL, checks=checks),)).sentences
+    assert (len(found.facts), found.more_facts) == (MOST_FACTS, 6)
+    assert [one.verdict for one in found.facts[:2]] == ["absent", "supported"]
+    (few,) = view(sentences=(sentence(TALL, checks=(right, fact("Spanish"))),)).sentences
+    assert ([one.verdict for one in few.facts], few.more_facts) == (["supported", "absent"], 0)
+
+
+def test_what_can_be_read_whole_leaves_nothing_out():
+    found = view()
+    assert (found.left_out, found.more_sentences, found.more_passages, found.more_unused) == ("", 0, 0, 0)
+
+
 def test_what_is_no_map_is_none():
     whole = details()
     for broken in (
@@ -134,6 +213,7 @@ def test_what_is_no_map_is_none():
         whole | {"sentences": [whole["sentences"][0] | {"unheard_of": 1}]},
     ):
         assert support_view(broken, CONTEXTS) is None
+        assert evidence_in(broken) is None
 
 
 def test_what_stands_beside_a_map_is_kept_apart():

@@ -1,0 +1,81 @@
+"""Rows scored by the grounding detector, with vectors of hashes; and real rows of the labelled data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sgi.io.dataset import open_dataset
+from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import VectorTable
+from sgi.metrics.support.evidence_map import EvidenceMap
+from sgi.metrics.support.metric import Grounding
+from sgi.testing import HashEmbedder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from sgi.kernel.metric import Scores
+
+
+def hashed(samples: Sequence[Sample]) -> Scores:
+    """The scores of rows, with vectors that know nothing of meaning."""
+    batch = Batch.of(samples)
+    texts = list(dict.fromkeys(Grounding().texts(batch)))
+    return Grounding().score(batch, VectorTable.of("hash", texts, HashEmbedder().embed(texts)))
+
+
+def row(response: str, *contexts: str, question: str = "") -> Sample:
+    """A row of these texts."""
+    return Sample(id="1", question=question, contexts=contexts, response=response)
+
+
+def maps(scores: Scores) -> list[EvidenceMap]:
+    """The evidence of the rows that have a value."""
+    return [evidence_map(body) for body, ok in zip(scores.details, scores.ok, strict=True) if ok]
+
+
+def evidence_map(details: Any) -> EvidenceMap:
+    """The map that details hold."""
+    return EvidenceMap.model_validate(dict(details))
+
+
+def supported_rows(path: Path, n: int) -> list[Sample]:
+    """The first rows of a file that are labelled as supported, no two with the same passages."""
+    return list(_supported(path, n))
+
+
+def _supported(path: Path, n: int) -> Iterator[Sample]:
+    seen: set[tuple[str, ...]] = set()
+    for sample in open_dataset(path).samples():
+        if sample.label and sample.contexts not in seen:
+            seen.add(sample.contexts)
+            yield sample
+        if len(seen) == n:
+            return
+
+
+def is_sound(found: EvidenceMap, sample: Sample) -> bool:
+    """Whether all places of a map lie in its texts, in order and apart, and hold what it says they do."""
+    for sentence in found.sentences:
+        places = [sentence.start, *(at for span in sentence.unbacked for at in span), sentence.end]
+        texts = {sample.response[sentence.start : sentence.end]: sentence.text}
+        texts |= {sample.response[check.start : check.end]: check.fact for check in sentence.checks}
+        if places != sorted(places) or any(written != told for written, told in texts.items()):
+            return False
+        if any(start >= end for start, end in sentence.unbacked):
+            return False
+        if not all(_found(check, sample) for check in sentence.checks):
+            return False
+        if sentence.passage not in found.passages or len(sentence.similarity) != len(found.passages):
+            return False
+    ends = [at for sentence in found.sentences for at in (sentence.start, sentence.end)]
+    kept = tuple(at for at, text in enumerate(sample.contexts) if at in found.passages)
+    return ends == sorted(ends) and ends[-1] <= len(sample.response) and kept == found.passages
+
+
+def _found(check: Any, sample: Sample) -> bool:
+    if check.found_start is None:
+        return check.found_end is None
+    text = sample.contexts[check.passage]
+    return bool(0 <= check.found_start < check.found_end <= len(text))

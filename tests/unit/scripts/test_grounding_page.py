@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sgi.metrics.support.signals import Signals
+from support.evidence_maps import SOLD, TALL, evidence_map, sentence
+from support.kept_runs import rows, write_rows
+
+FOLDER = Path(__file__).parents[3] / "scripts"
+
+
+@pytest.fixture(scope="module")
+def script():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FOLDER))
+        spec = importlib.util.spec_from_file_location("grounding_page", FOLDER / "grounding_page.py")
+        module = importlib.util.module_from_spec(spec)
+        patch.setitem(sys.modules, "grounding_page", module)
+        spec.loader.exec_module(module)
+        yield module
+
+
+@pytest.fixture(scope="module")
+def sets(script, tmp_path_factory):
+    """A few rows under the names of the sets that the weights are learnt of, as the script scores them."""
+    folder = tmp_path_factory.mktemp("sets")
+    made = {}
+    for number, name in enumerate(script.training.SETS, start=1):
+        given = rows(20, answer="Item {k} has {k} old {topic}." + " It is so." * number)
+        for one in given:
+            one["metadata"]["spans"] = [] if one["label"] else [{"text": "a cat | two"}]
+        made[name] = script.scored(write_rows(folder / f"{number}.jsonl", given))
+    return made
+
+
+def test_rows_are_scored_with_their_evidence(script, sets):
+    one = next(iter(sets.values()))
+    assert (len(one.samples), len(one.maps), one.rows.signals.shape) == (20, 20, (20, len(Signals._fields)))
+    assert one.rows.true.tolist() == [sample.label for sample in one.samples]
+    assert all(len(values) == 20 for values in one.others.values())
+    assert one.chance.tolist() == [float(value) for value in one.chance]
+    assert ((one.chance > 0) & (one.chance < 1)).all()
+
+
+def test_cards_tell_every_score_on_every_set(script, sets):
+    told = script.cards(sets).splitlines()
+    assert len(told) == 2 + len(sets) * 6
+    assert all(line.count("|") == 6 for line in told)
+    assert sum("grounding, as committed" in line for line in told) == len(sets)
+
+
+def test_the_ablation_has_a_line_a_signal(script, sets):
+    told = script.ablation(sets)
+    for signal in Signals._fields:
+        assert f"{signal} alone" in told
+        assert f"all but {signal}" in told
+
+
+def test_answers_are_chosen_by_rule_and_the_same_again(script, sets):
+    one = next(iter(sets.values()))
+    found = list(script.chosen(one))
+    assert found == list(script.chosen(one))
+    assert len({one.samples[place].question for _, place in found}) == len(found) >= 4
+    for kind, place in found:
+        assert kind.startswith("supported") == one.samples[place].label
+        assert (one.chance[place] >= 0.5) == kind.endswith(("found so", "a miss")) or not one.samples[
+            place
+        ].label
+
+
+def test_examples_show_their_answer_and_what_people_marked(script, sets):
+    told = script.examples(next(iter(sets.values())))
+    assert told.startswith("### 1. Supported, and found so\n\n`item-")
+    assert "People marked: nothing." in told
+    assert "People marked: “a cat \\| two”." in told
+
+
+def test_a_sentence_has_its_unbacked_words_in_bold_and_the_facts_that_fail(script):
+    tall, sold, opened = evidence_map().sentences
+    assert script.bold(tall) == "It is **312 m** tall."
+    assert list(script.sentence_lines(tall)) == [
+        "- 0.11 · It is **312 m** tall.",
+        "  - passage 3: The tower is 330 m tall.",
+        "  - ✗ number 312 m: passage 3 has 330 m (other value)",
+    ]
+    assert list(script.sentence_lines(sold))[-1] == "  - ? name Spanish: in no passage"
+    assert script.bold(opened) == opened.text
+    assert list(script.sentence_lines(sentence(SOLD, supported=None))) == [f"- – · {SOLD.strip()}"]
+
+
+def test_only_facts_that_fail_are_failing(script):
+    whole = evidence_map().model_dump(mode="json")
+    assert script.failing(whole) == {"312 m", "Spanish"}
+    assert script.failing({}) == frozenset()
+
+
+def test_similarity_is_the_mean_of_the_best(script):
+    found = evidence_map(
+        sentences=(sentence(TALL, similarity=(0.2, 0.6)), sentence(SOLD, similarity=(0.4, 0.1)))
+    )
+    assert script.similarity(found) == pytest.approx(0.5)
+    assert script.similarities(found).splitlines()[-1] == "| 2 | 0.40 | 0.10 |"
+
+
+def test_long_texts_are_cut_to_one_line(script):
+    assert script.cut("a\n b") == "a b"
+    assert script.cut("x" * 500) == "x" * script.QUOTED + "…"
+
+
+def test_a_page_is_written_between_its_markers_and_nowhere_else(script):
+    page = "a\n<!-- cards: begin -->\nold\n<!-- cards: end -->\nb"
+    once = script.written(page, {"cards": r"new \1 \g<0>"})
+    assert once == "a\n<!-- cards: begin -->\n\nnew \\1 \\g<0>\n\n<!-- cards: end -->\nb"
+    assert script.written(once, {"cards": r"new \1 \g<0>"}) == once
+    with pytest.raises(SystemExit, match="has no markers"):
+        script.written(page, {"errors": "new"})
+
+
+def test_the_page_has_all_markers_that_the_script_writes(script):
+    page = script.PAGE.read_text(encoding="utf-8")
+    for name in ("cards", "ablation", "demands", "errors", "steadiness", "examples"):
+        assert f"<!-- {name}: begin -->" in page
+        assert f"<!-- {name}: end -->" in page
+
+
+def test_areas_leave_out_rows_without_a_score(script, sets):
+    one = next(iter(sets.values()))
+    values = one.chance.copy()
+    values[:5] = np.nan
+    assert script.areas(one, values)[0] == "15"
