@@ -339,7 +339,9 @@ def demands(made: Mapping[str, Bench], folder: Path) -> str:
         swap = one.cell("grounding", "number_swap")
         alarm = next((alarm for alarm in one.alarms if alarm.metric == "grounding"), None)
         added = [one.cell("grounding", change) for change in ("irrelevant_before", "irrelevant_behind")]
-        moved = [cell.most_change for cell in added if cell is not None and cell.most_change is not None]
+        kept = [cell for cell in added if cell is not None]
+        mean = max((cell.mean_change or 0.0 for cell in kept), default=0.0)
+        most = max((cell.most_change or 0.0 for cell in kept), default=0.0)
         if swap is None or alarm is None:
             continue
         swapped, worded = marks(folder / training.SETS[name])
@@ -355,7 +357,12 @@ def demands(made: Mapping[str, Bench], folder: Path) -> str:
                 f"{seen(swap)}, where {falls}",
             ),
             (name, "false alarms on correct paraphrases at that fall", "≤ 2 %", told),
-            (name, "irrelevant passages added, 98 of 100 change P by at most", "≤ 0.02", f"{max(moved):.3f}"),
+            (
+                name,
+                "irrelevant passages added change P on average by",
+                "≤ 0.02",
+                f"{mean:.3f}; 98 of 100 by at most {most:.3f}",
+            ),
         ]
     return table(("set", "demand", "wanted", "found"), rows, left=("demand", "wanted", "found"))
 

@@ -23,6 +23,7 @@ from sklearn.linear_model import LogisticRegression
 
 import sgi
 from sgi.metrics.support.combination import FILE, Combination, probability
+from sgi.metrics.support.evidence_map import EvidenceMap
 from sgi.metrics.support.signals import MEASURED, Signals, stretches
 from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold
 from sgi.stats.confounds import stratified_auroc
@@ -49,7 +50,7 @@ JOINED = (2, 3, 4, 6, 8)
 EACH = 600
 SEED = 0
 COUNTED = [MEASURED.index("numbers"), MEASURED.index("names")]
-MOST_COUNTED = -2.0
+MOST_COUNTED = -2.0  # what `counted` tends to
 
 
 class Rows(NamedTuple):
@@ -69,8 +70,8 @@ class Rows(NamedTuple):
 
     def take(self, rows: NDArray[np.int64]) -> Rows:
         """Some of them."""
-        parts = (part[rows] for part in (self.signals, self.true, self.length, self.words, self.clusters))
-        return Rows(*parts, self.left_out)
+        signals, true, length = self.signals[rows], self.true[rows], self.length[rows]
+        return Rows(signals, true, length, self.words[rows], self.clusters[rows], self.left_out)
 
 
 def read(path: Path) -> Rows:
@@ -80,9 +81,8 @@ def read(path: Path) -> Rows:
     labelled = [place for place, sample in enumerate(made.samples) if sample.label is not None]
     known = [place for place in labelled if scores.ok[place]]
     samples = [made.samples[place] for place in known]
-    values = [
-        [scores.details[place]["signals"][name]["value"] for name in Signals._fields] for place in known
-    ]
+    maps = [EvidenceMap.model_validate(dict(scores.details[place])) for place in known]
+    values = [[found.signals[name].value for name in Signals._fields] for found in maps]
     return Rows(
         np.array(values, dtype=np.float64),
         np.array([sample.label for sample in samples], dtype=np.bool_),
@@ -127,7 +127,7 @@ def joined(rows: Rows, count: int, rng: np.random.Generator) -> tuple[NDArray[np
     chosen[wrong, 0] = rng.choice(false, size=int(wrong.sum()))
     parts = rows.measured[chosen]
     weakest = np.nanmin(np.where(np.isnan(parts), np.inf, parts), axis=1)
-    weakest[:, COUNTED] = np.maximum(np.nansum(parts[:, :, COUNTED], axis=1), MOST_COUNTED)
+    weakest[:, COUNTED] = MOST_COUNTED * (1 - np.prod(1 - parts[:, :, COUNTED] / MOST_COUNTED, axis=1))
     long = [stretches(words) for words in rows.words[chosen].sum(axis=1).tolist()]
     return np.column_stack([np.where(np.isinf(weakest), np.nan, weakest), long]), ~wrong
 
@@ -143,7 +143,7 @@ def scaled(
     return (*model.coef_[0].tolist(), float(model.intercept_[0]))
 
 
-def areas(rows: Rows, scores: NDArray[np.float64]) -> tuple[Ranking, Ranking | None]:
+def areas(rows: Rows, scores: NDArray[np.float64]) -> tuple[Ranking | None, Ranking | None]:
     """How scores rank the rows: all of them, and within strata of length."""
     whole = ranking(scores, rows.true, rows.clusters)
     bins = np.digitize(rows.length, np.quantile(rows.length, np.linspace(0, 1, STRATA + 1)[1:-1]))

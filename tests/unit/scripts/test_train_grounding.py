@@ -81,7 +81,7 @@ def test_joined_answers_have_the_weakest_part_and_all_failures(script):
     assert (table.shape, true.sum()) == ((script.EACH, len(Signals._fields)), script.EACH // 2)
     free = [place for place in range(KINDS) if place not in script.COUNTED]
     lowest = np.nanmin(given.measured[given.true], axis=0)
-    assert (table[true][:, free] >= lowest[free]).all()
+    assert not (table[true][:, free] < lowest[free]).any()
     assert (table[true][:, script.COUNTED] == 0).all()
     assert table[:, script.COUNTED].min() >= script.MOST_COUNTED
     assert np.nanmean(table[~true][:, free]) < np.nanmean(table[true][:, free])
@@ -127,16 +127,19 @@ def test_the_report_is_told_and_weights_are_written_only_where_asked(script, fol
     place.parent.mkdir(parents=True)
     monkeypatch.setattr(script, "__file__", str(folder / "scripts" / "train_grounding.py"))
     monkeypatch.setattr(script, "EACH", 60)
-    script.main([str(folder)])
-    told = capsys.readouterr().out
-    assert not place.exists()
-    assert told.count("18 supported, 6 not, 0 without a value") == 3
-    assert told.count("without nearness: ") == 3
+    monkeypatch.setattr(script, "SETS", dict([*script.SETS.items()][:2]))
     script.main([str(folder), "--write"])
+    told = capsys.readouterr().out
+    assert told.count("18 supported, 6 not, 0 without a value") == 2
+    assert told.count("without nearness: ") == 2
     made = Combination.model_validate_json(place.read_text(encoding="utf-8"))
-    assert capsys.readouterr().out == told
     assert made.trained_on == dict.fromkeys(script.SETS, 24)
     assert made.recipe == f"scripts/{SCRIPT.name}"
+    monkeypatch.setattr(script, "report", list)
+    place.unlink()
+    script.main([str(folder)])
+    assert capsys.readouterr().out == f"{made.model_dump_json(indent=2)}\n\n"
+    assert not place.exists()
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ STRETCH = 20
 """Words of a stretch: about a sentence's content words, two sentences' at most."""
 
 _NARROW, _COPY = 10, 8
-_MOST_FACTS = 2
+_MOST_COUNTED = -2.0
 _MOST_STRETCHES = 3.0
 
 
@@ -46,9 +46,9 @@ class Signals(NamedTuple):
     copied: float
     """Length of the copied runs around 8 content words, as a share of the longest that counts."""
     numbers: float
-    """Numbers and dates that no passage bears out, counted below zero, at least -2."""
+    """Numbers and dates that no passage bears out, below zero: -1 for one, -1.5 for two, towards -2."""
     names: float
-    """Names that no passage has, counted below zero, at least -2."""
+    """Names that no passage has, in the same way."""
     nearness: float
     """Cosine with the nearest passage sentence less that with the question, the least of a sentence."""
     stretches: float
@@ -113,7 +113,16 @@ def _unsupported(sentences: Iterable[Sentence], kinds: set[FactKind]) -> float:
         for check in sentence.checks
         if check.fact.kind in kinds
     )
-    return -float(min(count, _MOST_FACTS))
+    return counted(count)
+
+
+def counted(facts: int) -> float:
+    """The signal of so many facts that fail: each further one says half as much as the one before.
+
+    >>> counted(0), counted(1), counted(2)
+    (0.0, -1.0, -1.5)
+    """
+    return _MOST_COUNTED * (1 - 0.5**facts) + 0.0
 
 
 def table(rows: Iterable[Signals]) -> NDArray[np.float64]:

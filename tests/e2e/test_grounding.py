@@ -1,0 +1,133 @@
+"""The grounding detector as a user meets it: a table, its run and report; and one answer by itself."""
+
+from __future__ import annotations
+
+import csv
+import re
+import shlex
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sgi.cli.check import check
+from support.command import sgi
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from support.command import Outcome
+
+    Command = Callable[..., Outcome]
+
+TOWER = "The tower in Paris is 330 m tall. It opened in 1889."
+ROWS = [
+    {"id": "right", "question": "How tall is it?", "context": TOWER, "response": "The tower is 330 m tall."},
+    {"id": "wrong", "question": "How tall is it?", "context": TOWER, "response": "The tower is 312 m tall."},
+    {"id": "silent", "question": "Who built it?", "context": TOWER, "response": "The passage does not say."},
+]
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    """`sgi` in a new directory."""
+    return partial(sgi, tmp_path)
+
+
+def write_csv(path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as lines:
+        table = csv.DictWriter(lines, fieldnames=[*ROWS[0]])
+        table.writeheader()
+        table.writerows(ROWS)
+
+
+def test_from_a_table_to_its_report(command: Command, tmp_path: Path) -> None:
+    write_csv(tmp_path / "answers.csv")
+    run = command("run", "answers.csv", "-m", "grounding", "--quiet", "--json")
+    assert (run.code, run.err) == (0, "")
+    shown = command("show", "last", "--sample", "wrong")
+    assert (shown.code, shown.err) == (0, "")
+    assert "The tower is [312 m] tall." in shown.out
+    assert "✗ number 312 m: passage 1 has 330 m (other value)" in shown.out
+    silent = command("show", "last", "--sample", "silent", "--json").json["scores"]["grounding"]
+    assert (silent["status"], silent["value"]) == ("undefined", None)
+    assert silent["reason"] == "the response claims nothing that passages could support"
+    made = command("report", "last", "-o", "report.html")
+    assert made.code == 0, made.err
+    told = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert '<mark class="contradicted" title="passage 1 has 330 m (other value)">312 m<' in told
+    values = {name: value(command, name) for name in ("right", "wrong")}
+    assert values["wrong"] < values["right"] - 0.1
+
+
+def value(command: Command, sample: str) -> float:
+    found: Any = command("show", "last", "--sample", sample, "--json").json
+    return float(found["scores"]["grounding"]["value"])
+
+
+@pytest.mark.parametrize(
+    ("answer", "least", "code"),
+    [
+        ("The tower is 330 m tall.", 0.5, 0),
+        ("The tower is 312 m tall.", 0.9, 4),
+        ("Bees sleep in Spanish attics.", 0.5, 4),
+        ("Bees sleep in Spanish attics.", 0.0, 0),
+        ("Yes.", 0.0, 4),
+        ("The tower is 330 m tall.", 1.5, 2),
+    ],
+)
+def test_a_gate_for_one_answer(command: Command, answer: str, least: float, code: int) -> None:
+    made = command("check", "--c", TOWER, "--r", answer, "--fail-under", least)
+    assert made.code == code, made.out + made.err
+    assert bool(made.err) == (code == 2)
+
+
+def test_the_examples_of_the_help_do_what_they_say(command: Command, tmp_path: Path) -> None:
+    for name, text in (("passage", TOWER), ("other", "Bees sleep."), ("answer", "It is 330 m tall.")):
+        (tmp_path / f"{name}.txt").write_text(text, encoding="utf-8")
+    lines = [
+        line.strip() for line in str(check.__doc__).splitlines() if line.strip().startswith("sgi check ")
+    ]
+    contradicted, gate, as_json = (command(*words(line, tmp_path)) for line in lines)
+    assert (contradicted.code, gate.code, as_json.code) == (0, 0, 0)
+    assert "It is [312 m] tall." in contradicted.out
+    assert "No sentence rests on passage 2: Bees sleep." in gate.out
+    assert as_json.json["status"] == "ok"
+    assert as_json.json["sentences"][0]["checks"][0]["verdict"] == "supported"
+
+
+def words(line: str, folder: Path) -> list[str]:
+    """An example as a shell makes words of it: what `$(cat FILE)` names is read."""
+    return [
+        re.sub(r"^\$\(cat (.*)\)$", lambda found: (folder / found[1]).read_text(encoding="utf-8"), word)
+        for word in shlex.split(line)[1:]
+    ]
+
+
+def test_a_calibrated_detector_keeps_its_evidence(command: Command, tmp_path: Path) -> None:
+    lines = ["id,question,context,response,label"]
+    for k in range(240):
+        tall, right = 101 + k // 2, k % 2
+        said = tall if right else tall + 500
+        lines.append(
+            f"{k},How tall is tower {k // 2}?,The tower is {tall} m tall.,The tower is {said} m tall.,{right}"
+        )
+    (tmp_path / "labelled.csv").write_text("\n".join(lines), encoding="utf-8")
+    write_csv(tmp_path / "answers.csv")
+    steps = (
+        ("run", "labelled.csv", "-m", "grounding", "--quiet"),
+        ("calibrate", "last", "-m", "grounding", "--target", "fpr=0.1", "-o", "fitted.json"),
+        ("run", "answers.csv", "-m", "grounding", "--calibration", "fitted.json", "--quiet"),
+    )
+    for step in steps:
+        made = command(*step)
+        assert made.code == 0, made.err
+    scores = command("show", "last", "--sample", "wrong", "--json").json["scores"]
+    plain, (calibrated,) = scores.pop("grounding"), scores.values()
+    assert set(calibrated["details"]) == {*plain["details"], "score", "threshold", "verdict"}
+    assert calibrated["details"]["sentences"] == plain["details"]["sentences"]
+    assert calibrated["details"]["score"] == plain["value"]
+    shown = command("show", "last", "--sample", "wrong").out
+    assert shown.count("The tower is [312 m] tall.") == 2
+    assert "verdict: flagged" in shown
