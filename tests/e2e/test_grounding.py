@@ -107,7 +107,7 @@ def words(line: str, folder: Path) -> list[str]:
 
 def test_a_calibrated_detector_keeps_its_evidence(command: Command, tmp_path: Path) -> None:
     lines = ["id,question,context,response,label"]
-    for k in range(240):
+    for k in range(200):
         tall, right = 101 + k // 2, k % 2
         said = tall if right else tall + 500
         lines.append(

@@ -38,7 +38,7 @@ def support_lines(view: SupportView, *, width: int) -> Iterator[Text]:
         if sentence.more_facts:
             yield Text(f"{_INDENT}and {sentence.more_facts:,} further facts", style="dim")
         if sentence.reasons:
-            yield Text(f"{_INDENT}{'; '.join(sentence.reasons)}", style="yellow")
+            yield Text(f"{_INDENT}why: {'; '.join(sentence.reasons)}", style="yellow")
     if view.left_out:
         yield Text("")
         yield Text(view.left_out)

@@ -36,7 +36,7 @@ def support_markdown(view: SupportView, *, longest: int) -> Iterator[str]:
             yield f"  - sentence {sentence.number}{chance}: {_marked(sentence, longest)}"
             yield from (f"    - {_fact(fact)}" for fact in sentence.facts if fact.verdict != "supported")
             if sentence.reasons:
-                yield f"    - {'; '.join(sentence.reasons)}"
+                yield f"    - why: {'; '.join(sentence.reasons)}"
     for passage in view.unused:
         yield f"  - no sentence rests on passage {passage.number}: {_text(beginning(passage.text, longest))}"
     if view.more_unused:

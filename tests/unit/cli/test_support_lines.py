@@ -98,7 +98,7 @@ def test_a_doubtful_sentence_without_a_mark_has_its_reasons() -> None:
     doubted = sentence(TALL, supported=0.3, contributions={"known": -1.0, "copied": -0.5})
     made = lines(details(sentences=(doubted,)))
     assert made[2] == " 1  0.30  It is 312 m tall."
-    assert made[4] == f"{' ' * 10}{IN_WORDS['known']}; {IN_WORDS['copied']}"
+    assert made[4] == f"{' ' * 10}why: {IN_WORDS['known']}; {IN_WORDS['copied']}"
 
 
 def test_what_is_left_out_is_told() -> None:

@@ -50,7 +50,7 @@ def test_a_doubtful_sentence_without_a_mark_has_its_reasons() -> None:
     made = lines(details(sentences=(doubted,), unused=()))
     assert made[1:] == [
         "  - sentence 1 (0.30): It is 312 m tall.",
-        f"    - {IN_WORDS['known']}; {IN_WORDS['copied']}",
+        f"    - why: {IN_WORDS['known']}; {IN_WORDS['copied']}",
     ]
 
 

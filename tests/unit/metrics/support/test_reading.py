@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -78,8 +80,13 @@ def test_an_answer_of_other_words_has_the_worst():
     assert (found.numbers, found.names) == (-1, -1)
 
 
-def test_at_most_two_facts_count():
-    assert signals("It has 7, 8, 9 and 11 doors.", TOWER).numbers == -2
+def test_each_further_fact_that_fails_counts_less_and_all_of_them_at_most_two():
+    lists = [", ".join(map(str, range(7, 7 + n))) for n in range(1, 12)]
+    counted = [signals(f"It has {numbers} doors.", TOWER).numbers for numbers in lists]
+    steps = [before - after for before, after in pairwise([0, *counted])]
+    assert counted[0] == -1
+    assert all(0 < later < sooner for sooner, later in pairwise(steps))
+    assert counted[-1] >= -2
 
 
 def test_the_weakest_stretch_counts_and_not_the_mean():

@@ -12,7 +12,7 @@ from sgi.text.sentences import sentences
 from support.grounded import is_sound, maps, supported_rows
 
 RAGTRUTH, BEGIN = 15, 25
-_NUMBER = re.compile(r"(?<![\w.,$-])([1-9]\d{1,3})(?![\w.,:%-])")
+_NUMBER = re.compile(r"(?<![\w.,$-])([1-9]\d{1,3})(?![\w.,:%-]| to )")  # and no range
 
 
 @pytest.fixture(scope="module")
