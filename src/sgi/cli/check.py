@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _NOT_MET = 4  # as `sgi gate`
 _LIKELY = 0.5
-_WAY_OUT = "It takes an answer that states something (--r), and a passage that is not blank (--c)."
+_WAY_OUT = "It takes an answer that states something (--r) and a passage that is not blank (--c), in English."
 
 
 def check(

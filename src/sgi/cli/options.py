@@ -210,10 +210,12 @@ def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:
 
 def _from_anywhere(nli: str) -> str:
     """A model's name, its folder, if it is one, by the whole path."""
+    from sgi.embed.entailment_files import existing_folder
+
     torch = "torch:" if nli.startswith("torch:") else ""
     name, bracket, labels = nli.removeprefix(torch).partition("(labels=")
-    folder = Path(name).expanduser()
-    return f"{torch}{folder.absolute() if folder.is_dir() else name}{bracket}{labels}"
+    folder = existing_folder(name)
+    return f"{torch}{name if folder is None else folder.absolute()}{bracket}{labels}"
 
 
 def column_map(texts: list[str] | None) -> dict[str, str]:

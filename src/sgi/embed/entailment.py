@@ -10,7 +10,7 @@ from sgi.embed.cores import usable_cores
 from sgi.embed.entailment_files import EntailmentFiles, entailment_files
 from sgi.embed.entailment_labels import LabelMap
 from sgi.embed.entailment_windows import WindowedEntailment
-from sgi.kernel.errors import ModelMissing, UnknownName, UsageError
+from sgi.kernel.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,14 +87,11 @@ def _without_labels(
 
 
 def _network(files: EntailmentFiles, labels: LabelMap, backend: str, threads: int | None) -> PairNetwork:
-    if backend != "torch":
+    by_torch = backend == "auto" and not files.has_graph and files.may_have_weights
+    if backend != "torch" and not by_torch:
         from sgi.embed.entailment_onnx import OnnxPairs
 
-        try:
-            return OnnxPairs(files.onnx(), labels, typed=files.typed, threads=threads or usable_cores())
-        except ModelMissing:
-            if backend == "onnx" or not files.may_have_weights:
-                raise
+        return OnnxPairs(files.onnx(), labels, typed=files.typed, threads=threads or usable_cores())
     files.require_torch_form()
     from sgi.embed.entailment_torch import TorchPairs
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgi.embed.files import folder_files, models_folder, settings
+from sgi.embed.files import folder_files, has_graph, models_folder, settings
 from sgi.embed.models import HUB_GRAPH, HUB_TOKENIZER
 from sgi.kernel.errors import MissingExtra, ModelMissing, UnknownName, UsageError
 
@@ -119,6 +120,15 @@ class EntailmentFiles:
             raise UsageError(message, hint=f"Name a model for sequence classification. {_EXPORT}")
 
     @property
+    def has_graph(self) -> bool:
+        """Whether it has an ONNX graph, which is fetched if need be.
+
+        Raises:
+            ModelMissing: it is on the hub, and nobody can say.
+        """
+        return _fetched_if_any(self.hub, HUB_GRAPH) if self.hub else has_graph(self.folder)
+
+    @property
     def may_have_weights(self) -> bool:
         """Whether torch may find weights: beside the settings, or on the hub."""
         return bool(self.hub) or any(any(self.folder.glob(kind)) for kind in _WEIGHTS)
@@ -135,8 +145,8 @@ class EntailmentFiles:
             ModelMissing: there is no graph or no tokenizer.
         """
         if self.hub:
-            for name in (HUB_GRAPH, HUB_TOKENIZER):
-                _fetched(self.hub, name)
+            for needed in (HUB_GRAPH, HUB_TOKENIZER):
+                _fetched(self.hub, needed)
             _fetched_if_any(self.hub, f"{HUB_GRAPH}_data")
         return replace(folder_files(self.folder), name=self.name, limit=self.limit)
 
@@ -154,20 +164,33 @@ def entailment_files(name: str | Path) -> EntailmentFiles:
     sgi.kernel.errors.ModelMissing: There is no folder /no/such/folder. Name a folder, torch:FOLDER, or a
     model of the hub, owner/model.
     """
-    folder = Path(name).expanduser()
-    if str(name) and folder.is_dir():
+    folder = existing_folder(name)
+    if folder is not None:
         return EntailmentFiles(folder.resolve().name, folder)
     if isinstance(name, Path) or name.startswith(("/", "~", ".")):
-        raise ModelMissing(f"There is no folder {folder}.", hint=_HOW_TO_NAME)
+        raise ModelMissing(f"There is no folder {name}.", hint=_HOW_TO_NAME)
     if not _HUB_NAME.fullmatch(name):
         raise UnknownName("entailment model", name, hint=_HOW_TO_NAME)
-    kept = models_folder() / name
-    if kept.is_dir():
+    kept = existing_folder(models_folder() / name)
+    if kept is not None:
         return EntailmentFiles(name, kept)
     configuration = _fetched(name, _CONFIGURATION)
     for further in _SETTINGS:
         _fetched_if_any(name, further)
     return EntailmentFiles(name, configuration.parent, hub=name)
+
+
+def existing_folder(name: str | Path) -> Path | None:
+    """The folder of this name, where there is one: any text may be asked about.
+
+    >>> existing_folder("~nobody-here/x"), existing_folder("x" * 300), existing_folder("")
+    (None, None, None)
+    """
+    folder = Path(os.path.expanduser(name))  # noqa: PTH111 - pathlib's fails where there is no such user
+    try:
+        return folder if str(name) and folder.is_dir() else None
+    except OSError:  # such as of a name that is too long for one
+        return None
 
 
 def _fetched(hub: str, file: str) -> Path:
@@ -189,9 +212,30 @@ def _fetched(hub: str, file: str) -> Path:
         raise ModelMissing(message, hint=hint) from error
 
 
-def _fetched_if_any(hub: str, file: str) -> None:
-    """A file that a model may do without."""
+def _fetched_if_any(hub: str, file: str) -> bool:
+    """Fetch a file that a model may do without; says whether the model has it.
+
+    Raises:
+        ModelMissing: the hub could not be asked, nor did it say before that there is none. What such a file
+            would change is unknown, so the model is not used without it.
+    """
     try:
         _fetched(hub, file)
-    except ModelMissing:
-        return
+    except ModelMissing as missing:
+        if _is_absent(hub, file, missing.__cause__):
+            return False
+        why = type(missing.__cause__).__name__
+        message = f"Whether the model {hub} has {file} is not known on this machine and could not be asked ({why})."
+        raise ModelMissing(message, hint=missing.hint) from missing.__cause__
+    return True
+
+
+def _is_absent(hub: str, file: str, error: BaseException | None) -> bool:
+    """Whether the hub says, or said before, that it has no such file."""
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
+    if isinstance(error, LocalEntryNotFoundError):  # not here, and not asked
+        found = try_to_load_from_cache(hub, file)
+        return found is not None and not isinstance(found, str)  # its mark of a file that is not there
+    return isinstance(error, EntryNotFoundError)

@@ -73,14 +73,15 @@ class LabelMap:
         Raises:
             UsageError: the names do not tell, contradict one another, or the single output is no logit.
         """
-        names = _names(configuration, name) if labels is None else tuple(labels)
+        names = _names(configuration, name) if labels is None else tuple(map(str, labels))
         told = [_meaning(label) for label in names]
         told_many = _count(configuration)
         if labels is not None and told_many is not None and told_many != len(names):
             message = f"{name} has {told_many} outputs, but labels names {len(names)}: {', '.join(names)}."
             raise UsageError(message, hint="Name each output once, in their order.")
         sigmoid = len(names) == 1 or _each_its_own(configuration)
-        found = None if _is_foreign(names) else cls._of(told, sigmoid=sigmoid)
+        says_nothing = labels is not None and any(_is_nameless(label) for label in names)
+        found = None if says_nothing or _is_foreign(names) else cls._of(told, sigmoid=sigmoid)
         if found is None:
             raise UsageError(
                 _what_was_read(configuration, name, names, labels), hint=_way_out(name, len(names))
@@ -145,11 +146,17 @@ def _meaning(label: str) -> Meaning | None:
 
 def _is_foreign(names: Sequence[str]) -> bool:
     """Whether the only output is named for something that is no entailment: a sentiment, say."""
-    return len(names) == 1 and _letters(names[0]) not in _NAMELESS and _meaning(names[0]) in {None, "neutral"}
+    return len(names) == 1 and not _is_nameless(names[0]) and _meaning(names[0]) in {None, "neutral"}
+
+
+def _is_nameless(label: str) -> bool:
+    """Whether a name only counts: in no script and by no sign does it say anything."""
+    return re.sub(r"[\s\d_-]", "", label.casefold()) in _NAMELESS
 
 
 def _letters(label: str) -> str:
-    return re.sub(r"[^a-z]", "", str(label).casefold())
+    """The letters of any script, without which a foreign name would pass for one that only counts."""
+    return re.sub(r"[\W\d_]", "", label.casefold())
 
 
 def _names(configuration: Mapping[str, Any], name: str) -> tuple[str, ...]:
@@ -166,7 +173,7 @@ def _names(configuration: Mapping[str, Any], name: str) -> tuple[str, ...]:
                 f"The config.json of {name} contradicts itself: id2label says {first!r} where label2id says "
             )
             raise UsageError(f"{message}{second!r}.", hint=_way_out(name, len(by_place)))
-    return by_name if all(_letters(word) in _NAMELESS for word in by_place) else by_place
+    return by_name if all(_is_nameless(word) for word in by_place) else by_place
 
 
 def _ordered(places: object) -> tuple[str, ...] | None:

@@ -14,7 +14,7 @@ from sgi.kernel.ports import EntailmentScores
 from sgi.kernel.vectors import EntailmentTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sgi.engine.tools import Tools
     from sgi.kernel.metric import AnyMetric
@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 Pair = tuple[str, str]
 
 AT_ONCE = 64
-"""Pairs asked about in one call: seconds of work, which is what a run that is stopped waits for at most."""
+"""Pairs asked about in one call at most."""
+CHARACTERS_AT_ONCE = 200_000
+"""Characters of these pairs at most, unless a single pair has more: a long passage is read in many windows.
+
+A run that is stopped waits for no call; its thread works on until the call is done, so that calls are short.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +84,23 @@ async def _asked(name: str, model: EntailmentModel, pairs: Sequence[Pair]) -> En
         for hypothesis, readable in zip(hypotheses, fits, strict=True)
         if not readable
     }
-    longest_first = sorted(pairs, key=lambda pair: -len(pair[0]) - len(pair[1]))
-    tables = [
-        await _read(name, model, longest_first[start : start + AT_ONCE], unusable)
-        for start in range(0, len(longest_first), AT_ONCE)
-    ]
+    tables = [await _read(name, model, call, unusable) for call in _calls(pairs)]
     return Entailments(_joined(name, tables), unusable)
+
+
+def _calls(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
+    """The pairs, the longest first, in parts that are asked about at once."""
+    call: list[Pair] = []
+    characters = 0
+    for pair in sorted(pairs, key=lambda pair: -len(pair[0]) - len(pair[1])):
+        length = len(pair[0]) + len(pair[1])
+        if call and (len(call) == AT_ONCE or characters + length > CHARACTERS_AT_ONCE):
+            yield call
+            call, characters = [], 0
+        call.append(pair)
+        characters += length
+    if call:
+        yield call
 
 
 async def _read(

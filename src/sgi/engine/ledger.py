@@ -28,6 +28,32 @@ MAX_FAILURES = 0.05
 _UNKNOWN = -1
 
 
+@dataclass(frozen=True)
+class Failures:
+    """Rows of one metric that failed.
+
+    Attributes:
+        failed: how many.
+        rows: of how many.
+        asked: whether these are the rows a judge was asked about, and not all.
+        reason: the last one; empty without any.
+    """
+
+    failed: int = 0
+    rows: int = 0
+    asked: bool = False
+    reason: str = ""
+
+    @property
+    def share(self) -> float:
+        """How many of them failed, in [0, 1].
+
+        >>> Failures(1, 16, asked=True).share
+        0.0625
+        """
+        return self.failed / max(self.rows, 1)
+
+
 @dataclass(eq=False)
 class _Column:
     """One metric's values and status codes."""
@@ -63,6 +89,7 @@ class Ledger:
         left_out: rows scored without a model that gave no vectors, by the model's name.
         screen: which rows the judge is not asked about; None where it is asked about all.
         cleared: 1 where it was not asked.
+        cleared_rows: how many these are.
         without_value: rows that were not cleared for want of a value.
         inquired: rows that it was asked about this time, where there is a screen.
     """
@@ -78,9 +105,11 @@ class Ledger:
     left_out: dict[str, int] = field(default_factory=dict)
     screen: Screen | None = None
     cleared: array[int] = field(default_factory=lambda: array("b"))
+    cleared_rows: int = 0
     without_value: int = 0
     inquired: int = 0
     _failed: dict[str, int] = field(default_factory=dict)
+    _reasons: dict[str, str] = field(default_factory=dict)
     _clusters: dict[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -90,8 +119,10 @@ class Ledger:
         """Enter one batch."""
         for name, scores in made.scores.items():
             self._column(name).add(scores)
-            failed = int((scores.status == Status.FAILED.value).sum())
-            self._failed[name] = self._failed.get(name, 0) + failed
+            failed = np.flatnonzero(scores.status == Status.FAILED.value)
+            self._failed[name] = self._failed.get(name, 0) + len(failed)
+            if len(failed):
+                self._reasons[name] = scores.reasons[failed[-1]]
         for model in made.failures:
             self.left_out[model] = self.left_out.get(model, 0) + len(batch)
         for name, rows in made.truncated.items():
@@ -100,7 +131,9 @@ class Ledger:
             self._enter(sample)
         self._enter_overlaps(batch)
         if self.screen is not None:
-            self.cleared.extend(self.screen.cleared(made.scores).tolist())
+            cleared = self.screen.cleared(made.scores)
+            self.cleared.extend(cleared.tolist())
+            self.cleared_rows += int(cleared.sum())
             self.without_value += int((~made.scores[self.screen.detector].ok).sum())
 
     def _column(self, name: str) -> _Column:
@@ -139,9 +172,22 @@ class Ledger:
 
     def failure_share(self) -> float:
         """The greatest share of failed rows of any metric; for judged ones, of those that are not cleared."""
+        return self.failures().share
+
+    def failures(self, *, fewest_asked: int = 0) -> Failures:
+        """Those of the metric with the greatest share of failed rows.
+
+        Args:
+            fewest_asked: judged metrics of a run with a screen count from so many rows on that the judge was
+                asked about: a share of fewer tells little.
+        """
         judged = frozenset[str]() if self.screen is None else self.screen.judged
-        asked = len(self) - sum(self.cleared)
-        shares = (
-            failed / max(asked if name in judged else len(self), 1) for name, failed in self._failed.items()
+        asked = len(self) - self.cleared_rows
+        found = (
+            Failures(
+                failed, asked if name in judged else len(self), name in judged, self._reasons.get(name, "")
+            )
+            for name, failed in self._failed.items()
+            if name not in judged or asked >= fewest_asked
         )
-        return max(shares, default=0.0)
+        return max(found, key=lambda failures: failures.share, default=Failures())

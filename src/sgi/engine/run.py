@@ -20,7 +20,6 @@ from sgi.engine.summary import Summary, summarise
 from sgi.engine.token_vectors import with_frequencies
 from sgi.io.write import RowWriter, open_writer
 from sgi.kernel.errors import DataError, EmbedderError, JudgeError, SgiError, TargetError
-from sgi.kernel.metric import Status
 from sgi.kernel.ports import Usage, usage_of
 
 if TYPE_CHECKING:
@@ -89,6 +88,7 @@ async def score_stream(
         DataError: a row cannot be read, and ``on_reject`` is None; or the data is not what was planned.
     """
     ledger = Ledger({metric.canonical: metric.spec.category for metric in plan.metrics}, screen=screen)
+    limit = _Limit(ledger, max_failures)
     unread = None if on_reject is None else (lambda _: None)
     tools = await with_frequencies(batches(dataset.samples(on_reject=unread)), plan.metrics, tools)
 
@@ -101,7 +101,8 @@ async def score_stream(
             batch = answered.batch
             made = await _scored(prepared, plan.metrics, tools, screen, ledger)
         ledger.add(batch, made)
-        _stop_when_failing(ledger, prepared, made, max_failures)
+        limit.note(prepared)
+        limit.check(fewest_asked=BATCH_SIZE)
         if recording is not None and not kept:
             recording.commit(answered.start, answered.samples, made)
         take(batch, made)
@@ -114,6 +115,7 @@ async def score_stream(
         _prepared, metrics=plan.metrics, tools=tools, screen=screen, recording=recording, on_reply=replies
     )
     await ahead(numbered, prepare, score, depth=_IN_FLIGHT)
+    limit.check()
     return ledger
 
 
@@ -205,24 +207,36 @@ async def _scored(
     return await score_screened(screen, answered.batch, tools, answered.failed, screened)
 
 
-def _stop_when_failing(ledger: Ledger, prepared: _Prepared, made: BatchScores, max_failures: float) -> None:
-    share = ledger.failure_share()
-    if share <= max_failures:
-        return
-    reasons = [
-        reason
-        for scores in made.scores.values()
-        for reason, status in zip(scores.reasons, scores.status, strict=True)
-        if status == Status.FAILED
-    ]
-    kind = _failing_part(prepared)
-    raise kind(
-        f"{100 * share:.3g}% of the first {len(ledger)} rows failed, more than {100 * max_failures:.3g}%. "
-        f"The last reason: {reasons[-1] if reasons else 'unknown'}",
-        hint="Mend the cause and go on with --retry-failed, or raise --max-failures."
-        if kind is JudgeError
-        else "Mend the cause and run again, or raise --max-failures.",
-    )
+class _Limit:
+    """Stops a run of which too many rows fail."""
+
+    def __init__(self, ledger: Ledger, most: float) -> None:
+        self._ledger, self._most = ledger, most
+        self._kind: type[SgiError] = EmbedderError
+
+    def note(self, prepared: _Prepared) -> None:
+        """Take notice of what failed before the rows were scored, if anything did."""
+        kind = _failing_part(prepared)
+        if kind is not EmbedderError:
+            self._kind = kind
+
+    def check(self, *, fewest_asked: int = 0) -> None:
+        """Raise if more failed than may.
+
+        Args:
+            fewest_asked: as for `Ledger.failures`.
+        """
+        found = self._ledger.failures(fewest_asked=fewest_asked)
+        if found.share <= self._most:
+            return
+        rows = f"{found.rows} rows asked about" if found.asked else f"first {found.rows} rows"
+        raise self._kind(
+            f"{100 * found.share:.3g}% of the {rows} failed, more than {100 * self._most:.3g}%. "
+            f"The last reason: {found.reason or 'unknown'}",
+            hint="Mend the cause and go on with --retry-failed, or raise --max-failures."
+            if self._kind is JudgeError
+            else "Mend the cause and run again, or raise --max-failures.",
+        )
 
 
 def _failing_part(prepared: _Prepared) -> type[SgiError]:

@@ -91,9 +91,13 @@ class EntailmentTable:
         """A table of distinct pairs, checked: probabilities for each; contradiction may be untold (NaN).
 
         Raises:
+            ValueError: a pair stands there twice.
             EmbedderError: the number of probabilities differs from the number of pairs.
             NonFiniteVector: a probability is no number in [0, 1]; its ``texts`` are the hypotheses concerned.
         """
+        index = {pair: place for place, pair in enumerate(pairs)}
+        if len(index) != len(pairs):
+            raise ValueError(f"{len(pairs) - len(index)} of {len(pairs)} pairs are there before")
         shapes = {np.shape(column) for column in scores}
         if shapes != {(len(pairs),)}:
             message = f"{model} returned probabilities of shape {sorted(shapes)} for {len(pairs)} pairs."
@@ -107,7 +111,7 @@ class EntailmentTable:
                 f"the first hypothesis: {_short(bad[0])!r}."
             )
             raise NonFiniteVector(message, texts=tuple(dict.fromkeys(bad)))
-        return cls(model, {pair: place for place, pair in enumerate(pairs)}, scores)
+        return cls(model, index, scores)
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> EntailmentScores:
         """What the model makes of these pairs, in their order; KeyError for one it was not asked about."""

@@ -100,9 +100,7 @@ def _standardised(
 class _Problem:
     """The penalised loss, and its gradient, of weights, then intercepts, then slopes of the nuisance."""
 
-    def __init__(
-        self, tables: Sequence[NDArray[np.float64]], sets: Sequence[Labelled], ridge: float
-    ) -> None:
+    def __init__(self, tables: Sequence[NDArray[np.float64]], sets: Sequence[Labelled], ridge: float) -> None:
         self.tables, self.sets, self.ridge = tables, sets, ridge
         self.k = tables[0].shape[1]
         self.nuisance = [

@@ -6,18 +6,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.kernel.ports import EntailmentModel
+from sgi.kernel.ports import ENTAILMENT, EntailmentModel
 from sgi.testing.contracts import SAMPLES
 from sgi.testing.judging import require
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from sgi.kernel.ports import EntailmentScores
+
+_SHORT = 40
+"""Characters of a hypothesis that every model can read beside a passage."""
 
 
 def check_entailment_model(model: EntailmentModel, *, tolerance: float = 0.0) -> None:
     """Prove that an entailment model keeps what a run relies on.
 
-    Probabilities lie in [0, 1], one a pair, in the order given; contradiction is told of all pairs or of
+    It has a fingerprint that no embedder has, and can read every short hypothesis. Probabilities lie in
+    [0, 1], one a pair, in the order given; contradiction is told of all pairs or of
     none; every premise is read in one window at least. A pair has the same probabilities however often,
     wherever and in whatever company it is asked about; no pairs give none.
 
@@ -42,9 +50,12 @@ def check_entailment_model(model: EntailmentModel, *, tolerance: float = 0.0) ->
     >>> check_entailment_model(Copied())
     """
     require(isinstance(model, EntailmentModel), "an entailment model has a fingerprint, readable and entail")
-    require("@" in model.fingerprint, f"a fingerprint reads name@revision,…, not {model.fingerprint!r}")
+    require(
+        model.fingerprint.startswith(ENTAILMENT) and "@" in model.fingerprint,
+        f"a fingerprint reads {ENTAILMENT}name@revision,…, not {model.fingerprint!r}",
+    )
     pairs = [(passage, sample.response) for sample in SAMPLES for passage in (*sample.contexts[:2], "")]
-    readable = model.readable([hypothesis for _, hypothesis in pairs])
+    readable = _readable(model, [hypothesis for _, hypothesis in pairs])
     pairs = [pair for pair, fits in zip(pairs, readable, strict=True) if fits]
     scores = model.entail(pairs)
     _check_probabilities(scores, len(pairs))
@@ -56,6 +67,16 @@ def check_entailment_model(model: EntailmentModel, *, tolerance: float = 0.0) ->
         own = scores._replace(**{name: column[[place]] for name, column in scores._asdict().items()})
         require(_near(own, model.entail([pair]), tolerance), f"{pair!r} has the same probabilities alone")
     _check_probabilities(model.entail([]), 0)
+
+
+def _readable(model: EntailmentModel, hypotheses: Sequence[str]) -> NDArray[np.bool_]:
+    found = model.readable(hypotheses)
+    sound = isinstance(found, np.ndarray) and found.dtype == np.bool_ and found.shape == (len(hypotheses),)
+    require(sound, f"readable gives an array of {len(hypotheses)} booleans for as many hypotheses")
+    for text, fits in zip(hypotheses, found.tolist(), strict=True):
+        require(fits or len(text) > _SHORT, f"a short hypothesis is readable: {text!r}")
+    require(model.readable([]).shape == (0,), "readable gives none for no hypotheses")
+    return found
 
 
 def _check_probabilities(scores: EntailmentScores, n: int) -> None:

@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from sgi.text.facts.check import facts_of
+from sgi.text.spans import merged
 from sgi.text.uncertainty import is_no_answer
 
 _SOURCE = (
@@ -32,11 +34,14 @@ _SILENT = re.compile(
     rf"\b(?:mention|provid|specif|contain|stat|"
     rf"includ|giv|inform|answer|discuss|say|explicit|clear|enough|detail|relat)"
     rf"|\b(?:none|neither)\s+of\s+(?:the|these|them)\b[^.!?\n]{{0,60}}"
-    r"\b(?:mention|provid|specif|contain|stat|say|answer|explicit|discuss)"
-    rf"|\b(?:unable|not\s+able|not\s+possible|impossible)\s+to\s+(?:answer|find|determine|provide)\b"
-    rf"|\b(?:cannot|can't|could\s+not|couldn't)\s+(?:be\s+)?(?:answer|determin|find|found|provide)"
-    rf"|\bno\s+(?:specific\s+|explicit\s+|relevant\s+|direct\s+)?(?:information|mention|answer)\b"
-    rf"|\bnot\s+(?:explicitly\s+|specifically\s+|directly\s+)?"
+    r"\b(?:mention|provid|specif|contain|stat|say|answer|explicit|discuss)",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    r"\b(?:unable|not\s+able|not\s+possible|impossible)\s+to\s+(?:answer|find|determine|provide)\b"
+    r"|\b(?:cannot|can't|could\s+not|couldn't)\s+(?:be\s+)?(?:answer|determin|find|found|provide)"
+    r"|\bno\s+(?:specific\s+|explicit\s+|relevant\s+|direct\s+)?(?:information|mention|answer)\b"
+    r"|\bnot\s+(?:explicitly\s+|specifically\s+|directly\s+)?"
     r"(?:mentioned|provided|stated|specified|given|addressed)\b",
     re.IGNORECASE,
 )
@@ -60,7 +65,10 @@ _DESCRIBED = re.compile(
     re.IGNORECASE,
 )
 # What is denied in one clause may be claimed in the next.
-_CLAUSE = re.compile(r"\S(?:(?!;|,?\s(?:but|however|although|though|yet)\b).)*", re.DOTALL | re.IGNORECASE)
+_CLAUSE = re.compile(
+    r"\S(?:(?!;|,?\s(?:but|however|although|though|yet)\b|,\s(?:and|so|because|when|while)\b).)*",
+    re.DOTALL | re.IGNORECASE,
+)
 _KEPT = 8192
 
 
@@ -91,14 +99,11 @@ def about_passages(sentence: str) -> Said:
     silent = [clause.span() for clause in clauses if _is_silent(clause[0])]
     patterns = (_LIST_MARK, _ANSWERING, _DESCRIBED, _LEAD_IN, _NUMBERED, _SAYS)
     named = [match.span() for pattern in patterns for match in pattern.finditer(sentence)]
-    apart: list[tuple[int, int]] = []
-    for start, end in sorted([*silent, *named]):
-        if apart and start <= apart[-1][1]:
-            apart[-1] = apart[-1][0], max(end, apart[-1][1])
-        else:
-            apart.append((start, end))
-    return Said(tuple(apart), bool(clauses) and len(silent) == len(clauses))
+    return Said(tuple(merged([*silent, *named])), bool(clauses) and len(silent) == len(clauses))
 
 
 def _is_silent(clause: str) -> bool:
-    return _SILENT.search(clause) is not None or is_no_answer(clause)
+    """Whether a clause denies that something is told; where it names no source, it has no fact either."""
+    if _SILENT.search(clause) or is_no_answer(clause):
+        return True
+    return _DENIED.search(clause) is not None and not facts_of(clause)

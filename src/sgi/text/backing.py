@@ -78,7 +78,7 @@ class Backing:
         places, has = wanted.coverage.choose(wanted.words)
         known = np.zeros(len(said), dtype=np.bool_)
         paired, run = known.copy(), np.zeros(len(said), dtype=np.int64)
-        pairs = _Pairs.of(said)
+        pairs, runs = _Pairs.of(said), said.runs()
         shared: dict[int, tuple[NDArray[np.bool_], NDArray[np.int64]]] = {}
         for number, words in enumerate(sentences):
             around = _around(places[number], on)
@@ -89,8 +89,8 @@ class Backing:
             ]
             for passage in {place.passage for place in places[number]}:
                 if passage not in shared:
-                    theirs = on.passages[passage]
-                    shared[passage] = pairs.within(theirs), _covering(said, theirs)
+                    within = pairs.within(on.passages[passage])
+                    shared[passage] = within, _covering(runs, on.runs(passage))
                 paired[words] |= shared[passage][0][words]
                 np.maximum(run[words], shared[passage][1][words], out=run[words])
         return cls(said, tuple(places), known, paired, run, wanted)
@@ -164,13 +164,15 @@ class _Pairs(NamedTuple):
         return np.asarray(has[self.before] | has[self.behind])
 
 
-def _covering(said: Wording, passage: Wording) -> NDArray[np.int64]:
+def _covering(
+    said: Sequence[Sequence[tuple[str, ...]]], passage: Sequence[frozenset[tuple[str, ...]]]
+) -> NDArray[np.int64]:
     """How long the longest run is that both texts have and that covers each word, up to `LONGEST_RUN`."""
-    cover = np.zeros(len(said), dtype=np.int64)
-    starts = [*range(len(said))]
-    for length, (runs, theirs) in enumerate(zip(said.runs, passage.run_sets, strict=True), start=1):
+    cover = np.zeros(len(said[0]), dtype=np.int64)
+    starts = [*range(len(cover))]
+    for length, (ours, theirs) in enumerate(zip(said, passage, strict=True), start=1):
         # Only where a shorter run begins can a longer one.
-        starts = [at for at in starts if at < len(runs) and runs[at] in theirs]
+        starts = [at for at in starts if at < len(ours) and ours[at] in theirs]
         if not starts:
             break
         for place in range(length):

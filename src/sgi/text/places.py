@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -23,7 +23,9 @@ WIDTH = 40
 
 _MOST_PLACES = 3
 _FEWEST_FURTHER = 2  # words that a further place must add: one alone stands in some passage by chance
-_KEPT = 512  # sets of passages, a few hundred kilobytes each where passages are long
+_KEPT = 64  # sets of passages, with their runs some 1.2 kilobytes a word
+_BLOCK = 4096  # places whose words are counted at once
+_LONGEST_KEPT = 20_000  # characters of all passages of a set
 
 
 class Place(NamedTuple):
@@ -48,6 +50,18 @@ class Shelf:
     passages: tuple[Wording, ...]
     starts: NDArray[np.int64]
     line: Mapping[str, NDArray[np.int64]]
+    _runs: dict[int, tuple[frozenset[tuple[str, ...]], ...]] = field(default_factory=dict)
+
+    def runs(self, passage: int) -> tuple[frozenset[tuple[str, ...]], ...]:
+        """All runs of one word of a passage, of two, and so on, as stems; found once.
+
+        >>> shelf = Shelf.of(["A red tower."])
+        >>> sorted(shelf.runs(0)[1])
+        [('a', 'red'), ('red', 'tower')]
+        """
+        if passage not in self._runs:
+            self._runs[passage] = tuple(map(frozenset, self.passages[passage].runs()))
+        return self._runs[passage]
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Self:
@@ -115,15 +129,20 @@ class Coverage:
         missing = wanted.astype(np.float32)
         if not self.has.shape[1]:
             return chosen, np.zeros_like(wanted)
-        has, preferred = self.has.astype(np.float32), self._preferred()
+        preferred = self._preferred()
         for fewest in (1, *[_FEWEST_FURTHER] * (_MOST_PLACES - 1)):
-            gains = missing @ has + preferred
+            gains = self._gains(missing) + preferred
             best = gains.argmax(axis=1)
             for sentence in np.flatnonzero(gains.max(axis=1) >= fewest).tolist():
                 place = int(best[sentence])
                 chosen[sentence] += (Place(int(self.passage[place]), int(self.start[place])),)
                 missing[sentence][self.has[:, place]] = 0.0
         return chosen, wanted & (missing == 0)
+
+    def _gains(self, missing: NDArray[np.float32]) -> NDArray[np.float32]:
+        """How many of the words that are missing each place has, shape (sentences, places)."""
+        blocks = range(0, self.has.shape[1], _BLOCK)
+        return np.hstack([missing @ self.has[:, at : at + _BLOCK].astype(np.float32) for at in blocks])
 
     def _preferred(self) -> NDArray[np.float32]:
         """For each place less than one word, the more words its passage has."""
@@ -151,11 +170,15 @@ class Coverage:
 _NOWHERE = np.zeros(0, dtype=np.int64)
 
 
-@lru_cache(maxsize=_KEPT)
 def shelf(passages: tuple[str, ...]) -> Shelf:
-    """The passages on a line, put there once however many answers are read beside them.
+    """The passages on a line; put there once however many answers are read beside them, unless they are long.
 
     >>> len(shelf(("One.", "Two.")).passages)
     2
     """
+    return _kept_shelf(passages) if sum(map(len, passages)) <= _LONGEST_KEPT else Shelf.of(passages)
+
+
+@lru_cache(maxsize=_KEPT)
+def _kept_shelf(passages: tuple[str, ...]) -> Shelf:
     return Shelf.of(passages)

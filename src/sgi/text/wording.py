@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 LONGEST_RUN = 8
 """Words of a copied run beyond which no more is counted."""
 
-_KEPT = 4096  # texts; one of 150 words takes some 60 kilobytes with its runs
+_KEPT = 1024  # texts, some 250 bytes a word
+_ONE_AT_A_TIME = Lock()  # the stemmer keeps the word it works at
 # A number with its marks is one word, and so are "don't", "e.g." and "U.S."
 _WORD = re.compile(
     r"\d+(?:[.,:]\d+)+(?![^\W_])|(?<![^\W_])[^\W\d_](?:\.[^\W\d_])+(?![^\W_])|[^\W_]+(?:['’][^\W\d_]+)*"
@@ -64,16 +66,10 @@ class Wording:
         carrying = [stem for stem, carries in zip(self.stems, self.content.tolist(), strict=True) if carries]
         return frozenset(pairwise(carrying))
 
-    @cached_property
     def runs(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
         """All runs of one word, of two, and so on up to `LONGEST_RUN`, as stems, each by its first word."""
         shifted = [self.stems[start:] for start in range(LONGEST_RUN)]
         return tuple(tuple(zip(*shifted[:length], strict=False)) for length in range(1, LONGEST_RUN + 1))
-
-    @cached_property
-    def run_sets(self) -> tuple[frozenset[tuple[str, ...]], ...]:
-        """The runs without their places."""
-        return tuple(map(frozenset, self.runs))
 
 
 @lru_cache(maxsize=_KEPT)
@@ -125,7 +121,8 @@ def _parts(match: re.Match[str]) -> list[tuple[int, int, str]]:
 def _stem(word: str) -> str:
     if word in ONES:
         return str(ONES[word])
-    stemmed: str = _stemmer().stemWord(word)
+    with _ONE_AT_A_TIME:
+        stemmed: str = _stemmer().stemWord(word)
     return stemmed
 
 

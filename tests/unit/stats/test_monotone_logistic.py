@@ -26,9 +26,9 @@ def test_it_is_scikit_learns_logistic_where_signs_agree():
 
     rows = made(1, 3000, tilt=(1.0, 0.5, 0.2))
     ours = fit([rows], ridge=0.0)
-    theirs = LogisticRegression(C=1e9, class_weight="balanced").fit(
-        np.column_stack([rows.signals, (rows.nuisance - rows.nuisance.mean()) / rows.nuisance.std()]), rows.true
-    )
+    nuisance = (rows.nuisance - rows.nuisance.mean()) / rows.nuisance.std()
+    table = np.column_stack([rows.signals, nuisance])
+    theirs = LogisticRegression(C=1e9, class_weight="balanced").fit(table, rows.true)
     assert ours.weights / ours.spreads == pytest.approx(theirs.coef_[0][:3], abs=2e-3)
 
 
@@ -51,7 +51,8 @@ def test_what_the_nuisance_explains_is_not_learnt():
 def test_every_set_counts_the_same_however_many_rows_it_has():
     small, large = made(4, 300), made(5, 300, tilt=(0.2, 1.0, 0.1))
     many = Labelled(*(np.concatenate([column] * 10) for column in large))
-    assert fit([small, many], ridge=1.0).weights == pytest.approx(fit([small, large], ridge=1.0).weights, abs=0.05)
+    once = fit([small, large], ridge=1.0).weights
+    assert fit([small, many], ridge=1.0).weights == pytest.approx(once, abs=0.05)
 
 
 @settings(max_examples=15)

@@ -36,10 +36,24 @@ def test_pairs_reach_over_function_words():
 
 def test_runs_stop_at_the_longest_that_counts():
     words = wording(" ".join(f"word{n}" for n in range(20)))
-    assert len(words.runs) == LONGEST_RUN
-    assert [len(found) for found in words.runs] == list(range(20, 20 - LONGEST_RUN, -1))
+    assert len(words.runs()) == LONGEST_RUN
+    assert [len(found) for found in words.runs()] == list(range(20, 20 - LONGEST_RUN, -1))
 
 
 def test_a_text_without_words_has_none():
     words = wording("… — !!! 🎉")
     assert (len(words), words.pairs, words.vocabulary) == (0, frozenset(), frozenset())
+
+
+def test_threads_stem_as_one_does():
+    from concurrent.futures import ThreadPoolExecutor
+
+    from sgi.text.wording import _stem
+
+    stems = ("beauti", "fly", "relat", "cit", "nation", "hope")
+    words = [f"{stem}{last}{number}ing" for number in range(40) for stem in stems for last in ("ful", "ies")]
+    alone = [_stem(word) for word in words]
+    _stem.cache_clear()
+    with ThreadPoolExecutor(8) as threads:
+        together = list(threads.map(_stem, words))
+    assert together == alone

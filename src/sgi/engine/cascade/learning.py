@@ -6,11 +6,15 @@ import math
 from itertools import compress
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sgi.engine.batch import batches, evaluate_batch
 from sgi.engine.cascade.rule import Learnt
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.io.dataset import open_dataset
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import EmbedderError, UsageError
+from sgi.kernel.metric import Status
+from sgi.kernel.signature import digest
 from sgi.stats.conformal import clearing_threshold, one_of_each
 
 if TYPE_CHECKING:
@@ -44,7 +48,8 @@ async def learnt(
     ⌊(n + 1)·alpha⌋-th greatest of them, and a row is cleared that scores more. A new unsupported row that is
     exchangeable with them is then cleared with probability alpha at most. With fewer than 1/alpha − 1 rows
     nothing can be promised and nothing is cleared. Rows without a value are left out: they are never
-    cleared, neither here nor later, so the promise holds for them as it is.
+    cleared, neither here nor later, so the promise holds for them as it is. That is not so of rows that
+    failed, which may have a value the next time: nothing is learnt where there is one.
 
     Args:
         cascade: how much may be missed, and where the labels are.
@@ -60,6 +65,7 @@ async def learnt(
     Raises:
         UsageError: no row has a label; or the labels of the data are wanted, and are of other answers.
         DataError: a labelled row cannot be read.
+        EmbedderError: the scoring of a labelled row failed.
     """
     own = cascade.labelled is None
     if own and not own_answers:
@@ -79,6 +85,7 @@ async def learnt(
     told = Learnt(
         threshold=None if math.isinf(found) else found,
         unsupported=len(chosen),
+        candidates=len(set(rows.clusters)),
         labelled=rows.labelled,
         apart=not own and own_answers and _apart(dataset.samples(on_reject=on_reject), rows.known),
     )
@@ -88,13 +95,15 @@ async def learnt(
 async def _scored(
     rows: _Labelled, detector: AnyMetric, tools: Tools, listener: Listener
 ) -> tuple[list[float], list[int]]:
-    """The scores of the unsupported rows that have one, and their clusters."""
+    """The scores of the unsupported rows that have one, and their clusters; an error if one failed."""
     scores: list[float] = []
     clusters: list[int] = []
     start = 0
     listener(Started("learning", None))
     for batch in batches(rows.unsupported()):
         made = (await evaluate_batch(batch, [detector], tools)).scores[detector.canonical]
+        for place in np.flatnonzero(made.status == Status.FAILED.value)[:1].tolist():
+            raise _unscored(batch.ids[place], detector, made.reasons[place])
         scores += made.values[made.ok].tolist()
         clusters += compress(rows.clusters[start : start + len(batch)], made.ok)
         start += len(batch)
@@ -103,9 +112,24 @@ async def _scored(
     return scores, clusters
 
 
+def _unscored(name: str, detector: AnyMetric, reason: str) -> EmbedderError:
+    message = f"The cascade is not learnt: {detector.canonical} failed on the labelled row {name}: {reason}"
+    hint = "Mend the cause and run again. A row that can never be scored has to lose its label."
+    return EmbedderError(message, hint=hint)
+
+
 def _apart(samples: Iterator[Sample], known: set[int]) -> bool:
-    """Whether none of the samples is of a known question."""
-    return all(sample.cluster(position) not in known for position, sample in enumerate(samples))
+    """Whether none of the samples shares its question or its passages with a known one."""
+    return all(known.isdisjoint(_marks(sample, position)) for position, sample in enumerate(samples))
+
+
+def _marks(sample: Sample, position: int) -> set[int]:
+    """What a row is known again by, also where a column is not given: its cluster, and its passages."""
+    marks = {sample.cluster(position)}
+    if any(text.strip() for text in sample.contexts):
+        parts = (text.encode("utf-8", "surrogatepass") for text in sorted(sample.contexts))
+        marks.add(int.from_bytes(digest(*parts, size=8), "big", signed=True))
+    return marks
 
 
 class _Labelled:
@@ -113,7 +137,7 @@ class _Labelled:
 
     Attributes:
         labelled: how many there were.
-        known: the clusters of all of them.
+        known: what all of them are known again by.
         clusters: of the unsupported ones, in their order.
     """
 
@@ -129,8 +153,7 @@ class _Labelled:
             if sample.label is None:
                 continue
             self.labelled += 1
-            number = sample.cluster(position)
-            self.known.add(number)
+            self.known |= _marks(sample, position)
             if not sample.label:
-                self.clusters.append(number)
+                self.clusters.append(sample.cluster(position))
                 yield sample

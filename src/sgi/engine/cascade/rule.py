@@ -31,17 +31,29 @@ class Learnt(BaseModel):
     Attributes:
         threshold: rows that score more are cleared; None clears none, for want of rows.
         unsupported: labelled unsupported rows that it was made of, one a question.
+        candidates: labelled unsupported rows, one a question, whether they have a score or not.
         labelled: all labelled rows there were.
-        apart: whether no row of the data shares its question with a labelled row, so that labels of the data
-            can measure the misses.
+        apart: whether no row of the data shares its question or its passages with a labelled row, so that
+            labels of the data can measure the misses.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     threshold: Annotated[float, Field(ge=0, le=1)] | None = None
     unsupported: Annotated[int, Field(ge=0)]
+    candidates: Annotated[int, Field(ge=0)]
     labelled: Annotated[int, Field(ge=0)]
     apart: bool
+
+
+def shown(threshold: float) -> str:
+    """A threshold with four digits, and as many more as it takes to stay below 1.
+
+    >>> shown(0.87124), shown(0.999993), shown(1.0)
+    ('0.8712', '0.99999', '1')
+    """
+    texts = (f"{threshold:.{digits}g}" for digits in range(4, 18))
+    return next(text for text in texts if float(text) < 1 or threshold >= 1)
 
 
 class Cascade(BaseModel):

@@ -10,7 +10,7 @@ import numpy as np
 
 from sgi.engine.asking import Asked, ask_batch, judged
 from sgi.engine.batch import BatchScores, evaluate_batch
-from sgi.engine.cascade.rule import detector_of
+from sgi.engine.cascade.rule import detector_of, shown
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.signature import digest
 
@@ -64,7 +64,7 @@ class Screen:
         """Why a cleared row has no value."""
         name = self.detector.partition("(")[0]
         return (
-            f"not asked: {name} above {self.learnt.threshold:.4g} clears it (cascade, alpha {self.alpha:g})"
+            f"not asked: {name} above {shown(self.learnt.threshold)} clears it (cascade, alpha {self.alpha:g})"
         )
 
     def cleared(self, scores: Mapping[str, Scores]) -> NDArray[np.bool_]:

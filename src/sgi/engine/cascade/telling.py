@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from sgi.engine.cascade.rule import Cascade
+from sgi.engine.cascade.rule import Cascade, shown
 from sgi.stats.intervals import Interval, mean_interval
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Misses:
-    """Unsupported rows that were cleared, where no row of their question was learnt from.
+    """Unsupported rows that were cleared, where no row of their question or passages was learnt from.
 
     Attributes:
         unsupported: labelled unsupported rows of the data.
@@ -52,6 +52,7 @@ class CascadeSummary:
             None where it was asked about none.
         calls_saved: an estimate: cleared rows times that.
         unsupported: labelled unsupported rows that the threshold is made of, one a question.
+        candidates: labelled unsupported rows, one a question, whether they have a score or not.
         labelled: labelled rows there were to learn from.
         misses: what the labels of the data say; None without labels, or where they were learnt from.
     """
@@ -66,6 +67,7 @@ class CascadeSummary:
     calls_per_row: float | None
     calls_saved: int | None
     unsupported: int
+    candidates: int
     labelled: int
     misses: Misses | None = None
 
@@ -90,14 +92,16 @@ class CascadeSummary:
         share = self.cleared / self.rows if self.rows else 0.0
         if self.threshold is None:
             fewest = Cascade(alpha=self.alpha).fewest
+            scored = f", of which {self.unsupported:,} have a score of {name}"
             yield (
                 f"Cascade: the judge was asked about every row. To clear rows, alpha {self.alpha:g} takes "
-                f"{fewest:,} labelled unsupported rows, one a question, and there were {self.unsupported:,}."
+                f"{fewest:,} labelled unsupported rows, one a question, and there were {self.candidates:,}"
+                f"{scored if self.unsupported < self.candidates else ''}."
             )
             return
         lacking = f", {self.without_value:,} of them without {name}" if self.without_value else ""
         yield (
-            f"Cascade: {name} above {self.threshold:.4g} cleared {self.cleared:,} of {self.rows:,} rows "
+            f"Cascade: {name} above {shown(self.threshold)} cleared {self.cleared:,} of {self.rows:,} rows "
             f"({share:.1%}); the judge was asked about the other {self.rows - self.cleared:,}{lacking}."
         )
         yield (
@@ -117,7 +121,7 @@ class CascadeSummary:
             found = self.misses
             span = f" [{found.interval.low:.1%}, {found.interval.high:.1%}]" if found.interval else ""
             yield (
-                f"Measured on questions that were not learnt from: {found.cleared:,} of "
+                f"Measured on questions and passages that were not learnt from: {found.cleared:,} of "
                 f"{found.unsupported:,} unsupported rows were cleared, {found.rate:.1%}{span}."
             )
 
@@ -135,11 +139,12 @@ def cascade_summary(ledger: Ledger) -> CascadeSummary | None:
         detector=screen.detector,
         judged=tuple(metric.canonical for metric in screen.metrics if metric.canonical in screen.judged),
         rows=len(ledger),
-        cleared=int(cleared.sum()),
+        cleared=ledger.cleared_rows,
         without_value=ledger.without_value,
         calls_per_row=per_row,
-        calls_saved=None if per_row is None else round(int(cleared.sum()) * per_row),
+        calls_saved=None if per_row is None else round(ledger.cleared_rows * per_row),
         unsupported=screen.learnt.unsupported,
+        candidates=screen.learnt.candidates,
         labelled=screen.learnt.labelled,
         misses=_misses(ledger, cleared) if screen.learnt.apart else None,
     )

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from sgi.metrics.support.signals import Signals
 from sgi.stats.monotone_logistic import MonotoneLogistic
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
 FILE = "grounding_weights.json"
@@ -50,6 +48,12 @@ class Combination(BaseModel):
     intercept: float
     trained_on: dict[str, int]
     recipe: str
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if tuple(part.signal for part in self.weights) != Signals._fields:
+            raise ValueError(f"the weights are those of {', '.join(Signals._fields)}, in this order")
+        return self
 
     @classmethod
     def of(cls, fitted: MonotoneLogistic, trained_on: dict[str, int], recipe: str) -> Combination:
@@ -92,12 +96,3 @@ def probability(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     with np.errstate(over="ignore"):
         return np.asarray(1 / (1 + np.exp(-log_odds)))
-
-
-def weights_by_name(parts: Sequence[Weight]) -> dict[str, float]:
-    """The weights by signal, for people to read.
-
-    >>> weights_by_name([Weight(signal="known", weight=0.5, centre=0, spread=1)])
-    {'known': 0.5}
-    """
-    return {part.signal: part.weight for part in parts}

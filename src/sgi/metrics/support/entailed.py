@@ -10,6 +10,7 @@ import numpy as np
 
 from sgi.metrics.support.combination import combination
 from sgi.metrics.support.evidence_map import SignalPart
+from sgi.metrics.support.signals import MEASURED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -135,7 +136,7 @@ def _part(entailment: Sequence[float]) -> NDArray[np.float64]:
     values = np.asarray(entailment, dtype=np.float64)
     with np.errstate(divide="ignore"):
         logit = np.log(values) - np.log1p(-values)
-    weight = combination().logistic.weights.mean()
+    weight = combination().logistic.weights[: len(MEASURED)].mean()
     part = weight * np.clip(logit, -_MOST_ODDS, _MOST_ODDS) / _SPREAD
     return np.where(np.isnan(values), 0.0, part)
 

@@ -9,6 +9,7 @@ import numpy as np
 from sgi.metrics.support.evidence_map import EvidenceMap, FactEvidence, SentenceEvidence
 from sgi.metrics.support.signals import Signals
 from sgi.text.facts.check import Verdict
+from sgi.text.spans import merged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,7 +113,6 @@ def evidence_of(
         places = reading.backing.places[number]
         best = places[0].passage if places else int(nearness.best[number].argmax())
         used |= {
-            best,
             *(place.passage for place in places),
             *(check.passage for check in sentence.checks if check.passage is not None),
         }
@@ -153,16 +153,10 @@ def unbacked(reading: Reading, sentence: Sentence) -> list[tuple[int, int]]:
     spans: list[tuple[int, int]] = []
     run: list[int] = []
     first, last, _ = sentence.words.indices(len(words))
-    borne_out = [
-        (sentence.start + check.fact.start, sentence.start + check.fact.end)
-        for check in sentence.checks
-        if check.verdict is Verdict.SUPPORTED
-    ]
     for place in [*range(first, last), -1]:
         if place >= 0 and not words.content[place]:
             continue
-        implied = any(start <= words.starts[place] < end for start, end in borne_out)
-        if place >= 0 and reading.claims[place] and not reading.backing.known[place] and not implied:
+        if place >= 0 and reading.claims[place] and not reading.known[place]:
             run.append(place)
             continue
         if len(run) >= _SHORTEST_GAP:
@@ -173,17 +167,7 @@ def unbacked(reading: Reading, sentence: Sentence) -> list[tuple[int, int]]:
         for check in sentence.checks
         if check.verdict is not Verdict.SUPPORTED
     ]
-    return _merged(spans)
-
-
-def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    apart: list[tuple[int, int]] = []
-    for start, end in sorted(spans):
-        if apart and start <= apart[-1][1]:
-            apart[-1] = apart[-1][0], max(end, apart[-1][1])
-        else:
-            apart.append((start, end))
-    return apart
+    return merged(spans)
 
 
 def _fact(check: Check, sentence: Sentence, origin: Origin) -> FactEvidence:

@@ -10,7 +10,7 @@ import numpy as np
 
 from sgi.text.about_passages import about_passages
 from sgi.text.backing import LONGEST_RUN, Backing
-from sgi.text.facts.check import check_facts
+from sgi.text.facts.check import Verdict, check_facts
 from sgi.text.sentences import sentence_spans
 from sgi.text.wording import wording
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sgi.text.wording import Wording
 
 
-_KEPT = 4096  # responses
+_KEPT = 1024  # responses
 
 
 def _checked(sentence: str, about: Said, passages: Sequence[str], question: str) -> tuple[Check, ...]:
@@ -105,6 +105,20 @@ class Reading:
     def claims_in(self, number: int) -> bool:
         """Whether a sentence claims anything."""
         return bool(self.claims[self.sentences[number].words].any())
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Which words a place of their sentence has, or a fact that is borne out, shape (words,).
+
+        "Two years" is in no passage that says "from 1887 to 1889", and is borne out by it.
+        """
+        known = self.backing.known.copy()
+        for sentence in self.sentences:
+            for check in sentence.checks:
+                if check.verdict is Verdict.SUPPORTED:
+                    start, end = sentence.start + check.fact.start, sentence.start + check.fact.end
+                    known[slice(*np.searchsorted(self.words.starts, (start, end)).tolist())] = True
+        return known
 
     @cached_property
     def asked(self) -> NDArray[np.bool_]:

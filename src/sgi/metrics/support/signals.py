@@ -83,7 +83,7 @@ def signals_of(reading: Reading, nearness: Nearness, which: Sequence[int] | None
     new = content & ~reading.asked
     if not new.any():
         new = content
-    known, paired, copied = reading.backing.known, reading.backing.paired, reading.copied
+    known, paired, copied = reading.known, reading.backing.paired, reading.copied
     return Signals(
         worst_window(known[content], STRETCH),
         worst_window(known[words], _NARROW),

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sgi.metrics.support.combination import Combination, combination, probability, weights_by_name
+from sgi.metrics.support.combination import Combination, combination, probability
 from sgi.metrics.support.signals import MEASURED, Signals, table
 from sgi.stats.monotone_logistic import MonotoneLogistic
 
@@ -27,7 +27,7 @@ def test_the_committed_weights_are_of_the_signals_and_can_only_be_read_one_way()
 
 
 def test_the_committed_weights_use_every_signal_of_support():
-    weights = weights_by_name(combination().weights)
+    weights = {part.signal: part.weight for part in combination().weights}
     assert min(weights[name] for name in MEASURED) > 0
 
 
