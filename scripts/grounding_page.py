@@ -9,15 +9,19 @@ that the weights are not learnt of are cut to their first rows. Equal files give
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import grounding_demands as bench
 import numpy as np
 import train_grounding as training
+from typer.testing import CliRunner
 
 import sgi
+from sgi.cli.main import app
 from sgi.engine.card.features import overlaps
 from sgi.io.dataset import open_dataset
 from sgi.kernel.signature import digest
@@ -26,10 +30,6 @@ from sgi.metrics.support.signals import Signals
 from sgi.report.markdown import escaped, table
 from sgi.stats.confounds import stratified_auroc
 from sgi.stats.ranking import ranking
-from sgi.testbench.bench import bench, perturbed
-from sgi.testbench.catalogue import PERTURBATIONS
-from sgi.testbench.detection import is_paraphrase
-from sgi.testbench.perturbation import Kind, Others
 from sgi.text.wording import wording
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from sgi.kernel.sample import Sample
     from sgi.metrics.support.evidence_map import SentenceEvidence
-    from sgi.testbench.matrix import Bench, Cell
 
     Floats = NDArray[np.float64]
 
@@ -47,12 +46,11 @@ PAGE = Path(__file__).parents[1] / "docs" / "grounding.md"
 NEVER_LEARNT = {"HaluEval QA": "halueval_qa.jsonl", "HaluEval dialogue": "halueval_dialogue.jsonl"}
 PART_OF = {"HaluEval QA": "HaluEval QA, equal lengths"}  # left out together with what holds it
 MOST_ROWS = 1000
-BENCHED = ("RAGTruth QA", "BEGIN")
-BENCH_ROWS = 100
 SHOWN = "RAGTruth QA"
 LONGEST = 900  # characters of an answer that is shown
 QUOTED = 180
 HALF = 0.5
+CHECK = re.compile(r"\$ (sgi check (?:.*\\\n)*.*)\n")
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,118 +251,18 @@ def similarities(found: EvidenceMap) -> str:
     return table(columns, rows)
 
 
-def benches(folder: Path) -> dict[str, Bench]:
-    """The bench of the detector, beside two metrics of geometry, on sets with passages."""
-    metrics = ["grounding", "sgi", "theta_rc"]
-    return {name: bench(folder / training.SETS[name], metrics, n=BENCH_ROWS) for name in BENCHED}
+def checked(page: str) -> str:
+    """The first `sgi check` of the page, with what it prints.
 
-
-def marks(path: Path) -> tuple[str, str]:
-    """How many number swaps have a fact marked that was not marked before; and how many correct paraphrases.
-
-    Returns:
-        Both as shares of how many rows, in words.
+    Raises:
+        SystemExit: there is none.
     """
-    everything = [sample for sample in open_dataset(path).samples() if sample.label is not None]
-    rows = [sample for sample in everything if sample.label]
-    changes = [one for one in PERTURBATIONS.values() if one.name == "number_swap" or is_paraphrase(one)]
-    paired = perturbed(rows, changes, Others(everything), seed=0)
-    failed = list(map(failing, sgi.evaluate(paired.all_rows(), "grounding")["grounding"].details))
-    counts = {True: [0, 0], False: [0, 0]}
-    start = len(rows)
-    for one in changes:
-        places = paired.changed[one.name][0]
-        new = sum(bool(failed[start + at] - failed[row]) for at, row in enumerate(places))
-        counts[is_paraphrase(one)][0] += new
-        counts[is_paraphrase(one)][1] += len(places)
-        start += len(places)
-    swaps, paraphrases = (f"{new / total:.3f} of {total:,}" for new, total in (counts[False], counts[True]))
-    return swaps, paraphrases
-
-
-def failing(details: Mapping[str, Any]) -> frozenset[str]:
-    """The facts of a row that no passage bears out."""
-    if not details:
-        return frozenset()
-    checks = (
-        check for sentence in EvidenceMap.model_validate(dict(details)).sentences for check in sentence.checks
-    )
-    return frozenset(check.fact for check in checks if check.verdict != "supported")
-
-
-def errors_seen(made: Mapping[str, Bench]) -> str:
-    """The share of errors seen with at most two false alarms in a hundred."""
-    rows = [
-        (
-            f"{name}, {one.name}",
-            f"{one.applied:,}",
-            *(seen(bench.cell(metric, one.name)) for metric in bench.metrics),
-        )
-        for name, bench in made.items()
-        for one in bench.changes
-        if one.kind is Kind.ERROR and one.applied
-    ]
-    return table(("errors", "rows", *next(iter(made.values())).metrics), rows)
-
-
-def seen(cell: Cell | None) -> str:
-    """A share with its interval, if there were enough rows."""
-    if cell is None or cell.seen is None:
-        return "–"
-    shown = f"{cell.seen:.3f}"
-    return shown if cell.seen_low is None else f"{shown} [{cell.seen_low:.2f}, {cell.seen_high:.2f}]"
-
-
-def steadiness(made: Mapping[str, Bench]) -> str:
-    """By how much P moves where it must not: the mean, what 98 of 100 do not exceed, the greatest."""
-    rows = [
-        (f"{name}, {one.name}", f"{one.applied:,}", *moves(cell))
-        for name, bench in made.items()
-        for one in bench.changes
-        if one.kind is Kind.HARMLESS and (cell := bench.cell("grounding", one.name)) and cell.pairs
-    ]
-    return table(("harmless changes", "rows", "mean |ΔP|", "98 of 100 within", "greatest"), rows)
-
-
-def moves(cell: Cell) -> list[str]:
-    """The absolute changes of a cell."""
-    found = (cell.mean_change, cell.most_change, cell.worst_change)
-    return ["–" if value is None else f"{value:.3f}" for value in found]
-
-
-def demands(made: Mapping[str, Bench], folder: Path) -> str:
-    """What is asked of the detector, and what the bench found."""
-    rows = []
-    for name, one in made.items():
-        swap = one.cell("grounding", "number_swap")
-        alarm = next((alarm for alarm in one.alarms if alarm.metric == "grounding"), None)
-        added = [one.cell("grounding", change) for change in ("irrelevant_before", "irrelevant_behind")]
-        kept = [cell for cell in added if cell is not None]
-        mean = max((cell.mean_change or 0.0 for cell in kept), default=0.0)
-        most = max((cell.most_change or 0.0 for cell in kept), default=0.0)
-        if swap is None or alarm is None:
-            continue
-        swapped, worded = marks(folder / training.SETS[name])
-        falls = f"P falls by more than {alarm.fall:.3f}"
-        told = f"{alarm.alarms:.1%} of {alarm.paraphrases:,}"
-        rows += [
-            (name, "number swaps with a fact newly marked in the evidence", "≥ 0.98", swapped),
-            (name, "correct paraphrases with a fact newly marked", "≤ 0.02", worded),
-            (
-                name,
-                "number swaps seen in P, at most 2 % false alarms",
-                "≥ 0.98",
-                f"{seen(swap)}, where {falls}",
-            ),
-            (name, "false alarms on correct paraphrases at that fall", "≤ 2 %", told),
-            (
-                name,
-                "irrelevant passages added change P on average by",
-                "≤ 0.02",
-                f"{mean:.3f}; 98 of 100 by at most {most:.3f}",
-            ),
-        ]
-    return table(("set", "demand", "wanted", "found"), rows, left=("demand", "wanted", "found"))
+    shown = CHECK.search(page)
+    if shown is None:
+        sys.exit(f"{PAGE} shows no `sgi check`.")
+    words = shlex.split(shown[1].replace("\\\n", " "))
+    done = CliRunner().invoke(app, words[1:], catch_exceptions=False)
+    return f"```console\n$ {shown[1]}\n{done.stdout.rstrip()}\n```"
 
 
 def written(page: str, parts: Mapping[str, str]) -> str:
@@ -384,19 +282,26 @@ def written(page: str, parts: Mapping[str, str]) -> str:
 
 
 def main(words: Sequence[str]) -> None:
-    """Compute all parts and write the page."""
-    folder = Path(words[0])
+    """Compute all parts and write the page.
+
+    Raises:
+        SystemExit: not one folder was named, or a marker is not there.
+    """
+    if len(words) != 1 or not Path(words[0]).is_dir():
+        sys.exit("Name the folder that holds the sets: python scripts/grounding_page.py DATA_FOLDER")
+    folder, page = Path(words[0]), PAGE.read_text(encoding="utf-8")
     sets = {name: scored(folder / file) for name, file in (training.SETS | NEVER_LEARNT).items()}
-    made = benches(folder)
+    made = bench.benches(folder)
     parts = {
+        "check": checked(page),
         "cards": cards(sets),
         "ablation": ablation(sets),
-        "demands": demands(made, folder),
-        "errors": errors_seen(made),
-        "steadiness": steadiness(made),
+        "demands": bench.demands(made, folder),
+        "errors": bench.errors_seen(made),
+        "steadiness": bench.steadiness(made),
         "examples": examples(sets[SHOWN]),
     }
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), parts), encoding="utf-8")
+    PAGE.write_text(written(page, parts), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,9 @@ from sgi.engine.spec import RunSpec, read_spec
 README = Path(__file__).parents[2] / "README.md"
 JUDGE = README.parent / "docs" / "judge.md"
 PAGES = [README, *sorted(README.parent.glob("docs/*.md")), *sorted(README.parent.glob("docs/results/*.md"))]
+CHECK = re.compile(
+    r"```console\n\$ (sgi check (?:[^\n]*\\\n)*[^\n]*)\n(?:```\n\n```text\n)?(.*?)\n```", re.DOTALL
+)
 
 
 def test_the_python_examples_run(tmp_path):
@@ -36,8 +40,21 @@ def test_the_files_shown_are_read(tmp_path):
     assert RunSpec.of(read_spec(tmp_path / "nightly.toml")).target.concurrency == 16
 
 
+@pytest.mark.parametrize(
+    "page", [README, README.parent / "docs" / "grounding.md"], ids=lambda page: page.name
+)
+def test_the_check_shown_is_what_the_command_prints(page, tmp_path):
+    command, printed = CHECK.search(page.read_text("utf-8")).groups()
+    words = shlex.split(command.replace("\\\n", " "))
+    done = subprocess.run(
+        [sys.executable, "-m", *words], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == (4 if "--fail-under" in words else 0), done.stderr
+    assert done.stdout.rstrip() == printed
+
+
 def test_every_verb_shown_is_there():
-    shown = set(re.findall(r"\bsgi ([a-z]+)\b[ \n]", README.read_text("utf-8"))) - {"import"}
+    shown = set(re.findall(r"\bsgi ([a-z][a-z-]*)[ \n]", README.read_text("utf-8"))) - {"import"}
     known = {command.name or command.callback.__name__ for command in app.registered_commands}
     known |= {group.typer_instance.info.name for group in app.registered_groups}
     assert shown <= known

@@ -168,7 +168,7 @@ def entailment_files(name: str | Path) -> EntailmentFiles:
     if folder is not None:
         return EntailmentFiles(folder.resolve().name, folder)
     if isinstance(name, Path) or name.startswith(("/", "~", ".")):
-        raise ModelMissing(f"There is no folder {name}.", hint=_HOW_TO_NAME)
+        raise ModelMissing(f"There is no folder {Path(name)}.", hint=_HOW_TO_NAME)
     if not _HUB_NAME.fullmatch(name):
         raise UnknownName("entailment model", name, hint=_HOW_TO_NAME)
     kept = existing_folder(models_folder() / name)
@@ -201,7 +201,7 @@ def _fetched(hub: str, file: str) -> Path:
         raise MissingExtra(f"Fetching the model {hub}", "hub") from error
     try:
         return Path(hf_hub_download(hub, file))
-    except (OSError, ValueError) as error:  # the hub's own errors are all one or the other
+    except Exception as error:  # a dropped connection is an error of whichever HTTP client the hub's uses
         why = type(error).__name__
         message = f"{file} of the model {hub} is not on this machine and could not be fetched ({why})."
         hint = (
@@ -225,7 +225,9 @@ def _fetched_if_any(hub: str, file: str) -> bool:
         if _is_absent(hub, file, missing.__cause__):
             return False
         why = type(missing.__cause__).__name__
-        message = f"Whether the model {hub} has {file} is not known on this machine and could not be asked ({why})."
+        message = (
+            f"Whether the model {hub} has {file} is not known on this machine and could not be asked ({why})."
+        )
         raise ModelMissing(message, hint=missing.hint) from missing.__cause__
     return True
 

@@ -35,6 +35,8 @@ def support_markdown(view: SupportView, *, longest: int) -> Iterator[str]:
             chance = "" if sentence.supported is None else f" ({sentence.supported:.2f})"
             yield f"  - sentence {sentence.number}{chance}: {_marked(sentence, longest)}"
             yield from (f"    - {_fact(fact)}" for fact in sentence.facts if fact.verdict != "supported")
+            if sentence.more_facts:
+                yield f"    - and {sentence.more_facts:,} further facts"
             if sentence.reasons:
                 yield f"    - why: {'; '.join(sentence.reasons)}"
     for passage in view.unused:
@@ -56,7 +58,7 @@ def _marked(sentence: SentenceView, longest: int) -> str:
 
 def _stretch(part: Stretch) -> str:
     """Its edges stand outside of the stars, which otherwise mean nothing."""
-    if not part.verdict:
+    if not part.verdict or not part.text.strip():
         return _text(part.text)
     edges = _EDGES.fullmatch(part.text)
     before, words, after = ("", part.text, "") if edges is None else edges.groups()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -85,8 +86,8 @@ def bench(
 
     Raises:
         DataError: the data cannot be read, or has no grounded row with a response.
-        UsageError: a metric or perturbation is unknown; a judge is named and no metric asks it, or the other
-            way about; no row has the fields a metric needs.
+        UsageError: a metric or perturbation is unknown, or two changes have one name; a judge is named and no
+            metric asks it, or the other way about; no row has the fields a metric needs.
 
     >>> rows = [{"question": f"When, {k}?", "contexts": [f"Number {k} came in {1900 + k}."],
     ...          "response": f"In {1900 + k}.", "reference": f"In {1900 + k}."} for k in range(12)]
@@ -96,23 +97,28 @@ def bench(
     """
     if n < 1:
         raise UsageError(f"n is a number of rows, at least 1, not {n}.")
+    on_rows, faults = _split(changes)
     dataset = open_dataset(data, columns=columns)
     everything = list(dataset.samples())
     rows, notes = _grounded(everything, n, seed, dataset.name)
     wanted = _metrics(metrics, rows)
-    on_rows, faults = _split(changes)
-    if changes and faults and judge is None:
-        raise UsageError("Judge faults need a judge.", hint="Name one: --judge openai:NAME -m faithfulness.")
-    if judge is not None and not judged(wanted):
-        raise UsageError(
-            "A judge is named, and no metric asks it.", hint="Add one that does: -m faithfulness."
-        )
-    if judge is None and judged(wanted):
-        raise no_judge(judged(wanted))
+    _check_judge(wanted, named=judge is not None, spoiled=bool(changes and faults))
     paired = perturbed(rows, on_rows, Others(everything), seed=seed)
     with _place(cache) as place:
         work = _Work(paired, wanted, on_rows, embedder, judge, place, seed, listener)
         return work.bench(dataset.name, faults if judge is not None else (), notes)
+
+
+def _check_judge(wanted: Sequence[AnyMetric], *, named: bool, spoiled: bool) -> None:
+    """A judge is there if and only if it is needed."""
+    if spoiled and not named:
+        raise UsageError("Judge faults need a judge.", hint="Name one: --judge openai:NAME -m faithfulness.")
+    if named and not judged(wanted):
+        raise UsageError(
+            "A judge is named, and no metric asks it.", hint="Add one that does: -m faithfulness."
+        )
+    if judged(wanted) and not named:
+        raise no_judge(judged(wanted))
 
 
 def perturbed(
@@ -284,7 +290,12 @@ def _split(
     on_rows, faults = chosen(names) if names or not given else ((), ())
     own = tuple(one for one in given if isinstance(one, Perturbation))
     spoiling = tuple(one for one in given if isinstance(one, JudgeFault))
-    return (*on_rows, *own), (*faults, *spoiling)
+    everything = (*on_rows, *own), (*faults, *spoiling)
+    twice = [name for name, count in Counter(one.name for one in chain(*everything)).items() if count > 1]
+    if twice:
+        message = f"Each change has a name of its own, and {twice[0]} is given twice."
+        raise UsageError(message, hint="Give it once, by name or as an object, or rename yours.")
+    return everything
 
 
 @contextmanager

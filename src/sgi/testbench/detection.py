@@ -77,7 +77,8 @@ def seen(
     """The share of errors under which a metric falls by more than correct paraphrases do, and its interval.
 
     Args:
-        falls: of the values under the error, as shares of the metric's range, shape (n,), n at least 1.
+        falls: of the values under the error, as shares of the metric's range, shape (n,), n at least 1; NaN
+            where there is no value any more, which is not seen.
         least: the fall that counts.
         clusters: which rows share a question, shape (n,).
         seed: of the bootstrap.

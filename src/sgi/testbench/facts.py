@@ -9,10 +9,10 @@ from sgi.kernel.sample import RESPONSE
 from sgi.testbench.names import like, names_of, sure_names
 from sgi.testbench.numbers import NUMBER, WORDS, YEAR, another, replaced, values_of
 from sgi.testbench.perturbation import Kind, Perturbation, shuffled
-from sgi.testbench.stated import still_stated
+from sgi.testbench.stated import first_error
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from random import Random
 
     from sgi.kernel.sample import Sample
@@ -57,12 +57,11 @@ _HANGING = re.compile(
     r"\b(?:who|what|where|when|why|how|if|whether|as|than|before|until|unless)\W+(?:\w+\W+){0,2}$",
     re.IGNORECASE,
 )
+_ASKS = re.compile(r"[^.!?\n]{0,2000}+\?")
 _CONDITION = re.compile(r"\b(?:if|whether|unless|until|when|once)\b", re.IGNORECASE)
 _OPENS = re.compile(r"\b(?:here|follows|following)\W*$", re.IGNORECASE)
 _FOLLOWS = re.compile(r" (?:as follows|the following)\b")
-_MEASURES = re.compile(
-    r"[ -](?:metres?|meters?|m|km|feet|ft|miles?|kg|lbs?|grams?|g|mg|ml|calories|dollars|people)\b"
-)
+_COUNTS = re.compile(r"[ -](?:metre|meter|m|km|feet|ft|mile|kg|lb|gram|g|mg|ml|people|[a-z]*s)\b")
 _TRIES = 5
 _MONTHS = (
     "January",
@@ -89,13 +88,17 @@ _LAST_DAY = 28
 def _swap_number(sample: Sample, draw: Random, others: Others) -> Sample | None:
     """Every occurrence of one number, which is no year and no number of a list, becomes another."""
     del others
+    return first_error(sample, _numbers_swapped(sample, draw))
+
+
+def _numbers_swapped(sample: Sample, draw: Random) -> Iterator[str | None]:
     text = sample.response
     found = [
         match
         for match in NUMBER.finditer(text)
         if not (
             YEAR.fullmatch(match[0])
-            or _REFERS.search(text[: match.start()][-80:])
+            or _REFERS.search(_before(text, match, 80))
             or _numbers_a_list(text, match)
         )
     ]
@@ -104,10 +107,12 @@ def _swap_number(sample: Sample, draw: Random, others: Others) -> Sample | None:
         places = [match.span() for match in found if match[0] == number]
         for _ in range(_TRIES):
             new = another(number, known, draw)
-            made = text if new is None else _set_in(text, places, new)
-            if made != text and not still_stated(sample, made):
-                return sample.answered(made)
-    return None
+            yield None if new is None else _set_in(text, places, new)
+
+
+def _before(text: str, match: re.Match[str], most: int) -> str:
+    """So many characters before a match."""
+    return text[max(0, match.start() - most) : match.start()]
 
 
 def _set_in(text: str, places: Sequence[tuple[int, int]], new: str) -> str:
@@ -119,13 +124,17 @@ def _set_in(text: str, places: Sequence[tuple[int, int]], new: str) -> str:
 
 def _numbers_a_list(text: str, match: re.Match[str]) -> bool:
     return text[match.end() : match.end() + 1] in {".", ")", "]"} and bool(
-        _ITEM.search(text[: match.start()][-20:])
+        _ITEM.search(_before(text, match, 20))
     )
 
 
 def _swap_unit(sample: Sample, draw: Random, others: Others) -> Sample | None:
     """One number's unit becomes another, which does not stand behind that number in any passage."""
     del others
+    return first_error(sample, _units_swapped(sample, draw))
+
+
+def _units_swapped(sample: Sample, draw: Random) -> Iterator[str | None]:
     text = sample.response
     known = "\n".join((sample.question, *sample.contexts)).casefold()
     changes = [
@@ -135,10 +144,8 @@ def _swap_unit(sample: Sample, draw: Random, others: Others) -> Sample | None:
     changes += [(match.span(1), _CURRENCY[match[1]], "", match[2]) for match in _MONEY.finditer(text)]
     changes += [(match.span(2), _OTHER_SCALE[match[2]], match[1], "") for match in _DEGREES.finditer(text)]
     for (start, end), new, before, behind in shuffled(changes, draw):
-        made = f"{text[:start]}{new}{text[end:]}"
-        if f"{before}{new}{behind}".casefold() not in known and not still_stated(sample, made):
-            return sample.answered(made)
-    return None
+        is_known = f"{before}{new}{behind}".casefold() in known
+        yield None if is_known else f"{text[:start]}{new}{text[end:]}"
 
 
 def _cased(new: str, old: str) -> str:
@@ -164,34 +171,34 @@ def _negate(sample: Sample, draw: Random, others: Others) -> Sample | None:
 def _in_a_statement(text: str, match: re.Match[str]) -> bool:
     """Whether the verb asks nothing, opens no list, and hangs on no "if", "who" or "as"."""
     before = _clause_before(text, match)
-    rest = re.match(r"[^.!?\n]{0,2000}", text[match.end() :])
-    asks = rest is not None and text[match.end() + rest.end() :][:1] == "?"
-    hangs = _HANGING.search(text[: match.start()][-40:]) or _CONDITION.search(before)
+    asks = _ASKS.match(text, match.end())
+    hangs = _HANGING.search(_before(text, match, 40)) or _CONDITION.search(before)
     opens = _OPENS.search(before) or _FOLLOWS.match(text, match.end())
     return not (asks or hangs or opens)
 
 
 def _clause_before(text: str, match: re.Match[str]) -> str:
     """What stands before a word in its clause, or the last of it."""
-    return re.split(r"[,;:.!?\n]", text[max(0, match.start() - 120) : match.start()])[-1]
+    return re.split(r"[,;:.!?\n]", _before(text, match, 120))[-1]
 
 
 def _swap_entity(sample: Sample, draw: Random, others: Others) -> Sample | None:
     """A name that the passages hold becomes one of like shape from another row."""
+    return first_error(sample, _names_swapped(sample, draw, others))
+
+
+def _names_swapped(sample: Sample, draw: Random, others: Others) -> Iterator[str | None]:
     context = "\n".join(sample.contexts)
     own = f"{sample.question}\n{sample.response}\n{context}".casefold()
     inside, sure = frozenset(names_of(context)), frozenset(sure_names(context))
     named = dict.fromkeys(names_of(sample.response))
     held = [name for name in named if name in sure or (name in inside and " " in name)]
     for name in shuffled(held, draw):
+        yield None  # a name is a try, even where no other is like it
         for other in others.drawn(sample, draw):
             for new in others.names(other):
-                if not like(name, new) or new.casefold() in own:
-                    continue
-                made = _name_replaced(sample.response, name, new)
-                if not still_stated(sample, made):
-                    return sample.answered(made)
-    return None
+                if like(name, new) and new.casefold() not in own:
+                    yield _name_replaced(sample.response, name, new)
 
 
 def _name_replaced(text: str, name: str, new: str) -> str:
@@ -204,14 +211,11 @@ def _shift_date(sample: Sample, draw: Random, others: Others) -> Sample | None:
     text, known = sample.response, "\n".join((sample.question, *sample.contexts, sample.response))
     ways = [_year_shifted, _day_shifted, _month_shifted]
     draw.shuffle(ways)
-    made = (way(text, known, draw) for way in ways)
-    return next(
-        (sample.answered(new) for new in made if new is not None and not still_stated(sample, new)), None
-    )
+    return first_error(sample, (way(text, known, draw) for way in ways))
 
 
 def _year_shifted(text: str, known: str, draw: Random) -> str | None:
-    found = (match for match in YEAR.finditer(text) if not _MEASURES.match(text, match.end()))
+    found = (match for match in YEAR.finditer(text) if not _COUNTS.match(text, match.end()))
     years = list(dict.fromkeys(match[0] for match in found))
     steps = [step for step in range(-9, 10) if step]
     for year in shuffled(years, draw):

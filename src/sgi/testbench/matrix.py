@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sgi.testbench.judge_faults import JudgeFault
     from sgi.testbench.measures import Moved
 
+_OF_PAIRS = ("unchanged", "median_change", "mean_change", "most_change", "worst_change")
 _REASONS = 5
 _LONGEST = 200
 
@@ -58,17 +59,18 @@ class Cell(_Model):
         kind: what is demanded.
         pairs: rows that have a value before and after; for judge faults, a value before.
         not_applicable: rows that the perturbation does not apply to.
-        lost: rows without one of the two values, which count for nothing; for judge faults, without the one
-            before.
+        lost: rows without one of the two values; for judge faults, without the one before. Of errors, what
+            had a value before counts as half in the share, and as not seen; all else counts for nothing.
         reasons: why, with how many rows each, the most frequent first.
-        share: of pairs that did what is demanded (see `sgi.testbench.measures.moved`); None without pairs.
+        share: of pairs that did what is demanded, and of errors lost (see `sgi.testbench.measures.moved`);
+            None where nothing counts.
         low: the lower end of the share's 95 % interval; None of too few pairs.
         high: the upper end.
-        unchanged: the share of pairs whose values are equal.
+        unchanged: the share of pairs whose values are equal; None without pairs, as all changes are.
         median_change: negative is worse; in interquartile ranges of the metric's values on the rows as they
-            are.
-        seen: of errors, the share of pairs that fall by more than correct paraphrases do (see `Alarm`); None
-            of other changes, and without enough paraphrases.
+            are. Of errors lost it is 0.
+        seen: of errors, the share of pairs, and of errors lost, that fall by more than correct paraphrases do
+            (see `Alarm`); None of other changes, and without enough paraphrases.
         seen_low: the lower end of its 95 % interval; None of too few pairs.
         seen_high: the upper end.
         mean_change: of the absolute changes, as a share of the metric's range.
@@ -197,10 +199,12 @@ def row_cells(
     cells = []
     for one in pairs:
         facts = one.counted(metric, scores, n)
-        if one.both.any():
+        if len(one.rows):
             rows = clusters[one.rows]
             found = moved(one.change.kind, one.before, one.then, scale, rows, seed=seed)
             facts |= _numbers(found)
+            if not one.both.any():
+                facts |= dict.fromkeys(_OF_PAIRS)
             if found.unchanged == 1 and metric.spec.needs.isdisjoint(one.change.changes):
                 facts["verdict"] = Verdict.NONE
             elif least is not None and one.change.kind is Kind.ERROR:
@@ -220,12 +224,17 @@ def _starts(paired: Paired, changes: Sequence[Perturbation]) -> Iterator[tuple[P
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """The rows of one perturbation: which they are, where they became others, and which have both values."""
+    """The rows of one perturbation: which they are, where they became others, and which have both values.
+
+    What counts are those with both, and of errors those that had one before: ``rows``, with the values
+    ``before`` and ``then``, which is NaN where it was lost.
+    """
 
     change: Perturbation
     places: NDArray[np.int64]
     after: NDArray[np.int64]
     both: NDArray[np.bool_]
+    rows: NDArray[np.int64]
     before: NDArray[np.float64]
     then: NDArray[np.float64]
 
@@ -234,15 +243,12 @@ class _Pairs:
         places = paired.changed[change.name][0]
         after = np.arange(start, start + len(places))
         both = scores.ok[places] & scores.ok[after]
-        return cls(change, places, after, both, scores.values[places[both]], scores.values[after[both]])
-
-    @property
-    def rows(self) -> NDArray[np.int64]:
-        """Those with both values."""
-        return self.places[self.both]
+        counts = scores.ok[places] if change.kind is Kind.ERROR else both
+        rows = places[counts]
+        return cls(change, places, after, both, rows, scores.values[rows], scores.values[after[counts]])
 
     def falls(self, scale: Scale) -> NDArray[np.float64]:
-        """By how much each value gets worse, as a share of the metric's range; negative is better."""
+        """By how much each value gets worse, in ranges of the metric; negative is better, NaN is lost."""
         return (self.before - self.then) * scale.sign / scale.span
 
     def counted(self, metric: AnyMetric, scores: Scores, n: int) -> dict[str, Any]:

@@ -115,10 +115,10 @@ class Moved:
 
     Attributes:
         share: of pairs that did what is demanded; where nothing is demanded, of those that got worse. Of
-            errors, and where nothing is demanded, equal values count half.
+            errors, and where nothing is demanded, equal values count half, and so do lost ones.
         interval: of the share, whole questions being what was sampled; None of too few.
-        unchanged: the share of pairs with equal values.
-        median: of the changes, in spreads; negative is worse.
+        unchanged: the share of pairs with equal values; 0 without any.
+        median: of the changes, in spreads; negative is worse. Lost values count as no change.
         mean: of the absolute changes, in spans.
         most: the absolute change that 98 of 100 pairs do not exceed, in spans.
         worst: the greatest absolute change, in spans.
@@ -140,14 +140,15 @@ def moved(
 ) -> Moved:
     """What pairs of values say of a metric under a perturbation.
 
-    The share under an error is P(worse) + ½·P(equal), which is ½ for a metric that sees nothing; under a
-    harmless perturbation it is the share of values that move by no more than `TOLERANCE` spans; where the
-    answer has become a surely supported one, the share that gets worse by no more than that.
+    The share under an error is P(worse) + ½·P(equal), which is ½ for a metric that sees nothing; a value that
+    is lost counts as an equal one, since it tells nobody anything. Under a harmless perturbation it is the
+    share of values that move by no more than `TOLERANCE` spans; where the answer has become a surely
+    supported one, the share that gets worse by no more than that.
 
     Args:
         kind: what is demanded; not of judge faults.
         before: finite values, shape (n,), n at least 1.
-        after: of the same rows, changed.
+        after: of the same rows, changed; NaN where an error leaves no value.
         scale: of the metric.
         clusters: which rows share a question, shape (n,).
         seed: of the bootstrap.
@@ -159,20 +160,21 @@ def moved(
     >>> found.share, round(found.interval.low, 2), found.median.__round__(6), found.verdict.value
     (1.0, 0.91, -2.0, 'sees')
     """
-    change = (after - before) * scale.sign
+    valued = np.isfinite(after)
+    change = np.where(valued, (after - before) * scale.sign, 0.0)
     equal = np.abs(change) <= _EQUAL * scale.span
     did = _did(kind, change, equal, TOLERANCE * scale.span)
     interval = mean_interval(did, clusters, draws=_DRAWS, seed=seed) if len(did) >= FEWEST_PAIRS else None
     median = float(np.median(change)) / scale.spread
-    size = np.abs(change) / scale.span
+    size = np.abs(change[valued]) / scale.span
     return Moved(
         share=float(did.mean()),
         interval=interval,
-        unchanged=float(equal.mean()),
+        unchanged=float(equal[valued].mean()) if len(size) else 0.0,
         median=0.0 if abs(median) <= _EQUAL else median,
-        mean=float(size.mean()),
+        mean=float(size.mean()) if len(size) else 0.0,
         most=_most(size),
-        worst=float(size.max()),
+        worst=float(size.max(initial=0.0)),
         verdict=_verdict(kind, interval, float(did.mean()), median),
     )
 

@@ -52,17 +52,18 @@ def sure_names(text: str) -> list[str]:
 def _placed(text: str) -> Iterator[tuple[str, int]]:
     """Names, each with the place where its run begins."""
     for match in _NAME.finditer(text):
-        words = match[0].split(" ")
-        while words and words[0].casefold() in _NO_NAMES:
-            words = _from_capital(words[1:])
+        words = _from_name(match[0].split(" "))
         name = " ".join(words)
         if len(name) > 2 and not any(word.casefold() in _NO_NAMES and word[0].isupper() for word in words):  # noqa: PLR2004 - initials are no names
             yield name, match.start()
 
 
-def _from_capital(words: list[str]) -> list[str]:
-    """The words from the first capitalised one on."""
-    return next((words[place:] for place, word in enumerate(words) if word[:1].isupper()), [])
+def _from_name(words: list[str]) -> list[str]:
+    """The words from the first on that has its capital because it is of a name."""
+    names = (
+        place for place, word in enumerate(words) if word[:1].isupper() and word.casefold() not in _NO_NAMES
+    )
+    return words[next(names, len(words)) :]
 
 
 def like(name: str, other: str) -> bool:

@@ -270,7 +270,8 @@ move where the passages stay.
 - **Faults of the judge.** *fails closed*: no spoiled reply became another value.
 - *unclear*: the interval allows either; *too few*: fewer than {FEWEST_PAIRS} pairs; {_NONE}: the metric does
   not read what is changed, or the change applies to no row.
-- **Lost** rows have no value before or after. They are never counted as seen."""
+- **Lost** rows have no value before or after. They are never counted as seen: under an error, a row that
+  loses its value counts as half in the share that gets worse, as one that stays does."""
 
 
 def bench_chart(bench: Bench) -> AnyChart:

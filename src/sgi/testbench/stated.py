@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from sgi.text.facts.check import Verdict, check_facts, facts_of
 from sgi.text.sentences import sentences
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sgi.kernel.sample import Sample
 
 _LONGEST = 2_000
+_MOST_TRIES = 20
+
+
+def first_error(sample: Sample, candidates: Iterable[str | None]) -> Sample | None:
+    """The row with the first of the candidates that says what is not stated.
+
+    Args:
+        sample: the row as it is.
+        candidates: other answers to it, each a try, None where a draw came to nothing; made as they are asked
+            for.
+
+    Returns:
+        None where none of the first twenty tries is an error, and before any try where a sentence of the
+        answer is so long that nothing of it is sure.
+
+    >>> from sgi.kernel.sample import Sample
+    >>> row = Sample(id="1", contexts=("It is 5 km, or 3.1 miles, away.",), response="It is 5 km away.")
+    >>> first_error(row, ["It is 3.1 miles away.", None, "It is 7 km away."]).response
+    'It is 7 km away.'
+    """
+    if any(len(sentence) > _LONGEST for sentence in sentences(sample.response)):
+        return None
+    tried = islice(candidates, _MOST_TRIES)
+    new = (made for made in tried if made is not None and made != sample.response)
+    return next((sample.answered(made) for made in new if not still_stated(sample, made)), None)
 
 
 def still_stated(sample: Sample, changed: str) -> bool:

@@ -23,10 +23,9 @@ did not/didn't; cannot/can't; would not/wouldn't; should not/shouldn't; could no
 has not/hasn't; have not/haven't; it is/it's; there is/there's; they are/they're; you are/you're;
 you will/you'll"""
 _SYNONYM_TABLE = """
-film/movie; movie/film; films/movies; movies/films; physician/doctor; physicians/doctors;
-begin/start; begins/starts; began/started; large/big; nearly/almost; almost/nearly;
+physician/doctor; physicians/doctors; begin/start; begins/starts; began/started; nearly/almost; almost/nearly;
 although/though; often/frequently; frequently/often; usually/typically; typically/usually;
-quickly/rapidly; rapidly/quickly; obtain/get; entire/whole; however/nevertheless; therefore/thus;
+quickly/rapidly; rapidly/quickly; obtain/get; entire/whole; therefore/thus;
 thus/therefore; approximately/roughly; roughly/approximately; requires/needs; required/needed;
 various/different; ensure/make sure; for example/for instance; for instance/for example;
 in order to/to; due to/because of; because of/due to"""
@@ -82,9 +81,11 @@ def _contract(sample: Sample, draw: Random, others: Others) -> Sample | None:
     """Short forms where long ones stand, or long ones where only short ones do."""
     del draw, others
     text = _SHORTENED.sub(lambda match: _SHORT[match[0]], sample.response)
-    if text == sample.response:
-        text = _LENGTHENED.sub(lambda match: _LONG[match[0]], text.replace("’", "'"))
-    return sample.answered(text)
+    if text != sample.response:
+        return sample.answered(text)
+    plain = text.replace("’", "'")
+    text = _LENGTHENED.sub(lambda match: _LONG[match[0]], plain)
+    return None if text == plain else sample.answered(text)
 
 
 def _use_synonyms(sample: Sample, draw: Random, others: Others) -> Sample | None:
@@ -179,7 +180,7 @@ WORDINGS = (
         "synonyms",
         Kind.HARMLESS,
         RESPONSE,
-        "Words of a short list of safe synonyms are exchanged: film and movie, often and frequently.",
+        "Words of a short list of safe synonyms are exchanged: often and frequently, thus and therefore.",
         _use_synonyms,
     ),
     Perturbation(

@@ -71,7 +71,7 @@ def check_entailment_model(model: EntailmentModel, *, tolerance: float = 0.0) ->
 
 def _readable(model: EntailmentModel, hypotheses: Sequence[str]) -> NDArray[np.bool_]:
     found = model.readable(hypotheses)
-    sound = isinstance(found, np.ndarray) and found.dtype == np.bool_ and found.shape == (len(hypotheses),)
+    sound = getattr(found, "dtype", None) == np.bool_ and found.shape == (len(hypotheses),)
     require(sound, f"readable gives an array of {len(hypotheses)} booleans for as many hypotheses")
     for text, fits in zip(hypotheses, found.tolist(), strict=True):
         require(fits or len(text) > _SHORT, f"a short hypothesis is readable: {text!r}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from sgi.text.facts.check import facts_of
@@ -65,10 +66,20 @@ _DESCRIBED = re.compile(
     re.IGNORECASE,
 )
 # What is denied in one clause may be claimed in the next.
-_CLAUSE = re.compile(
-    r"\S(?:(?!;|,?\s(?:but|however|although|though|yet)\b|,\s(?:and|so|because|when|while)\b).)*",
-    re.DOTALL | re.IGNORECASE,
+_CLAUSE_END = re.compile(
+    r";|,?\s(?=(?:but|however|although|though|yet)\b)|,\s(?=(?:and|so|because|when|while)\b)",
+    re.IGNORECASE,
 )
+# Without one of these words no other pattern can match.
+_DENYING = re.compile(
+    r"\b(?:no|not|cannot|without|none|neither|unable|impossible|insufficient|unknown|null|n/a)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_NAMING = re.compile(
+    r"passage|context|text|document|source|article|excerpt|information|result|answer|question|steps|summar|here",
+    re.IGNORECASE,
+)
+_NAMED = (_ANSWERING, _DESCRIBED, _LEAD_IN, _NUMBERED, _SAYS)
 _KEPT = 8192
 
 
@@ -95,11 +106,18 @@ def about_passages(sentence: str) -> Said:
     >>> about_passages("The passages do not say who built it; it is 9 m tall.")
     Said(spans=((0, 36),), silent=False)
     """
-    clauses = list(_CLAUSE.finditer(sentence))
-    silent = [clause.span() for clause in clauses if _is_silent(clause[0])]
-    patterns = (_LIST_MARK, _ANSWERING, _DESCRIBED, _LEAD_IN, _NUMBERED, _SAYS)
+    clauses = _clauses(sentence) if _DENYING.search(sentence) else []
+    silent = [(start, end) for start, end in clauses if _is_silent(sentence[start:end])]
+    patterns = (_LIST_MARK, *(_NAMED if _NAMING.search(sentence) else ()))
     named = [match.span() for pattern in patterns for match in pattern.finditer(sentence)]
     return Said(tuple(merged([*silent, *named])), bool(clauses) and len(silent) == len(clauses))
+
+
+def _clauses(sentence: str) -> list[tuple[int, int]]:
+    """Where the clauses of a sentence begin and end."""
+    ends = [(0, 0), *(match.span() for match in _CLAUSE_END.finditer(sentence)), (len(sentence), 0)]
+    between = ((start, end) for (_, start), (end, _) in pairwise(ends))
+    return [(start, end) for start, end in between if sentence[start:end].strip()]
 
 
 def _is_silent(clause: str) -> bool:

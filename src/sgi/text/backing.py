@@ -76,17 +76,16 @@ class Backing:
         claims = np.ones(len(said), dtype=np.bool_) if claims is None else claims
         wanted = _Wanted.of(said, sentences, claims, on)
         places, has = wanted.coverage.choose(wanted.words)
+        has = np.pad(has, ((0, 0), (0, 1)))  # the last is of words that are not looked for
         known = np.zeros(len(said), dtype=np.bool_)
         paired, run = known.copy(), np.zeros(len(said), dtype=np.int64)
         pairs, runs = _Pairs.of(said), said.runs()
         shared: dict[int, tuple[NDArray[np.bool_], NDArray[np.int64]]] = {}
         for number, words in enumerate(sentences):
             around = _around(places[number], on)
-            covered = {stem for stem, there in zip(wanted.rows, has[number].tolist(), strict=True) if there}
-            known[words] = [
-                stem in covered or (not content and stem in around)
-                for stem, content in zip(said.stems[words], said.content[words].tolist(), strict=True)
-            ]
+            known[words] = has[number, wanted.row[words]]
+            for place in np.flatnonzero(~said.content[words] & ~known[words]).tolist():
+                known[words.start + place] = said.stems[words.start + place] in around
             for passage in {place.passage for place in places[number]}:
                 if passage not in shared:
                     within = pairs.within(on.passages[passage])
@@ -103,10 +102,11 @@ class Backing:
 class _Wanted(NamedTuple):
     """The distinct words that sentences look for, and where they stand.
 
-    ``words`` says which of them each sentence has, shape (sentences, words).
+    ``row`` says for each word of the text which of them it is, -1 for none; ``words`` which of them each
+    sentence has, shape (sentences, words).
     """
 
-    rows: tuple[str, ...]
+    row: NDArray[np.int64]
     words: NDArray[np.bool_]
     coverage: Coverage
     passages: int
@@ -125,7 +125,8 @@ class _Wanted(NamedTuple):
         has = np.zeros((len(found), len(rows)), dtype=np.bool_)
         for number, places in enumerate(found):
             has[number, places] = True
-        return cls(tuple(rows), has, on.coverage(list(rows)), len(on.passages))
+        row = np.array([rows.get(stem, -1) for stem in said.stems], dtype=np.int64)
+        return cls(row, has, on.coverage(list(rows)), len(on.passages))
 
 
 def _around(places: Sequence[Place], on: Shelf) -> set[str]:

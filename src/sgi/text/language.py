@@ -13,7 +13,7 @@ _ENGLISH_SHARE = 0.3  # of function words; English prose has 0.3 to 0.6, a list 
 _SURE = 0.9
 _KEPT = 8192
 _LETTER = re.compile(r"[^\W\d_]")
-_LATIN = re.compile(r"[A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]")
+_NOT_LATIN = re.compile(r"[^\W\d_A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]")
 
 
 @lru_cache(maxsize=_KEPT)
@@ -29,8 +29,8 @@ def is_foreign(text: str) -> bool:
     >>> is_foreign("Ada Lovelace"), is_foreign("Der Turm steht seit 1889 am Ufer der Seine in Paris.")
     (False, True)
     """
-    letters = len(_LETTER.findall(text))
-    if 2 * len(_LATIN.findall(text)) < letters:
+    others = 0 if text.isascii() else len(_NOT_LATIN.findall(text))
+    if others and 2 * others > len(_LETTER.findall(text)):
         return True
     words = wording(text)
     if len(words) < _FEWEST_WORDS or 1 - words.content.mean() >= _ENGLISH_SHARE:

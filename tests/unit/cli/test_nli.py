@@ -196,6 +196,14 @@ def test_a_folder_is_named_by_its_whole_path(tmp_path, monkeypatch, form):
     ]
 
 
+@pytest.mark.parametrize("name", ["~no-such-user/x", "x" * 300, "torch:~no-such-user/x"])
+def test_a_name_that_can_be_no_folder_stays_as_it_is(sgi, data, name):
+    assert with_entailment(["grounding"], name) == [Grounding(nli=name).canonical]
+    made = sgi("run", data, "-m", "grounding", "--nli", name, "-q")
+    assert made.code in {2, 3}, made.err
+    assert "Traceback" not in made.err
+
+
 def test_calibrate_learns_from_runs_with_the_model_and_applies_to_such_alone(sgi, data, model, tmp_path):
     words = ["tower", "paris", "rome", "tall", "old"]
     rows = [

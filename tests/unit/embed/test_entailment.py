@@ -61,6 +61,16 @@ def test_one_that_was_fetched_from_the_hub_before(folder, tmp_path, further):
     stored = tmp_path / "hub" / "models--owner--model"
     (stored / "refs").mkdir(parents=True)
     (stored / "refs" / "main").write_text("0" * 40)
+    absent = stored / ".no_exist" / ("0" * 40)  # as the hub's own client notes what it was told is not there
+    (absent / "onnx").mkdir(parents=True)
+    for name in (
+        "tokenizer_config.json",
+        "sentence_bert_config.json",
+        "config_sentence_transformers.json",
+        "onnx/model.onnx_data",
+    ):
+        if name not in further:
+            (absent / name).touch()
     shutil.copytree(folder, stored / "snapshots" / ("0" * 40))
     for name in further:
         (stored / "snapshots" / ("0" * 40) / name).write_text('{"model_max_length": 20}')
@@ -78,19 +88,29 @@ def test_one_that_is_nowhere():
     assert "no folder owner/model" in told.value.hint
 
 
+def test_a_name_too_long_for_a_folder_is_told():
+    with pytest.raises(ModelMissing, match="could not be fetched"):
+        load_entailment_model("owner/" + "x" * 300)
+
+
 def test_the_hub_extra_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(MissingExtra, match=r"\[hub\]"):
         load_entailment_model("owner/model")
 
 
-@pytest.mark.parametrize("name", ["", "minilm", "a/b/c", "a b/c", "openai:gpt", "x/..\x00", "(labels=a)"])
+@pytest.mark.parametrize(
+    "name", ["", "minilm", "a/b/c", "a b/c", "openai:gpt", "x/..\x00", "(labels=a)", "x" * 300]
+)
 def test_names_of_nothing(name):
     with pytest.raises(UnknownName, match="Unknown entailment model"):
         load_entailment_model(name)
 
 
-@pytest.mark.parametrize("name", ["/no/such/folder", "./none", "~/no-such-folder-here", "../x/y"])
+@pytest.mark.parametrize(
+    "name",
+    ["/no/such/folder", "./none", "~/no-such-folder-here", "../x/y", "~no-such-user/x", "/" + "x" * 300],
+)
 def test_folders_that_are_not_there(name):
     with pytest.raises(ModelMissing, match="no folder"):
         load_entailment_model(name)
@@ -101,6 +121,13 @@ def test_a_folder_without_graph_or_weights(folder, backend):
     shutil.rmtree(folder / "onnx")
     with pytest.raises(ModelMissing, match="holds no ONNX model"):
         load_entailment_model(folder, backend=backend)
+
+
+def test_torch_takes_no_graphs_place_for_want_of_a_tokenizer(folder):
+    (folder / "tokenizer.json").unlink()
+    (folder / "model.safetensors").touch()
+    with pytest.raises(ModelMissing, match="no ONNX model with its tokenizer"):
+        load_entailment_model(folder)
 
 
 def test_a_folder_of_something_else(tmp_path):

@@ -50,6 +50,30 @@ class Nameless(Lengths):
     fingerprint = "lengths"
 
 
+class LikeAnEmbedder(Lengths):
+    fingerprint = "lengths@1,unlimited"
+
+
+class Refusing(Lengths):
+    def readable(self, hypotheses, /):
+        return np.zeros(len(hypotheses), dtype=bool)
+
+
+class OneForAll(Lengths):
+    def readable(self, hypotheses, /):
+        return np.ones(1, dtype=bool)
+
+
+class Numbers(Lengths):
+    def readable(self, hypotheses, /):
+        return np.ones(len(hypotheses))
+
+
+class NeverNone(Lengths):
+    def readable(self, hypotheses, /):
+        return np.ones(max(1, len(hypotheses)), dtype=bool)
+
+
 class Beyond(Lengths):
     def entail(self, pairs, /):
         scores = super().entail(pairs)
@@ -104,6 +128,11 @@ class Sociable(Lengths):
     ("kind", "words"),
     [
         (Nameless, "a fingerprint reads"),
+        (LikeAnEmbedder, "a fingerprint reads entailment:name@revision"),
+        (Refusing, "a short hypothesis is readable: 'It was completed in 1889.'"),
+        (OneForAll, "booleans for as many hypotheses"),
+        (Numbers, "booleans for as many hypotheses"),
+        (NeverNone, "none for no hypotheses"),
         (Beyond, r"lie in \[0, 1\]"),
         (Unsure, r"lie in \[0, 1\]"),
         (Sometimes, "of all pairs or of none"),

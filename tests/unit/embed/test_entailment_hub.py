@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import sys
 
 import pytest
 
@@ -19,10 +20,10 @@ ADDRESS = "{repo_id}/resolve/{revision}/{filename}"
 
 
 class _Files(Handler):
-    def do_HEAD(self):
+    def do_HEAD(self):  # noqa: N802 - http.server calls it so
         self.do_GET()
 
-    def do_GET(self):
+    def do_GET(self):  # noqa: N802 - http.server calls it so
         hub = self.server.owner
         name = self.path.partition("/main/")[2] or self.path.partition(f"/{COMMIT}/")[2]
         hub.asked.append(name)
@@ -100,7 +101,7 @@ def test_a_score_that_is_no_probability_is_refused_whether_the_hub_answers_or_no
 
 
 def test_torch_takes_over_only_where_there_is_no_graph(hub, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "transformers", None)
+    monkeypatch.setitem(sys.modules, "transformers", None)
     hub.silent.add("onnx/model.onnx")
     with pytest.raises(ModelMissing, match=r"has onnx/model\.onnx is not known"):
         load_entailment_model("owner/model")

@@ -50,7 +50,14 @@ def test_two(names, entailment, contradiction):
 
 
 @pytest.mark.parametrize(
-    ("names", "inverted"), [(("LABEL_0",), False), (("supported",), False), (("hallucinated",), True)]
+    ("names", "inverted"),
+    [
+        (("LABEL_0",), False),
+        (("0",), False),
+        (("label-0",), False),
+        (("supported",), False),
+        (("hallucinated",), True),
+    ],
 )
 def test_a_single_output_is_a_logit(names, inverted):
     assert LabelMap.read(by_place(*names), "one") == LabelMap(1, 0, sigmoid=True, inverted=inverted)
@@ -123,6 +130,11 @@ def test_names_that_contradict_each_other_are_told():
         (by_place("positive", "negative"), "'positive'"),
         (by_place("toxic"), "'toxic'"),
         (by_place("neutral"), "'neutral'"),
+        (by_place("矛盾"), "'矛盾'"),
+        (by_place("противоречие"), "'противоречие'"),
+        (by_place("विरोध"), "'विरोध'"),
+        (by_place("👎"), "'👎'"),
+        (by_place("矛盾 entailment"), "'矛盾 entailment'"),
         (by_place("neutral", "contradiction"), "'neutral', 'contradiction'"),
         (by_place("entailment", "entailment"), "'entailment', 'entailment'"),
         (by_place("entailment", "contradiction", "refutes"), "'refutes'"),
@@ -152,6 +164,13 @@ def test_the_way_out_leads_out():
 def test_labels_that_do_not_fit(labels, words):
     with pytest.raises(UsageError, match=words):
         LabelMap.read(by_place("LABEL_0", "LABEL_1", "LABEL_2"), "nli", labels)
+
+
+@pytest.mark.parametrize("label", ["", " ", "LABEL_0", "0"])
+def test_a_label_given_by_hand_has_to_say_something(label):
+    for names in (("entailment", label), (label,)):
+        with pytest.raises(UsageError, match="labels says"):
+            LabelMap.read({"num_labels": len(names), "problem_type": "regression"}, "one", names)
 
 
 LOGITS = st.lists(st.floats(-(2.0**100), 2.0**100, width=32), min_size=3, max_size=3)

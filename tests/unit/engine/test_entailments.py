@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sgi.engine.batch import evaluate_batch
-from sgi.engine.entailments import AT_ONCE, entailments, require_entailment_models
+from sgi.engine.entailments import AT_ONCE, CHARACTERS_AT_ONCE, entailments, require_entailment_models
 from sgi.engine.tools import Tools, open_tools
 from sgi.kernel.errors import EmbedderError, ModelMissing, NonFiniteVector, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
@@ -111,6 +111,23 @@ def test_many_pairs_are_asked_about_in_parts_and_lose_nothing():
 
     made = asked(Counting(), pairs)
     assert calls == [AT_ONCE, AT_ONCE, AT_ONCE, 1]
+    expected = HashEntailment().entail(pairs)
+    assert made.table.pairs(pairs).entailment.tolist() == expected.entailment.tolist()
+
+
+def test_long_passages_are_asked_about_in_short_calls():
+    lengths = [CHARACTERS_AT_ONCE + 7, CHARACTERS_AT_ONCE - 2, 9, *[CHARACTERS_AT_ONCE // 2] * 5]
+    pairs = [(chr(65 + place) * length, "it") for place, length in enumerate(lengths)]
+    calls = []
+
+    class Weighing(HashEntailment):
+        def entail(self, pairs, /):
+            calls.append([len(premise) for premise, _ in pairs])
+            return super().entail(pairs)
+
+    made = asked(Weighing(), pairs)
+    half = CHARACTERS_AT_ONCE // 2
+    assert calls == [lengths[:1], lengths[1:2], [half], [half], [half], [half], [half, 9]]
     expected = HashEntailment().entail(pairs)
     assert made.table.pairs(pairs).entailment.tolist() == expected.entailment.tolist()
 

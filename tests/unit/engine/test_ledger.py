@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 
 from sgi.engine.batch import BatchScores
-from sgi.engine.ledger import Ledger
+from sgi.engine.ledger import Failures, Ledger
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
@@ -38,6 +38,8 @@ def test_the_failure_share_is_that_of_the_worst_metric():
     samples = [Sample(id="a"), Sample(id="b")]
     ledger.add(Batch.of(samples), BatchScores({"m": Scores.of(np.zeros(2)), "k": failed}))
     assert ledger.failure_share() == 1.0
+    assert ledger.failures() == Failures(2, 2, reason="down")
+    assert ledger.failures(fewest_asked=9) == Failures(2, 2, reason="down")  # of no judge
     assert Ledger().failure_share() == 0.0
 
 

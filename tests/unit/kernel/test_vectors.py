@@ -112,6 +112,11 @@ def test_probabilities_come_by_pair_in_the_order_asked():
         EntailmentTable.of("m", PAIRS, entailed()).pairs([("x", "a")])
 
 
+def test_a_pair_that_stands_there_twice_is_refused():
+    with pytest.raises(ValueError, match="2 of 3 pairs are there before"):
+        EntailmentTable.of("m", [PAIRS[0]] * 3, entailed())
+
+
 def test_no_pairs_make_a_table():
     table = EntailmentTable.of("m", [], entailed((), (), ()))
     assert table.pairs([]).entailment.shape == (0,)

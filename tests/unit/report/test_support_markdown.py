@@ -10,7 +10,7 @@ import pytest
 
 from sgi.report.run_markdown import run_markdown
 from sgi.report.support_markdown import support_markdown
-from sgi.report.views.support import IN_WORDS, MOST_PASSAGES, MOST_SENTENCES, support_view
+from sgi.report.views.support import IN_WORDS, MOST_FACTS, MOST_PASSAGES, MOST_SENTENCES, support_view
 from sgi.report.views.worst import WorstRows
 from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile, sentence
 from support.views import HOSTILE, bare_view, sample, score
@@ -64,6 +64,18 @@ def test_what_is_left_out_is_told() -> None:
 def test_a_long_sentence_is_cut_and_its_marks_with_it() -> None:
     assert lines(details(), longest=8)[1] == "  - sentence 1 (0.11): It is **31** …"
     assert lines(details(), longest=17)[1].endswith("tall.")
+
+
+def test_a_cut_before_a_mark_leaves_no_stars() -> None:
+    told = [lines(details(), longest=longest)[1] for longest in range(1, 20)]
+    assert told[5] == "  - sentence 1 (0.11): It is …"
+    assert not [line for line in told if "****" in line]
+
+
+def test_facts_beyond_the_most_are_counted() -> None:
+    many = sentence(TALL, checks=tuple(fact(str(number)) for number in range(MOST_FACTS + 3)))
+    made = lines(details(sentences=(many,), unused=()))
+    assert "    - and 3 further facts" in made
 
 
 def test_stars_stand_at_words() -> None:

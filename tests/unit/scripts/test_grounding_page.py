@@ -93,12 +93,6 @@ def test_a_sentence_has_its_unbacked_words_in_bold_and_the_facts_that_fail(scrip
     assert list(script.sentence_lines(sentence(SOLD, supported=None))) == [f"- – · {SOLD.strip()}"]
 
 
-def test_only_facts_that_fail_are_failing(script):
-    whole = evidence_map().model_dump(mode="json")
-    assert script.failing(whole) == {"312 m", "Spanish"}
-    assert script.failing({}) == frozenset()
-
-
 def test_similarity_is_the_mean_of_the_best(script):
     found = evidence_map(
         sentences=(sentence(TALL, similarity=(0.2, 0.6)), sentence(SOLD, similarity=(0.4, 0.1)))
@@ -123,7 +117,7 @@ def test_a_page_is_written_between_its_markers_and_nowhere_else(script):
 
 def test_the_page_has_all_markers_that_the_script_writes(script):
     page = script.PAGE.read_text(encoding="utf-8")
-    for name in ("cards", "ablation", "demands", "errors", "steadiness", "examples"):
+    for name in ("check", "cards", "ablation", "demands", "errors", "steadiness", "examples"):
         assert f"<!-- {name}: begin -->" in page
         assert f"<!-- {name}: end -->" in page
 
@@ -133,3 +127,22 @@ def test_areas_leave_out_rows_without_a_score(script, sets):
     values = one.chance.copy()
     values[:5] = np.nan
     assert script.areas(one, values)[0] == "15"
+
+
+def test_the_check_of_the_page_is_run_as_it_stands(script):
+    page = '```console\n$ sgi check --q "Who?" --c "Ada came." \\\n            --r "Ben came."\nold\n```'
+    made = script.checked(page)
+    assert made.startswith(
+        '```console\n$ sgi check --q "Who?" --c "Ada came." \\\n            --r "Ben came."\n'
+    )
+    assert "supported with probability 0." in made
+    assert "old" not in made
+    assert made.endswith("\n```")
+    with pytest.raises(SystemExit, match="shows no `sgi check`"):
+        script.checked("nothing")
+
+
+@pytest.mark.parametrize("words", [[], ["a", "b"], ["no/such/folder"]])
+def test_without_a_folder_it_says_how_it_is_called(script, words):
+    with pytest.raises(SystemExit, match="grounding_page.py DATA_FOLDER"):
+        script.main(words)

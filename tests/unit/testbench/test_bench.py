@@ -12,9 +12,10 @@ from sgi.kernel.errors import DataError, UnknownName, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE, Sample
 from sgi.testbench.bench import bench
-from sgi.testbench.catalogue import PERTURBATIONS
+from sgi.testbench.catalogue import FAULTS, PERTURBATIONS
 from sgi.testbench.matrix import Bench, Cell
 from sgi.testbench.measures import Verdict
+from sgi.testbench.page import bench_markdown
 from sgi.testbench.perturbation import Kind, Others, Perturbation
 from sgi.testing import HashEmbedder
 from sgi.text.overlap import is_verbatim
@@ -76,6 +77,19 @@ class FailsClosed(Substring):
 
 
 @dataclass(frozen=True)
+class FallsOrFails(Substring):
+    """0 where the answer, but for its blanks, stands in no passage; for seven answers in ten undefined instead."""
+
+    spec: ClassVar = MetricSpec("falls_or_fails", 1, needs=BOTH, low=0.0, high=1.0)
+
+    def score(self, batch, vectors, /):
+        told = [" ".join(text.split()) for text in batch.response]
+        found = np.array([text in passages[0] for text, passages in zip(told, batch.contexts, strict=True)])
+        fails = np.array([int(name.split(":")[0]) % 10 < 7 for name in batch.ids])
+        return Scores.of(found.astype(float), undefined={"it stands nowhere": ~found & fails})
+
+
+@dataclass(frozen=True)
 class Length(Metric):
     """Characters of the answer; of no use, and in an open range."""
 
@@ -132,10 +146,27 @@ def test_every_metric_is_held_to_one_rate_of_false_alarms():
 def test_what_fails_closed_is_lost_and_never_seen():
     made = bench(rows(), [FailsClosed()], ["number_swap", "passages_shuffled"], cache=False)
     swapped, shuffled = made.cells
-    assert (swapped.pairs, swapped.lost, swapped.share) == (0, 24, None)
-    assert swapped.verdict is Verdict.TOO_FEW
+    assert (swapped.pairs, swapped.lost, swapped.share) == (0, 24, 0.5)
+    assert (swapped.median_change, swapped.unchanged, swapped.mean_change) == (None, None, None)
+    assert swapped.verdict is Verdict.BLIND
     assert swapped.reasons == {"after, undefined: it stands nowhere": 24}
     assert (shuffled.lost, shuffled.verdict) == (0, Verdict.STEADY)
+
+
+def test_an_error_that_leaves_no_value_is_half_a_success_and_not_seen():
+    made = bench(
+        rows(60), [FallsOrFails()], ["number_swap", "refusal", "bullets", "white_space"], cache=False
+    )
+    swapped, refused = made.cell("falls_or_fails", "number_swap"), made.cell("falls_or_fails", "refusal")
+    assert (swapped.pairs, swapped.lost, swapped.unchanged) == (18, 42, 0.0)
+    assert swapped.share == pytest.approx((18 + 42 / 2) / 60)
+    assert swapped.seen == pytest.approx(18 / 60)
+    assert swapped.verdict is Verdict.PARTLY
+    assert (swapped.median_change, swapped.mean_change) == (0.0, 1.0)
+    assert (refused.pairs, refused.lost, refused.share) == (18, 42, 1.0)
+    page = bench_markdown(made)
+    assert "| number_swap | 60 | partly 0.65 [" in page
+    assert page.count(", 42 lost |") == 3
 
 
 def test_a_row_without_a_value_beforehand_says_so():
@@ -237,6 +268,8 @@ def test_a_bench_is_json_of_its_schema_and_reads_back():
         ({"metrics": ["sgii"]}, UnknownName, "sgi"),
         ({"changes": ["swap"]}, UnknownName, "perturbation"),
         ({"changes": ["reply_cut"]}, UsageError, "need a judge"),
+        ({"changes": [PERTURBATIONS["refusal"], "refusal"]}, UsageError, "refusal is given twice"),
+        ({"changes": [FAULTS["reply_cut"], FAULTS["reply_cut"]]}, UsageError, "reply_cut is given twice"),
         ({"metrics": ["faithfulness"]}, UsageError, "--judge"),
         ({"metrics": ["theta_rc"], "judge": "openai:m@http://127.0.0.1:1/v1"}, UsageError, "no metric asks"),
     ],

@@ -167,7 +167,9 @@ def test_a_citation_keeps_its_number_where_another_of_the_same_value_is_swapped(
     assert made != text
 
 
-@pytest.mark.parametrize("text", ["He runs 1500 metres.", "It is 1200 m high.", "They paid 1800 dollars."])
+@pytest.mark.parametrize(
+    "text", ["He runs 1500 metres.", "It is 1200 m high.", "They paid 1800 dollars.", "It turned 1500 times."]
+)
 def test_a_measure_of_four_digits_is_no_year(row, others, text):
     assert changed("date_shift", row(text), others) is None
 
@@ -183,3 +185,24 @@ def test_a_measure_of_four_digits_is_no_year(row, others, text):
 )
 def test_openers_of_lists_and_conditions_are_not_negated(row, others, text):
     assert changed("negation", row(text), others) is None
+
+
+@pytest.mark.parametrize("name", ["number_swap", "unit_swap", "date_shift", "entity_swap"])
+@pytest.mark.parametrize(
+    "text",
+    [" ".join(map(str, range(10_000, 14_000))), "$1" * 50_000, "A " * 50_000, "Ada met Bea in 1900, " * 200],
+    ids=["numbers", "money", "capitals", "names"],
+)
+def test_of_an_endless_sentence_nothing_is_split_again(row, others, name, text, monkeypatch):
+    asked = []
+    monkeypatch.setattr("sgi.testbench.stated.still_stated", lambda *given: asked.append(given) or True)
+    assert changed(name, row(text), others) is None
+    assert asked == []
+
+
+def test_a_row_whose_every_draw_is_implied_is_given_up(row, others, monkeypatch):
+    asked = []
+    monkeypatch.setattr("sgi.testbench.stated.still_stated", lambda *given: asked.append(given) or True)
+    text = " ".join(f"It has {number} doors." for number in range(100, 400))
+    assert changed("number_swap", row(text), others) is None
+    assert len(asked) == 20

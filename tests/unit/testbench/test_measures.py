@@ -55,6 +55,16 @@ def test_ties_count_half_of_an_error():
     assert made.unchanged == pytest.approx(1 / 3)
 
 
+def test_a_lost_value_counts_half_of_an_error_and_moves_nothing():
+    made = found(Kind.ERROR, np.array([-0.3] * 18 + [np.nan] * 42))
+    assert made.share == pytest.approx(39 / 60)
+    assert (made.median, made.unchanged) == (0.0, 0.0)
+    assert made.mean == made.worst == pytest.approx(0.3)
+    assert made.verdict is Verdict.PARTLY
+    nothing = found(Kind.ERROR, np.full(N, np.nan))
+    assert (nothing.share, nothing.mean, nothing.verdict) == (0.5, 0.0, Verdict.BLIND)
+
+
 def test_lower_may_be_better():
     down = Scale(1.0, 0.2, -1)
     assert found(Kind.ERROR, np.full(N, 0.3), down).verdict is Verdict.SEES

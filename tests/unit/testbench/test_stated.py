@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.testbench.stated import still_stated
+from sgi.testbench.stated import first_error, still_stated
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,22 @@ def test_a_sentence_that_stood_there_before_decides_nothing(row):
 
 def test_an_endless_sentence_is_never_taken_for_an_error(row):
     assert still_stated(row("word " * 2_000, "word"), "word " * 2_000 + "7 km")
+
+
+def test_the_first_candidate_that_is_an_error_is_taken(row):
+    sample = row("It is 5 km away.")
+    tries = ["It is 5 km away.", None, "It is 5000 m away.", "It is 7 km away.", "It is 8 km away."]
+    assert first_error(sample, tries).response == "It is 7 km away."
+    assert first_error(sample, tries[:3]) is None
+
+
+def test_at_most_twenty_candidates_are_tried(row):
+    tried = iter([*["It is 5000 m away."] * 19, None, "It is 7 km away."])
+    assert first_error(row("It is 5 km away."), tried) is None
+    assert list(tried) == ["It is 7 km away."]
+
+
+def test_of_an_answer_with_an_endless_sentence_nothing_is_tried(row):
+    tried = iter(["It is 7 km away."])
+    assert first_error(row("word " * 2_000), tried) is None
+    assert list(tried) == ["It is 7 km away."]

@@ -19,7 +19,7 @@ def changed(name, sample, others, seed=0):
         ("contractions", "It does not stay.", "It doesn't stay."),
         ("contractions", "It doesn’t stay.", "It does not stay."),
         ("contractions", "I know they are late.", "I know they're late."),
-        ("synonyms", "The film often runs.", "The movie frequently runs."),
+        ("synonyms", "The film often runs.", "The film frequently runs."),
         ("number_words", "He has 3 sons and 7 daughters.", "He has three sons and seven daughters."),
         ("number_words", "He has three sons.", "He has 3 sons."),
         ("clause_order", "In 1950, the mill burnt.", "The mill burnt in 1950."),
@@ -37,6 +37,8 @@ def test_the_same_is_said_otherwise(row, others, name, text, made):
     [
         ("contractions", "Yes, it is."),
         ("contractions", "It was late."),
+        ("contractions", "It is Ada’s mill."),
+        ("synonyms", "It was a large film; however, it failed."),
         ("synonyms", "The Film Society met."),
         ("number_words", "See passage 3 for all."),
         ("number_words", "On March 3 the mill burnt."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -63,9 +64,8 @@ class Screen:
     def reason(self) -> str:
         """Why a cleared row has no value."""
         name = self.detector.partition("(")[0]
-        return (
-            f"not asked: {name} above {shown(self.learnt.threshold)} clears it (cascade, alpha {self.alpha:g})"
-        )
+        above = shown(math.inf if self.learnt.threshold is None else self.learnt.threshold)
+        return f"not asked: {name} above {above} clears it (cascade, alpha {self.alpha:g})"
 
     def cleared(self, scores: Mapping[str, Scores]) -> NDArray[np.bool_]:
         """Which rows of a batch are cleared: those that score more than the threshold, and no others."""

@@ -62,8 +62,14 @@ class Nearness(NamedTuple):
 
     def apart(self, sentences: Sequence[int]) -> float:
         """How much nearer the passages than the question the least of these sentences lies; NaN of none."""
-        found = (self.best.max(axis=1) - self.question)[list(sentences)]
-        return float(found.min()) if found.size else float("nan")
+        margins = self.margins
+        return min((margins[number] for number in sentences), default=float("nan"))
+
+    @property
+    def margins(self) -> list[float]:
+        """How much nearer the nearest passage than the question each sentence lies."""
+        found: list[float] = (self.best.max(axis=1) - self.question).tolist()
+        return found
 
 
 class Origin(NamedTuple):

@@ -185,7 +185,7 @@ def _scored(row: _Row, vectors: VectorTable, entailed: Entailed | None) -> tuple
 def _by_sentence(reading: Reading, nearness: Nearness) -> list[Signals | None]:
     """The signals of each sentence; None where it claims nothing."""
     return [
-        signals_of(reading, nearness, [number]) if reading.claims_in(number) else None
+        signals_of(reading, nearness, number) if reading.claims_in(number) else None
         for number in range(len(reading.sentences))
     ]
 

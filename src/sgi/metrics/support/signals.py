@@ -12,7 +12,7 @@ from sgi.text.facts.check import Verdict
 from sgi.text.facts.fact import FactKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -23,6 +23,7 @@ STRETCH = 20
 """Words of a stretch: about a sentence's content words, two sentences' at most."""
 
 _NARROW, _COPY = 10, 8
+_MEASURES, _NAMES = frozenset({FactKind.NUMBER, FactKind.DATE}), frozenset({FactKind.NAME})
 _MOST_COUNTED = -2.0
 _MOST_STRETCHES = 3.0
 
@@ -60,8 +61,8 @@ MEASURED = Signals._fields[:-1]
 """The signals that speak of support; the last is about length."""
 
 
-def signals_of(reading: Reading, nearness: Nearness, which: Sequence[int] | None = None) -> Signals:
-    """The signals of a whole response, or of some of its sentences, by their numbers.
+def signals_of(reading: Reading, nearness: Nearness, number: int | None = None) -> Signals:
+    """The signals of a whole response, or of one of its sentences, by its number.
 
     >>> from sgi.metrics.support.evidence import Nearness
     >>> from sgi.metrics.support.reading import Reading
@@ -71,29 +72,26 @@ def signals_of(reading: Reading, nearness: Nearness, which: Sequence[int] | None
     >>> found.known, found.numbers, found.nearness
     (0.6666666666666666, -1.0, 1.0)
     """
-    numbers = range(len(reading.sentences)) if which is None else which
-    chosen = [reading.sentences[number] for number in numbers]
-    words = np.zeros(len(reading.words), dtype=np.bool_)
-    for sentence in chosen:
-        words[sentence.words] = True
-    words &= reading.claims
-    content = words & reading.words.content
-    if not content.any():
-        content = words
-    new = content & ~reading.asked
-    if not new.any():
-        new = content
-    known, paired, copied = reading.known, reading.backing.paired, reading.copied
+    numbers = range(len(reading.sentences)) if number is None else (number,)
+    chosen = [reading.sentences[at] for at in numbers]
+    part = slice(None) if number is None else reading.sentences[number].words
+    words, known, copied = reading.claims[part], reading.known[part], reading.copied[part]
+    content = words & reading.words.content[part]
+    content = content if content.any() else words
+    new = content & ~reading.asked[part]
+    new = new if new.any() else content
+    counted_words = int(np.count_nonzero(content))
+    known_words = known[words]
     return Signals(
         worst_window(known[content], STRETCH),
-        worst_window(known[words], _NARROW),
-        worst_window(known[words], STRETCH),
-        worst_window(paired[new], STRETCH),
+        worst_window(known_words, _NARROW),
+        worst_window(known_words, STRETCH),
+        worst_window(reading.backing.paired[part][new], STRETCH),
         worst_window(copied[content], _COPY),
-        _unsupported(chosen, {FactKind.NUMBER, FactKind.DATE}),
-        _unsupported(chosen, {FactKind.NAME}),
-        nearness.apart([number for number in numbers if reading.claims_in(number)]),
-        stretches(int(content.sum())),
+        _unsupported(chosen, _MEASURES),
+        _unsupported(chosen, _NAMES),
+        nearness.apart([at for at in numbers if reading.claims_in(at)]),
+        stretches(counted_words),
     )
 
 
@@ -106,7 +104,7 @@ def stretches(words: int) -> float:
     return math.log(min(max(words / STRETCH, 1.0), _MOST_STRETCHES))
 
 
-def _unsupported(sentences: Iterable[Sentence], kinds: set[FactKind]) -> float:
+def _unsupported(sentences: Iterable[Sentence], kinds: frozenset[FactKind]) -> float:
     count = sum(
         check.verdict is not Verdict.SUPPORTED
         for sentence in sentences

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 from sgi.text.facts.date_support import comparable, date_support
 from sgi.text.facts.fact import DateFact, Fact, Label, Name, Quantity
 from sgi.text.facts.labels import label_support, labels
-from sgi.text.facts.name_support import name_support, rival
+from sgi.text.facts.name_support import is_function_word, name_support, rival
 from sgi.text.facts.number_support import Found, agreement, commensurable, derived_support, number_support
 from sgi.text.facts.reading import Roles, clause_at, folded, names_of, numbers_of
 
@@ -62,11 +63,12 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
     """The numbers, dates and names of a sentence, each as the passages bear it out.
 
     A sentence that stands in a passage word for word is supported whole. A fact that a passage states
-    (`number_support`, `date_support`, `name_support`), implies by one step (`derived_support`), or that the
-    question states, is supported. Else it is contradicted where a passage has another fact in the same
-    role: a number of the same unit or counted thing, or a date, among at least two fifths of the same
-    content words; a name, next to the same word among three fifths of them; or a name with the same last
-    word and another first. Else it is absent. More passages never take support away.
+    (`number_support`, `date_support`, `name_support`) or implies by one step (`derived_support`) is
+    supported, and so is a name of the question. Else it is contradicted where a passage has another fact in
+    the same role: a number of the same unit or counted thing, or a date, among at least two fifths of the
+    same content words; a name, next to the same word among three fifths of them; or a name with the same
+    last word and another first. Else it is supported if the question states it, and absent if not. So a
+    further passage takes no support away that a passage gives; it may contradict what only was asked.
 
     Numbers and numeric dates are read in any language with digits, names in scripts with capitals (see
     `quantities`, `dates`, `names` for what is not read); number words, units and names of months are English.
@@ -128,21 +130,25 @@ def _within(fact: Fact, other: Fact) -> bool:
 def _copied(sentence: str, passages: Sequence[str]) -> tuple[int, int] | None:
     """The first passage in which the sentence stands whole, and where; no number may be cut at its edges."""
     for number, passage in enumerate(passages):
+        numbers: list[Fact] | None = None
         start = passage.find(sentence)
         while start >= 0:
             end = start + len(sentence)
             edges = passage[max(0, start - 1) : start + 1], passage[end - 1 : end + 1]
-            inside = any(len(edge) > 1 and edge.isalnum() for edge in edges)
-            stated = numbers_of(passage)
-            cut = any(
-                fact.start < edge < fact.end
-                for fact in (*stated.quantities, *stated.dates)
-                for edge in (start, end)
-            )
-            if not inside and not cut:
-                return number, start
+            if not any(len(edge) > 1 and edge.isalnum() for edge in edges):
+                if numbers is None:
+                    stated = numbers_of(passage)
+                    numbers = sorted([*stated.quantities, *stated.dates], key=lambda fact: fact.start)
+                if not _cuts(start, numbers) and not _cuts(end, numbers):
+                    return number, start
             start = passage.find(sentence, start + 1)
     return None
+
+
+def _cuts(place: int, numbers: Sequence[Fact]) -> bool:
+    """Whether a place lies within a number; none of them overlap."""
+    before = bisect_left(numbers, place, key=lambda fact: fact.start) - 1
+    return before >= 0 and place < numbers[before].end
 
 
 def _checked(sentence: str, fact: Fact, passages: Sequence[str], question: str, roles: list[Roles]) -> Check:
@@ -151,13 +157,15 @@ def _checked(sentence: str, fact: Fact, passages: Sequence[str], question: str, 
             found = support(sentence, fact, passage)
             if found:
                 return Check(fact, Verdict.SUPPORTED, number, *found)
-    if question and _asked(sentence, fact, question):
+    asked = bool(question) and _asked(sentence, fact, question)
+    if not asked or not isinstance(fact, Name):  # another number than was asked about answers the question
+        if not roles:
+            roles.append(Roles(passages))
+        other = _contradiction(sentence, fact, passages, roles[0])
+        if other:
+            return Check(fact, Verdict.CONTRADICTED, other[0], *other[1])
+    if asked:
         return Check(fact, Verdict.SUPPORTED, None, "", None, None, "question")
-    if not roles:
-        roles.append(Roles(passages))
-    other = _contradiction(sentence, fact, passages, roles[0])
-    if other:
-        return Check(fact, Verdict.CONTRADICTED, other[0], *other[1])
     return Check(fact, Verdict.ABSENT, None, "", None, None, "")
 
 
@@ -177,8 +185,10 @@ def _implied(sentence: str, fact: Fact, passage: str) -> Found | None:
 
 def _asked(sentence: str, fact: Fact, question: str) -> bool:
     if isinstance(fact, Name):
-        # Questions are often written without capitals.
-        return f" {' '.join(fact.words)} " in folded(question) or name_support(fact, question) is not None
+        # Questions are often written without capitals, so that theirs tell nothing.
+        plain = question.islower() or not is_function_word(fact)
+        stands = plain and f" {' '.join(fact.words)} " in folded(question)
+        return stands or name_support(fact, question) is not None
     found = _stated(sentence, fact, question)
     return found is not None and found.how in {"equal", "same date"}
 

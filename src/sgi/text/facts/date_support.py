@@ -75,16 +75,15 @@ def _in_two_parts(date: DateFact, passage: str) -> Found | None:
     if date.year is None or date.month is None:
         return None
     stated = numbers_of(passage).dates
-    for year in stated:
-        if not _year_within(date, year):
-            continue
-        for day in stated:
-            same_day = _covers((date.month, date.day), (day.month, day.day)) and day.year in {None, date.year}
-            if same_day and clause_at(passage, year.start) == clause_at(passage, day.start):
-                first, last = sorted((year, day), key=lambda part: part.start)
-                return Found(
-                    f"{first.text}, {last.text}", first.start, last.end, f"{day.text} and {year.text}"
-                )
+    days: dict[int, DateFact] = {}  # the first of each clause
+    for day in stated:
+        if _covers((date.month, date.day), (day.month, day.day)) and day.year in {None, date.year}:
+            days.setdefault(clause_at(passage, day.start).start, day)
+    for year in stated if days else ():
+        same = days.get(clause_at(passage, year.start).start) if _year_within(date, year) else None
+        if same:
+            first, last = sorted((year, same), key=lambda part: part.start)
+            return Found(f"{first.text}, {last.text}", first.start, last.end, f"{same.text} and {year.text}")
     return None
 
 

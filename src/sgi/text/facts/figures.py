@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.text.facts.numerals import (
@@ -75,7 +76,7 @@ _UNIT = re.compile(
     r"[ \u00a0]?[-‑]?([%％٪‰′″℃℉¢]|°[ ]?[CFK]?\b|[€£¥₹$](?!\d)|[^\W\d_]+(?:/[^\W\d_]+)?[²³]?\.?)"
     r"(?:[ -]([^\W\d_]+)(?:[ -]([^\W\d_]+))?)?"
 )
-_QUOTE = re.compile(r'(?<!\d)"')
+_MARK_OR_BREAK = re.compile(r'(\d?)(["\n])')
 _NOUN = re.compile(r"\+?[ \u00a0-]([^\W\d_](?:[^\W_]|['’-](?=[^\W_]))*)")
 _OF_THEM = re.compile(
     r"\s(?:(?:of|out of)\s(?:the|these|those|its|their|his|her|all)|more|fewer|less|other|such)\b"
@@ -223,7 +224,7 @@ def _scaled(text: str, end: int, *, money: bool) -> tuple[Decimal, int]:
 
 def _unit(text: str, end: int) -> tuple[Unit, int]:
     """The unit that begins here, and where it ends."""
-    if text[end : end + 1] == '"' and _is_inch(text, end):
+    if text[end : end + 1] == '"' and end in _inches(text):
         return unit_named("inch") or NO_UNIT, end + 1
     match = _UNIT.match(text, end)
     if not match:
@@ -251,10 +252,19 @@ def _is_other_word(text: str, end: int, bare: str, first: str) -> bool:
     return bare == "second" and text[end : end + 1] != "-" and text[end - 1 : end] != "1"
 
 
-def _is_inch(text: str, place: int) -> bool:
-    """Whether a quotation mark behind a digit closes no quotation of its line."""
-    line = text[text.rfind("\n", 0, place) + 1 : place]
-    return len(_QUOTE.findall(line)) % 2 == 0
+@lru_cache(maxsize=1)  # asked of one text again and again, then of the next
+def _inches(text: str) -> frozenset[int]:
+    """Where quotation marks stand that close no quotation of their line; those behind digits open none."""
+    found = set()
+    is_open = False
+    for match in _MARK_OR_BREAK.finditer(text):
+        if match[2] == "\n":
+            is_open = False
+            continue
+        if not is_open:
+            found.add(match.start(2))
+        is_open ^= not match[1]
+    return frozenset(found)
 
 
 def _nouns(text: str, end: int) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sgi.text.facts.number_support import Found
-from sgi.text.facts.reading import folded, names_of
+from sgi.text.facts.reading import clauses_of, folded, names_of
 from sgi.text.facts.words import FUNCTION_WORDS, fold, word_set
 
 if TYPE_CHECKING:
@@ -29,11 +29,19 @@ _TITLES = word_set(
     miss senator director actor actress author singer judge emperor empress prince princess duke
     """
 )
-_ROOT = re.compile(r"(?:ians?|e?ans?|ese|ish|ns?|ia|s|y|o|a|e|i)$")
+_ROOT = re.compile(r"(?:(?P<people>ians?|e?ans?|ese|ish|ns?|i)|ia|s|y|o|a|e)$")
+_GIVEN_NAMES = word_set(  # that end like the names of peoples
+    """
+    adrian damian dorian fabian gillian jillian julian lilian lillian lucian marian norman octavian
+    sebastian valerian vivian
+    """
+)
 _SHORTEST_ROOT = 4
 _WINDOW = 80
 _ACRONYM = re.compile(r"[A-Z][A-Z0-9&.-]*[A-Z0-9.]s?")
 _LONG_ACRONYM = 3
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_JOINED = frozenset({" ", "\u00a0", "-", " & "})
 _PARTS = 2  # a first name and a last name
 _INITIALS = 2  # "J", "JK"
 
@@ -42,8 +50,9 @@ def name_support(name: Name, passage: str) -> Found | None:
     """The place of a passage that has a name, or None.
 
     The name stands there as whole words, whatever the case, accents, possessives and plurals; or with other
-    words between; or without its title; with initials for first names; as an acronym of the passage's
-    words, or the passage has its acronym; or as the word of its people ("Italy", "Italian").
+    words between; or without its title; with initials for first names; as an acronym of capitalised words
+    that stand together, or the passage has its acronym; or as the word of its people ("Italy", "Italian").
+    An acronym that reads like a function word ("US", "WHO") needs its capitals, its points, or a "the".
 
     >>> from sgi.text.facts.reading import names_of
     >>> text = "Millard Fillmore met Joanne Rowling of NASA in Italy."
@@ -52,15 +61,37 @@ def name_support(name: Name, passage: str) -> Found | None:
     [True, True, False]
     """
     words = folded(passage)
-    phrase = f" {' '.join(name.words)} "
-    if phrase in words:
+    ambiguous = is_function_word(name)
+    if _is_written(name.words[0], passage) if ambiguous else f" {' '.join(name.words)} " in words:
         return _located(name.text, name.words, passage, "equal")
     core = tuple(word for word in name.words if word not in _TITLES and word not in FUNCTION_WORDS)
-    for rule in (_alias, _root, _apart, _initials, _acronym, _expansion):
+    for rule in (_alias, _acronym) if ambiguous else _RULES:
         how = rule(name, core or name.words, passage, words)
         if how:
             return _located(name.text, core or name.words, passage, how)
     return None
+
+
+def is_function_word(name: Name) -> bool:
+    """Whether a name is an acronym that is a function word without its capitals.
+
+    >>> from sgi.text.facts.reading import names_of
+    >>> [is_function_word(name) for name in names_of("the WHO, NASA and the U.S. met Will")]
+    [True, False, True, False]
+    """
+    return (
+        len(name.words) == 1
+        and name.words[0] in FUNCTION_WORDS
+        and _ACRONYM.fullmatch(name.text) is not None
+    )
+
+
+def _is_written(word: str, passage: str) -> bool:
+    """Whether a passage has an acronym that is a function word in small letters, and not that word."""
+    if f" {word} " not in folded(passage):
+        return False
+    capitals, points = r"\.?".join(word.upper()), r"\.".join(word)
+    return re.search(rf"\b(?:{capitals}|{points}|[Tt]he {word})\b", passage) is not None
 
 
 def _located(text: str, words: tuple[str, ...], passage: str, how: str) -> Found:
@@ -76,24 +107,40 @@ def _located(text: str, words: tuple[str, ...], passage: str, how: str) -> Found
     return Found("", None, None, how)
 
 
-def _alias(name: Name, _core: tuple[str, ...], _passage: str, words: str) -> str:
-    return "same thing" if any(alias in words for alias in _ALIASES.get(name.words, ())) else ""
+def _alias(name: Name, _core: tuple[str, ...], passage: str, words: str) -> str:
+    for alias in _ALIASES.get(name.words, ()):
+        if _is_written("us", passage) if alias == " us " else alias in words:
+            return "same thing"
+    return ""
 
 
 def _root(_name: Name, core: tuple[str, ...], _passage: str, words: str) -> str:
-    """Each word stands there, or one of its root; of several words next to each other."""
-    if any(len(word) < _SHORTEST_ROOT and f" {word} " not in words for word in core):
-        return ""
-    return "same root" if f" {' '.join(map(_rooted, core))} " in _roots(words) else ""
+    """The last word stands there as that of its place or people, behind the others."""
+    *firsts, last = core
+    root, _ = _rooted(last)
+    sought = f" {' '.join([*firsts, root])}"
+    place = words.find(sought)
+    while place >= 0:
+        start = place + len(sought) - len(root)
+        other = words[start : words.index(" ", start)]
+        if _same_root(last, other):
+            return "same root"
+        place = words.find(sought, place + 1)
+    return ""
 
 
-@lru_cache(maxsize=4096)
-def _roots(words: str) -> str:
-    return f" {' '.join(map(_rooted, words.split()))} "
+def _same_root(word: str, other: str) -> bool:
+    """Whether two words are one, its plural, or a place and its people; given names are neither."""
+    if word in {other, f"{other}s"} or other == f"{word}s":
+        return True
+    (root, is_people), (other_root, are_people) = _rooted(word), _rooted(other)
+    return root == other_root and (is_people or are_people) and not {word, other} & _GIVEN_NAMES
 
 
-def _rooted(word: str) -> str:
-    return _ROOT.sub("", word) if len(word) > _SHORTEST_ROOT else word
+def _rooted(word: str) -> tuple[str, bool]:
+    """The root of a word of five letters or more, and whether its ending is that of a people."""
+    ending = _ROOT.search(word) if len(word) > _SHORTEST_ROOT else None
+    return (word[: ending.start()], ending["people"] is not None) if ending else (word, False)
 
 
 def _apart(name: Name, core: tuple[str, ...], passage: str, words: str) -> str:
@@ -167,21 +214,40 @@ def _spells(word: str, firsts: tuple[str, ...]) -> bool:
     return word == "".join(first[0] for first in firsts)
 
 
-def _acronym(name: Name, _core: tuple[str, ...], passage: str, words: str) -> str:
-    """The name is an acronym of words of the passage."""
+def _acronym(name: Name, _core: tuple[str, ...], passage: str, _words: str) -> str:
+    """The name is an acronym of capitalised words of the passage."""
     if not _ACRONYM.fullmatch(name.text) or len(name.words) > 1:
         return ""
-    letters = name.words[0]
+    letters = name.words[0].removesuffix("s") if name.text.endswith("s") else name.words[0]
     for other in names_of(passage):
         if letters in {_letters(other.words, bound=True), _letters(other.words, bound=False)}:
             return "acronym"
     if len(letters) < _LONG_ACRONYM or not letters.isalpha():
         return ""
-    for bound in (True, False):
-        initials = _letters(tuple(words.split()), bound=bound)
-        if letters in initials or letters.removesuffix("s") in initials:
-            return "acronym"
-    return ""
+    return "acronym" if any(letters in run for run in _initials_of_runs(passage)) else ""
+
+
+@lru_cache(maxsize=4096)
+def _initials_of_runs(passage: str) -> frozenset[str]:
+    """The initials of capitalised words that stand together in a clause, with and without function words."""
+    runs: list[list[str]] = []
+    for clause in clauses_of(passage):
+        runs.append([])
+        small: list[str] = []
+        end = clause.start
+        for match in _WORD.finditer(passage, clause.start, clause.end):
+            word, is_small = match[0], match[0] in FUNCTION_WORDS
+            if passage[end : match.start()] not in _JOINED or not (is_small or word[0].isupper()):
+                runs.append([])
+                small = []
+            if is_small:
+                small.append(word)
+            elif word[0].isupper():
+                runs[-1] += [*small, word] if runs[-1] else [word]
+                small = []
+            end = match.end()
+    words = [tuple(fold(" ".join(run)).split()) for run in runs if run]
+    return frozenset(_letters(run, bound=bound) for run in words for bound in (True, False))
 
 
 def _expansion(name: Name, _core: tuple[str, ...], passage: str, _words: str) -> str:
@@ -191,6 +257,9 @@ def _expansion(name: Name, _core: tuple[str, ...], passage: str, _words: str) ->
     both = {_letters(name.words, bound=True), _letters(name.words, bound=False)}
     upper = {fold(match).strip() for match in re.findall(r"\b(?:[A-Z]\.?){2,}", passage)}
     return "acronym" if {letters for letters in both if len(letters) > 1} & upper else ""
+
+
+_RULES = (_alias, _root, _apart, _initials, _acronym, _expansion)
 
 
 def _letters(words: tuple[str, ...], *, bound: bool) -> str:

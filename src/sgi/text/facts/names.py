@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from sgi.text.facts.dates import MONTH_WORDS, WEEKDAY_WORDS
@@ -205,18 +204,28 @@ def _may_open(text: str, word: str, end: int) -> bool:
     if word[1:] != word[1:].lower() or any(sign.isdigit() for sign in word):
         return True  # "NASA", "McDonald", "iPhone 5"
     lowered = word.casefold()
-    words = text.split()
-    if lowered in {other.strip(_AROUND) for other in words}:
+    everywhere, inside = _words(text)
+    if lowered in everywhere:
         return False
-    if any(
-        other.strip(_AROUND) == word and (earlier[-1].islower() or earlier[-1] == ",")
-        for earlier, other in pairwise(words)
-    ):
+    if word in inside:
         return True
     if lowered.endswith(_ENDS_LIKE_A_VERB):
         return False
-    alone = text[:end].strip(_AROUND) == word and not _EDGE.search(text, end)
+    alone = not _EDGE.search(text, end) and text[:end].strip(_AROUND) == word
     return alone or bool(_AFTER_SUBJECT.match(text, end))
+
+
+@lru_cache(maxsize=1)  # asked of one text again and again, then of the next
+def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The words of a text without the signs around them, and those of them that begin no sentence."""
+    words = text.split()
+    bare = [word.strip(_AROUND) for word in words]
+    inside = [
+        word
+        for earlier, word in zip(words, bare[1:], strict=False)
+        if earlier[-1].islower() or earlier[-1] == ","
+    ]
+    return frozenset(bare), frozenset(inside)
 
 
 def _name(text: str, start: int, end: int) -> Name | None:

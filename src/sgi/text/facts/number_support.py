@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
-from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from decimal import Context, Decimal
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from sgi.text.facts.fact import Bound
 from sgi.text.facts.reading import clause_at, folded, numbers_of
@@ -13,9 +12,9 @@ from sgi.text.facts.units import spellings_of
 from sgi.text.facts.words import fold, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator, Sequence
 
-    from sgi.text.facts.fact import Fact, Quantity
+    from sgi.text.facts.fact import DateFact, Fact, Quantity
 
 _TELLING = 20  # larger numbers, and those with a fraction, seldom meet by chance
 _HALF = Decimal("0.5")
@@ -35,13 +34,20 @@ _DIFFERENCE = re.compile(
 )
 _SUMMED = frozenset({"length", "mass", "time", "volume", "currency", "share", "area", "data", "energy"})
 _YEAR_SECONDS = Decimal(31556952)
-_ITEMS = re.compile(r"[^,;:.!?\n]+(?:,[^,;:.!?\n]+)*,?\s(?:and|or|&)\s[^,;:.!?\n]+")
+_PIECES = re.compile(r"[^,;:.!?\n]+(?:,[^,;:.!?\n]+)*")
+_CONJUNCTION = re.compile(r"(?<!,)(?=(,?\s(?:and|or|&)\s)[^,;:.!?\n])")
+_LAST_ITEM = re.compile(r"[^,;:.!?\n]+")
+_LONGEST_CONJUNCTION = len(", and a")
 _ITEM_END = re.compile(r",\s(?:and|or)\s|,|\s(?:and|or|&)\s")
 _LIST_OPENING = re.compile(r"[:(–—]\s?|\s-\s|\b(?:are|were|including|includes?|such as|namely)\s")
 _OUT_OF = re.compile(r"\s(?:in|out of)\s")
 _NUMBERED = re.compile(r"(?m)(?:^|(?<=[\s.:;]))\(?(\d{1,2})[.)]\s")
 _MOST_ITEMS = 20
 _NEAR = 60
+_MOST_QUOTIENT = 26  # digits that the whole part of a quotient may have, two less than `Decimal` keeps
+_COARSE = Context(prec=18)  # the same number, whatever was lost in its 28th digit
+
+_FactT = TypeVar("_FactT", "Quantity", "DateFact")
 
 
 class Found(NamedTuple):
@@ -179,6 +185,8 @@ def _hedged(number: Quantity, own: tuple[Decimal, Decimal], stated: tuple[Decima
 def _round_step(number: Quantity) -> Decimal:
     """What the last digit that is not a zero stands for, fives counting as half a ten."""
     step, value = number.step, abs(number.high)
+    if value.adjusted() - step.adjusted() > _MOST_QUOTIENT:
+        return step
     while value and step < value and value % (step * 10) == 0:
         step *= 10
     return step * 5 if value and value % (step * 5) == 0 and value > step * 10 else step
@@ -200,22 +208,31 @@ def _two_ends(number: Quantity, passage: str) -> Found | None:
     """A range whose ends the passage states apart."""
     if not number.is_range:
         return None
-    points = [other for other in numbers_of(passage).quantities if not other.is_range]
-    for first, second in combinations(points, 2):
-        ends = sorted((first, second), key=lambda other: other.low)
-        stated = (number.low, number.high) == (ends[0].low, ends[1].low)
-        if (
-            stated
-            and all(commensurable(number, end, passage) and end.unit in {"", number.unit} for end in ends)
-            and clause_at(passage, first.start) == clause_at(passage, second.start)
-        ):
-            return Found(
-                passage[first.start : second.end],
-                first.start,
-                second.end,
-                f"{first.text} and {second.text}",
-            )
+    other_end = {number.low: number.high, number.high: number.low}
+    ends = []
+    for point in numbers_of(passage).quantities:
+        if point.is_range or point.low not in other_end or point.unit not in {"", number.unit}:
+            continue
+        if commensurable(number, point, passage):
+            clause = clause_at(passage, point.start).start
+            ends.append((point, (clause, point.low), [(clause, other_end[point.low])]))
+    for first, second in _pairs(ends):
+        text = passage[first.start : second.end]
+        return Found(text, first.start, second.end, f"{first.text} and {second.text}")
     return None
+
+
+def _pairs(met: Sequence[tuple[_FactT, Hashable, Sequence[Hashable]]]) -> Iterator[tuple[_FactT, _FactT]]:
+    """Each fact with the nearest behind it whose key is among those that it seeks, in order."""
+    behind: dict[Hashable, int] = {}
+    partners: list[tuple[_FactT, _FactT]] = []
+    for place in range(len(met) - 1, -1, -1):
+        fact, key, sought = met[place]
+        nearest = min([behind[other] for other in sought if other in behind], default=None)
+        if nearest is not None:
+            partners.append((fact, met[nearest][0]))
+        behind[key] = place
+    return reversed(partners)
 
 
 def derived_support(sentence: str, number: Quantity, passage: str) -> Found | None:
@@ -244,16 +261,17 @@ def derived_support(sentence: str, number: Quantity, passage: str) -> Found | No
 def _years_between(_: str, number: Quantity, passage: str) -> Iterator[Found]:
     if number.dimension != "time" or number.factor != _YEAR_SECONDS:
         return
-    years = [
-        date for date in numbers_of(passage).dates if date.year is not None and date.year == date.last_year
-    ]
-    for first, second in combinations(years, 2):
+    years = []
+    for date in numbers_of(passage).dates:
+        if date.year is not None and date.year == date.last_year:
+            clause = clause_at(passage, date.start).start
+            sought = [(clause, date.year + number.low), (clause, date.year - number.low)]
+            years.append((date, (clause, date.year), sought))
+    for first, second in _pairs(years):
         earlier, later = sorted((first, second), key=lambda date: date.year or 0)
-        gap = (later.year or 0) - (earlier.year or 0)
-        if gap == number.low and clause_at(passage, first.start) == clause_at(passage, second.start):
-            yield Found(
-                f"{earlier.text}, {later.text}", first.start, second.end, f"{later.year} - {earlier.year}"
-            )
+        yield Found(
+            f"{earlier.text}, {later.text}", first.start, second.end, f"{later.year} - {earlier.year}"
+        )
 
 
 def _parts(_: str, number: Quantity, passage: str) -> Iterator[Found]:
@@ -274,11 +292,15 @@ def _sums(sentence: str, number: Quantity, passage: str) -> Iterator[Found]:
     adds, takes = _SUM.search(sentence), _DIFFERENCE.search(sentence)
     if not adds and not takes:
         return
-    parts = [
-        other for other in numbers_of(passage).quantities if not other.is_range and _adds_to(number, other)
-    ]
     value = number.low * number.factor
-    for first, second in combinations(parts, 2):
+    parts = []
+    for other in numbers_of(passage).quantities:
+        if not other.is_range and _adds_to(number, other):
+            own = other.low * other.factor
+            sought = [value - own] if adds else []
+            sought += [own + value, own - value] if takes else []
+            parts.append((other, _COARSE.plus(own), [_COARSE.plus(wanted) for wanted in sought]))
+    for first, second in _pairs(parts):
         one, two = first.low * first.factor, second.low * second.factor
         if adds and one + two == value:
             yield Found(
@@ -306,18 +328,31 @@ def _list_items(sentence: str, number: Quantity, passage: str) -> Iterator[Found
     if marks and max(marks) == wanted and len(set(marks)) == wanted:
         yield Found("", None, None, f"a list of {wanted}")
     nouns = set(number.nouns)
-    for match in _ITEMS.finditer(passage):
-        near = clause_at(passage, match.start()).stems
-        items = _ITEM_END.split(match[0])
-        listed = nouns & near and not any(nouns & set(map(stem, fold(item).split()[-1:])) for item in items)
-        if listed and len(items) == wanted:
-            yield Found(match[0].strip(), match.start(), match.end(), f"a list of {wanted}")
+    for start, end in _lists(passage) if nouns else ():
+        items = _ITEM_END.split(passage[start:end])
+        if len(items) != wanted or not nouns & clause_at(passage, start).stems:
+            continue
+        if not any(nouns & set(map(stem, fold(item).split()[-1:])) for item in items):
+            yield Found(passage[start:end].strip(), start, end, f"a list of {wanted}")
     words = folded(passage)
     opening = _LIST_OPENING.search(sentence, number.end)
-    for match in _ITEMS.finditer(sentence, opening.end()) if opening and nouns else ():
-        parts = _ITEM_END.split(match[0])
+    for start, end in _lists(sentence, opening.end()) if opening and nouns else ():
+        parts = _ITEM_END.split(sentence[start:end])
         if len(parts) == wanted and all(_stands_in(part, words) for part in parts):
             yield Found("", None, None, f"its own list of {wanted}")
+
+
+def _lists(text: str, place: int = 0) -> Iterator[tuple[int, int]]:
+    """Where lists stand, from a place on: pieces between commas, the last behind a conjunction."""
+    while pieces := _PIECES.search(text, place):
+        start, place = pieces.span()
+        last = None
+        for conjunction in _CONJUNCTION.finditer(text, start + 1, place + _LONGEST_CONJUNCTION):
+            last = conjunction if conjunction.start() <= place else last
+        item = _LAST_ITEM.match(text, last.end(1)) if last else None
+        if item:
+            place = item.end()
+            yield start, place
 
 
 def _stands_in(part: str, words: str) -> bool:

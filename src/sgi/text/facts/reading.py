@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from functools import lru_cache
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from sgi.text.facts.dates import dates
@@ -99,7 +101,7 @@ def clause_at(text: str, place: int) -> Clause:
     frozenset({'dog'})
     """
     clauses = clauses_of(text)
-    return next((clause for clause in clauses if place < clause.end), clauses[-1])
+    return clauses[min(bisect_right(clauses, place, key=attrgetter("end")), len(clauses) - 1)]
 
 
 class Roles:

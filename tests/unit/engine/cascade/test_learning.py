@@ -9,7 +9,9 @@ from sgi.engine.cascade.learning import learnt
 from sgi.engine.cascade.rule import Cascade, read_cascade
 from sgi.engine.tools import Tools
 from sgi.io.dataset import open_dataset
-from sgi.kernel.errors import DataError, UsageError
+from sgi.kernel.errors import DataError, EmbedderError, UsageError
+from sgi.kernel.registry import metric
+from sgi.testing.fakes import HashEmbedder
 from support.cascades import Stated, row, unsupported
 
 
@@ -40,7 +42,46 @@ def test_one_row_of_each_question_counts():
 
 def test_rows_without_a_value_promise_nothing():
     found = learn(unsupported([0.1] * 8 + [None] * 30))
-    assert (found.unsupported, found.labelled, found.threshold) == (8, 38, None)
+    assert (found.unsupported, found.candidates, found.labelled, found.threshold) == (8, 38, 38, None)
+    together = [
+        row(f"u{n}", None if n % 2 else 0.5, label=False, question=f"Which {n // 2}?") for n in range(20)
+    ]
+    assert (learn(together).unsupported, learn(together).candidates) == (10, 10)
+
+
+class Flaky(HashEmbedder):
+    """Works for some calls, fails once, and works again."""
+
+    def __init__(self, works):
+        super().__init__()
+        self.left = works
+
+    def embed(self, texts, /):
+        self.left -= 1
+        if self.left == -1:
+            raise EmbedderError("the server is down")
+        return super().embed(texts)
+
+
+def test_rows_that_failed_teach_nothing():
+    rows = [
+        row(
+            f"u{n}",
+            label=False,
+            contexts=(f"The tower {n} is {300 + n} m tall.",),
+            response=f"It is {n} m tall.",
+        )
+        for n in range(300)
+    ]
+
+    def learnt_by(works):
+        tools, data = Tools({"hash": Flaky(works)}), open_dataset(rows)
+        return anyio.run(learnt, read_cascade("alpha=0.1"), metric("grounding"), tools, data)
+
+    assert learnt_by(9).learnt.unsupported == 300
+    with pytest.raises(EmbedderError, match="on the labelled row u256: the server is down") as told:
+        learnt_by(1)
+    assert "Mend the cause" in told.value.hint
 
 
 def test_rows_in_many_batches_keep_their_questions():
@@ -73,6 +114,24 @@ def test_a_file_teaches_and_the_labels_of_the_data_measure_only_other_questions(
     assert (other.threshold, other.unsupported, other.apart) == (0.3, 9, True)
     assert not learn([row("other", 0.9), row("u3", 0.9)], cascade).apart
     assert not learn([row("other", 0.9)], cascade, own_answers=False).apart
+
+
+@pytest.mark.parametrize("left_out", ["question", "response", "id"])
+def test_rows_learnt_from_are_known_again_where_the_file_lacks_a_column(checked, left_out):
+    lines = [json.loads(line) for line in checked.read_text().splitlines()]
+    checked.write_text(
+        "".join(json.dumps({k: v for k, v in line.items() if k != left_out}) + "\n" for line in lines)
+    )
+    cascade = Cascade(alpha=0.1, labelled=checked)
+    assert not learn([row("other", 0.9), row("u3", 0.3, label=False)], cascade).apart
+    assert learn([row("other", 0.9)], cascade).apart
+
+
+def test_the_same_passages_under_another_question_are_not_apart(checked):
+    again = row("other", 0.9, contexts=(*row("u3").contexts, ""))
+    cascade = Cascade(alpha=0.1, labelled=checked)
+    assert learn([again], cascade).apart
+    assert not learn([again.model_copy(update={"contexts": row("u3").contexts})], cascade).apart
 
 
 def test_a_bad_row_of_the_file_is_an_error_with_its_line_even_where_rows_of_the_data_are_skipped(checked):

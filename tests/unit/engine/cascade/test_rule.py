@@ -14,7 +14,7 @@ from sgi.kernel.registry import metric
 from sgi.stats.conformal import clearing_threshold
 from support.cascades import Stated
 
-LEARNT = Learnt(threshold=0.93, unsupported=40, labelled=80, apart=True)
+LEARNT = Learnt(threshold=0.93, unsupported=40, candidates=40, labelled=80, apart=True)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ REASON = "not asked: grounding above 0.5 clears it (cascade, alpha 0.1)"
 
 
 def screen(metrics, threshold=0.5):
-    learnt = Learnt(threshold=threshold, unsupported=9, labelled=9, apart=False)
+    learnt = Learnt(threshold=threshold, unsupported=9, candidates=9, labelled=9, apart=False)
     return Screen.of(Cascade(alpha=0.1, learnt=learnt), metrics)
 
 
@@ -127,10 +127,34 @@ def test_no_judge_is_told():
 
 def test_failures_are_a_share_of_the_rows_that_were_asked_about():
     rows = [*LABELLED, *(row(f"s{n}", 0.9) for n in range(91)), row("no reply", 0.1)]
-    with pytest.raises(JudgeError, match="10% of the first 101 rows"):
+    with pytest.raises(JudgeError, match=r"10% of the 10 rows asked about failed, more than 9%.*no reply"):
         cascaded(rows, max_failures=0.09)
     result, _ = cascaded(rows, max_failures=0.1)
     assert result["politeness"].status.tolist().count("failed") == 1
+
+
+def test_a_share_of_few_rows_stops_nothing_before_the_end():
+    early = [row("no reply", 0.1), *(row(f"a{n}", 0.1) for n in range(9))]
+    late = [row(f"b{n}", 0.1) for n in range(30)]
+    rows = [*LABELLED, *early, *(row(f"s{n}", 0.9) for n in range(300)), *late]
+    result, _ = cascaded(rows, max_failures=0.03)  # 1 of 19 in the first batch, 1 of 49 in all
+    assert result["politeness"].status.tolist().count("failed") == 1
+    with pytest.raises(JudgeError, match=r"2\.04% of the 49 rows asked about failed"):
+        cascaded(rows, max_failures=0.02)
+
+
+def test_a_judge_that_fails_always_stops_the_run_as_soon_as_enough_rows_were_asked_about():
+    rows = [*LABELLED, *(row(f"no reply {n}", 0.1) for n in range(3000))]
+    judge = RuleJudge()
+    with pytest.raises(JudgeError, match=r"% of the 256 rows asked about failed"):
+        cascaded(rows, judge=judge)
+    assert judge.usage.calls < 2000
+
+
+def test_a_threshold_just_below_one_is_told_as_that():
+    near = screen([Stated(), Politeness()], threshold=0.999993)
+    assert "above 0.99999 clears" in near.reason
+    assert "above 1 clears" in screen([Stated(), Politeness()], threshold=1.0).reason
 
 
 def test_a_file_of_labelled_rows_by_python(tmp_path):

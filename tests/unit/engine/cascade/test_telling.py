@@ -23,6 +23,7 @@ TOLD = CascadeSummary(
     calls_per_row=2.0,
     calls_saved=824,
     unsupported=210,
+    candidates=212,
     labelled=400,
     misses=Misses(230, 9, Interval(0.019, 0.07, 0.95, "wilson")),
 )
@@ -45,10 +46,20 @@ def test_what_was_cleared_what_it_saves_and_what_it_promises():
 
 
 def test_few_labels_are_told_and_promise_nothing():
-    (line,) = replace(TOLD, threshold=None, unsupported=7).told()
+    (line,) = replace(TOLD, threshold=None, unsupported=7, candidates=7).told()
     assert "asked about every row" in line
     assert "takes 19 labelled unsupported rows" in line
-    assert "there were 7" in line
+    assert line.endswith("and there were 7.")
+
+
+def test_labelled_rows_without_a_score_are_told():
+    result, _ = cascaded([*unsupported([None] * 40), row("s", 0.9)])
+    (line,) = result.summary().cascade.told()
+    assert line.endswith("and there were 40, of which 0 have a score of grounding.")
+
+
+def test_a_threshold_just_below_one_is_told_as_that():
+    assert "grounding above 0.99999 cleared" in next(replace(TOLD, threshold=0.999993).told())
 
 
 def test_labels_that_were_learnt_from_measure_nothing():

@@ -15,12 +15,12 @@ from sgi.text.facts.check import Verdict
 TOWER = "The old tower in Paris is 330 m tall and opened in May 1889."
 
 
-def signals(response, *passages, question="", which=None):
+def signals(response, *passages, question="", number=None):
     """The signals of a response all of whose sentences lie as near to the passages as to the question."""
     reading = Reading.of(response, passages, question)
     n = len(reading.sentences)
     flat = np.zeros((n, len(passages)))
-    return signals_of(reading, Nearness(flat, flat.astype(np.int64), np.zeros(n)), which)
+    return signals_of(reading, Nearness(flat, flat.astype(np.int64), np.zeros(n)), number)
 
 
 def claimed(reading):
@@ -105,8 +105,8 @@ def test_paired_leaves_out_what_the_question_has():
 
 def test_a_sentence_has_signals_of_its_own():
     response = f"{TOWER} Bees sleep under roofs."
-    assert signals(response, TOWER, which=[0])[:5] == (1, 1, 1, 1, 1)
-    assert signals(response, TOWER, which=[1])[:5] == (0, 0, 0, 0, 0)
+    assert signals(response, TOWER, number=0)[:5] == (1, 1, 1, 1, 1)
+    assert signals(response, TOWER, number=1)[:5] == (0, 0, 0, 0, 0)
 
 
 @given(st.integers(0, 10_000), st.integers(0, 10_000))

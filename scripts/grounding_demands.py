@@ -1,0 +1,198 @@
+"""The parts of docs/grounding.md about the bench: what is asked of the detector, errors seen, steadiness."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import train_grounding as training
+
+import sgi
+from sgi.io.dataset import open_dataset
+from sgi.metrics.support.evidence_map import EvidenceMap
+from sgi.report.markdown import table
+from sgi.testbench.bench import bench, perturbed
+from sgi.testbench.catalogue import PERTURBATIONS
+from sgi.testbench.detection import is_paraphrase
+from sgi.testbench.perturbation import Kind, Others
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from sgi.testbench.matrix import Bench, Cell
+
+BENCHED = ("RAGTruth QA", "BEGIN")
+BENCH_ROWS = 100
+SWAP = "number_swap"
+ADDED = ("irrelevant_behind", "irrelevant_before")
+NEAR = 0.02
+USUAL = 0.98
+NONE = "–"
+
+
+def benches(folder: Path) -> dict[str, Bench]:
+    """The bench of the detector, beside two metrics of geometry, on sets with passages."""
+    metrics = ["grounding", "sgi", "theta_rc"]
+    return {name: bench(folder / training.SETS[name], metrics, n=BENCH_ROWS) for name in BENCHED}
+
+
+class Found(NamedTuple):
+    """What the detector makes of a row.
+
+    Attributes:
+        chance: P, NaN where there is none.
+        failing: the facts that no passage bears out, None where there is no evidence.
+    """
+
+    chance: float
+    failing: frozenset[str] | None
+
+
+class Pair(NamedTuple):
+    """A row as it is and as it became."""
+
+    before: Found
+    after: Found
+
+
+def pairs_of(path: Path) -> dict[str, list[Pair]]:
+    """A set's grounded rows beside what swaps, paraphrases and added passages made of them, by change."""
+    everything = [sample for sample in open_dataset(path).samples() if sample.label is not None]
+    rows = [sample for sample in everything if sample.label]
+    changes = [one for one in PERTURBATIONS.values() if one.name in {SWAP, *ADDED} or is_paraphrase(one)]
+    paired = perturbed(rows, changes, Others(everything), seed=0)
+    scores = sgi.evaluate(paired.all_rows(), "grounding")["grounding"]
+    known = zip(scores.values.tolist(), scores.details, strict=True)
+    found = [Found(value, failing(details)) for value, details in known]
+    made, start = {}, len(rows)
+    for one in changes:
+        places = paired.changed[one.name][0].tolist()
+        made[one.name] = [Pair(found[row], found[start + at]) for at, row in enumerate(places)]
+        start += len(places)
+    return made
+
+
+def failing(details: Mapping[str, Any]) -> frozenset[str] | None:
+    """The facts of a row that no passage bears out; None of a row without evidence."""
+    if not details:
+        return None
+    checks = (
+        check for sentence in EvidenceMap.model_validate(dict(details)).sentences for check in sentence.checks
+    )
+    return frozenset(check.fact for check in checks if check.verdict != "supported")
+
+
+def newly_marked(pairs: Sequence[Pair], *, lost: bool) -> str:
+    """The share of rows with a fact marked that was not marked before, of how many.
+
+    Args:
+        pairs: the rows.
+        lost: whether a row that loses its evidence counts as marked.
+    """
+    if not pairs:
+        return NONE
+    marked = [
+        lost and before.failing is not None
+        if after.failing is None
+        else bool(after.failing - (before.failing or frozenset()))
+        for before, after in pairs
+    ]
+    return f"{sum(marked) / len(marked):.3f} of {len(marked):,}"
+
+
+def near(pairs: Sequence[Pair]) -> str:
+    """The share of rows with a P whose P stays near, lost ones not among them, and how far it moves."""
+    moves = np.array(
+        [abs(after.chance - before.chance) for before, after in pairs if math.isfinite(before.chance)]
+    )
+    still = moves[np.isfinite(moves)]
+    if not len(still):
+        return NONE
+    most = np.quantile(still, USUAL, method="higher")
+    lost = f", {len(moves) - len(still):,} lost" if len(moves) > len(still) else ""
+    share = f"{np.mean(moves <= NEAR):.3f} of {len(moves):,}"
+    return f"{share}; mean {still.mean():.3f}, 98 of 100 within {most:.3f}{lost}"
+
+
+def demands(made: Mapping[str, Bench], folder: Path) -> str:
+    """What is asked of the detector, and what the bench found."""
+    rows = [
+        (name, *row)
+        for name, one in made.items()
+        for row in demanded(one, pairs_of(folder / training.SETS[name]))
+    ]
+    return table(("set", "demand", "wanted", "found"), rows, left=("demand", "wanted", "found"))
+
+
+def demanded(one: Bench, pairs: Mapping[str, list[Pair]]) -> list[tuple[str, str, str]]:
+    """The demands on one set; what could not be measured is shown as missing, never as met."""
+    alarm = next((alarm for alarm in one.alarms if alarm.metric == "grounding"), None)
+    swapped = seen(one.cell("grounding", SWAP))
+    told = NONE if alarm is None else f"{alarm.alarms:.1%} of {alarm.paraphrases:,}"
+    falls = "" if alarm is None else f", where P falls by more than {alarm.fall:.3f}"
+    worded = [pair for name, some in pairs.items() if name not in {SWAP, *ADDED} for pair in some]
+    return [
+        (
+            "number swaps with a fact newly marked in the evidence",
+            "≥ 0.98",
+            newly_marked(pairs.get(SWAP, []), lost=False),
+        ),
+        ("correct paraphrases with a fact newly marked", "≤ 0.02", newly_marked(worded, lost=True)),
+        ("number swaps seen in P, at most 2 % false alarms", "≥ 0.98", swapped + falls),
+        ("false alarms on correct paraphrases at that fall", "≤ 2 %", told),
+        *(
+            (
+                f"{name}, passages added: share of answers whose P changes by at most {NEAR}",
+                "all",
+                near(pairs.get(name, [])),
+            )
+            for name in ADDED
+        ),
+    ]
+
+
+def errors_seen(made: Mapping[str, Bench]) -> str:
+    """The share of errors seen with at most two false alarms in a hundred."""
+    rows = [
+        (
+            f"{name}, {one.name}",
+            f"{one.applied:,}",
+            *(seen(bench.cell(metric, one.name)) for metric in bench.metrics),
+        )
+        for name, bench in made.items()
+        for one in bench.changes
+        if one.kind is Kind.ERROR
+    ]
+    return table(("errors", "rows", *next(iter(made.values())).metrics), rows)
+
+
+def seen(cell: Cell | None) -> str:
+    """A share with its interval, if there were enough rows, and how many rows were lost."""
+    if cell is None or cell.seen is None:
+        return NONE
+    lost = f", {cell.lost:,} lost" if cell.lost else ""
+    shown = f"{cell.seen:.3f}"
+    if cell.seen_low is not None:
+        shown += f" [{cell.seen_low:.2f}, {cell.seen_high:.2f}]"
+    return shown + lost
+
+
+def steadiness(made: Mapping[str, Bench]) -> str:
+    """By how much P moves where it must not: the mean, what 98 of 100 do not exceed, the greatest."""
+    rows = [
+        (f"{name}, {one.name}", f"{one.applied:,}", *moves(bench.cell("grounding", one.name)))
+        for name, bench in made.items()
+        for one in bench.changes
+        if one.kind is Kind.HARMLESS
+    ]
+    return table(("harmless changes", "rows", "lost", "mean |ΔP|", "98 of 100 within", "greatest"), rows)
+
+
+def moves(cell: Cell | None) -> list[str]:
+    """How many rows of a cell were lost, and its absolute changes."""
+    if cell is None:
+        return [NONE] * 4
+    found = (cell.mean_change, cell.most_change, cell.worst_change)
+    return [f"{cell.lost:,}", *(NONE if value is None else f"{value:.3f}" for value in found)]
