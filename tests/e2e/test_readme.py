@@ -55,7 +55,9 @@ def test_the_check_shown_is_what_the_command_prints(page, tmp_path):
 
 def test_every_verb_shown_is_there():
     shown = set(re.findall(r"\bsgi ([a-z][a-z-]*)[ \n]", README.read_text("utf-8"))) - {"import"}
-    known = {command.name or command.callback.__name__ for command in app.registered_commands}
+    known = {
+        command.name or command.callback.__name__.replace("_", "-") for command in app.registered_commands
+    }
     known |= {group.typer_instance.info.name for group in app.registered_groups}
     assert shown <= known
 

@@ -20,6 +20,7 @@ from sgi.engine.summary import Summary, summarise
 from sgi.engine.token_vectors import with_frequencies
 from sgi.io.write import RowWriter, open_writer
 from sgi.kernel.errors import DataError, EmbedderError, JudgeError, SgiError, TargetError
+from sgi.kernel.metric import Status
 from sgi.kernel.ports import Usage, usage_of
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ async def score_stream(
             batch = answered.batch
             made = await _scored(prepared, plan.metrics, tools, screen, ledger)
         ledger.add(batch, made)
-        limit.note(prepared)
+        limit.note(prepared, made)
         limit.check(fewest_asked=BATCH_SIZE)
         if recording is not None and not kept:
             recording.commit(answered.start, answered.samples, made)
@@ -214,11 +215,10 @@ class _Limit:
         self._ledger, self._most = ledger, most
         self._kind: type[SgiError] = EmbedderError
 
-    def note(self, prepared: _Prepared) -> None:
-        """Take notice of what failed before the rows were scored, if anything did."""
-        kind = _failing_part(prepared)
-        if kind is not EmbedderError:
-            self._kind = kind
+    def note(self, prepared: _Prepared, made: BatchScores) -> None:
+        """Take notice of what failed last, if anything of this batch did."""
+        if any((scores.status == Status.FAILED.value).any() for scores in made.scores.values()):
+            self._kind = _failing_part(prepared)
 
     def check(self, *, fewest_asked: int = 0) -> None:
         """Raise if more failed than may.

@@ -144,5 +144,5 @@ def test_the_check_of_the_page_is_run_as_it_stands(script):
 
 @pytest.mark.parametrize("words", [[], ["a", "b"], ["no/such/folder"]])
 def test_without_a_folder_it_says_how_it_is_called(script, words):
-    with pytest.raises(SystemExit, match="grounding_page.py DATA_FOLDER"):
+    with pytest.raises(SystemExit, match=r"grounding_page\.py DATA_FOLDER"):
         script.main(words)

@@ -78,7 +78,7 @@ class FailsClosed(Substring):
 
 @dataclass(frozen=True)
 class FallsOrFails(Substring):
-    """0 where the answer, but for its blanks, stands in no passage; for seven answers in ten undefined instead."""
+    """0 where the answer stands in no passage, but for its blanks; of seven in ten undefined instead."""
 
     spec: ClassVar = MetricSpec("falls_or_fails", 1, needs=BOTH, low=0.0, high=1.0)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from sgi.text.facts.date_support import comparable, date_support
-from sgi.text.facts.fact import DateFact, Fact, Label, Name, Quantity
+from sgi.text.facts.fact import DateFact, Fact, Label, Name, Quantity, overlaps
 from sgi.text.facts.labels import label_support, labels
 from sgi.text.facts.name_support import is_function_word, name_support, rival
 from sgi.text.facts.number_support import Found, agreement, commensurable, derived_support, number_support
@@ -130,7 +129,7 @@ def _within(fact: Fact, other: Fact) -> bool:
 def _copied(sentence: str, passages: Sequence[str]) -> tuple[int, int] | None:
     """The first passage in which the sentence stands whole, and where; no number may be cut at its edges."""
     for number, passage in enumerate(passages):
-        numbers: list[Fact] | None = None
+        numbers: list[tuple[int, int]] | None = None
         start = passage.find(sentence)
         while start >= 0:
             end = start + len(sentence)
@@ -138,17 +137,11 @@ def _copied(sentence: str, passages: Sequence[str]) -> tuple[int, int] | None:
             if not any(len(edge) > 1 and edge.isalnum() for edge in edges):
                 if numbers is None:
                     stated = numbers_of(passage)
-                    numbers = sorted([*stated.quantities, *stated.dates], key=lambda fact: fact.start)
-                if not _cuts(start, numbers) and not _cuts(end, numbers):
+                    numbers = sorted([(fact.start, fact.end) for facts in stated for fact in facts])
+                if not overlaps(start, start, numbers) and not overlaps(end, end, numbers):
                     return number, start
             start = passage.find(sentence, start + 1)
     return None
-
-
-def _cuts(place: int, numbers: Sequence[Fact]) -> bool:
-    """Whether a place lies within a number; none of them overlap."""
-    before = bisect_left(numbers, place, key=lambda fact: fact.start) - 1
-    return before >= 0 and place < numbers[before].end
 
 
 def _checked(sentence: str, fact: Fact, passages: Sequence[str], question: str, roles: list[Roles]) -> Check:

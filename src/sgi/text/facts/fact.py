@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from decimal import Decimal
 
 
@@ -159,3 +161,18 @@ class Label(Fact):
     kind = FactKind.NUMBER
     label: str
     number: str
+
+
+def overlaps(start: int, end: int, parts: Sequence[tuple[int, int]]) -> bool:
+    """Whether a stretch of a text, or a place within, shares more than an edge with one of some parts.
+
+    Args:
+        start: where the stretch begins.
+        end: where it ends; the same for a place.
+        parts: from start to end, in order, none overlapping another.
+
+    >>> [overlaps(start, start + 2, [(3, 5), (7, 9)]) for start in (1, 2, 5, 6)], overlaps(5, 5, [(3, 5)])
+    ([False, True, False, True], False)
+    """
+    before = bisect_left(parts, (end, -1)) - 1
+    return before >= 0 and start < parts[before][1]

@@ -7,6 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from sgi.text.facts.fact import overlaps
 from sgi.text.facts.numerals import (
     ONES,
     ORDINALS,
@@ -109,7 +110,7 @@ class Figure(NamedTuple):
 
 
 def figures(text: str, taken: Sequence[tuple[int, int]] = ()) -> list[Figure]:
-    """The figures of a text, in order, but for those that lie in the parts taken.
+    """The figures of a text, in order, but for those that lie in the parts taken (`overlaps`).
 
     >>> [str(figure.numeral.value) for figure in figures("3 of 4")]
     ['3', '4']
@@ -117,15 +118,11 @@ def figures(text: str, taken: Sequence[tuple[int, int]] = ()) -> list[Figure]:
     return sorted([*_from_digits(text, taken), *_from_words(text, taken)])
 
 
-def _is_covered(start: int, end: int, covered: Sequence[tuple[int, int]]) -> bool:
-    return any(first < end and start < last for first, last in covered)
-
-
 def _from_digits(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figure]:
     skip = 0
     for match in _FIGURE.finditer(text):
         start, end = match.span()
-        if start < skip or _is_covered(start, end, covered):
+        if start < skip or overlaps(start, end, covered):
             continue
         named = _label_end(text, start)
         if named:
@@ -169,8 +166,10 @@ def _mixed(written: str) -> Numeral | None:
         whole, part = written[:-1].rstrip(), fraction(*VULGAR[written[-1]])
     elif "/" in written:
         whole, _, rest = written.replace("-", " ").rpartition(" ")
-        above, below = map(int, rest.split("/")) if rest.replace("/", "").isdigit() else (1, 0)
-        if not 0 < above < below or len(rest) > len("100/1000"):
+        if len(rest) > len("100/1000") or not rest.replace("/", "").isdigit():
+            return None
+        above, below = map(int, rest.split("/"))
+        if not 0 < above < below:
             return None
         part = fraction(above, below)
     else:
@@ -288,7 +287,7 @@ def _from_words(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figur
     skip = 0
     for start in sorted(_places(lowered)):
         match = _SPELT.match(lowered, start) if start >= skip else None
-        if not match or _is_covered(start, match.end(), covered):
+        if not match or overlaps(start, match.end(), covered):
             continue
         skip = match.end()
         article = lowered[max(0, start - 3) : start]

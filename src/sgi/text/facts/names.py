@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sgi.text.facts.dates import MONTH_WORDS, WEEKDAY_WORDS
-from sgi.text.facts.fact import Name
+from sgi.text.facts.fact import Name, overlaps
 from sgi.text.facts.words import FUNCTION_WORDS, fold, word_set
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def names(text: str) -> tuple[Name, ...]:
     runs = [
         name
         for match in _runs(text)
-        if not any(first < match.end() and match.start() < last for first, last in covered)
+        if not overlaps(*match.span(), covered)
         for name in _name_of(text, match)
     ]
     return tuple(sorted([*titles, *runs], key=lambda name: name.start))

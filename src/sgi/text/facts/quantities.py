@@ -49,7 +49,7 @@ def quantities(text: str, taken: Sequence[tuple[int, int]] = ()) -> tuple[Quanti
 
     Args:
         text: any text.
-        taken: parts of it, from start to end, that mean something else, such as dates.
+        taken: parts of it, from start to end, that mean something else, such as dates; in order, and apart.
 
     >>> found = quantities("Twelve eggs weigh 1½ lbs, 5 % less.")
     >>> [(str(quantity.low), quantity.unit or quantity.nouns) for quantity in found]

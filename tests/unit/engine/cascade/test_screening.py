@@ -8,6 +8,7 @@ import pytest
 
 from sgi.engine.cascade.rule import Cascade, Learnt
 from sgi.engine.cascade.screening import Screen, score_screened, screen_batch
+from sgi.engine.ledger import Ledger
 from sgi.engine.tools import Tools
 from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.metric import Status
@@ -141,6 +142,25 @@ def test_a_share_of_few_rows_stops_nothing_before_the_end():
     assert result["politeness"].status.tolist().count("failed") == 1
     with pytest.raises(JudgeError, match=r"2\.04% of the 49 rows asked about failed"):
         cascaded(rows, max_failures=0.02)
+
+
+def test_the_share_is_taken_from_counts_and_not_from_every_row_again():
+    class Untouchable:
+        def __iter__(self):
+            raise AssertionError("every row so far is looked at again")
+
+        __len__ = __getitem__ = __iter__
+
+    metrics = [Stated(), Politeness()]
+    ledger = Ledger(screen=screen(metrics))
+    rows = [row("a", 0.9), row("b", 0.1), row("no reply", 0.1)]
+    _, made, _ = scored(rows, metrics, RuleJudge())
+    ledger.add(Batch.of(rows), made)
+    assert (ledger.cleared_rows, list(ledger.cleared)) == (1, [1, 0, 0])
+    ledger.cleared = Untouchable()
+    found = ledger.failures()
+    assert (found.failed, found.rows, found.asked) == (1, 2, True)
+    assert ledger.failures(fewest_asked=3).failed == 0
 
 
 def test_a_judge_that_fails_always_stops_the_run_as_soon_as_enough_rows_were_asked_about():

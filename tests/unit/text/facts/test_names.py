@@ -57,7 +57,7 @@ def test_a_text_whose_capitals_tell_nothing_has_none(text):
         ("Joanne Rowling", "by J. Rowling", True),
         ("NASA", "the National Aeronautics and Space Administration", True),
         ("World Health Organization", "the WHO said", True),
-        ("MRI", "magnetic resonance imaging", True),
+        ("MRI", "Magnetic Resonance Imaging", True),
         ("MRI", "magnetic fields in imaging", False),
         ("Bela Bartok", "Béla Bartók's", True),
         ("Italian", "in Italy", True),
