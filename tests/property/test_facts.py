@@ -13,12 +13,28 @@ FACTS = """The bridge |of Millard Fillmore |opened in 1937| and cost |$5 million
 |million| in |"The Raven" |5' 10"|İ|ß|\ud800|\x00|e\u0301|\u2028|²|①|Ⅷ|९|/|-|–|'s |%|$|°| and a half | hours
 |Ǆ|1e5|9999999999999999999999999999999999999999"""
 PIECES = st.sampled_from(FACTS.split("|"))
+LONG_DIGITS = st.lists(
+    st.text("0123456789", min_size=1, max_size=26)
+    | st.sampled_from([".", ",", " ", "/", "about ", " to ", "over ", " kg ", " g ", " years ", " million "]),
+    max_size=9,
+).map("".join)
 TEXTS = st.lists(PIECES | st.text(max_size=6), max_size=14).map("".join)
 
 
-@given(TEXTS, st.lists(TEXTS, max_size=3), TEXTS)
+@given(TEXTS | LONG_DIGITS, st.lists(TEXTS | LONG_DIGITS, max_size=3), TEXTS)
 @example("1/0 0/0 00/00 " + "9" * 5000, ["$" * 50], "")
 @example("hundred " * 300, ["million " * 300], "")
+@example("9" * 5000 + "/3", ["9" * 5000 + "/3 of it"], "")
+@example(
+    "It weighs about 1.00000000000000000001 to 9999999999999999999999 kg.",
+    ["It weighs about 1.00000000000000000001 to 9999999999999999999998 kg."],
+    "",
+)
+@example(
+    "About 99999999999999999999999 years 1.00001 seconds.",
+    ["About 99999999999999999999998 years 1.00001 seconds."],
+    "",
+)
 @settings(max_examples=200, deadline=None)
 def test_any_text_has_checks_and_each_fact_is_where_it_says(sentence, passages, question):
     checks = check_facts(sentence, passages, question)

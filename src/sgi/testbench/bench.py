@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -290,12 +290,13 @@ def _split(
     on_rows, faults = chosen(names) if names or not given else ((), ())
     own = tuple(one for one in given if isinstance(one, Perturbation))
     spoiling = tuple(one for one in given if isinstance(one, JudgeFault))
-    everything = (*on_rows, *own), (*faults, *spoiling)
-    twice = [name for name, count in Counter(one.name for one in chain(*everything)).items() if count > 1]
+    rows, replies = (*on_rows, *own), (*faults, *spoiling)
+    times = Counter([one.name for one in rows] + [one.name for one in replies])
+    twice = [name for name, count in times.items() if count > 1]
     if twice:
         message = f"Each change has a name of its own, and {twice[0]} is given twice."
         raise UsageError(message, hint="Give it once, by name or as an object, or rename yours.")
-    return everything
+    return rows, replies
 
 
 @contextmanager

@@ -42,7 +42,9 @@ def first_error(sample: Sample, candidates: Iterable[str | None]) -> Sample | No
 
 
 def still_stated(sample: Sample, changed: str) -> bool:
-    """Whether all that is new in an answer stands in the row's passages or its question, or follows.
+    """Whether all that is new in an answer stands in the passages, follows, or stands in the question.
+
+    What only the question says, and a passage contradicts, is not stated.
 
     A drawn number may happen to be the rounded one, lie within a stated range, or be the sum of two; a drawn
     unit may be the one of another passage; a drawn name may be a shorter form of one that is there. Where no

@@ -69,7 +69,7 @@ def test_without_a_value_the_reason_and_the_way_out_are_told(sgi, passage, answe
     assert made.out.startswith("No value: ")
     assert reason in made.out
     assert made.out.endswith(
-        "It takes an answer that states something (--r), and a passage that is not blank (--c).\n"
+        "It takes an answer that states something (--r) and a passage that is not blank (--c), in English.\n"
     )
     assert sgi(*words, "--fail-under", "0").code == 4
     told = sgi(*words, "--json").json

@@ -29,8 +29,13 @@ def test_what_the_passages_state_or_imply(row, old, new, passage, stated):
 
 
 def test_what_the_question_says_is_stated(row):
-    asked = row("He met 5 men.", "He met 5 men.", question="Did he meet 7 men?")
+    asked = row("He met 5 men.", "He met some men.", question="Did he meet 7 men?")
     assert still_stated(asked, "He met 7 men.")
+
+
+def test_what_a_passage_contradicts_is_an_error_though_the_question_says_it(row):
+    asked = row("He met 5 men.", "He met 5 men.", question="Did he meet 7 men?")
+    assert not still_stated(asked, "He met 7 men.")
 
 
 def test_a_sentence_that_stood_there_before_decides_nothing(row):

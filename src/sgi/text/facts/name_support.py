@@ -76,13 +76,11 @@ def is_function_word(name: Name) -> bool:
     """Whether a name is an acronym that is a function word without its capitals.
 
     >>> from sgi.text.facts.reading import names_of
-    >>> [is_function_word(name) for name in names_of("the WHO, NASA and the U.S. met Will")]
+    >>> [is_function_word(name) for name in names_of("the WHO, NASA and the U.S. in Rome")]
     [True, False, True, False]
     """
     return (
-        len(name.words) == 1
-        and name.words[0] in FUNCTION_WORDS
-        and _ACRONYM.fullmatch(name.text) is not None
+        len(name.words) == 1 and name.words[0] in FUNCTION_WORDS and _ACRONYM.fullmatch(name.text) is not None
     )
 
 

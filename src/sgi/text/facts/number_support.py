@@ -171,6 +171,8 @@ def _in_range(number: Quantity, value: Decimal, stated: tuple[Decimal, Decimal],
 
 def _hedged(number: Quantity, own: tuple[Decimal, Decimal], stated: tuple[Decimal, Decimal]) -> str:
     """Agreement of a number that is not meant exactly."""
+    if number.bound is Bound.EXACT:
+        return ""
     below, above = stated[0] - own[0], stated[1] - own[1]
     room = _round_step(number) * number.factor if own[1] != number.high else _round_step(number)
     if number.bound is Bound.ABOUT:

@@ -98,6 +98,22 @@ def test_the_question_supports_its_names_and_equal_numbers():
     ]
 
 
+@pytest.mark.parametrize(
+    ("sentence", "passage", "question", "found"),
+    [
+        ("The tower is 312 m tall.", "The tower is 330 m tall.", "Is the tower 312 m tall?", "330 m"),
+        ("The bridge opened in 1940.", "The bridge opened in 1937.", "Did it open in 1940?", "1937"),
+        ("See section 43 of the Act.", "See section 34 of the Act.", "What is section 43?", "section 34"),
+    ],
+)
+def test_the_question_does_not_outrank_what_a_passage_says_otherwise(sentence, passage, question, found):
+    check, *_ = check_facts(sentence, [passage], question)
+    asked, *_ = check_facts(sentence, ["Of no matter."], question)
+
+    assert (check.verdict, check.found) == (CONTRADICTED, found)
+    assert (asked.verdict, asked.how) == (SUPPORTED, "question")
+
+
 def test_a_copy_that_cuts_a_number_is_no_copy():
     (check,) = check_facts("It costs 5", ["It costs 5 million dollars."])
 
@@ -180,3 +196,37 @@ def test_of_swapped_numbers_in_real_answers_98_of_100_are_seen(data_folder, name
     assert flagged / grounded <= 0.03
     assert seen > 150
     assert seen / (seen + missed) >= 0.98
+
+
+LONG = 40_000
+
+
+def times(piece):
+    return piece * (LONG // len(piece))
+
+
+def numbered(piece):
+    return "".join(piece.format(number) for number in range(LONG // len(piece)))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "passage", "verdict", "how"),
+    [
+        ("It had three cats.", times("a "), ABSENT, ""),
+        ("It had three cats.", times("a, cat b, c. ") + "Cats: a, b and c", SUPPORTED, "a list of 3"),
+        ("5", times("15 "), ABSENT, ""),
+        ("5", times("15 ") + "5", SUPPORTED, "copied"),
+        ("5", times("5 million ") + "5", SUPPORTED, "copied"),
+        ("The rope is 7 to 9 kg.", times("7 kg, ") + "and 9 kg.", SUPPORTED, "7 kg and 9 kg"),
+        ("In total it is 0.75 kg.", numbered("{}.5 kg, ") + "0.25 kg.", SUPPORTED, "0.5 kg + 0.25 kg"),
+        ("It is 0.75 kg more.", numbered("{}.5 kg, "), ABSENT, ""),
+        ("It took 400 years.", times("In 1500, ") + "in 1900.", SUPPORTED, "1900 - 1500"),
+        ("It was on May 5, 1999.", times("In 1999; May 5; ") + "May 5, in 1999", SUPPORTED, "May 5 and 1999"),
+        ('It is 5" wide.', times('5" '), SUPPORTED, "equal"),
+        ("It was Zork then.", times('He said "Abc". ') + "Zorks", SUPPORTED, "same root"),
+    ],
+)
+def test_long_and_hostile_passages_are_read_to_their_end(sentence, passage, verdict, how):
+    (check,) = check_facts(sentence, [passage])
+
+    assert (check.verdict, check.how) == (verdict, how)

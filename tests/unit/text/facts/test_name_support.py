@@ -52,7 +52,7 @@ def test_a_question_without_capitals_names_such_acronyms_too():
         ("IRS", "of Iowa rather slowly", False),
         ("IRS", "Iowa Rome is too much.", False),
         ("IRS", "the old Internal Revenue Service Office", True),
-        ("DOI", "the U.S. Department of the Interior Office", True),
+        ("DOD", "the U.S. Department of Defense Office", True),
         ("DI", "the Department of the Interior", True),
         ("MRIs", "Magnetic Resonance Imaging", True),
         ("MRIs", "Modern Roman", False),

@@ -70,3 +70,10 @@ def test_a_name_is_borne_out(said, passage, supported):
     (name,) = names(f"it was {said} there")
 
     assert (name_support(name, passage) is not None) is supported
+
+
+def test_long_texts_are_read_to_their_end():
+    openers = "".join(f"Zork{number} hid. " for number in range(9000))
+
+    assert names("zork ran. " * 10_000 + "Zork ran. " * 10_000) == ()
+    assert len(names(openers + "It was Zork.")) == 9001
