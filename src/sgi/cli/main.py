@@ -17,8 +17,8 @@ from sgi.cli.bench_metrics import bench_metrics
 from sgi.cli.cache import cache
 from sgi.cli.calibrate import calibrate
 from sgi.cli.card import card
-from sgi.cli.compare import compare
 from sgi.cli.check import check
+from sgi.cli.compare import compare
 from sgi.cli.compute import compute
 from sgi.cli.db import db
 from sgi.cli.demo import demo
