@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import localcontext
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from sgi.text.facts.date_support import comparable, date_support
-from sgi.text.facts.fact import DateFact, Fact, Label, Name, Quantity, overlaps
+from sgi.text.facts.fact import EXACT, DateFact, Fact, Label, Name, Quantity, overlaps
 from sgi.text.facts.labels import label_support, labels
 from sgi.text.facts.name_support import is_function_word, name_support, rival
 from sgi.text.facts.number_support import Found, agreement, commensurable, derived_support, number_support
@@ -88,6 +89,11 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
     Alexandre Eiffel | contradicted | Gustave Eiffel | other first name
     two years | supported | 1887, 1889 | 1889 - 1887
     """
+    with localcontext(EXACT):
+        return _checks(sentence, passages, question)
+
+
+def _checks(sentence: str, passages: Sequence[str], question: str) -> tuple[Check, ...]:
     facts = facts_of(sentence)
     if not facts:
         return ()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from typing import TYPE_CHECKING
 
-from sgi.text.facts.fact import Bound, Quantity
+from sgi.text.facts.fact import EXACT, Bound, Quantity
 from sgi.text.facts.figures import Figure, figures
 from sgi.text.facts.numerals import Numeral
 from sgi.text.facts.units import NO_UNIT, ORDINAL, SHARE
@@ -55,7 +55,8 @@ def quantities(text: str, taken: Sequence[tuple[int, int]] = ()) -> tuple[Quanti
     >>> [(str(quantity.low), quantity.unit or quantity.nouns) for quantity in found]
     [('12', ('egg', 'weigh')), ('1.5', 'pound'), ('5', 'percent')]
     """
-    return tuple(_joined(text, figures(text, taken)))
+    with localcontext(EXACT):
+        return tuple(_joined(text, figures(text, taken)))
 
 
 def _joined(text: str, met: list[Figure]) -> Iterator[Quantity]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from decimal import Decimal
+from decimal import Decimal, localcontext
 
 import pytest
 
@@ -230,3 +230,13 @@ def test_long_and_hostile_passages_are_read_to_their_end(sentence, passage, verd
     (check,) = check_facts(sentence, [passage])
 
     assert (check.verdict, check.how) == (verdict, how)
+
+
+@pytest.mark.parametrize("digits", [3, 80])
+def test_what_the_program_around_does_with_decimals_makes_no_difference(digits):
+    said = "Two-thirds of 123456789 rows, 41152263 of them, weigh 2.5 lb."
+    passages = ["Of 123456789 rows 2/3 fit.", "They weigh 1.13398 kg."]
+    plain = check_facts(said, passages)
+    reading.numbers_of.cache_clear()
+    with localcontext(prec=digits):
+        assert check_facts(said, passages) == plain
