@@ -24,7 +24,7 @@ from sklearn.linear_model import LogisticRegression
 import sgi
 from sgi.metrics.support.combination import FILE, Combination, probability
 from sgi.metrics.support.evidence_map import EvidenceMap
-from sgi.metrics.support.signals import MEASURED, Signals, stretches
+from sgi.metrics.support.signals import MEASURED, MOST_COUNTED, Signals, stretches
 from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold
 from sgi.stats.confounds import stratified_auroc
 from sgi.stats.monotone_logistic import Labelled, MonotoneLogistic, fit
@@ -50,7 +50,6 @@ JOINED = (2, 3, 4, 6, 8)
 EACH = 600
 SEED = 0
 COUNTED = [MEASURED.index("numbers"), MEASURED.index("names")]
-MOST_COUNTED = -2.0  # what `counted` tends to
 
 
 class Rows(NamedTuple):

@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 
 from sgi.testbench.matrix import Alarm, Bench, Cell, Change
@@ -11,19 +7,14 @@ from sgi.testbench.measures import Verdict
 from sgi.testbench.perturbation import Kind
 from support.evidence_maps import evidence_map
 from support.kept_runs import rows, write_rows
+from support.scripts import loaded
 
-FOLDER = Path(__file__).parents[3] / "scripts"
 NOTHING = float("nan")
 
 
 @pytest.fixture(scope="module")
 def script():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(FOLDER))
-        spec = importlib.util.spec_from_file_location("grounding_demands", FOLDER / "grounding_demands.py")
-        module = importlib.util.module_from_spec(spec)
-        patch.setitem(sys.modules, "grounding_demands", module)
-        spec.loader.exec_module(module)
+    with loaded("grounding_demands") as module:
         yield module
 
 

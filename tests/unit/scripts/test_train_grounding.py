@@ -1,26 +1,21 @@
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from sgi.metrics.support.combination import FILE, Combination, combination
-from sgi.metrics.support.signals import MEASURED, Signals, stretches
+from sgi.metrics.support.signals import MEASURED, MOST_COUNTED, Signals, stretches
 from sgi.stats.ranking import ranking
 from support.kept_runs import rows, write_rows
+from support.scripts import loaded
 
-SCRIPT = Path(__file__).parents[3] / "scripts" / "train_grounding.py"
 KINDS = len(MEASURED)
 
 
 @pytest.fixture(scope="module")
 def script():
-    spec = importlib.util.spec_from_file_location("train_grounding", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    with loaded("train_grounding") as module:
+        yield module
 
 
 @pytest.fixture
@@ -83,7 +78,7 @@ def test_joined_answers_have_the_weakest_part_and_all_failures(script):
     lowest = np.nanmin(given.measured[given.true], axis=0)
     assert not (table[true][:, free] < lowest[free]).any()
     assert (table[true][:, script.COUNTED] == 0).all()
-    assert table[:, script.COUNTED].min() >= script.MOST_COUNTED
+    assert table[:, script.COUNTED].min() >= MOST_COUNTED
     assert np.nanmean(table[~true][:, free]) < np.nanmean(table[true][:, free])
     assert set(table[:, -1]) <= {stretches(words) for words in range(15, 45)}
 
@@ -134,7 +129,7 @@ def test_the_report_is_told_and_weights_are_written_only_where_asked(script, fol
     assert told.count("without nearness: ") == 2
     made = Combination.model_validate_json(place.read_text(encoding="utf-8"))
     assert made.trained_on == dict.fromkeys(script.SETS, 24)
-    assert made.recipe == f"scripts/{SCRIPT.name}"
+    assert made.recipe == "scripts/train_grounding.py"
     monkeypatch.setattr(script, "report", list)
     place.unlink()
     script.main([str(folder)])

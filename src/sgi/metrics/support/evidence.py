@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -28,7 +30,8 @@ _DIGITS = 4
 _SHORTEST_GAP = 2  # content words in a row that no passage has
 
 
-class Nearness(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Nearness:
     """How near each sentence of a response lies to the sentences of its passages.
 
     Attributes:
@@ -62,10 +65,9 @@ class Nearness(NamedTuple):
 
     def apart(self, sentences: Sequence[int]) -> float:
         """How much nearer the passages than the question the least of these sentences lies; NaN of none."""
-        margins = self.margins
-        return min((margins[number] for number in sentences), default=float("nan"))
+        return min((self.margins[number] for number in sentences), default=float("nan"))
 
-    @property
+    @cached_property
     def margins(self) -> list[float]:
         """How much nearer the nearest passage than the question each sentence lies."""
         found: list[float] = (self.best.max(axis=1) - self.question).tolist()

@@ -24,7 +24,9 @@ STRETCH = 20
 
 _NARROW, _COPY = 10, 8
 _MEASURES, _NAMES = frozenset({FactKind.NUMBER, FactKind.DATE}), frozenset({FactKind.NAME})
-_MOST_COUNTED = -2.0
+MOST_COUNTED = -2.0
+"""What `counted` tends to."""
+
 _MOST_STRETCHES = 3.0
 
 
@@ -120,7 +122,7 @@ def counted(facts: int) -> float:
     >>> counted(0), counted(1), counted(2)
     (0.0, -1.0, -1.5)
     """
-    return _MOST_COUNTED * (1 - 0.5**facts) + 0.0
+    return MOST_COUNTED * (1 - 0.5**facts) + 0.0
 
 
 def table(rows: Iterable[Signals]) -> NDArray[np.float64]:

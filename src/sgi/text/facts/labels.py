@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sgi.text.facts.fact import Label
+from sgi.text.facts.fact import Label, overlaps
 from sgi.text.facts.number_support import Found
 from sgi.text.facts.words import stem
+from sgi.text.spans import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,11 +34,8 @@ def labels(text: str, taken: Sequence[tuple[int, int]] = ()) -> tuple[Label, ...
     >>> [(found.label, found.number) for found in labels("Section 43(6) of the Act, and bus #126")]
     [('section', '43(6)'), ('#', '126')]
     """
-    return tuple(
-        found
-        for found in _labels(text)
-        if not any(first < found.end and found.start < last for first, last in taken)
-    )
+    parts = merged(taken)
+    return tuple(found for found in _labels(text) if not overlaps(found.start, found.end, parts))
 
 
 def _labels(text: str) -> Iterator[Label]:

@@ -1,0 +1,24 @@
+"""The scripts of the project as modules."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "scripts"
+
+
+@contextmanager
+def loaded(name):
+    """A script, made afresh; beside it, it finds the other scripts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(FOLDER))
+        spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+        module = importlib.util.module_from_spec(spec)
+        patch.setitem(sys.modules, name, module)
+        spec.loader.exec_module(module)
+        yield module
