@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from sgi.embed.batching import TOKENS_A_BATCH, distinct, equal_length_batches, side_by_side
+from sgi.embed.batching import distinct, equal_length_batches, side_by_side
 from sgi.embed.cores import usable_cores
 from sgi.embed.tokenize import open_tokenizer, tokenize
 from sgi.kernel.errors import ModelCorrupt, UsageError
@@ -41,6 +41,8 @@ class Network(Protocol):
 
     dimension: int
     """The length of a row."""
+    tokens_a_batch: int
+    """The most tokens to compute at once, so that a text has the same bits alone and in a batch."""
 
     def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
         """A row for each token, shape (n, length, dimension), of ids of shape (n, length).
@@ -105,7 +107,7 @@ class LocalEmbedder(ABC):
         tokenizer = self._checked_tokenizer()
         prefix = self.files.prefix
         ids, truncated = tokenize(tokenizer, [prefix + text for text in unique] if prefix else unique)
-        batches = equal_length_batches([len(text) for text in ids], TOKENS_A_BATCH)
+        batches = equal_length_batches([len(text) for text in ids], self.network().tokens_a_batch)
         alone = self._better_alone(len(batches))
         network = self.network(alone=alone)
         rows = np.zeros((len(ids), network.dimension), dtype=np.float32)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sgi.embed.batching import TOKENS_A_BATCH
 from sgi.embed.local import LocalEmbedder, chosen_output, feeds, row_length
 from sgi.kernel.errors import EmbedderError, ModelCorrupt
 
@@ -57,6 +58,8 @@ class OnnxNetwork:
     >>> OnnxNetwork(embedded_files(MODELS["minilm"])).hidden(np.array([[101, 4937, 102]])).shape
     (1, 3, 384)
     """
+
+    tokens_a_batch = TOKENS_A_BATCH
 
     def __init__(self, files: ModelFiles, *, threads: int = 1, output: str = "") -> None:
         self.files = files

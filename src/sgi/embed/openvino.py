@@ -9,10 +9,12 @@ from functools import cache, cached_property
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from sgi.embed.batching import TOKENS_A_BATCH
 from sgi.embed.local import LocalEmbedder, chosen_output, feeds, row_length
 from sgi.kernel.errors import EmbedderError, MissingExtra, ModelCorrupt, UsageError
 
@@ -35,6 +37,10 @@ _ARITHMETIC: dict[Precision, tuple[str, int]] = {
 }
 """The runtime's precision, and its group of activations in 8 bits; left alone it takes 8 bits unasked."""
 _EIGHT_BITS = ("i8", "u8")
+_PROBE_TEXTS = 3
+_PROBE_LENGTHS = (5, 12, 40)
+"""Tokens of the texts with which a network is probed: kernels are chosen by the number of rows."""
+_CORE_LOCK = Lock()
 
 
 class Processor(NamedTuple):
@@ -131,6 +137,7 @@ class OpenvinoNetwork:
         self._requests: SimpleQueue[Any] = SimpleQueue()
         for _ in range(streams):
             self._requests.put(compiled.create_infer_request())
+        self.tokens_a_batch = TOKENS_A_BATCH if self._batches_keep_bits() else 1
 
     def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
         """A row for each token, shape (n, length, dimension), of ids of shape (n, length).
@@ -149,6 +156,19 @@ class OpenvinoNetwork:
             message = f"The model {self.files.name} failed: {ids.shape} tokens gave {found.shape}."
             raise EmbedderError(message)
         return np.asarray(found, dtype=np.float32)
+
+    def _batches_keep_bits(self) -> bool:
+        """Whether texts have the same bits in a batch as alone.
+
+        OpenVINO chooses its matrix kernels by the number of rows. Without AVX-512 they add up in different
+        orders, and two thirds of the texts then differ in their last digits.
+        """
+        generator = np.random.default_rng(0)
+        batches = [generator.integers(0, 2, (_PROBE_TEXTS, length)) for length in _PROBE_LENGTHS]
+        return all(
+            np.array_equal(self.hidden(batch), np.concatenate([self.hidden(row[None]) for row in batch]))
+            for batch in batches
+        )
 
 
 def offered(precision: str) -> Precision:
@@ -210,20 +230,31 @@ def _quantises(core: Any) -> bool:
     return not np.array_equal(exact, small)
 
 
-@cache
 def _core() -> Any:
-    """The runtime, one for as long as the process lives.
+    """The runtime, opened once by one thread, for the lifetime of the process.
 
-    It gives the thread that opens it another stack for signals, and frees that stack with its last user,
-    whatever thread that is in: the next Ctrl-C would then end the process by a fault of memory.
+    The runtime gives the thread that opens it another signal stack, and frees that stack with its last user,
+    in whatever thread: the next Ctrl-C would then crash the process.
+
+    Raises:
+        MissingExtra: OpenVINO is not installed.
     """
+    with _CORE_LOCK:
+        return _opened_core()
+
+
+@cache
+def _opened_core() -> Any:
     try:
         with _silent():
-            from openvino import Core
+            from openvino import Core, Tensor
     except ImportError as error:
         raise MissingExtra("The openvino backend", "openvino") from error
+    # The first array that OpenVINO returns initialises its NumPy interface. Two threads that get there
+    # together deadlock: one holds the lock of that initialisation, the other the GIL.
+    _ = Tensor(np.zeros(1, dtype=np.float32)).data
     core = Core()
-    core.set_property({"ENABLE_MMAP": False})  # files that are mapped cannot be removed on every system
+    core.set_property({"ENABLE_MMAP": False})  # mapped files cannot be removed on every system
     return core
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from sgi.embed.batching import TOKENS_A_BATCH, distinct, equal_length_batches, side_by_side
+from sgi.embed.batching import distinct, equal_length_batches, side_by_side
 from sgi.embed.load import load_embedder
 from sgi.embed.local import LocalEmbedder
 from sgi.embed.tokenize import open_tokenizer, tokenize
@@ -97,6 +97,10 @@ class TokenNetwork(Protocol):
     """Batches computed at once."""
 
     @property
+    def tokens_a_batch(self) -> int:
+        """The most tokens to compute at once."""
+
+    @property
     def fingerprint(self) -> str:
         """Everything that can change a vector."""
 
@@ -181,7 +185,7 @@ class WindowedTokenEncoder:
             for window, found in zip(some, unit, strict=True):
                 rows[window.put : window.put + window.stop - window.start] = found[window.start : window.stop]
 
-        batches = equal_length_batches([len(window.ids) for window in windows], TOKENS_A_BATCH)
+        batches = equal_length_batches([len(window.ids) for window in windows], self.network.tokens_a_batch)
         side_by_side(batches, compute, self.network.threads)
         special = self.network.marks.ids if unique else ()
         return TokenTable.checked(self.network.name, unique, tokens, rows, special=special, windows=counted)
@@ -252,6 +256,11 @@ class LocalTokens:
     def dimension(self) -> int:
         """The length of a row."""
         return self.embedder.network().dimension
+
+    @property
+    def tokens_a_batch(self) -> int:
+        """The most tokens to compute at once."""
+        return self.embedder.network().tokens_a_batch
 
     @cached_property
     def marks(self) -> Marks:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sgi.embed.batching import TOKENS_A_BATCH
 from sgi.embed.token_encoder import Marks
 from sgi.embed.torch_model import TorchModel, configuration_bytes, digest, tokenizer_bytes, weights_bytes
 from sgi.kernel.errors import EmbedderError, MissingExtra, UsageError
@@ -38,6 +39,7 @@ class TorchTokens(TorchModel):
     """
 
     threads = 1  # torch itself keeps the cores busy
+    tokens_a_batch = TOKENS_A_BATCH
 
     def __init__(self, source: str, layer: int | None = None) -> None:
         super().__init__(source)

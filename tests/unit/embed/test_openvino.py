@@ -101,6 +101,61 @@ def test_the_same_bits_however_a_batch_is_divided(request, minilm_files, precisi
         assert alone.hidden(rows).tobytes() == side_by_side.hidden(rows).tobytes()
 
 
+WITHOUT_AVX512 = """
+import numpy as np
+from sgi.embed.load import load_embedder
+from support.embedder_texts import real_texts
+embedder = load_embedder("minilm", backend="openvino", precision="f32", threads=2)
+texts = real_texts()[:40]
+together = embedder.embed(texts)
+alone = np.concatenate([embedder.embed([text]) for text in texts])
+print((together != alone).any(axis=1).sum(), embedder.network().tokens_a_batch)
+"""
+
+
+def test_the_same_bits_in_any_company_without_avx512():
+    """Without AVX-512 the runtime adds up a batch in another order than a single text."""
+    paths = os.pathsep.join(sys.path)
+    limited = {**os.environ, "ONEDNN_MAX_CPU_ISA": "AVX2", "PYTHONPATH": paths}
+    command = [sys.executable, "-c", WITHOUT_AVX512]
+    done = subprocess.run(command, env=limited, capture_output=True, text=True, check=False, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "0 1\n"), done.stderr
+
+
+FIRST_ARRAYS = """
+import sys
+from threading import Thread
+from sgi.embed.openvino import _core
+_core()
+from openvino import Core, Model, Type, opset13
+sys.setswitchinterval(1e-6)
+port = opset13.parameter([1, 2], Type.f32)
+compiled = Core().compile_model(Model([opset13.relu(port)], [port]), "CPU")
+tensors = [compiled.create_infer_request().get_input_tensor(0) for _ in range(24)]
+started = False
+
+def read(tensor):
+    while not started:
+        pass
+    tensor.data
+
+threads = [Thread(target=read, args=(tensor,), daemon=True) for tensor in tensors]
+for thread in threads:
+    thread.start()
+started = True
+for thread in threads:
+    thread.join()
+"""
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_threads_that_read_their_first_array_together_do_not_deadlock(attempt):
+    """A runtime that no thread has used for arrays before deadlocks here in about 8 of 10 processes."""
+    command = [sys.executable, "-c", FIRST_ARRAYS]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
 def test_several_threads_open_and_use_one_embedder(minilm_files, exact):
     embedder, start = OpenvinoEmbedder(minilm_files, precision="f32"), Barrier(4)
     wanted = exact.embed(TEXTS[-12:]).tobytes()
@@ -235,7 +290,9 @@ def test_a_lone_surrogate_and_no_texts(exact):
 
 def test_the_extra_is_missing(monkeypatch, minilm_files):
     monkeypatch.setitem(sys.modules, "openvino", None)
-    monkeypatch.setattr(room, "_core", room._core.__wrapped__)  # as in a process that has none yet
+    monkeypatch.setattr(
+        room, "_opened_core", room._opened_core.__wrapped__
+    )  # as in a process that has none yet
     room.processor.cache_clear()
     with pytest.raises(MissingExtra, match=r"semantic-grounding-index\[openvino\]"):
         OpenvinoEmbedder(minilm_files).embed(["text"])

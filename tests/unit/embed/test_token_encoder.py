@@ -60,6 +60,7 @@ class Counting:
     fingerprint: str = "counting@1"
     dimension: int = 2
     bad: float | None = None
+    tokens_a_batch: int = 512
 
     def tokenized(self, texts, /):
         return [np.array([1, *range(10, 10 + int(text)), 2]) for text in texts]
