@@ -189,8 +189,12 @@ def print_lines(lines: Iterable[str]) -> None:
 
 def print_summary(summary: Summary, *, percent: bool = True) -> None:
     """The headline and what made its numbers, on stdout."""
+    from sgi.engine.summary import reasons_without_interval
+
     print_tables([means_table(summary.metrics, percent=percent), *ranking_tables(summary)])
-    print_lines([*class_lines(summary.metrics), summary.signature])
+    print_lines(
+        [*class_lines(summary.metrics), *reasons_without_interval(summary.metrics), summary.signature]
+    )
 
 
 def class_lines(metrics: Iterable[MetricSummary]) -> list[str]:

@@ -94,6 +94,7 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
         print_tables,
         ranking_tables,
     )
+    from sgi.engine.summary import reasons_without_interval
     from sgi.report.views.headline import headline
     from sgi.store.queries import run_usage
     from sgi.store.run_rows import reasons
@@ -109,7 +110,7 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
     print_lines([*_head(record), ""])
     means = means_table(told.metrics, percent=percent, rows=record.rows)
     print_tables([means, *ranking_tables(told)])
-    print_lines([*class_lines(told.metrics), record.signature])
+    print_lines([*class_lines(told.metrics), *reasons_without_interval(told.metrics), record.signature])
     print_lines(["", *_gaps(found), *_judges(usage), *_origin(record)])
 
 
@@ -150,13 +151,20 @@ def _judges(usage: Mapping[str, Usage]) -> Iterator[str]:
 def _show_groups(record: RunRecord, found: GroupTable, *, percent: bool, as_json: bool) -> None:
     from sgi.cli.console import print_json, print_lines, print_tables
     from sgi.cli.tables import groups_tables
+    from sgi.engine.summary import without_interval
 
     if as_json:
         print_json(_facts(record) | {"by": found.by, "groups": [group.to_dict() for group in found.groups]})
         return
     print_lines([*_head(record), ""])
     print_tables(groups_tables(found.by, found.groups, percent=percent))
-    print_lines([record.signature])
+    lacking = (
+        (f"{made.metric} of {group.name}", made.no_interval)
+        for group in found.groups
+        for made in group.metrics
+        if made.mean is not None
+    )
+    print_lines([*without_interval(lacking), record.signature])
 
 
 def _partial(record: RunRecord, metrics: tuple[MetricSummary, ...]) -> dict[str, Any]:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from sgi.engine.groups import with_range
 from sgi.engine.shown import Shown
+from sgi.engine.summary import without_interval
 from sgi.kernel.errors import UsageError
 from sgi.kernel.scored import STATUSES
 from sgi.stats.paired import McNemar, PairedDifference, holm, mcnemar, paired_differences
@@ -186,7 +188,11 @@ def compare(base: ScoredRun, new: ScoredRun, *, changed: int = 10, draws: int = 
     names, incomparable = _common_metrics(base, new)
     before, after = base.take(first), new.take(second)
     differences = paired_differences(
-        _table(before, names), _table(after, names), before.clusters, draws=draws
+        _table(before, names),
+        _table(after, names),
+        before.clusters,
+        ranges=[with_range(after.metrics[name]).width for name in names],
+        draws=draws,
     )
     adjusted = holm([found.p for found in differences])
     return Comparison(
@@ -204,7 +210,14 @@ def compare(base: ScoredRun, new: ScoredRun, *, changed: int = 10, draws: int = 
         only_base_metrics=tuple(name for name in base.metrics if name not in new.metrics),
         only_new_metrics=tuple(name for name in new.metrics if name not in base.metrics),
         incomparable=incomparable,
-        notes=tuple(unknown_versions(base, new)),
+        notes=(
+            *unknown_versions(base, new),
+            *without_interval(
+                (name, found.no_interval)
+                for name, found in zip(names, differences, strict=True)
+                if found.pairs
+            ),
+        ),
     )
 
 

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from sgi.kernel.scored import MetricColumn, ScoredRun
 
-FEWEST_EQUAL = 30
-"""Of fewer questions, values that are all equal have no interval where the metric's range is not known."""
-
 NO_GROUP = "(none)"
 """What rows without a group stand under, and rows without a class."""
 
@@ -88,22 +85,14 @@ def class_keys(metrics: Iterable[str]) -> dict[str, str]:
 def column_summary(column: MetricColumn, clusters: NDArray[np.int64]) -> MetricSummary:
     """The summary of a metric of any run, also of one that was kept without the metric's range.
 
-    Whether 0 and 1 are the ends of the scale, so that ten of ten is no proof of 1, is known only from the
-    range. Where neither the run nor a built-in metric of the name tells it, 0 and 1 are not taken for a
-    share; but values that are all equal get no interval, unless they come from 30 questions or more: one of
-    no width would show what so few cannot show.
+    The interval of the mean depends on the ends of the scale. Where the run does not know them, they are
+    those of the built-in metric of that name, if there is one.
 
     Args:
         column: its values and statuses.
         clusters: rows with the same question share a number, shape (n,).
     """
-    known = with_range(column)
-    made = metric_summary(known, clusters)
-    told = None not in (known.low, known.high)
-    if told or made.interval is None or made.interval.method != "constant":
-        return made
-    questions = len(np.unique(clusters[known.ok]))
-    return made if questions >= FEWEST_EQUAL else replace(made, interval=None)
+    return metric_summary(with_range(column), clusters)
 
 
 def grouped(

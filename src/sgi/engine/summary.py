@@ -11,11 +11,11 @@ from sgi.engine.cascade.telling import CascadeSummary, cascade_summary
 from sgi.engine.shown import Shown
 from sgi.kernel.metric import COUNT, Status
 from sgi.stats.confounds import Baseline, trivial_baselines
-from sgi.stats.intervals import Interval, mean_interval
+from sgi.stats.intervals import Interval, NoInterval, interval_or_none, mean_interval
 from sgi.stats.ranking import Ranking, ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,7 +31,8 @@ class MetricSummary:
     Attributes:
         metric: its canonical string.
         mean: over the ok rows; None if there are none.
-        interval: 95 % interval of the mean, clustered by question where questions repeat.
+        interval: 95 % interval of the mean, clustered by question where questions repeat; None where no
+            interval covers it.
         deviation: the standard deviation of the ok values.
         counts: rows by status.
         ranking: how well it ranks label 1 over label 0, where both occur, over the ok rows.
@@ -39,6 +40,7 @@ class MetricSummary:
         is_percentage: whether it is given in percent, from 0 to 100.
         classes: rows by class or grade, where the metric has them.
         total: the sum over the ok rows, where the metric counts.
+        no_interval: why there is no interval; empty where there is one.
     """
 
     metric: str
@@ -51,6 +53,7 @@ class MetricSummary:
     is_percentage: bool = False
     classes: Mapping[str, int] = field(default_factory=dict)
     total: float | None = None
+    no_interval: str = ""
 
     @property
     def rows(self) -> int:
@@ -124,6 +127,7 @@ class Summary(Shown):
     def __str__(self) -> str:
         lines = [_HEADER, *(_line(made) for made in self.metrics)]
         lines += [_baseline_line(baseline) for baseline in self.baselines]
+        lines += reasons_without_interval(self.metrics)
         lines += self.cascade.told() if self.cascade is not None else ()
         return "\n".join([*lines, self.signature])
 
@@ -138,6 +142,30 @@ def _read_metric(values: Mapping[str, Any]) -> MetricSummary:
 
 def _read_ranking(values: Mapping[str, Any]) -> Ranking:
     return Ranking(**{**values, "interval": values["interval"] and Interval(**values["interval"])})
+
+
+def reasons_without_interval(metrics: Iterable[MetricSummary]) -> list[str]:
+    """Why means have no interval, one line for each reason.
+
+    >>> counts = dict.fromkeys(Status, 0)
+    >>> made = MetricSummary("sgi", 1.0, None, None, counts, None, no_interval="1 cluster is too few")
+    >>> reasons_without_interval([made])
+    ['No interval for sgi: 1 cluster is too few.']
+    """
+    return without_interval((made.metric, made.no_interval) for made in metrics if made.mean is not None)
+
+
+def without_interval(reasons: Iterable[tuple[str, str]]) -> list[str]:
+    """Why there is no interval: the names that share a reason, in one line; an empty reason is none.
+
+    >>> without_interval([("a", "too few"), ("b", ""), ("c", "too few")])
+    ['No interval for a, c: too few.']
+    """
+    names: dict[str, list[str]] = {}
+    for name, reason in reasons:
+        if reason:
+            names.setdefault(reason, []).append(name)
+    return [f"No interval for {', '.join(shared)}: {reason}." for reason, shared in names.items()]
 
 
 _HEADER = f"{'metric':<28}{'mean':>10}{'95 % interval':>20}{'ok / n':>16}  AUROC"
@@ -195,27 +223,19 @@ def metric_summary(
     """
     ok = column.ok
     values = column.values[ok]
+    found = mean_interval(values, clusters[ok], low=column.low, high=column.high)
     return MetricSummary(
         metric=column.metric,
         mean=float(values.mean()) if ok.any() else None,
-        interval=_mean_interval(column, values, clusters[ok]),
+        interval=interval_or_none(found),
         deviation=float(values.std(ddof=1)) if len(values) > 1 else None,
         counts=column.counts(),
         ranking=None if labels is None else _ranking(column, clusters, labels),
         is_share=column.is_share,
         is_percentage=column.is_percentage,
         total=float(values.sum()) if column.unit == COUNT else None,
+        no_interval=found.reason if isinstance(found, NoInterval) else "",
     )
-
-
-def _mean_interval(
-    column: MetricColumn, values: NDArray[np.float64], clusters: NDArray[np.int64]
-) -> Interval | None:
-    """The interval of the mean; of percentages, that of the shares they are."""
-    if not column.is_percentage:
-        return mean_interval(values, clusters, shares=column.is_share)
-    found = mean_interval(values / 100, clusters, shares=True)
-    return found and replace(found, low=100 * found.low, high=100 * found.high)
 
 
 def _ranking(column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8]) -> Ranking | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,12 @@ class MetricColumn:
     def ok(self) -> NDArray[np.bool_]:
         """Which rows have a value."""
         return np.isfinite(self.values)
+
+    @property
+    def width(self) -> float | None:
+        """How far the ends of the metric's scale lie apart; None where it does not have two known ends."""
+        width = math.inf if self.low is None or self.high is None else self.high - self.low
+        return width if math.isfinite(width) else None
 
     @property
     def is_share(self) -> bool:

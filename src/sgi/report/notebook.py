@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from sgi.engine.compare import Comparison
 from sgi.engine.result import Result
-from sgi.engine.summary import Summary
+from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.report import wording
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ def _summary(made: Summary) -> Iterator[str]:
     blank = [""] * 4
     rows += [[wording.baseline_name(found), *blank, _area(found.ranking)] for found in made.baselines]
     yield _table(columns, rows)
-    yield _small(made.signature)
+    for line in (*reasons_without_interval(made.metrics), made.signature):
+        yield _small(line)
 
 
 def _area(ranking: Any) -> str:

@@ -189,6 +189,8 @@ def pretty(value: Any) -> str:
 
 def notes(headline: Headline) -> Iterator[str]:
     """What to know beside the numbers of a run: what they lack, and what flatters them."""
+    from sgi.engine.summary import reasons_without_interval
+
     if headline.partial:
         yield headline.partial
     if headline.cascade is not None:
@@ -197,6 +199,7 @@ def notes(headline: Headline) -> Iterator[str]:
         yield f"In {rows:,} rows {field} had more text than the model reads; what lies beyond was not read."
     for model, rows in headline.left_out.items():
         yield f"{rows:,} rows were scored without {model}, which gave no vectors for them."
+    yield from reasons_without_interval(headline.metrics)
     if headline.copies:
         yield (
             f"In {headline.copies:,} labelled rows the response is its reference to the letter:"

@@ -21,7 +21,7 @@ from sgi.stats.confounds import (
     trivial_baselines,
 )
 from sgi.stats.effects import cohen_d, pearson, spearman, welch_p
-from sgi.stats.intervals import Interval, mean_interval, wilson_interval
+from sgi.stats.intervals import Interval, NoInterval, mean_interval, wilson_interval
 from sgi.stats.leads import Lead, auroc_lead
 from sgi.stats.paired import McNemar, PairedDifference, holm, mcnemar, paired_differences
 from sgi.stats.prediction_powered import PoweredMean, prediction_powered_mean
@@ -45,6 +45,7 @@ __all__ = [
     "Lead",
     "LengthThresholds",
     "McNemar",
+    "NoInterval",
     "PairedDifference",
     "Permuted",
     "PlattMap",

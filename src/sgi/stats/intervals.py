@@ -16,6 +16,7 @@ FEWEST_CLUSTERS = 5
 # Above this many clusters the means of draws are normal to more digits than anyone prints.
 MOST_BOOTSTRAPPED = 20_000
 _BLOCK = 2**19
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -35,25 +36,45 @@ class Interval:
     method: str
 
 
+@dataclass(frozen=True)
+class NoInterval:
+    """No interval holds the true value as often as it should.
+
+    Attributes:
+        reason: why not.
+    """
+
+    reason: str
+
+
+def interval_or_none(made: Interval | NoInterval) -> Interval | None:
+    """The interval, without the reason where there is none.
+
+    >>> interval_or_none(NoInterval("1 cluster has no spread")) is None
+    True
+    """
+    return made if isinstance(made, Interval) else None
+
+
 def mean_interval(
     values: ArrayLike,
     clusters: ArrayLike | None = None,
     *,
+    low: float | None = None,
+    high: float | None = None,
     level: float = 0.95,
     draws: int = 2000,
     seed: int = 0,
-    shares: bool = True,
-) -> Interval | None:
+) -> Interval | NoInterval:
     """An interval of the mean of values, whole clusters being what was sampled.
 
     The method follows from the data and is named in the result:
 
-    * ``wilson``: values that are all 0 or 1, one in each cluster.
-    * ``wilson of clusters``: values that are all 0 or 1, several in a cluster. They count as p(1 − p)/SE²
-      independent ones, at most as many as there are rows, SE being that of clusters, and t of ν degrees of
-      freedom takes the place of z. If they are all equal each cluster counts as one: all 1 in a few rows is
-      no proof of 1.
-    * ``constant``: other values that are all equal, in five clusters or more; the interval has no width.
+    * ``wilson``: values that are all at an end of the scale, say 0 or 1, one in each cluster.
+    * ``wilson of clusters``: such values, several in a cluster. They count as p(1 − p)/SE² independent ones,
+      at most as many as there are rows, SE being that of clusters, and t of ν degrees of freedom takes the
+      place of z. If they are all equal each cluster counts as one: all 1 in a few rows is no proof of 1.
+    * ``unseen``: other values that are all equal, on a scale with two ends; see `unseen_interval`.
     * ``bootstrap``: percentiles of the mean over draws of clusters, with replacement, taken further out than
       the level says (see `expanded_level`), since few clusters show too little of the spread.
     * ``normal``: above 20,000 clusters, mean ± z·SE with SE² = n⁻² Σ_c (Σ_{i∈c} (s_i − s̄))².
@@ -67,47 +88,146 @@ def mean_interval(
     Args:
         values: finite numbers, shape (n,).
         clusters: what belongs together (say, the same question), shape (n,); None if nothing does.
+        low: the least possible value; None if there is none.
+        high: the greatest possible value; None if there is none.
         level: in (0, 1).
         draws: of the bootstrap.
         seed: of the bootstrap; equal input gives equal bits.
-        shares: whether 0 and 1 are the ends of the scale, so that values of only these are a proportion.
 
     Returns:
-        The interval, or None where there are too few clusters to say anything of the spread: fewer than two,
-        or fewer than five unless the values are shares, and these not mixed in clusters.
+        The interval, or why there is none.
 
     Raises:
-        ValueError: values are not finite or not one column, lengths differ, or level or draws make no sense.
+        ValueError: values are not finite or not one column, lengths differ, or the scale, level or draws
+            make no sense.
 
     Source: Miller (2024), arXiv:2411.00640 (clustered standard error); Wilson (1927); Korn and Graubard
     (1998), Survey Methodology 24 (counting shares in clusters as independent ones); Efron (1979);
     Hesterberg (2015), Am. Stat. 69 (expanded percentiles); Kish (1965) (ν).
 
-    >>> found = mean_interval([0, 0, 1, 1, 1, 1, 1, 1, 1, 1])
+    >>> found = mean_interval([0, 0, 1, 1, 1, 1, 1, 1, 1, 1], low=0, high=1)
     >>> round(found.low, 4), round(found.high, 4), found.method
     (0.4902, 0.9433, 'wilson')
+    >>> mean_interval([0.1, 0.2]).reason
+    '2 clusters are too few for an interval; 5 are needed'
     """
     column = np.asarray(values, dtype=np.float64)
     if column.ndim != 1 or not np.isfinite(column).all():
         raise ValueError("An interval is made of one column of finite values.")
     check_draws(level, draws)
+    scale = Scale.of(low, high)
     codes, n_clusters = cluster_codes(clusters, len(column))
     if n_clusters < 2:  # noqa: PLR2004 - one cluster has no spread
-        return None
-    if shares and np.isin(column, (0.0, 1.0)).all():
-        return _of_zeros_and_ones(column, codes, n_clusters, level)
+        return too_few_clusters(n_clusters)
+    if not scale.holds(column):
+        return NoInterval(f"a value lies outside the metric's scale, {scale.low:g} to {scale.high:g}")
+    if scale.bounded and np.isin(column, (scale.low, scale.high)).all():
+        found = _of_zeros_and_ones((column == scale.high).astype(np.float64), codes, n_clusters, level)
+        return found if isinstance(found, NoInterval) else scale.stretched(found)
     if n_clusters < FEWEST_CLUSTERS:
-        return None
+        return too_few_clusters(n_clusters)
     if np.all(column == column[0]):
-        return Interval(float(column[0]), float(column[0]), level, "constant")
-    if n_clusters > MOST_BOOTSTRAPPED:
-        return _normal(column, codes, level)
-    return _bootstrap(column, codes, level, draws, seed)
+        return unseen_interval(float(column[0]), n_clusters, scale, level)
+    made = (
+        _normal(column, codes, level)
+        if n_clusters > MOST_BOOTSTRAPPED
+        else _bootstrap(column, codes, level, draws, seed)
+    )
+    return scale.clipped(made)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The ends of a metric's scale.
+
+    Attributes:
+        low: −∞ where there is none.
+        high: ∞ where there is none.
+    """
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, low: float | None, high: float | None) -> Scale:
+        """The scale between two ends, None where there is none.
+
+        Raises:
+            ValueError: there is nothing between them.
+        """
+        made = cls(-np.inf if low is None else float(low), np.inf if high is None else float(high))
+        if not made.low < made.high:
+            raise ValueError(f"{low} to {high} is not a scale.")
+        return made
+
+    @property
+    def bounded(self) -> bool:
+        """Whether both ends are known."""
+        return bool(np.isfinite([self.low, self.high]).all())
+
+    def holds(self, values: NDArray[np.float64]) -> bool:
+        """Whether all values lie on the scale, but for rounding."""
+        slack = _ROUNDING * (self.high - self.low) if self.bounded else 0.0
+        return bool(((values >= self.low - slack) & (values <= self.high + slack)).all())
+
+    def clipped(self, interval: Interval) -> Interval:
+        """The part of an interval that lies on the scale."""
+        return replace(interval, low=max(interval.low, self.low), high=min(interval.high, self.high))
+
+    def stretched(self, interval: Interval) -> Interval:
+        """An interval of shares, [0, 1], brought to this scale."""
+        low, high = (self.low + (self.high - self.low) * end for end in (interval.low, interval.high))
+        return replace(interval, low=low, high=high)
+
+
+def too_few_clusters(count: int, needed: int = FEWEST_CLUSTERS) -> NoInterval:
+    """Why so few clusters have no interval.
+
+    >>> too_few_clusters(1).reason
+    '1 cluster is too few for an interval; 5 are needed'
+    """
+    some = "1 cluster is" if count == 1 else f"{count} clusters are"
+    return NoInterval(f"{some} too few for an interval; {needed} are needed")
+
+
+def unseen_share(count: int, level: float = 0.95) -> float:
+    """The largest share of clusters that ``count`` of them may all miss: 1 − ((1 − level)/2)^(1/count).
+
+    >>> round(unseen_share(30), 4)
+    0.1157
+    """
+    return float(-np.expm1(np.log((1 - level) / 2) / count))
+
+
+def unseen_interval(value: float, count: int, scale: Scale, level: float) -> Interval | NoInterval:
+    """The interval of a mean where all clusters have the same value.
+
+    Clusters that were not seen may lie at either end of the scale. A share of them up to `unseen_share` is
+    missed by so many clusters with a probability of at least (1 − level)/2, so the interval reaches
+    that share of the way to each end.
+
+    Args:
+        value: that of all clusters.
+        count: how many clusters there are.
+        scale: where values can lie.
+        level: in (0, 1).
+
+    Returns:
+        The interval; on a scale without two ends, why there is none.
+
+    >>> unseen_interval(0.75, 5, Scale(0.0, 1.0), 0.95).low.__round__(4)
+    0.3586
+    """
+    if not scale.bounded:
+        return NoInterval("all values are equal, and the metric's scale has no known ends")
+    share = unseen_share(count, level)
+    low, high = value - share * (value - scale.low), value + share * (scale.high - value)
+    return Interval(low, high, level, "unseen")
 
 
 def _of_zeros_and_ones(
     column: NDArray[np.float64], codes: NDArray[np.int64], n_clusters: int, level: float
-) -> Interval | None:
+) -> Interval | NoInterval:
     """Wilson's interval of values that are all 0 or 1."""
     if n_clusters == len(column):
         return wilson_interval(float(column.sum()), len(column), level=level)
@@ -115,7 +235,7 @@ def _of_zeros_and_ones(
     if np.all(column == column[0]):
         return wilson_interval(column[0] * n_clusters, n_clusters, level=level, method=name)
     if n_clusters < FEWEST_CLUSTERS:
-        return None
+        return too_few_clusters(n_clusters)
     sums, sizes = np.bincount(codes, weights=column), np.bincount(codes)
     share = float(column.mean())
     variance = clustered_error(sums, sizes) ** 2

@@ -12,13 +12,18 @@ import numpy as np
 from sgi.stats.intervals import (
     FEWEST_CLUSTERS,
     Interval,
+    NoInterval,
+    Scale,
     bootstrap_mean_interval,
     bootstrap_means,
     check_draws,
     cluster_codes,
     clustered_error,
+    interval_or_none,
     normal_quantile,
     products,
+    too_few_clusters,
+    unseen_interval,
 )
 
 if TYPE_CHECKING:
@@ -46,12 +51,13 @@ class PairedDifference:
         first: mean of the first side over the pairs; None if there are none.
         second: mean of the second side over the pairs; None if there are none.
         difference: mean of second − first; None if there are no pairs.
-        interval: of the difference; None from fewer than five clusters.
+        interval: of the difference; None where no interval covers it.
         p: of a two-sided test that there is no difference; None from fewer than five clusters.
         smallest: the least true difference that would be found in four of five such comparisons, at 5 %
             two-sided; None from fewer than five clusters, and where all differences are equal, so that their
             spread is not known.
         method: how interval and p were made.
+        no_interval: why there is no interval; empty where there is one.
     """
 
     pairs: int
@@ -63,6 +69,7 @@ class PairedDifference:
     p: float | None
     smallest: float | None
     method: str
+    no_interval: str = ""
 
 
 def paired_differences(
@@ -70,6 +77,7 @@ def paired_differences(
     second: ArrayLike,
     clusters: ArrayLike | None = None,
     *,
+    ranges: Sequence[float | None] | None = None,
     level: float = 0.95,
     draws: int = 2000,
     seed: int = 0,
@@ -80,7 +88,8 @@ def paired_differences(
 
     * difference: :math:`\sum_c S_c / n`.
     * interval: expanded percentiles of the difference over draws of clusters (``bootstrap``), as in
-      `mean_interval`; all differences equal give one of no width (``constant``).
+      `mean_interval`, within [−R, R] where the metric's scale has the width R. If all differences are equal
+      it reaches as far as changes that were not seen may move the mean (``unseen``).
     * p: signs of whole clusters flipped at random (``sign-flip``),
       :math:`p = (1 + \#\{|T^*| \ge |T|\}) / (1 + B)` with :math:`T = \sum_c S_c`; ties count.
     * smallest: :math:`(z_{0.975} + z_{0.8})\,SE` with the clustered standard error.
@@ -90,13 +99,14 @@ def paired_differences(
 
     In simulations of differences as in `mean_interval` the 95 % intervals hold the truth in 93 to 97 % from
     12 clusters on, of normal and skewed values and of 0/1 values with shares of 0.7 and 0.8. Rarer
-    differences need more clusters: with shares of 0.85 and 0.95 it is 92 % of 12 and 94 % of 30. If no pair
-    differs the interval is [0, 0], from five clusters on; fewer have none, as of any other difference.
+    differences need more clusters: with shares of 0.85 and 0.95 it is 92 % of 12 and 94 % of 30.
 
     Args:
         first: one column a metric, NaN where there is no value, shape (n, m) or (n,).
         second: the same rows and metrics of the other system.
         clusters: what belongs together (say, the same question), shape (n,); None if nothing does.
+        ranges: the width of each metric's scale, shape (m,), None where it has no two ends; None if no metric
+            has them.
         level: of the intervals, in (0, 1).
         draws: of the bootstrap, and sign flips, B.
         seed: equal input gives equal bits.
@@ -105,7 +115,7 @@ def paired_differences(
         One for each column. A pair with NaN on either side is not there for that column.
 
     Raises:
-        ValueError: shapes differ, a value is infinite, or level or draws make no sense.
+        ValueError: shapes differ, a value is infinite, or ranges, level or draws make no sense.
 
     Source: Miller (2024), arXiv:2411.00640 (paired, clustered standard error and power); Hesterberg (2015),
     Am. Stat. 69 (expanded percentiles); Phipson and Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9 (p of
@@ -119,6 +129,7 @@ def paired_differences(
     if before.shape != after.shape:
         raise ValueError(f"Pairs of shape {before.shape} and {after.shape} do not pair.")
     check_draws(level, draws)
+    scales = [_scale(width) for width in ranges or (None,) * before.shape[1]]
     codes, _ = cluster_codes(clusters, len(before))
     there = ~(np.isnan(before) | np.isnan(after))
     sums, sizes = _by_cluster(np.where(there, after - before, 0.0), there, codes)
@@ -127,7 +138,7 @@ def paired_differences(
     p = _sign_flips(sums, draws, seed) if drawn else _normal_p(sums)
     return tuple(
         _difference(
-            _Column(before[rows, i], after[rows, i], sums[:, i], sizes[:, i]),
+            _Column(before[rows, i], after[rows, i], sums[:, i], sizes[:, i], scales[i]),
             None if means is None else means[:, i],
             float(p[i]),
             level,
@@ -144,6 +155,12 @@ class _Column:
     after: NDArray[np.float64]
     sums: NDArray[np.float64]
     sizes: NDArray[np.int64]
+    scale: Scale
+
+
+def _scale(width: float | None) -> Scale:
+    """Where differences of a metric can lie, whose scale is so wide."""
+    return Scale.of(None, None) if width is None else Scale.of(-width, width)
 
 
 def _columns(values: ArrayLike) -> NDArray[np.float64]:
@@ -210,16 +227,27 @@ def _difference(
         interval=None,
         p=None,
         smallest=None,
-        method="too few clusters",
+        method="",
     )
     if made.difference is None or made.clusters < FEWEST_CLUSTERS:
-        return made
+        return replace(made, no_interval=too_few_clusters(made.clusters).reason)
     test = "normal" if means is None else "sign-flip"
     gaps = column.after - column.before
+    if not column.scale.holds(gaps):
+        reason = f"a difference exceeds the width of the metric's scale, {column.scale.high:g}"
+        return replace(made, p=p, method=test, no_interval=reason)
     if np.all(gaps == gaps[0]):
-        only = float(gaps[0])
-        constant = Interval(only, only, level, "constant")
-        return replace(made, difference=only, interval=constant, p=p, method=f"constant, {test}")
+        found = unseen_interval(float(gaps[0]), made.clusters, column.scale, level)
+        method = f"unseen, {test}" if isinstance(found, Interval) else test
+        reason = found.reason if isinstance(found, NoInterval) else ""
+        return replace(
+            made,
+            difference=float(gaps[0]),
+            interval=interval_or_none(found),
+            p=p,
+            method=method,
+            no_interval=reason,
+        )
     error = clustered_error(sums, sizes)
     if means is None:
         half = normal_quantile(level) * error
@@ -227,7 +255,9 @@ def _difference(
     else:
         interval = bootstrap_mean_interval(means, sizes, level)
     method = f"{interval.method}, {test}"
-    return replace(made, interval=interval, p=p, smallest=_POWERED * error, method=method)
+    return replace(
+        made, interval=column.scale.clipped(interval), p=p, smallest=_POWERED * error, method=method
+    )
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from sgi.stats.intervals import (
     check_draws,
     cluster_codes,
     effective_clusters,
+    interval_or_none,
     mean_interval,
     student_quantile,
 )
@@ -107,9 +108,9 @@ def prediction_powered_mean(
     if n < 2:  # noqa: PLR2004 - one label has no spread
         return None
     if others == 0:
-        return PoweredMean(
-            float(truth.mean()), mean_interval(truth, codes, level=level, shares=shares), 0.0, n, 0
-        )
+        low, high = bounds or (None, None)
+        found = mean_interval(truth, codes, low=low, high=high, level=level)
+        return PoweredMean(float(truth.mean()), interval_or_none(found), 0.0, n, 0)
     power = _power(truth[known], score, known)
     left = truth[known] - power * score[known]
     value = power * float(score[~known].mean()) + float(left.mean())

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sgi.kernel.sample import RESPONSE
-from sgi.stats.intervals import mean_interval
-from sgi.testbench.measures import FEWEST_PAIRS
+from sgi.testbench.measures import FEWEST_PAIRS, share_interval
 from sgi.testbench.perturbation import Kind
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ ALARM_RATE = 0.02
 """The greatest share of correct paraphrases whose fall may count as an error."""
 
 _LEAST_FALL = 1e-7
-_DRAWS = 1000
 
 
 class Threshold(NamedTuple):
@@ -87,6 +85,4 @@ def seen(
     (0.5, None)
     """
     counted = (falls > least.fall).astype(np.float64)
-    enough = len(counted) >= FEWEST_PAIRS
-    interval = mean_interval(counted, clusters, draws=_DRAWS, seed=seed) if enough else None
-    return float(counted.mean()), interval
+    return float(counted.mean()), share_interval(counted, clusters, seed=seed)

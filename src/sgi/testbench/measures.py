@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.stats.intervals import mean_interval
+from sgi.stats.intervals import interval_or_none, mean_interval
 from sgi.testbench.perturbation import Kind
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def moved(
     change = np.where(valued, (after - before) * scale.sign, 0.0)
     equal = np.abs(change) <= _EQUAL * scale.span
     did = _did(kind, change, equal, TOLERANCE * scale.span)
-    interval = mean_interval(did, clusters, draws=_DRAWS, seed=seed) if len(did) >= FEWEST_PAIRS else None
+    interval = share_interval(did, clusters, seed=seed)
     median = float(np.median(change)) / scale.spread
     size = np.abs(change[valued]) / scale.span
     return Moved(
@@ -177,6 +177,17 @@ def moved(
         worst=float(size.max(initial=0.0)),
         verdict=_verdict(kind, interval, float(did.mean()), median),
     )
+
+
+def share_interval(values: Floats, clusters: NDArray[np.int64], *, seed: int) -> Interval | None:
+    """The interval of a mean of values from 0 to 1; None of fewer than ``FEWEST_PAIRS``.
+
+    >>> share_interval(np.ones(3), np.arange(3), seed=0) is None
+    True
+    """
+    if len(values) < FEWEST_PAIRS:
+        return None
+    return interval_or_none(mean_interval(values, clusters, low=0.0, high=1.0, draws=_DRAWS, seed=seed))
 
 
 def _most(size: Floats) -> float:
@@ -231,12 +242,11 @@ def withstood(before: Floats, after: Floats, scale: Scale, clusters: NDArray[np.
     change = np.where(valued, (after - before) * scale.sign, 0.0)
     equal = np.abs(change) <= _EQUAL * scale.span
     kept = (~valued | equal).astype(np.float64)
-    enough = len(kept) >= FEWEST_PAIRS
-    closed = Verdict.CLOSED if enough else Verdict.TOO_FEW
+    closed = Verdict.CLOSED if len(kept) >= FEWEST_PAIRS else Verdict.TOO_FEW
     size = np.abs(change[valued]) / scale.span
     return Moved(
         share=float(kept.mean()),
-        interval=mean_interval(kept, clusters) if enough else None,
+        interval=share_interval(kept, clusters, seed=0),
         unchanged=float((valued & equal).mean()),
         median=float(np.median(change[valued])) / scale.spread if valued.any() else 0.0,
         mean=float(size.mean()) if len(size) else 0.0,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sgi.stats import Interval, mean_interval, wilson_interval
+from sgi.stats import NoInterval, mean_interval, wilson_interval
 from sgi.stats.intervals import (
     bootstrap_means,
     cluster_codes,
@@ -82,43 +82,64 @@ def test_both_methods_agree_at_the_border():
 
 @pytest.mark.parametrize("clusters", [4, 5])
 def test_values_that_are_equal_in_fewer_than_five_clusters_have_no_interval(clusters):
-    for values, shares in (([0.7] * 20, True), ([1.0] * 20, False)):
-        found = mean_interval(values, np.arange(20) % clusters, shares=shares)
-        assert (found is None) == (clusters < 5)
+    found = mean_interval([0.7] * 20, np.arange(20) % clusters, low=0.0, high=1.0)
+    assert isinstance(found, NoInterval) == (clusters < 5)
 
 
 @pytest.mark.parametrize(
     ("values", "clusters"), [([], None), ([0.5], None), ([0.1, 0.9], [3, 3]), ([1], None)]
 )
 def test_fewer_than_two_clusters_have_no_interval(values, clusters):
-    assert mean_interval(values, clusters) is None
+    assert "too few for an interval" in mean_interval(values, clusters, low=0.0, high=1.0).reason
 
 
-def test_a_constant_has_no_width_unless_it_is_zero_or_one():
-    assert mean_interval([0.1] * 7) == Interval(0.1, 0.1, 0.95, "constant")
-    assert mean_interval([0.1] * 6, [0, 0, 1, 2, 3, 4]) == Interval(0.1, 0.1, 0.95, "constant")
+def test_equal_values_leave_room_for_values_that_were_not_seen():
+    found = mean_interval([75.0] * 10, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4], low=0.0, high=100.0)
+    share = 1 - 0.025 ** (1 / 5)
+    assert (found.low, found.high) == pytest.approx((75 - 75 * share, 75 + 25 * share), rel=1e-12)
+    assert found.method == "unseen"
+
+
+def test_equal_values_of_a_scale_without_ends_have_no_interval():
+    for ends in ({}, {"low": 0.0}, {"high": 1.0}):
+        assert "no known ends" in mean_interval([0.1] * 50, **ends).reason
+
+
+def test_a_value_outside_the_scale_leaves_no_interval():
+    values = [0.1, 0.2, 0.3, 0.4, 0.5, 1.1]
+    assert mean_interval(values, low=0, high=1).reason == "a value lies outside the metric's scale, 0 to 1"
+    values[-1] = 1 + 1e-12
+    assert mean_interval(values, low=0, high=1).high <= 1
+    with pytest.raises(ValueError, match="not a scale"):
+        mean_interval(values, low=1, high=1)
+
+
+def test_zero_and_one_in_few_rows_are_no_proof():
     for value in (0.0, 1.0):
-        found = mean_interval([value] * 5)
+        found = mean_interval([value] * 5, low=0, high=1)
         assert found.method == "wilson"
         assert found.high - found.low > 0.4
         assert found.low <= value <= found.high
 
 
 def test_zeros_and_ones_in_clusters():
-    found = mean_interval([1.0] * 100, np.repeat(np.arange(5), 20))
+    share = {"low": 0.0, "high": 1.0}
+    found = mean_interval([1.0] * 100, np.repeat(np.arange(5), 20), **share)
     assert found.method == "wilson of clusters"
-    assert (found.low, found.high) == (mean_interval([1.0] * 5).low, 1.0)
-    mixed = mean_interval([0, 1, 1, 1, 0, 1, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
+    assert (found.low, found.high) == (mean_interval([1.0] * 5, **share).low, 1.0)
+    values, clusters = [0, 1, 1, 1, 0, 1, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    mixed = mean_interval(values, clusters, **share)
     assert mixed.method == "wilson of clusters"
     assert 0.0 < mixed.low < 0.8 < mixed.high < 1.0
-    assert mean_interval([0, 1, 1, 1], [0, 0, 1, 1]) is None
-    assert mean_interval([0, 1, 1, 1, 1, 1], [0, 0, 1, 2, 3, 4], shares=False).method == "bootstrap"
+    percent = mean_interval(100 * np.array(values), clusters, low=0, high=100)
+    assert (percent.low, percent.high) == (100 * mixed.low, 100 * mixed.high)
+    assert isinstance(mean_interval([0, 1, 1, 1], [0, 0, 1, 1], **share), NoInterval)
 
 
 def test_rows_that_repeat_a_yes_or_no_add_no_certainty():
     values = (np.random.default_rng(6).random(200) < 0.7).astype(float)
     once, tenfold = (
-        mean_interval(np.repeat(values, k), np.repeat(np.arange(200), k), shares=True) for k in (1, 10)
+        mean_interval(np.repeat(values, k), np.repeat(np.arange(200), k), low=0, high=1) for k in (1, 10)
     )
     assert (once.method, tenfold.method) == ("wilson", "wilson of clusters")
     assert tenfold.low == pytest.approx(once.low, abs=0.002)
@@ -127,7 +148,7 @@ def test_rows_that_repeat_a_yes_or_no_add_no_certainty():
 
 def test_clusters_that_differ_less_than_chance_count_no_more_than_their_rows():
     values = np.tile([0.0, 1.0], 40)  # every cluster holds one of each, so they do not vary at all
-    found = mean_interval(values, np.repeat(np.arange(40), 2))
+    found = mean_interval(values, np.repeat(np.arange(40), 2), low=0, high=1)
     assert found.high - found.low >= (plain := wilson_interval(40, 80)).high - plain.low
 
 
@@ -165,9 +186,10 @@ def test_students_quantile_by_its_table():
 
 
 def test_few_clusters_have_no_bootstrap():
-    assert mean_interval([0.1, 0.2, 0.3, 0.4]) is None
+    reason = "4 clusters are too few for an interval; 5 are needed"
+    assert mean_interval([0.1, 0.2, 0.3, 0.4]) == NoInterval(reason)
     assert mean_interval([0.1, 0.2, 0.3, 0.4, 0.5]).method == "bootstrap"
-    assert mean_interval([0.1, 0.2, 0.3, 0.4, 0.5], [0, 0, 1, 2, 3]) is None
+    assert mean_interval([0.1, 0.2, 0.3, 0.4, 0.5], [0, 0, 1, 2, 3]) == NoInterval(reason)
 
 
 def test_wilson_by_its_formula():
@@ -240,6 +262,6 @@ def test_normal_intervals_of_clustered_data_cover_as_often_as_they_say(monkeypat
 def test_wilson_covers_where_the_bootstrap_would_say_zero_width():
     generator = np.random.default_rng(12)
     trials, truth = 4000, 0.95
-    found = [mean_interval(generator.random(20) < truth) for _ in range(trials)]
+    found = [mean_interval(generator.random(20) < truth, low=0, high=1) for _ in range(trials)]
     hits = sum(interval.low <= truth <= interval.high for interval in found)
     assert 0.92 <= hits / trials <= 0.99

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sgi.stats import Interval, McNemar, holm, mcnemar, mean_interval, paired_differences
+from sgi.stats import McNemar, holm, mcnemar, mean_interval, paired_differences
 
 
 def runs(generator, n=60, columns=1, effect=0.3):
@@ -43,18 +43,36 @@ def test_equal_input_gives_equal_bits_and_another_seed_others():
 
 def test_a_run_beside_itself_differs_in_nothing():
     values = np.random.default_rng(3).random((50, 4))
-    for found in paired_differences(values, values, np.arange(50) // 2):
+    made = paired_differences(values, values, np.arange(50) // 2, ranges=[1.0, 100.0, 1.0, None])
+    for found in made:
         assert (found.difference, found.p, found.smallest) == (0.0, 1.0, None)
-        assert found.interval == Interval(0.0, 0.0, 0.95, "constant")
+    unseen = 1 - 0.025 ** (1 / 25)  # the share of questions that 25 may all miss
+    for found, width in zip(made, (1.0, 100.0, 1.0), strict=False):
+        assert (found.interval.low, found.interval.high) == pytest.approx((-width * unseen, width * unseen))
+        assert (found.method, found.no_interval) == ("unseen, sign-flip", "")
+    assert (made[3].interval, made[3].method) == (None, "sign-flip")
+    assert "no known ends" in made[3].no_interval
+
+
+def test_five_pairs_that_did_not_change_do_not_show_a_drop_below_two_points():
+    (found,) = paired_differences([0.9] * 5, [0.9] * 5, ranges=[1.0])
+    assert found.interval.low < -0.5
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.25])
 def test_differences_that_are_equal_in_fewer_than_five_clusters_have_no_interval(gap):
     values = np.arange(20.0)
     for clusters in (4, 5):
-        (found,) = paired_differences(values, values + gap, np.arange(20) % clusters)
+        (found,) = paired_differences(values, values + gap, np.arange(20) % clusters, ranges=[20.0])
         assert found.difference == gap
-        assert found.interval == (None if clusters < 5 else Interval(gap, gap, 0.95, "constant"))
+        assert (found.interval is None) == (clusters < 5)
+        assert ("too few" in found.no_interval) == (clusters < 5)
+
+
+def test_a_difference_wider_than_the_scale_leaves_no_interval():
+    (found,) = paired_differences(np.zeros(8), np.arange(8.0), ranges=[1.0])
+    assert found.interval is None
+    assert found.no_interval == "a difference exceeds the width of the metric's scale, 1"
 
 
 def test_p_by_counting_every_flip():
@@ -108,7 +126,7 @@ def test_no_pairs_have_no_numbers():
         None,
         None,
     )
-    assert (found.interval, found.p, found.smallest, found.method) == (None, None, None, "too few clusters")
+    assert (found.interval, found.p, found.smallest, found.method) == (None, None, None, "")
     assert paired_differences(np.empty((0, 2)), np.empty((0, 2)))[1].pairs == 0
     assert paired_differences(np.empty((5, 0)), np.empty((5, 0))) == ()
 
@@ -151,8 +169,8 @@ def test_above_a_hundred_thousand_clusters_the_normal_distribution_takes_over(mo
     assert drawn.interval.low == pytest.approx(normal.interval.low, abs=0.05 * width)
     assert drawn.interval.high == pytest.approx(normal.interval.high, abs=0.05 * width)
     assert drawn.p == pytest.approx(normal.p, abs=0.03)
-    (same,) = paired_differences(first, first)
-    assert (same.p, same.interval.method) == (1.0, "constant")
+    (same,) = paired_differences(first, first, ranges=[1.0])
+    assert (same.p, same.interval.method) == (1.0, "unseen")
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ def test_all_rows_labelled_is_the_mean_of_the_labels():
     labels, clusters = (generator.random(60) < 0.7).astype(float), np.arange(60) // 2
     found = prediction_powered_mean(labels, generator.random(60), clusters, bounds=SHARES)
     assert (found.value, found.power, found.unlabelled) == (labels.mean(), 0.0, 0)
-    assert found.interval == mean_interval(labels, clusters)
+    assert found.interval == mean_interval(labels, clusters, low=0, high=1)
 
 
 def test_few_labels_have_no_interval_and_one_no_value():

@@ -23,7 +23,7 @@ from sgi.engine.groups import class_keys, with_range
 from sgi.kernel.errors import UsageError
 from sgi.kernel.scored import STATUSES
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
-from sgi.stats.intervals import FEWEST_CLUSTERS, mean_interval
+from sgi.stats.intervals import FEWEST_CLUSTERS, interval_or_none, mean_interval
 from sgi.stats.prediction_powered import prediction_powered_mean, slice_difference
 
 if TYPE_CHECKING:
@@ -84,20 +84,21 @@ class _Beside:
             "scale": scale,
         }
 
-    def estimate(self, values: Floats, rows: Rows, *, shares: bool) -> Estimate:
+    def estimate(self, values: Floats, rows: Rows, bounds: tuple[float, float]) -> Estimate:
         """The mean of these rows, which are some of the run's."""
-        interval = mean_interval(values[rows], self.clusters[rows], shares=shares)
-        return Estimate(float(values[rows].mean()), interval, int(rows.sum()))
+        low, high = bounds
+        found = mean_interval(values[rows], self.clusters[rows], low=low, high=high)
+        return Estimate(float(values[rows].mean()), interval_or_none(found), int(rows.sum()))
 
     def corpus(self, scores: Floats, truth: Floats, bounds: tuple[float, float]) -> CorpusScore | None:
         """The mean of all rows with a value; none where that is not of two labelled rows."""
-        ok, both, shares = self.column.ok, self.both, bounds == (0.0, 1.0)
+        ok, both = self.column.ok, self.both
         made = prediction_powered_mean(truth[ok], scores[ok], self.clusters[ok], bounds=bounds)
         if made is None:
             return None
         return CorpusScore(
-            naive=self.estimate(scores, ok, shares=shares),
-            labels=self.estimate(truth, both, shares=shares),
+            naive=self.estimate(scores, ok, bounds),
+            labels=self.estimate(truth, both, bounds),
             corrected=Estimate(made.value, made.interval, made.labelled + made.unlabelled),
             power=made.power,
         )
@@ -224,8 +225,8 @@ def _verdicts(beside: _Beside, made: MetricAgreement, threshold: float | None) -
         made,
         compared=f"{'≥' if column.higher_is_better else '≤'} {where:g} is a yes",
         threshold=where,
-        sensitivity=beside.estimate(verdicts, both & (truth == 1), shares=True),
-        specificity=beside.estimate(1.0 - verdicts, both & (truth == 0), shares=True),
+        sensitivity=beside.estimate(verdicts, both & (truth == 1), (0.0, 1.0)),
+        specificity=beside.estimate(1.0 - verdicts, both & (truth == 0), (0.0, 1.0)),
         confusion=_confusion(truth[both], verdicts[both]),
         corpus=beside.corpus(scores, truth, (0.0, 1.0)),
         is_share=True,

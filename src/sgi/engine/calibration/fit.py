@@ -23,7 +23,7 @@ from sgi.engine.calibration.origin import origin_of
 from sgi.kernel.errors import UsageError
 from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold
 from sgi.stats.conformal import conformal_threshold, length_thresholds, one_of_each, stratum_of
-from sgi.stats.intervals import mean_interval
+from sgi.stats.intervals import interval_or_none, mean_interval
 from sgi.stats.probability_maps import fit_isotonic, fit_platt
 from sgi.stats.ranking import auroc, auroc_interval
 from sgi.store.run_rows import grouped_run, stored_batches
@@ -311,7 +311,8 @@ def _own(threshold: float, sign: float) -> float | None:
 def _rate(rows: LabelledScores, flagged: Rows, which: Rows) -> Rate:
     values = flagged[which & rows.drawn].astype(np.float64)
     share = float(values.mean()) if len(values) else None
-    return Rate(value=share, questions=len(values), interval=mean_interval(values))
+    found = mean_interval(values, low=0.0, high=1.0)
+    return Rate(value=share, questions=len(values), interval=interval_or_none(found))
 
 
 def _quality(

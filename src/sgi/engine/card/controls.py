@@ -24,7 +24,7 @@ from sgi.stats.confounds import (
     stratified_auroc,
     trivial_baselines,
 )
-from sgi.stats.intervals import mean_interval
+from sgi.stats.intervals import interval_or_none, mean_interval
 from sgi.stats.leads import auroc_lead
 from sgi.stats.ranking import (
     auroc,
@@ -368,5 +368,5 @@ def _calibration(
 def _gain(data: LabelledScores, probabilities: Floats, constant: Floats) -> Estimate:
     """How much less the squared error is than that of the constant forecast, row beside row."""
     gains = np.square(constant - data.grounded) - np.square(probabilities - data.grounded)
-    interval = mean_interval(gains, data.clusters, draws=data.draws, seed=data.seed, shares=False)
-    return Estimate(float(gains.mean()), interval, len(gains))
+    found = mean_interval(gains, data.clusters, low=-1.0, high=1.0, draws=data.draws, seed=data.seed)
+    return Estimate(float(gains.mean()), interval_or_none(found), len(gains))

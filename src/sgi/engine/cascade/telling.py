@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sgi.engine.cascade.rule import Cascade, shown
-from sgi.stats.intervals import Interval, mean_interval
+from sgi.stats.intervals import Interval, interval_or_none, mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -156,4 +156,5 @@ def _misses(ledger: Ledger, cleared: np.ndarray[Any, np.dtype[np.bool_]]) -> Mis
         return None
     missed = cleared[unsupported].astype(np.float64)
     clusters = np.array(ledger.clusters, dtype=np.int64)[unsupported]
-    return Misses(int(unsupported.sum()), int(missed.sum()), mean_interval(missed, clusters, shares=True))
+    found = mean_interval(missed, clusters, low=0.0, high=1.0)
+    return Misses(int(unsupported.sum()), int(missed.sum()), interval_or_none(found))

@@ -211,7 +211,7 @@ def _threshold(run: ScoredRun, name: str, rule: Rule, limit: float) -> Check:
     covered = _share(made.ok, run)
     lower = rule.condition in _LOWER_BOUNDED
     bound = _end(made.interval, lower=lower)
-    reason = _lacks(covered, limit, run, "have a value", bound)
+    reason = _lacks(covered, limit, run, "have a value", made.no_interval)
     if bound is not None and not reason and not _HOLDS[rule.condition](bound, rule.threshold):
         reason = f"the {'low' if lower else 'high'} end of its interval, {bound:.6g}, doesn't meet it"
     return Check(rule.metric, str(rule), made.mean, bound, covered, passed=not reason, reason=reason)
@@ -221,7 +221,7 @@ def _drop(made: MetricComparison, rule: Rule, limit: float, greater: ScoredRun) 
     found = made.difference
     covered = _share(found.pairs, greater)
     bound = _end(found.interval, lower=made.higher_is_better)
-    reason = _lacks(covered, limit, greater, "have a value in both runs", bound)
+    reason = _lacks(covered, limit, greater, "have a value in both runs", found.no_interval)
     if bound is not None and not reason:
         lost = -bound if made.higher_is_better else bound
         if not lost <= rule.threshold:  # so that NaN is not met
@@ -245,11 +245,11 @@ def _share(values: int, run: ScoredRun) -> float:
     return values / rows if rows else 0.0
 
 
-def _lacks(covered: float, limit: float, run: ScoredRun, what: str, bound: float | None) -> str:
+def _lacks(covered: float, limit: float, run: ScoredRun, what: str, no_interval: str) -> str:
     """Why there is nothing to decide on; empty if there is."""
     if not _all_rows(run):
         return "there are no rows"
     if not covered >= limit:  # so that NaN is not met
         unread = f" ({run.rejected} could not be read)" if run.rejected else ""
         return f"only {covered:.1%} of {_all_rows(run)} rows{unread} {what}; {limit:.1%} are wanted"
-    return "there are too few values for an interval" if bound is None else ""
+    return f"there is no interval: {no_interval}" if no_interval else ""

@@ -45,7 +45,8 @@ def test_every_number_is_that_of_the_rows_with_label_and_value():
     assert found.kappa == cohen_kappa(truth, said, clusters[rows])
     assert found.alpha == krippendorff_alpha(truth, said, clusters[rows])
     assert found.sensitivity.value == said[truth == 1].mean()
-    assert found.sensitivity.interval == mean_interval(said[truth == 1], clusters[rows][truth == 1])
+    yes = mean_interval(said[truth == 1], clusters[rows][truth == 1], low=0, high=1)
+    assert found.sensitivity.interval == yes
     assert found.specificity.value == 1 - said[truth == 0].mean()
     assert found.specificity.rows == (truth == 0).sum()
     assert found.confusion["no"]["yes"] == said[truth == 0].sum()

@@ -235,7 +235,7 @@ def test_many_answers_to_one_question_count_once(database):
     ]
     assert made.false_positives.value > 0
     assert made.false_positives.interval == mean_interval(
-        np.arange(101) < round(101 * made.false_positives.value)
+        np.arange(101) < round(101 * made.false_positives.value), low=0, high=1
     )
 
 
