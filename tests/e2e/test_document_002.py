@@ -105,8 +105,8 @@ def test_scores_by_method_are_those_of_the_table(shown):
         assert alone[name]["counts"]["missing"] == 8
     assert alone["ragas_answer_relevance"]["mean"] == pytest.approx(100.0)
     # Zero, zero, zero and a relevance of 1: the relevance's weight is all there is.
-    assert basic["ragas_score"]["mean"] == pytest.approx(0.30)
-    assert alone["ragas_score"]["mean"] == pytest.approx(1.0)  # renormalised over the part there is
+    assert basic["ragas_score"]["mean"] == pytest.approx(30.0)
+    assert alone["ragas_score"]["mean"] == pytest.approx(100.0)  # renormalised over the part there is
 
 
 def test_answers_are_counted_by_method_and_in_all(shown):

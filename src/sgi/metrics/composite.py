@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from sgi.kernel.errors import JudgeError
 from sgi.kernel.judging import JudgedMetric
-from sgi.kernel.metric import MetricSpec, Scores, Status
+from sgi.kernel.metric import PERCENT, MetricSpec, Scores, Status
 from sgi.metrics.judged.answer_relevance import Answered, AnswerRelevance
 from sgi.metrics.judged.claims import Claims
 from sgi.metrics.judged.context_precision import ContextPrecision, Relevances
@@ -42,16 +42,17 @@ if TYPE_CHECKING:
 Failed = Literal["fail", "leave_out"]
 """What becomes of a composite one of whose parts failed."""
 
-Conventions = Literal["safe", "document"]
-"""Whose conventions the parts follow: those of the plain metrics, or document 002's."""
+Conventions = Literal["document", "safe"]
+"""Conventions of the parts: those of document 002, or those of the plain metrics."""
 
+_PERCENT = 100.0
 _NO_PART = "none of its parts has a value"
 _NO_ROWS: Mapping[int, str] = {}
 _WORST_FIRST = (Status.FAILED, Status.UNDEFINED, Status.MISSING)
 
 
 def weighted_mean_of_parts(
-    parts: Mapping[str, Scores], weights: Sequence[float], *, failed: Failed = "fail"
+    parts: Mapping[str, Scores], weights: Sequence[float], *, failed: Failed = "fail", high: float = 1.0
 ) -> Scores:
     r"""The weighted mean over the parts that have a value, their weights renormalised.
 
@@ -62,9 +63,10 @@ def weighted_mean_of_parts(
     count at all. A row without any part takes the status of the worst: failed, undefined, missing.
 
     Args:
-        parts: by name; all of the same rows, with values in [0, 1].
+        parts: by name; all of the same rows, with values in [0, high].
         weights: one for each part, from 0 on, at least one above 0.
         failed: what becomes of a row one of whose parts failed.
+        high: the upper end of the scale of the parts; rounding never lifts the mean above it.
 
     Returns:
         Scores whose details hold ``parts``, each part's value or None, and ``reasons`` of those without one.
@@ -79,11 +81,13 @@ def weighted_mean_of_parts(
     """
     shares = [weight / max(weights) for weight in weights]
     n = len(next(iter(parts.values())))
-    made = [_row_of_parts(parts, shares, row, failed) for row in range(n)]
+    made = [_row_of_parts(parts, shares, row, failed, high) for row in range(n)]
     return Scores.assemble(n, ((np.array([row]), one) for row, one in enumerate(made)))
 
 
-def _row_of_parts(parts: Mapping[str, Scores], shares: Sequence[float], row: int, failed: Failed) -> Scores:
+def _row_of_parts(
+    parts: Mapping[str, Scores], shares: Sequence[float], row: int, failed: Failed, high: float
+) -> Scores:
     counted = {
         name: (part, share) for (name, part), share in zip(parts.items(), shares, strict=True) if share
     }
@@ -98,7 +102,7 @@ def _row_of_parts(parts: Mapping[str, Scores], shares: Sequence[float], row: int
         return Scores.without_value(status, [told if status is Status.FAILED else f"{_NO_PART}: {told}"])
     total = math.fsum(counted[name][1] for name in used)
     value = math.fsum(counted[name][1] * float(counted[name][0].values[row]) for name in used) / total
-    return Scores.of(np.array([min(1.0, value)]), details=[_detail(parts, row)])
+    return Scores.of(np.array([min(high, value)]), details=[_detail(parts, row)])
 
 
 def _detail(parts: Mapping[str, Scores], row: int) -> dict[str, JsonValue]:
@@ -141,30 +145,33 @@ _DOCUMENT: tuple[JudgedMetric[Any], ...] = (
     Faithfulness(empty="full"),
     ContextPrecision(empty="zero"),
     ContextRecall(empty="full"),
-    AnswerRelevance(scale="affine", noncommittal="ignore"),
+    AnswerRelevance(noncommittal="ignore"),
 )
 _NAMES = tuple(part.spec.name for part in _SAFE)
 
 
 @dataclass(frozen=True)
 class RagasScore(JudgedMetric[RagasParts]):
-    r"""One number of the four metrics of retrieval and answer.
+    r"""Weighted mean of the four RAGAS metrics, from 0 to 100.
 
     .. math:: 0.30\,F + 0.20\,CP + 0.20\,CR + 0.30\,AR
 
-    with faithfulness F, context precision CP, context recall CR and answer relevance AR, over the parts that
-    have a value, their weights renormalised. In [0, 1]. The parts' values, and why a part has none, stand in
-    the details: rows with different parts compare badly, so read them. Calls are those of the parts, six a
-    row at most for texts the judge reads at once, and are shared with the parts where those are asked too.
+    with faithfulness F, context precision CP, context recall CR and answer relevance AR in percent, over the
+    parts that have a value; their weights are renormalised. The details hold the value of each part, from 0
+    to 100, and the reason where a part has none. Rows with different parts are not comparable: read the
+    details. The calls are those of the parts: at most six a row for texts that fit into one request. They are
+    shared with the parts where those are asked too.
 
     A part that is undefined, or whose fields the sample lacks, is left out. A part whose judge failed makes
-    the row ``failed``, unless ``failed`` says otherwise. If no part has a value the row is undefined, or
-    missing where the sample has the fields of none. So a response in which the judge finds no claim is judged
-    by its other parts, and may look the better for it.
+    the row ``failed``, unless ``failed`` says otherwise. If no part has a value, the row is undefined, or
+    missing where the sample has the fields of no part.
+
+    Limits: under ``safe``, a response without claims is scored by its other parts alone.
 
     Attributes:
         weights: of F, CP, CR and AR; they are scaled to a sum of one.
-        conventions: ``safe``, those of the plain metrics; or ``document``, those of document 002.
+        conventions: ``document``, the parts are ``ragas_faithfulness`` and the other ``ragas_`` metrics of
+            document 002; or ``safe``, they are the plain metrics, such as ``faithfulness``.
         failed: ``fail``; or ``leave_out``, which scores the other parts.
 
     References: document 002, section 5.
@@ -178,18 +185,19 @@ class RagasScore(JudgedMetric[RagasParts]):
     ...     context_recall=Claims(claims=(Claim(claim="It is Ida.", reason="Not there.", supported=0),)),
     ... )
     >>> round(float(RagasScore().score(Batch.of([row]), [found], VectorTable()).values[0]), 4)
-    0.6
+    60.0
     """
 
     weights: tuple[float, ...] = (0.3, 0.2, 0.2, 0.3)
-    conventions: Conventions = "safe"
+    conventions: Conventions = "document"
     failed: Failed = "fail"
     spec: ClassVar = MetricSpec(
         "ragas_score",
-        1,
+        2,
         needs=frozenset(),
         low=0.0,
-        high=1.0,
+        high=_PERCENT,
+        unit=PERCENT,
         citation="GraphRAG evaluation metrics, section 5",
     )
     evidence: ClassVar = RagasParts
@@ -223,8 +231,9 @@ class RagasScore(JudgedMetric[RagasParts]):
             name = part.spec.name
             found = [getattr(one, name) for one in evidence]
             failed = {row: one.failed[name] for row, one in enumerate(evidence) if name in one.failed}
-            parts[name] = _part_scores(part, batch, found, vectors, failed)
-        return weighted_mean_of_parts(parts, self.weights, failed=self.failed)
+            plain = _part_scores(part, batch, found, vectors, failed)
+            parts[name] = replace(plain, values=plain.values * _PERCENT)
+        return weighted_mean_of_parts(parts, self.weights, failed=self.failed, high=_PERCENT)
 
     @property
     def _parts(self) -> tuple[JudgedMetric[Any], ...]:

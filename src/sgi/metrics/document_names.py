@@ -1,7 +1,7 @@
-"""The metrics under the names of document 002, by that document's own conventions, from 0 to 100.
+"""The metrics under the names of document 002, with the conventions of that document, from 0 to 100.
 
-Each is its plain namesake with other conventions and asks in the same words, so that both cost one call. They
-are there to reproduce that document's tables; the plain metrics keep the safe conventions.
+Each is a plain metric with other conventions. Both send the same prompts, so asking for both costs one call.
+They reproduce the tables of that document; the plain metrics keep the safe conventions.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from sgi.kernel.judging import JudgedMetric
 from sgi.kernel.metric import COUNT, PERCENT, Metric, MetricSpec, Scores, Status
 from sgi.metrics.bertscore import BertScore
 from sgi.metrics.classification import AnswerClassification, CorrectAnswers, DontKnowAnswers, WrongAnswers
-from sgi.metrics.judged.answer_relevance import AnswerRelevance
+from sgi.metrics.judged.answer_relevance import AnswerRelevance, Scale
 from sgi.metrics.judged.context_precision import ContextPrecision
 from sgi.metrics.judged.context_recall import ContextRecall
 from sgi.metrics.judged.factual_accuracy import FactualAccuracy
 from sgi.metrics.judged.faithfulness import Faithfulness
+from sgi.metrics.parameters import check_choice
 from sgi.metrics.references import BLANK
 from sgi.metrics.similarity import SemanticSimilarity
 
@@ -46,9 +47,14 @@ def _count(plain: MetricSpec, name: str, section: int) -> MetricSpec:
 
 @dataclass(frozen=True)
 class _DocumentName(JudgedMetric[Any]):
-    """A plain metric under another name; a subclass says which, and in which unit."""
+    """A plain metric under another name and in another unit; a subclass names the plain metric."""
 
-    _plain: ClassVar[JudgedMetric[Any]]
+    _default: ClassVar[JudgedMetric[Any]]
+
+    @property
+    def _plain(self) -> JudgedMetric[Any]:
+        """The plain metric, with the conventions of the document."""
+        return self._default
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Any:
         """What the plain metric asks."""
@@ -88,7 +94,7 @@ class RagasFaithfulness(_DocumentName):
     spec: ClassVar = _percent(Faithfulness.spec, "ragas_faithfulness", 1)
     evidence: ClassVar = Faithfulness.evidence
     prompts: ClassVar = Faithfulness.prompts
-    _plain: ClassVar = Faithfulness(empty="full")
+    _default: ClassVar = Faithfulness(empty="full")
 
 
 @dataclass(frozen=True)
@@ -110,7 +116,7 @@ class RagasContextPrecision(_DocumentName):
     spec: ClassVar = _percent(ContextPrecision.spec, "ragas_context_precision", 2)
     evidence: ClassVar = ContextPrecision.evidence
     prompts: ClassVar = ContextPrecision.prompts
-    _plain: ClassVar = ContextPrecision(empty="zero")
+    _default: ClassVar = ContextPrecision(empty="zero")
 
 
 @dataclass(frozen=True)
@@ -132,15 +138,20 @@ class RagasContextRecall(_DocumentName):
     spec: ClassVar = _percent(ContextRecall.spec, "ragas_context_recall", 3)
     evidence: ClassVar = ContextRecall.evidence
     prompts: ClassVar = ContextRecall.prompts
-    _plain: ClassVar = ContextRecall(empty="full")
+    _default: ClassVar = ContextRecall(empty="full")
 
 
 @dataclass(frozen=True)
 class RagasAnswerRelevance(_DocumentName):
-    """Answer relevance in percent, by (1 + cos) / 2, with no rule for responses that evade.
+    r"""Answer relevance in percent: the mean cosine of the questions, also for a response that evades.
 
-    The document's printed 83.27 for an unrelated embedding is of this scale. Calls and limits are those of
-    ``answer_relevance``. From 0 to 100; a blank response has 0, a blank question is undefined.
+    .. math:: 100 \max\Bigl(0, \frac{1}{n} \sum_i \cos\theta(q, q_i)\Bigr)
+
+    From 0 to 100; a blank response has 0, a blank question is undefined. Calls and limits are those of
+    ``answer_relevance``.
+
+    Attributes:
+        scale: ``cosine``, the formula that the document prints; or ``affine``, the mean of (1 + cos) / 2.
 
     References: document 002, section 4.
 
@@ -148,16 +159,23 @@ class RagasAnswerRelevance(_DocumentName):
     >>> from sgi.kernel.vectors import VectorTable
     >>> from sgi.metrics.judged.answer_relevance import Answered
     >>> row = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
-    >>> vectors = VectorTable.of("demo", ["When?", "Which year?"], np.eye(2, dtype=np.float32))
+    >>> vectors = VectorTable.of("demo", ["When?", "Which year?"], np.array([[3.0, 4.0], [4.0, 3.0]]))
     >>> found = Answered(questions=("Which year?",), noncommittal=True)
-    >>> RagasAnswerRelevance().score(row, [found], vectors).values.tolist()
-    [50.0]
+    >>> RagasAnswerRelevance().score(row, [found], vectors).values.round(2).tolist()
+    [96.0]
     """
 
+    scale: Scale = "cosine"
     spec: ClassVar = _percent(AnswerRelevance.spec, "ragas_answer_relevance", 4)
     evidence: ClassVar = AnswerRelevance.evidence
     prompts: ClassVar = AnswerRelevance.prompts
-    _plain: ClassVar = AnswerRelevance(scale="affine", noncommittal="ignore")
+
+    def __post_init__(self) -> None:
+        check_choice("scale", self.scale, Scale)
+
+    @property
+    def _plain(self) -> AnswerRelevance:
+        return AnswerRelevance(scale=self.scale, noncommittal="ignore")
 
 
 @dataclass(frozen=True)
@@ -182,7 +200,7 @@ class FactualAccuracyPercentage(_DocumentName):
     spec: ClassVar = _percent(FactualAccuracy.spec, "factual_accuracy_percentage", 6)
     evidence: ClassVar = FactualAccuracy.evidence
     prompts: ClassVar = FactualAccuracy.prompts
-    _plain: ClassVar = FactualAccuracy()
+    _default: ClassVar = FactualAccuracy()
 
 
 @dataclass(frozen=True)
@@ -281,7 +299,7 @@ class CorrectAnswersCount(_DocumentName):
     spec: ClassVar = _count(CorrectAnswers.spec, "correct_answers_count", 9)
     evidence: ClassVar = AnswerClassification.evidence
     prompts: ClassVar = AnswerClassification.prompts
-    _plain: ClassVar = CorrectAnswers(phrases="substring")
+    _default: ClassVar = CorrectAnswers(phrases="substring")
 
 
 @dataclass(frozen=True)
@@ -303,7 +321,7 @@ class WrongAnswersCount(_DocumentName):
     spec: ClassVar = _count(WrongAnswers.spec, "wrong_answers_count", 10)
     evidence: ClassVar = AnswerClassification.evidence
     prompts: ClassVar = AnswerClassification.prompts
-    _plain: ClassVar = WrongAnswers(phrases="substring")
+    _default: ClassVar = WrongAnswers(phrases="substring")
 
 
 @dataclass(frozen=True)
@@ -325,4 +343,4 @@ class DontKnowAnswersCount(_DocumentName):
     spec: ClassVar = _count(DontKnowAnswers.spec, "dont_know_answers_count", 11)
     evidence: ClassVar = AnswerClassification.evidence
     prompts: ClassVar = AnswerClassification.prompts
-    _plain: ClassVar = DontKnowAnswers(phrases="substring")
+    _default: ClassVar = DontKnowAnswers(phrases="substring")

@@ -18,6 +18,7 @@ from sgi.testing.judging import typical_judge
 from support.scripted import ROW, asked, scored
 
 WEIGHTS = (0.3, 0.2, 0.2, 0.3)
+PARTS = ("faithfulness", "context_precision", "context_recall", "answer_relevance")
 
 
 def claimed(*supported):
@@ -38,8 +39,8 @@ def of_cosine(parts, cosine, **settings):
     return made.score(batch, [parts], vectors)
 
 
-@pytest.mark.parametrize(("conventions", "cosine"), [("safe", 0.8327), ("document", 2 * 0.8327 - 1)])
-def test_the_documents_own_figures(conventions, cosine):
+@pytest.mark.parametrize("conventions", ["document", "safe"])
+def test_the_values_that_document_002_prints(conventions):
     found = Answered(questions=("Q?",))
     local = RagasParts(faithfulness=claimed(1), context_recall=claimed(1, 1), answer_relevance=found)
     basic = RagasParts(
@@ -49,19 +50,38 @@ def test_the_documents_own_figures(conventions, cosine):
         answer_relevance=found,
     )
     alone = RagasParts(answer_relevance=found)
-    values = [of_cosine(parts, cosine, conventions=conventions).values[0] for parts in (local, basic, alone)]
-    assert [round(value, 4) for value in values] == [0.9373, 0.2498, 0.8327]
+    values = [of_cosine(parts, 0.8327, conventions=conventions).values[0] for parts in (local, basic, alone)]
+    assert [round(value, 2) for value in values] == [93.73, 24.98, 83.27]
+
+
+def test_the_parts_are_on_the_scale_of_the_composite():
+    spec = RagasScore.spec
+    assert (spec.low, spec.high, spec.unit) == (0.0, 100.0, "%")
+    parts = RagasParts(faithfulness=claimed(1, 0), answer_relevance=Answered(questions=("Q?",)))
+    values = of_cosine(parts, 0.8327).details[0]["parts"]
+    assert values["faithfulness"] == 50.0
+    assert values["answer_relevance"] == pytest.approx(83.27)
+
+
+@pytest.mark.parametrize("name", ["faithfulness", "context_precision", "context_recall", "answer_relevance"])
+def test_by_default_a_part_equals_the_metric_of_its_ragas_name(name):
+    weights = tuple(float(part == name) for part in PARTS)
+    for sample in (ROW, ROW.model_copy(update={"response": "", "reference": " "})):
+        alone, _ = asked(metric(f"ragas_{name}"), sample, typical_judge().reply)
+        parts, _ = asked(RagasScore(weights=weights), sample, typical_judge().reply)
+        expected = scored(metric(f"ragas_{name}"), sample, alone)
+        assert scored(RagasScore(weights=weights), sample, parts).values == pytest.approx(expected.values)
 
 
 def test_the_parts_used_and_why_others_are_not_stand_in_the_details():
     sample = ROW.model_copy(update={"contexts": ()})
     parts = RagasParts(faithfulness=claimed(1, 0), context_precision=retrieved([]), context_recall=claimed(1))
-    scores = scored(RagasScore(), sample, parts)
-    assert scores.values[0] == pytest.approx((0.3 * 0.5 + 0.2) / 0.5)
+    scores = scored(RagasScore(conventions="safe"), sample, parts)
+    assert scores.values[0] == pytest.approx(100 * (0.3 * 0.5 + 0.2) / 0.5)
     assert scores.details[0]["parts"] == {
-        "faithfulness": 0.5,
+        "faithfulness": 50.0,
         "context_precision": None,
-        "context_recall": 1.0,
+        "context_recall": 100.0,
         "answer_relevance": None,
     }
     assert scores.details[0]["reasons"]["context_precision"] == "the list of passages is empty"
@@ -147,8 +167,8 @@ def test_kept_evidence_scores_under_other_weights():
     parts = RagasParts(
         faithfulness=claimed(1), context_precision=retrieved([True, False]), context_recall=claimed(0)
     )
-    assert scored(RagasScore(weights=(0, 1, 0, 0)), ROW, parts).values.tolist() == [0.5]
-    assert scored(metric("ragas_score(weights=[0, 1, 1, 0])"), ROW, parts).values.tolist() == [0.25]
+    assert scored(RagasScore(weights=(0, 1, 0, 0)), ROW, parts).values.tolist() == [50.0]
+    assert scored(metric("ragas_score(weights=[0, 1, 1, 0])"), ROW, parts).values.tolist() == [25.0]
 
 
 def test_a_row_with_no_part_is_missing_and_one_with_undefined_parts_undefined():
@@ -158,15 +178,15 @@ def test_a_row_with_no_part_is_missing_and_one_with_undefined_parts_undefined():
     assert scored(RagasScore(), bare, parts).status[0] == "missing"
     blank = Sample(id="1", contexts=["a"], response=" ")
     parts, _ = asked(RagasScore(), blank, {})
-    scores = scored(RagasScore(), blank, parts)
+    scores = scored(RagasScore(conventions="safe"), blank, parts)
     assert scores.status[0] == "undefined"
     assert scores.reasons[0] == "none of its parts has a value: faithfulness: the response is blank"
 
 
 def test_under_the_documents_conventions_a_blank_response_is_faithful():
     blank = Sample(id="1", contexts=["a"], response=" ")
-    parts, _ = asked(RagasScore(conventions="document"), blank, {})
-    assert scored(RagasScore(conventions="document"), blank, parts).values.tolist() == [1.0]
+    parts, _ = asked(RagasScore(), blank, {})
+    assert scored(RagasScore(), blank, parts).values.tolist() == [100.0]
 
 
 def test_the_call_of_recall_is_that_of_the_part():

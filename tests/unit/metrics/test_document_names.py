@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
 
+from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
 from sgi.metrics.document_names import SemanticSimilarityPercentage
+from sgi.metrics.judged.answer_relevance import Answered
 from sgi.testing import HashEmbedder
 from sgi.testing.judging import typical_judge
 from support.scripted import ROW, asked, scored
@@ -74,7 +76,26 @@ def test_no_claims_are_full_faithfulness():
     assert scored(metric("ragas_faithfulness"), ROW, evidence).values.tolist() == [100.0]
 
 
-def test_an_evading_response_is_scored_as_any_on_the_affine_scale():
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("ragas_answer_relevance", 35.22), ('ragas_answer_relevance(scale="affine")', 67.61)],
+)
+def test_answer_relevance_is_the_mean_cosine_that_the_document_prints(name, expected):
+    batch = Batch.of([ROW])
+    cosines = np.array([0.5, 0.3066, 0.25])
+    rows = np.column_stack([cosines, np.sqrt(1 - cosines**2)])
+    texts = [ROW.question, "A?", "B?", "C?"]
+    vectors = VectorTable.of("demo", texts, np.vstack([[1.0, 0.0], rows]))
+    evidence = Answered(questions=("A?", "B?", "C?"))
+    assert metric(name).score(batch, [evidence], vectors).values.round(2).tolist() == [expected]
+
+
+def test_an_unknown_scale_is_refused():
+    with pytest.raises(UsageError, match="scale is one of"):
+        metric('ragas_answer_relevance(scale="angular")')
+
+
+def test_an_evading_response_is_scored_by_its_questions():
     reply = {"questions": [ROW.question] * 3, "reason": "It evades.", "noncommittal": True}
     evidence, _ = asked(metric("ragas_answer_relevance"), ROW, {"answer_relevance.questions": reply})
     assert scored(metric("ragas_answer_relevance"), ROW, evidence).values.tolist() == [100.0]

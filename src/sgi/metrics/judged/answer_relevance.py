@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from sgi.kernel.vectors import VectorTable
 
 Scale = Literal["cosine", "affine"]
-"""cos, with negative ones 0; or (1 + cos) / 2."""
+"""The mean cosine, 0 where it is negative; or the mean of (1 + cos) / 2."""
 
 Noncommittal = Literal["zero", "ignore"]
-"""What a response that evades the question is worth: 0, or what its questions are."""
+"""Score of a response that evades the question: 0, or that of its questions."""
 
 _MOST_QUESTIONS = 10
 _QUARTER = 0.25
@@ -152,25 +152,25 @@ reasoning comes first: one or two sentences on what was asked and what of it is 
 
 @dataclass(frozen=True)
 class AnswerRelevance(JudgedMetric[Answered]):
-    r"""How near the questions that the response answers lie to the question that was asked.
+    r"""Mean cosine between the question and the questions that the response would answer.
 
-    .. math:: \frac{1}{n} \sum_i \max(0, \cos\theta(q, q_i))
+    .. math:: \max\Bigl(0, \frac{1}{n} \sum_i \cos\theta(q, q_i)\Bigr)
 
-    with q the question and q_i those a judge finds the response to answer, by an embedding model. In [0, 1].
-    One call a row: n questions, and whether the response evades. Where the judge finds no question, a second
-    call rates the response directly in quarters: 0, 0.25, 0.5, 0.75 or 1. A response longer than the judge
-    reads is shown in parts, n questions for each.
+    with q the question and q_i the questions that a judge writes for the response, compared by an embedding
+    model. In [0, 1]. One call a row: n questions, and whether the response evades the question. If the judge
+    writes no question, a second call rates the response directly in quarters: 0, 0.25, 0.5, 0.75 or 1. A
+    response that is too long for one request is sent in parts, with n questions for each.
 
-    A blank response is 0, without a call: an empty answer is irrelevant. A response that evades is 0. A blank
-    question makes the row undefined, without a call.
+    A blank response is 0, without a call. A response that evades the question is 0. A blank question makes
+    the row undefined, without a call.
 
-    Limits: truth does not enter; the height depends on the embedding model, so compare runs made with the
-    same one; a right answer that is short fits many questions, and falls below 1.
+    Limits: it does not measure truth; the values depend on the embedding model, so compare only runs with the
+    same one; a correct short answer fits many questions and scores below 1.
 
     Attributes:
         questions: how many, from 1 to 10.
-        scale: ``cosine``; or ``affine``, (1 + cos) / 2, which the figures of document 002 are of.
-        noncommittal: ``zero``; or ``ignore``, which scores the questions of an evading response as any.
+        scale: ``cosine``; or ``affine``, the mean of (1 + cos) / 2, which is higher for every response.
+        noncommittal: ``zero``; or ``ignore``, which scores an evading response by its questions, like any.
 
     References: Es et al. (2023), "Ragas", section 3; document 002, section 4.
 
@@ -187,7 +187,7 @@ class AnswerRelevance(JudgedMetric[Answered]):
     scale: Scale = "cosine"
     noncommittal: Noncommittal = "zero"
     spec: ClassVar = MetricSpec(
-        "answer_relevance", 1, needs=QUESTION | RESPONSE, low=0.0, high=1.0, citation="Es et al. (2023)"
+        "answer_relevance", 2, needs=QUESTION | RESPONSE, low=0.0, high=1.0, citation="Es et al. (2023)"
     )
     evidence: ClassVar = Answered
     prompts: ClassVar = (GENERATE, RATE)
@@ -252,5 +252,5 @@ class AnswerRelevance(JudgedMetric[Answered]):
             return 0.0, {}
         asked = np.repeat(vectors.rows([sample.question]), len(found.questions), axis=0)
         cosines = cosine(asked, vectors.rows(found.questions))
-        shares = np.maximum(cosines, 0.0) if self.scale == "cosine" else (1.0 + cosines) / 2.0
-        return float(shares.mean()), {"similarities": shares.tolist()}
+        shares = cosines if self.scale == "cosine" else (1.0 + cosines) / 2.0
+        return max(0.0, float(shares.mean())), {"similarities": shares.tolist()}
