@@ -109,16 +109,31 @@ def test_scores_by_method_are_those_of_the_table(shown):
     assert alone["ragas_score"]["mean"] == pytest.approx(100.0)  # renormalised over the part there is
 
 
+def test_each_method_has_its_mean_best_and_worst_score(shown):
+    _, groups, text = shown
+    basic = means(groups["basic_search"])["ragas_score"]
+    assert (basic["mean"], basic["best"], basic["worst"]) == pytest.approx((30.0, 30.0, 30.0))
+    assert ["metric", "mean", "best", "worst"] in [line.split()[2:6] for line in text.splitlines()]
+    assert "30.00 % 30.00 % 30.00 %" in " ".join(text.split())
+
+
 def test_answers_are_counted_by_method_and_in_all(shown):
     run, groups, text = shown
     names = ("correct_answers_count", "wrong_answers_count", "dont_know_answers_count")
     for method, counted in CLASSES.items():
         found = means(groups[method])
         assert tuple(found[name]["total"] for name in names) == counted
-        classes = groups[method]["classes"]["answer_classification"]
+        classes = found["answer_classification"]["classes"]
         assert tuple(classes.get(name, 0) for name in ("correct", "wrong", "dont_know")) == counted
     whole = {made["metric"]: made for made in run["metrics"]}
     assert tuple(whole[name]["total"] for name in names) == (17, 6, 1)
     assert whole["answer_classification"]["mean"] == pytest.approx(17 / 24)  # the document's 70.8 %
-    assert whole["answer_classification"]["classes"] == {"correct": 17, "dont_know": 1, "wrong": 6}
+    assert list(whole["answer_classification"]["classes"].items()) == [
+        ("correct", 17),
+        ("wrong", 6),
+        ("dont_know", 1),
+    ]
+    shares = whole["answer_classification"]["class_shares"]
+    assert [round(share, 3) for share in shares.values()] == [0.708, 0.25, 0.042]
+    assert "basic_search 6 (75.0 %) 2 (25.0 %) 0" in " ".join(text.split())
     assert "100.00 %" in text

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sgi.engine.compare import ChangedRow, Comparison, Incomparable, LackingPairs, MetricComparison
@@ -24,6 +25,7 @@ from sgi.report.views.plane import Plane, PlanePoint
 from sgi.report.views.rows import Cell, RowLine, RowPage
 from sgi.report.views.run import RunView
 from sgi.report.views.sample import SampleView, ScoreView
+from sgi.report.views.scatter import Scatter, ScatterPoint
 from sgi.report.views.worst import WorstRows
 from sgi.stats.calibration import Reliability
 from sgi.stats.confounds import Baseline
@@ -198,6 +200,7 @@ def run_view(n: int = 120, **parts: Any) -> RunView:
         "plane": plane(n),
         "groups": (GroupTable(f"topic {HOSTILE}", (_group(HOSTILE, 70), _group("rivers", 50))),),
         "correlation": Correlation(("sgi", "bleu"), ((1.0, None), (None, 1.0)), ((n, n), (n, n))),
+        "scatter": Scatter("sgi", "bleu", (ScatterPoint(HOSTILE, 0.1, 1.2, 0.8, True),), n, 0.5, 1, 0),
         "disagreement": Disagreement(
             "sgi", "bleu", tuple(Disagreeing(row, 1.2, 0.1, 0.8) for row in found[:2])
         ),
@@ -212,15 +215,16 @@ def run_view(n: int = 120, **parts: Any) -> RunView:
 
 
 def _group(name: str, rows: int) -> Group:
-    metrics = tuple(summary(metric, rows) for metric in METRICS)
-    return Group(name, rows, metrics, {HOSTILE_METRIC: {HOSTILE: 2}})
+    classes = {HOSTILE_METRIC: {HOSTILE: 2}}
+    metrics = (replace(summary(metric, rows), classes=classes.get(metric, {})) for metric in METRICS)
+    return Group(name, rows, tuple(metrics))
 
 
 def bare_view(n: int = 0) -> RunView:
     """A run of which nothing is known but its rows."""
     nothing = Headline((), (), 0, 0, 0, 0, {}, {}, "Of 0 rows.")
     empty: dict[str, Any] = dict.fromkeys(("distributions", "groups", "worst", "labelled", "reasons"), ())
-    missing: dict[str, Any] = dict.fromkeys(("plane", "correlation", "disagreement"))
+    missing: dict[str, Any] = dict.fromkeys(("plane", "correlation", "scatter", "disagreement"))
     return run_view(n, head=head(n, name=None, tags=()), headline=nothing, usage={}, **empty, **missing)
 
 

@@ -199,11 +199,7 @@ def print_summary(summary: Summary, *, percent: bool = True) -> None:
 
 def class_lines(metrics: Iterable[MetricSummary]) -> list[str]:
     """How many rows are of each class or grade, a line for each metric that has them."""
-    return [
-        f"{made.metric}: " + ", ".join(f"{name} {rows:,}" for name, rows in made.classes.items())
-        for made in metrics
-        if made.classes
-    ]
+    return [f"{made.metric}: {wording.classes_of(made)}" for made in metrics if made.classes]
 
 
 def means_table(metrics: Iterable[MetricSummary], *, percent: bool, rows: int | None = None) -> Table:

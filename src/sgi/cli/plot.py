@@ -29,6 +29,7 @@ class Kind(StrEnum):
     DISTRIBUTION = "distribution"
     PLANE = "plane"
     GROUPS = "groups"
+    SCATTER = "scatter"
     CORRELATION = "correlation"
     ROC = "roc"
     RELIABILITY = "reliability"
@@ -41,6 +42,7 @@ class _Asked(NamedTuple):
     database: Database
     record: RunRecord
     metric: str | None
+    against: str | None
     by: str | None
     new: RunRecord | None
 
@@ -51,7 +53,15 @@ def plot(
     out: Annotated[Path, typer.Option("-o", "--out", help="A .png, .svg or .pdf file.", show_default=False)],
     metric: Annotated[
         str | None,
-        typer.Option("-m", "--metric", help="Of distribution and groups; the run's first by default."),
+        typer.Option(
+            "-m",
+            "--metric",
+            help="Metric of distribution, groups and scatter (vertical). Default: the first that fits.",
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(help="Second metric of scatter (horizontal). Default: the first that compares words."),
     ] = None,
     by: Annotated[
         str | None, typer.Option(help="The column of groups; label, or the data's first by default.")
@@ -68,9 +78,10 @@ def plot(
 ) -> None:
     """Draw one figure of a run into a file. PNG and SVG of equal runs are equal files.
 
-    distribution: how a metric's values are spread. plane: every row by θ(r,c) and θ(r,q). groups: a metric's
-    mean in each group. correlation: how alike metrics rank the rows. roc, reliability: metrics against the
-    labels. comparison: what changed in another run.
+    distribution: the values of a metric. plane: every row by θ(r,c) and θ(r,q). groups: the mean of a metric
+    in each group. scatter: a metric of meaning against a metric of wording, row by row; rings mark rows that
+    the two rank very differently. correlation: rank correlations of the metrics. roc, reliability: metrics
+    against the labels. comparison: the differences to another run.
 
     Examples:
 
@@ -87,13 +98,13 @@ def plot(
     from sgi.store.database import open_database
     from sgi.store.queries import find_run
 
-    _check_options(kind, metric=metric, by=by, with_=with_)
+    _check_options(kind, metric=metric, against=against, by=by, with_=with_)
     check_figure(out)
     check_place(out)  # what cannot be written is told before the work
     with open_database(db, create=False) as database:
         record = find_run(database, run)
         other = None if with_ is None else find_run(database, with_)
-        drawn: Any = _DRAWN[kind](_Asked(database, record, metric, by, other))
+        drawn: Any = _DRAWN[kind](_Asked(database, record, metric, against, by, other))
     sides = {"width": width, "height": height}
     drawn = drawn.properties(**{name: size for name, size in sides.items() if size is not None})
     save_figure(drawn, out, scale=scale)
@@ -104,11 +115,18 @@ def plot(
 
 def _check_options(kind: Kind, **given: str | None) -> None:
     """See that what is said can matter for this figure."""
-    meant = {"metric": (Kind.DISTRIBUTION, Kind.GROUPS), "by": (Kind.GROUPS,), "with_": (Kind.COMPARISON,)}
+    meant = {
+        "metric": (Kind.DISTRIBUTION, Kind.GROUPS, Kind.SCATTER),
+        "against": (Kind.SCATTER,),
+        "by": (Kind.GROUPS,),
+        "with_": (Kind.COMPARISON,),
+    }
     for name, value in given.items():
         if value is not None and kind not in meant[name]:
-            kinds = " and ".join(found.value for found in meant[name])
-            raise UsageError(f"--{name.strip('_')} says nothing of {kind.value}.", hint=f"It is for {kinds}.")
+            kinds = ", ".join(found.value for found in meant[name])
+            raise UsageError(
+                f"--{name.strip('_')} does not apply to {kind.value}.", hint=f"It applies to {kinds}."
+            )
     if kind is Kind.COMPARISON and given["with_"] is None:
         raise UsageError("A comparison needs a second run.", hint="Name the newer one: --with last.")
 
@@ -157,6 +175,28 @@ def _group_table(asked: _Asked) -> GroupTable:
         why = "its data has neither labels of both kinds nor a column with a few values"
         raise _impossible(asked, columns, Kind.GROUPS, f"{why}; name one with --by")
     return tables[0]
+
+
+def _scatter(asked: _Asked) -> AnyChart:
+    from sgi.report.scatter_figure import scatter_figure
+    from sgi.report.views.disagreement import semantic_and_lexical
+    from sgi.report.views.scatter import scatter_of
+
+    columns = _columns(asked)
+    known = {column.metric: column for column in columns.metrics if column.ok.any()}
+    pair = semantic_and_lexical(columns)
+    names = dict(zip(("metric", "against"), (column.metric for column in pair or ()), strict=False))
+    for name in ("metric", "against"):
+        if (given := getattr(asked, name)) is not None:
+            names[name] = _named(asked, given, list(known))
+    found = None
+    if len(names) > 1 and names["metric"] != names["against"]:
+        both = (columns.run.metrics[names[name]] for name in ("metric", "against"))
+        found = scatter_of(columns, *both, most=_POINTS)
+    if found is None:
+        why = "it needs two metrics with values for the same rows; name them with -m and --against"
+        raise _impossible(asked, columns, Kind.SCATTER, why)
+    return scatter_figure(found)
 
 
 def _correlation(asked: _Asked) -> AnyChart:
@@ -210,6 +250,7 @@ _DRAWN: dict[Kind, Callable[[_Asked], AnyChart]] = {
     Kind.DISTRIBUTION: _distribution,
     Kind.PLANE: _plane,
     Kind.GROUPS: _groups,
+    Kind.SCATTER: _scatter,
     Kind.CORRELATION: _correlation,
     Kind.ROC: _roc,
     Kind.RELIABILITY: _reliability,
@@ -224,19 +265,22 @@ def _columns(asked: _Asked) -> RunColumns:
 
 
 def _metric(asked: _Asked, known: list[str]) -> str:
-    """The metric that is asked for, by its full or bare name; the first without."""
+    """The metric that is asked for; the first without."""
+    return known[0] if asked.metric is None else _named(asked, asked.metric, known)
+
+
+def _named(asked: _Asked, wanted: str, known: list[str]) -> str:
+    """The metric of this full or bare name."""
     import difflib
 
-    if asked.metric is None:
-        return known[0]
-    found = [name for name in known if asked.metric in {name, name.partition("(")[0]}]
-    if asked.metric in known:
-        return asked.metric
+    found = [name for name in known if wanted in {name, name.partition("(")[0]}]
+    if wanted in known:
+        return wanted
     if len(found) == 1:
         return found[0]
-    near = tuple(difflib.get_close_matches(asked.metric, known, n=2))
+    near = tuple(difflib.get_close_matches(wanted, known, n=2))
     hint = f"Those with values: {', '.join(known)}."
-    raise UnknownName(f"metric with values in {asked.record.label}", asked.metric, near, hint=hint)
+    raise UnknownName(f"metric with values in {asked.record.label}", wanted, near, hint=hint)
 
 
 def _impossible(asked: _Asked, columns: RunColumns, kind: Kind, why: str) -> UsageError:
@@ -254,6 +298,7 @@ def _possible(asked: _Asked, columns: RunColumns) -> list[Kind]:
     from sgi.report.views.groups import group_tables
     from sgi.report.views.labelled import labelled
     from sgi.report.views.plane import plane
+    from sgi.report.views.scatter import scatter
 
     against = labelled(columns)
     spread = distributions(columns)
@@ -262,6 +307,7 @@ def _possible(asked: _Asked, columns: RunColumns) -> list[Kind]:
         Kind.DISTRIBUTION: bool(spread),
         Kind.PLANE: points is not None and bool(points.points),
         Kind.GROUPS: bool(spread) and bool(group_tables(columns)),
+        Kind.SCATTER: scatter(columns, most=1) is not None,
         Kind.CORRELATION: correlation(columns) is not None,
         Kind.ROC: any(part.roc for part in against),
         Kind.RELIABILITY: any(part.reliability is not None for part in against),

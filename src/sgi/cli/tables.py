@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from sgi.cli.console import MEANS, add_row, means_cells, new_table, one_line, scaled, span
+from sgi.engine.groups import class_tables
+from sgi.report import wording
 from sgi.report.views.head import state_of
 from sgi.report.wording import moment, probability
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.compare import Comparison, MetricComparison
     from sgi.engine.gating.gate import GateReport
-    from sgi.engine.groups import Group
+    from sgi.engine.groups import ClassTable, Group
     from sgi.store.queries import RunRecord
 
 
@@ -88,23 +89,20 @@ def _mean_line(name: str, known: dict[str, Any], *, percent: bool) -> str:
 
 def groups_tables(by: str, groups: Sequence[Group], *, percent: bool) -> list[Table]:
     """A line for each group and metric; then, for each metric with classes, how often each occurs."""
-    table = new_table(by, "rows", "metric", *MEANS, left=("metric",))
+    table = new_table(by, "rows", "metric", MEANS[0], "best", "worst", *MEANS[1:], left=("metric",))
     for group in groups:
         for place, made in enumerate(group.metrics):
             head = ("", "") if place else (one_line(group.name), f"{group.rows:,}")
-            add_row(table, *head, made.metric, *means_cells(made, percent=percent))
-    metrics = dict.fromkeys(metric for group in groups for metric in group.classes)
-    return [table, *(_classes_table(by, metric, groups) for metric in metrics)]
+            mean, *others = means_cells(made, percent=percent)
+            ends = (wording.end_of(end, made, percent=percent) for end in (made.best, made.worst))
+            add_row(table, *head, made.metric, mean, *ends, *others)
+    return [table, *(_classes_table(by, found) for found in class_tables(groups))]
 
 
-def _classes_table(by: str, metric: str, groups: Sequence[Group]) -> Table:
-    total: Counter[str] = Counter()
-    for group in groups:
-        total.update(group.classes[metric])
-    classes = [name for name, _ in total.most_common()]
-    table = new_table(f"{metric} by {by}", *classes)
-    for group in groups:
-        add_row(table, one_line(group.name), *(f"{group.classes[metric].get(name, 0):,}" for name in classes))
+def _classes_table(by: str, found: ClassTable) -> Table:
+    table = new_table(f"{found.metric} by {by}", *found.classes)
+    for group, made in found.groups.items():
+        add_row(table, one_line(group), *(wording.class_of(made, name) for name in found.classes))
     return table
 
 

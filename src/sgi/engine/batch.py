@@ -131,7 +131,6 @@ class _Vectors:
     """What one model made of the texts asked of it."""
 
     table: VectorTable
-    truncated: frozenset[str] = frozenset()
     unusable: frozenset[str] = frozenset()
     failure: str = ""
 
@@ -206,7 +205,7 @@ async def evaluate_batch(
             computed[task.metric.canonical] = _computed(task, made)
     return BatchScores(
         {task.metric.canonical: _account(task, batch, computed[task.metric.canonical]) for task in tasks},
-        _truncated_rows(batch, frozenset().union(*(found.truncated for found in vectors.values()))),
+        _truncated_rows(batch, frozenset().union(*(found.table.truncated for found in vectors.values()))),
         failures,
         asked.evidence,
     )
@@ -250,14 +249,14 @@ async def _embed(model: str, embedder: Embedder, texts: Sequence[str]) -> _Vecto
         asked = [text for text in texts if text not in unusable]
         try:
             rows, cut = await anyio.to_thread.run_sync(encode, embedder, asked, abandon_on_cancel=True)
-            table = VectorTable.of(model, asked, rows)
+            table = VectorTable.of(model, asked, rows, truncated=compress(asked, cut))
         except EmbedderError as error:
             named = frozenset(error.texts if isinstance(error, NonFiniteVector) else ()) - unusable
             if not named:
                 return _Vectors(VectorTable(model), failure=str(error))
             unusable |= named
         else:
-            return _Vectors(table, frozenset(compress(asked, cut)), unusable)
+            return _Vectors(table, unusable)
 
 
 def _truncated_rows(batch: Batch, texts: frozenset[str]) -> dict[str, int]:

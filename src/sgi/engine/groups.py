@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sgi.kernel.metric import MetricSpec
     from sgi.kernel.scored import MetricColumn, ScoredRun
 
 NO_GROUP = "(none)"
-"""What rows without a group stand under, and rows without a class."""
+"""The name of the group of rows that have none."""
 
 
 @dataclass(frozen=True)
@@ -33,24 +34,68 @@ class Group:
         name: the value that they share.
         rows: how many there are.
         metrics: in the order of the run.
-        classes: for each metric that has classes, how many rows are of each, the most frequent first.
     """
 
     name: str
     rows: int
     metrics: tuple[MetricSummary, ...]
-    classes: Mapping[str, Mapping[str, int]]
 
     def to_dict(self) -> dict[str, Any]:
         """The group as JSON values."""
         return asdict(self) | {"metrics": [made.to_dict() for made in self.metrics]}
 
 
+@dataclass(frozen=True)
+class ClassTable:
+    """The classes of one metric by group.
+
+    Attributes:
+        metric: its canonical string.
+        classes: those that occur in any group, in the metric's own order.
+        groups: its summary in each group, by the group's name.
+    """
+
+    metric: str
+    classes: tuple[str, ...]
+    groups: Mapping[str, MetricSummary]
+
+
+def class_tables(groups: Sequence[Group]) -> tuple[ClassTable, ...]:
+    """A table for each metric that has classes; the metrics are in the order of the run."""
+    found: dict[str, dict[str, MetricSummary]] = {}
+    for group in groups:
+        for made in group.metrics:
+            found.setdefault(made.metric, {})[group.name] = made
+    tables = []
+    for metric, by_group in found.items():
+        total: Counter[str] = Counter()
+        for made in by_group.values():
+            total.update(made.classes)
+        if total:
+            tables.append(ClassTable(metric, tuple(_in_order(metric, total)), by_group))
+    return tuple(tables)
+
+
+def _in_order(metric: str, counts: Mapping[str, int]) -> dict[str, int]:
+    with suppress(UsageError):
+        return _spec(metric).in_order(counts)
+    return dict(counts)
+
+
+def _spec(metric: str) -> MetricSpec:
+    """The facts of a metric that is installed here, by its canonical string; raises UnknownName."""
+    name = metric.partition("(")[0]
+    return CALIBRATED if name == CALIBRATED.name else metric_class(name).spec
+
+
 def with_range(column: MetricColumn) -> MetricColumn:
-    """The column with the range of the built-in metric of its name, where it does not know its own.
+    """The column with the range of the built-in metric of its name and version, where its own is not known.
+
+    A column of another version, or of one that is not known, keeps its own range: its values may be on
+    another scale.
 
     >>> from sgi.kernel.scored import MetricColumn
-    >>> column = MetricColumn("squad_em", np.ones(3), np.zeros(3, dtype=np.int8))
+    >>> column = MetricColumn("squad_em", np.ones(3), np.zeros(3, dtype=np.int8), version=1)
     >>> column.is_share, with_range(column).is_share
     (False, True)
     """
@@ -58,7 +103,7 @@ def with_range(column: MetricColumn) -> MetricColumn:
     if name not in BUILT_IN or None not in (column.low, column.high):
         return column
     spec = metric_class(name).spec
-    if column.version not in (0, spec.version):  # another definition may have had another range
+    if column.version != spec.version:
         return column
     low = spec.low if column.low is None else column.low
     high = spec.high if column.high is None else column.high
@@ -76,9 +121,7 @@ def class_keys(metrics: Iterable[str]) -> dict[str, str]:
     found = {}
     for name in metrics:
         with suppress(UsageError):
-            bare = name.partition("(")[0]
-            spec = CALIBRATED if bare == CALIBRATED.name else metric_class(bare).spec
-            found[name] = spec.category
+            found[name] = _spec(name).category
     return {name: key for name, key in found.items() if key}
 
 
@@ -106,8 +149,7 @@ def grouped(
     Args:
         run: the scores.
         groups: the group of each row, shape (n,); None stands under ``(none)``.
-        classes: by metric, the class of each row (a letter grade, say), shape (n,); None stands under
-            ``(none)``.
+        classes: by metric, the class of each row (a letter grade, say), shape (n,); None where it has none.
 
     Raises:
         UsageError: groups or classes are not one for each row.
@@ -133,15 +175,15 @@ def _group(
     run: ScoredRun, name: str, rows: Sequence[int], classes: Mapping[str, Sequence[str | None]]
 ) -> Group:
     part = run.take(np.array(rows, dtype=np.int64))
-    return Group(
-        name=name,
-        rows=len(rows),
-        metrics=tuple(column_summary(column, part.clusters) for column in part.metrics.values()),
-        classes={
-            metric: dict(Counter(_named(labels[row]) for row in rows).most_common())
-            for metric, labels in classes.items()
-        },
+    counts = {
+        metric: _in_order(metric, Counter(filter(None, map(labels.__getitem__, rows))))
+        for metric, labels in classes.items()
+    }
+    metrics = (
+        replace(column_summary(column, part.clusters), classes=counts.get(column.metric, {}))
+        for column in part.metrics.values()
     )
+    return Group(name=name, rows=len(rows), metrics=tuple(metrics))
 
 
 def _named(value: str | None) -> str:

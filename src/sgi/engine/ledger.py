@@ -167,8 +167,8 @@ class Ledger:
         )
 
     def classes(self, metric: AnyMetric) -> dict[str, int]:
-        """How many rows are of each class, by name, for a metric that has classes."""
-        return dict(sorted(self.columns[metric.canonical].classes.items()))
+        """How many rows are of each class, in the metric's own order, for a metric that has classes."""
+        return metric.spec.in_order(self.columns[metric.canonical].classes)
 
     def failure_share(self) -> float:
         """The greatest share of failed rows of any metric; for judged ones, of those that are not cleared."""

@@ -39,7 +39,9 @@ class MetricSummary:
         is_share: whether the metric lies in [0, 1], so that it can be read as percent.
         is_percentage: whether it is given in percent, from 0 to 100.
         classes: rows by class or grade, where the metric has them.
-        total: the sum over the ok rows, where the metric counts.
+        total: the sum over the ok rows, where the metric counts; None without any.
+        best: the best value of a row, by the metric's direction; None where the metric counts.
+        worst: the worst value of a row.
         no_interval: why there is no interval; empty where there is one.
     """
 
@@ -54,6 +56,14 @@ class MetricSummary:
     classes: Mapping[str, int] = field(default_factory=dict)
     total: float | None = None
     no_interval: str = ""
+    best: float | None = None
+    worst: float | None = None
+
+    @property
+    def class_shares(self) -> dict[str, float]:
+        """The share of each class among the rows that have one, in [0, 1]."""
+        rows = sum(self.classes.values())
+        return {name: count / rows for name, count in self.classes.items()}
 
     @property
     def rows(self) -> int:
@@ -71,8 +81,9 @@ class MetricSummary:
         return self.ok / self.rows if self.rows else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as JSON values, with rows, ok and coverage."""
-        return asdict(self) | {"rows": self.rows, "ok": self.ok, "coverage": self.coverage}
+        """The summary as JSON values, with rows, ok, coverage and the shares of its classes."""
+        counted = {"rows": self.rows, "ok": self.ok, "coverage": self.coverage}
+        return asdict(self) | counted | {"class_shares": self.class_shares}
 
 
 @dataclass(frozen=True)
@@ -224,6 +235,9 @@ def metric_summary(
     ok = column.ok
     values = column.values[ok]
     found = mean_interval(values, clusters[ok], low=column.low, high=column.high)
+    least, most = (float(values.min()), float(values.max())) if ok.any() else (None, None)
+    worst, best = (least, most) if column.higher_is_better else (most, least)
+    counts = column.unit == COUNT
     return MetricSummary(
         metric=column.metric,
         mean=float(values.mean()) if ok.any() else None,
@@ -233,8 +247,10 @@ def metric_summary(
         ranking=None if labels is None else _ranking(column, clusters, labels),
         is_share=column.is_share,
         is_percentage=column.is_percentage,
-        total=float(values.sum()) if column.unit == COUNT else None,
         no_interval=found.reason if isinstance(found, NoInterval) else "",
+        total=float(values.sum()) if counts and ok.any() else None,
+        best=None if counts else best,
+        worst=None if counts else worst,
     )
 
 

@@ -53,6 +53,7 @@ class MetricSpec:
         citation: the paper or document the definition comes from.
         category: the key of ``details`` that names a row's class or grade, where the metric has one; runs and
             groups count it.
+        classes: the classes or grades, in the order in which tables show them.
     """
 
     name: str
@@ -64,6 +65,17 @@ class MetricSpec:
     unit: str = ""
     citation: str = ""
     category: str = ""
+    classes: tuple[str, ...] = ()
+
+    def in_order(self, counts: Mapping[str, int]) -> dict[str, int]:
+        """Counts of rows by class, in the order of ``classes``; other names follow, the most frequent first.
+
+        >>> spec = MetricSpec("mark", 1, frozenset(), 0.0, 1.0, category="grade", classes=("A", "B", "C"))
+        >>> spec.in_order({"C": 9, "other": 1, "A": 2})
+        {'A': 2, 'C': 9, 'other': 1}
+        """
+        others = sorted(counts.keys() - {*self.classes}, key=lambda name: (-counts[name], name))
+        return {name: counts[name] for name in (*self.classes, *others) if name in counts}
 
 
 @dataclass(frozen=True, eq=False)

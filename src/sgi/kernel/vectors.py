@@ -11,7 +11,7 @@ from sgi.kernel.errors import EmbedderError, NonFiniteVector
 from sgi.kernel.ports import EntailmentScores
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,6 +33,7 @@ class VectorTable:
         failures: models that gave no vectors, with the reason.
         tokens: the token vectors of the models that the metric wants.
         entailed: what the entailment models that the metric wants make of its pairs, by their names.
+        truncated: the texts that the model cut at its token limit.
 
     >>> table = VectorTable.of("demo", ["a", "b"], np.eye(2, dtype=np.float32))
     >>> table.rows(["b", "a", "b"]).tolist()
@@ -46,16 +47,20 @@ class VectorTable:
     failures: Mapping[str, str] = field(default_factory=dict)
     tokens: Mapping[TokenModel, TokenTable] = field(default_factory=dict)
     entailed: Mapping[str, EntailmentTable] = field(default_factory=dict)
+    truncated: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> Self:
+    def of(
+        cls, model: str, texts: Sequence[str], rows: NDArray[np.float32], *, truncated: Iterable[str] = ()
+    ) -> Self:
         """A table of one model, checked: one finite, non-zero row for each text; brought to unit length.
 
         Raises:
             EmbedderError: the number of rows differs from the number of texts.
             NonFiniteVector: a row is zero, NaN or infinite.
         """
-        return cls(model, {text: row for row, text in enumerate(texts)}, unit_rows(model, texts, rows))
+        index = {text: row for row, text in enumerate(texts)}
+        return cls(model, index, unit_rows(model, texts, rows), truncated=frozenset(truncated))
 
     def rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """The unit rows of these texts, shape (len(texts), d)."""

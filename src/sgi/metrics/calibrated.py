@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from sgi.stats.conformal import LengthThresholds
     from sgi.stats.probability_maps import ProbabilityMap
 
-SPEC = MetricSpec("calibrated", 1, needs=frozenset(), low=0.0, high=1.0, category="verdict")
+SPEC = MetricSpec(
+    "calibrated",
+    1,
+    needs=frozenset(),
+    low=0.0,
+    high=1.0,
+    category="verdict",
+    classes=("passed", "flagged"),
+)
 """The facts of every calibrated metric; its needs are those of the metric within."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
@@ -142,6 +142,7 @@ def _spec(name: str, *, higher_is_better: bool, category: str = "") -> MetricSpe
         higher_is_better=higher_is_better,
         citation="GraphRAG evaluation metrics, sections 9 to 11",
         category=category,
+        classes=get_args(AnswerClass) if category else (),
     )
 
 

@@ -14,7 +14,7 @@ from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
 from sgi.kernel.sample import REFERENCE, RESPONSE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
     from pydantic import JsonValue
@@ -29,6 +29,8 @@ Scale = Literal["cosine", "angular", "euclidean", "manhattan"]
 """What a similarity of 1 falls from, as vectors part."""
 
 _BANDS = ((0.9, "nearly identical"), (0.7, "same core"), (0.5, "partial"), (0.0, "different"))
+_TRUNCATED = "both truncated"
+_BEGINNINGS = "both texts are longer than the model reads: their similarity is that of their beginnings"
 _HALF = 0.5
 
 
@@ -67,6 +69,8 @@ class SemanticSimilarity(Metric):
     In [0, 1]. On the cosine scale: from 0.9 nearly identical, from 0.7 the same core, from 0.5 partial, below
     that different. A blank response or reference scores 0, with a warning in the details, which also hold the
     value by each model. A model that failed is left out and named there; where all failed so has the row.
+    Where a model cut the response or a reference at its token limit, the details name them. Where it cut
+    both, the value compares only their beginnings: a warning says so, and the band is ``both truncated``.
 
     Limits: a contradiction scores high, since it speaks of the same things; texts of very different length
     score lower than their meaning deserves; both must be in one language unless the model aligns several.
@@ -102,6 +106,7 @@ class SemanticSimilarity(Metric):
         high=1.0,
         citation="Reimers and Gurevych (2019)",
         category="band",
+        classes=(*(band for _, band in _BANDS), _TRUNCATED),
     )
 
     def __post_init__(self) -> None:
@@ -144,21 +149,29 @@ class SemanticSimilarity(Metric):
             why = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
             reason = f"no model gave vectors: {why}" if why else "no embedding model is configured"
             return Scores.without_value(Status.FAILED, [reason] * len(rows))
-        by_model = np.stack([pairs.nearest(vectors.of_model(name), self.scale)[rows] for name in used])
+        tables = [vectors.of_model(name) for name in used]
+        by_model = np.stack([pairs.nearest(table, self.scale)[rows] for table in tables])
         votes = by_model if self.threshold is None else (by_model >= self.threshold).astype(np.float64)
         values = _AGGREGATES[self.aggregate](votes)
         common: dict[str, JsonValue] = {"left_out": dict(left_out)} if left_out else {}
+        cut = pairs.truncated(tables)
         details = [
-            {"models": dict(zip(used, column.tolist(), strict=True))} | self._reading(value) | common
-            for column, value in zip(by_model.T, values, strict=True)
+            {"models": dict(zip(used, column.tolist(), strict=True))}
+            | self._reading(value, cut.get(row, ()))
+            | common
+            for row, column, value in zip(rows.tolist(), by_model.T, values, strict=True)
         ]
         return Scores.of(values, details=details)
 
-    def _reading(self, value: float) -> dict[str, JsonValue]:
-        """The band of a cosine; shares of votes and other scales have none."""
-        if self.threshold is not None or self.scale != "cosine":
-            return {}
-        return {"band": next(band for least, band in _BANDS if value >= least)}
+    def _reading(self, value: float, cut: Sequence[str]) -> dict[str, JsonValue]:
+        """The band of a cosine, which shares of votes and other scales have not; and what a model cut."""
+        found: dict[str, JsonValue] = {}
+        both = len(cut) > 1
+        if self.threshold is None and self.scale == "cosine":
+            found["band"] = _TRUNCATED if both else next(band for least, band in _BANDS if value >= least)
+        if cut:
+            found["truncated"] = list(cut)
+        return found | ({"warning": _BEGINNINGS} if both else {})
 
 
 class _Pairs(NamedTuple):
@@ -187,6 +200,16 @@ class _Pairs(NamedTuple):
         nearest = np.zeros(self.n)  # a negative cosine stays at this 0
         np.maximum.at(nearest, self.rows, _SCALES[scale](u, v))
         return nearest
+
+    def truncated(self, tables: Sequence[VectorTable]) -> dict[int, tuple[str, ...]]:
+        """The rows with a text that one of the models cut: response, reference or both."""
+        texts = frozenset().union(*(table.truncated for table in tables))
+        found: dict[int, dict[str, None]] = {}
+        for row, *pair in zip(self.rows.tolist(), self.responses, self.references, strict=True):
+            for name, text in zip(("response", "reference"), pair, strict=True):
+                if text in texts:
+                    found.setdefault(row, {})[name] = None
+        return {row: tuple(names) for row, names in found.items()}
 
 
 def _euclidean(u: NDArray[np.float64], v: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from sgi.report.views.labelled import Labelled
     from sgi.report.views.plane import PlanePoint
+    from sgi.report.views.scatter import Scatter
 
 _LONGEST = 60
 _TOLD = 8
@@ -156,6 +157,22 @@ def _correlation(part: Correlation) -> str:
         return f"{told}{high:.2f} between {' and '.join(alike)}."
     return (
         f"{told}most alike are {' and '.join(alike)} ({high:.2f}), least {' and '.join(apart)} ({low:.2f})."
+    )
+
+
+def description_of_scatter(part: Scatter) -> str:
+    """What the scatter plot of two metrics shows, in words.
+
+    >>> from sgi.report.views.scatter import Scatter
+    >>> description_of_scatter(Scatter("semantic_similarity", "bleu", (), 9, 0.25, 2, 0))[:70]
+    "semantic_similarity against bleu over 9 rows, Spearman's ρ 0.25. 2 row"
+    """
+    up, across = short_names([part.semantic, part.lexical])
+    ranked = "" if part.spearman is None else f", Spearman's ρ {part.spearman:.2f}"
+    return (
+        f"{up} against {across} over {_count(part.rows)}{ranked}."
+        f" {_count(part.paraphrases)} rank much higher by {up} (near in meaning, in other words);"
+        f" {part.overlaps:,} rank much higher by {across} (the same words, with another meaning)."
     )
 
 

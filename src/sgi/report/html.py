@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.report import figures
 from sgi.report.fitting import fitted
 from sgi.report.page import asset, content_hash, environment, inline, json_block, vega_bundle
+from sgi.report.scatter_figure import scatter_figure
 from sgi.report.wording import beginning
 
 if TYPE_CHECKING:
@@ -136,6 +137,8 @@ def _run_charts(view: RunView) -> dict[str, Any]:
     if view.plane is not None and view.plane.points:
         found["plane"] = chart_spec(figures.plane_figure(view.plane, brush=True))
     found |= _group_charts(view)
+    if view.scatter is not None:
+        found["scatter"] = chart_spec(scatter_figure(view.scatter))
     if view.correlation is not None:
         found["correlation"] = chart_spec(figures.correlation_figure(view.correlation))
     if any(part.roc for part in view.labelled):

@@ -36,6 +36,8 @@ _FILTERS: dict[str, Callable[..., Any]] = {
     "span": wording.span,
     "mean_of": wording.mean_of,
     "interval_of": wording.interval_of,
+    "end_of": wording.end_of,
+    "classes_of": wording.classes_of,
     "gaps_of": wording.gaps_of,
     "probability": wording.probability,
     "moment": wording.moment,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from sgi.engine.groups import class_tables
 from sgi.report import wording
-from sgi.report.descriptions import description_of
+from sgi.report.descriptions import description_of, description_of_scatter
 from sgi.report.markdown import code, escaped
 from sgi.report.markdown import table as markdown_table
 from sgi.report.story import support
@@ -116,12 +117,7 @@ def _means(made: MetricSummary, rows: int) -> list[str]:
 
 
 def _classes(metrics: Iterable[MetricSummary]) -> Iterator[str]:
-    told = [
-        f"{_text(made.metric)}: "
-        + ", ".join(f"{_text(name)} {rows:,}" for name, rows in made.classes.items())
-        for made in metrics
-        if made.classes
-    ]
+    told = [f"{_text(made.metric)}: {_text(wording.classes_of(made))}" for made in metrics if made.classes]
     if told:
         yield _listed(told)
 
@@ -131,6 +127,8 @@ def _figures(view: RunView) -> Iterator[str]:
     told = [description_of(part) for part in view.distributions]
     if view.plane is not None:
         told.append(description_of(view.plane))
+    if view.scatter is not None:
+        told.append(description_of_scatter(view.scatter))
     if told:
         yield "## How the values are spread"
         yield _listed(map(_text, told))
@@ -139,17 +137,25 @@ def _figures(view: RunView) -> Iterator[str]:
 def _groups(part: GroupTable) -> Iterator[str]:
     yield f"## By {_text(part.by)}"
     rows = [
-        [*(("", "") if place else (group.name, f"{group.rows:,}")), made.metric, *_means(made, group.rows)]
+        [
+            *(("", "") if place else (group.name, f"{group.rows:,}")),
+            made.metric,
+            wording.mean_of(made),
+            wording.end_of(made.best, made),
+            wording.end_of(made.worst, made),
+            *_means(made, group.rows)[1:],
+        ]
         for group in part.groups
         for place, made in enumerate(group.metrics)
     ]
-    yield _table((part.by, "rows", "metric", *_MEANS), rows, left=("metric",))
-    for metric in dict.fromkeys(name for group in part.groups for name in group.classes):
-        classes = list(dict.fromkeys(name for group in part.groups for name in group.classes[metric]))
+    columns = ("rows", "metric", _MEANS[0], "best", "worst", *_MEANS[1:])
+    yield _table((part.by, *columns), rows, left=("metric",))
+    for found in class_tables(part.groups):
         counts = (
-            [group.name, *(f"{group.classes[metric].get(n, 0):,}" for n in classes)] for group in part.groups
+            [group, *(wording.class_of(made, name) for name in found.classes)]
+            for group, made in found.groups.items()
         )
-        yield _table((f"{metric} by {part.by}", *classes), counts)
+        yield _table((f"{found.metric} by {part.by}", *found.classes), counts)
 
 
 def _correlation(part: Correlation | None) -> Iterator[str]:

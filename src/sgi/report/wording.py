@@ -114,6 +114,30 @@ def interval_of(made: MetricSummary, *, percent: bool = True) -> str:
     return span(found, percent and made.is_share)
 
 
+def end_of(value: float | None, made: MetricSummary, *, percent: bool = True) -> str:
+    """The best or worst value of a metric as text, in the unit of `mean_of`."""
+    if made.is_percentage and value is not None:
+        return f"{value:.2f} %"
+    return scaled(value, percent and made.is_share)
+
+
+def class_of(made: MetricSummary, name: str) -> str:
+    """How many rows are of a class, and their share of the rows that have one.
+
+    >>> from sgi.engine.summary import MetricSummary
+    >>> made = MetricSummary("grade", None, None, None, {}, None, classes={"A": 3, "B": 1})
+    >>> class_of(made, "A"), class_of(made, "E")
+    ('3 (75.0 %)', '0')
+    """
+    rows = made.classes.get(name, 0)
+    return f"{rows:,} ({made.class_shares[name] * 100:.1f} %)" if rows else "0"
+
+
+def classes_of(made: MetricSummary) -> str:
+    """Every class of a metric with its rows and share, in the metric's own order."""
+    return ", ".join(f"{name} {class_of(made, name)}" for name in made.classes)
+
+
 def ranks_of(ranking: Ranking) -> list[str]:
     """AUROC, its interval, and the rows of either label it is over, which differ where values are missing."""
     found = ranking.interval

@@ -127,8 +127,10 @@ def import_evals(database: Database, path: str | Path) -> EvalsImport:
     Each ``test_run_id`` becomes a finished run of that name (numbered, if another run has it), each row a
     sample with the ``qa_pair_id`` as its id; where a run repeats one, ``#`` and the row's own id follow it.
     A metric without a value is ``missing``, one with something else than a finite number ``failed``; numbers
-    are kept as they are. Columns that are neither metric, text nor reasoning become metadata. All is one
-    transaction; runs that were imported before are left out.
+    are kept as they are. A metric is read as a share from 0 to 1 only if every number of its column in the
+    file lies there: a rating from 1 to 5 has no known range and is never printed as percent. Columns that are
+    neither metric, text nor reasoning become metadata. All is one transaction; runs that were imported before
+    are left out.
 
     Raises:
         StoreError: the file cannot be read or has no such table, or the database cannot be written.
@@ -137,11 +139,12 @@ def import_evals(database: Database, path: str | Path) -> EvalsImport:
     with _opened(file) as old:
         table = _Table(_columns(old, file))
         found = [_noted(key, rows, file) for key, rows in _by_run(old, table, file)]
+        shares = _shares(old, table, file)
         with database.writing() as connection:
             new = _named(connection, found)
             for (_, rows), run in zip(_by_run(old, table, file), found, strict=True):
                 if run.name:
-                    _write(connection, table, run, rows, file)
+                    _write(connection, table, run, rows, shares, file)
     names = tuple(run.name for run in new)
     return EvalsImport(names, sum(run.rows for run in new), len(found) - len(new), tuple(table.metadata))
 
@@ -200,6 +203,17 @@ def _columns(old: sqlite3.Connection, file: Path) -> tuple[str, ...]:
     return names
 
 
+def _shares(old: sqlite3.Connection, table: _Table, file: Path) -> frozenset[str]:
+    """The metrics all of whose numbers in the file lie in [0, 1]."""
+    found = {}
+    with _telling(file):
+        for name in filter(METRICS.__contains__, table.metrics):
+            finite = f"typeof({name}) IN ('integer', 'real') AND abs({name}) < 9e999"
+            query = f"SELECT min({name}), max({name}) FROM evals WHERE {finite}"  # noqa: S608 - our own names
+            found[name] = old.execute(query).fetchone()
+    return frozenset(name for name, (low, high) in found.items() if low is not None and 0 <= low <= high <= 1)
+
+
 def _by_run(
     old: sqlite3.Connection, table: _Table, file: Path
 ) -> Iterator[tuple[_Cell, Iterator[tuple[_Cell, ...]]]]:
@@ -244,7 +258,12 @@ def _named(connection: sa.Connection, found: list[_OldRun]) -> list[_OldRun]:
 
 
 def _write(
-    connection: sa.Connection, table: _Table, run: _OldRun, rows: Iterator[tuple[_Cell, ...]], file: Path
+    connection: sa.Connection,
+    table: _Table,
+    run: _OldRun,
+    rows: Iterator[tuple[_Cell, ...]],
+    shares: frozenset[str],
+    file: Path,
 ) -> None:
     moment = datetime.now(UTC)
     now, ids = moment.isoformat(timespec="milliseconds"), _Ids()
@@ -263,7 +282,10 @@ def _write(
         "finished_at": now,
     }
     connection.execute(sa.insert(schema.runs).values(values))
-    metrics = {name: _add_metric(connection, key, k, name) for k, name in enumerate(table.metrics)}
+    metrics = {
+        name: _add_metric(connection, key, k, name, is_share=name in shares)
+        for k, name in enumerate(table.metrics)
+    }
     for number, some in enumerate(chunks(rows)):
         start = number * CHUNK
         insert_rows(connection, schema.batches, [(key, start, len(some), "{}", "{}")])
@@ -279,9 +301,10 @@ def _write(
             insert_rows(connection, schema.evidence, _evidence(table, name, metric, start, some))
 
 
-def _add_metric(connection: sa.Connection, run: str, position: int, name: str) -> int:
-    """The metric's number. Version 0: nobody knows which formula made the old numbers, nor its bounds."""
+def _add_metric(connection: sa.Connection, run: str, position: int, name: str, *, is_share: bool) -> int:
+    """The metric's number. Version 0: the formula of the old numbers is not known."""
     values = {"run": run, "position": position, "metric": name, "version": 0, "higher_is_better": True}
+    values |= {"low": 0.0, "high": 1.0} if is_share else {}
     made = sa.insert(schema.run_metrics).values(values).returning(schema.run_metrics.c.id)
     return int(connection.execute(made).scalar_one())
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.report import figures
-from sgi.report.descriptions import description_of
+from sgi.report.descriptions import description_of, description_of_scatter
 from sgi.report.html import chart_spec
+from sgi.report.scatter_figure import scatter_figure
 from sgi.report.views.correlation import correlation
 from sgi.report.views.distribution import distributions
 from sgi.report.views.groups import group_tables
 from sgi.report.views.labelled import labelled
+from sgi.report.views.scatter import scatter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,6 +51,9 @@ def _run_charts(columns: RunColumns, plane: Plane | None) -> Iterator[dict[str, 
         yield _chart(f"distribution-{n}", figures.distribution_figure(spread), description_of(spread))
     for n, (table, metric) in enumerate(figures.group_figures(group_tables(columns))):
         yield _chart(f"groups-{n}", figures.groups_figure(table, metric), description_of(table, metric))
+    pair = scatter(columns, most=POINTS)
+    if pair is not None:
+        yield _chart("scatter", scatter_figure(pair), description_of_scatter(pair))
     alike = correlation(columns)
     if alike is not None:
         yield _chart("correlation", figures.correlation_figure(alike), description_of(alike))

@@ -29,7 +29,8 @@ def kept(tmp_path_factory):
 
 @pytest.mark.parametrize("kind", Kind)
 def test_every_kind_is_drawn(sgi, kept, kind, tmp_path):
-    words = ["--with", "friday"] if kind is Kind.COMPARISON else []
+    options = {Kind.COMPARISON: ["--with", "friday"], Kind.SCATTER: ["-m", "sgi", "--against", "content_f1"]}
+    words = options.get(kind, [])
     made = sgi("plot", "monday", "--db", kept, "--kind", kind.value, "-o", "a.svg", *words)
     assert (made.code, made.out) == (0, "")
     assert made.err.startswith(f"a.svg shows {kind.value} of monday. ")
@@ -109,9 +110,15 @@ def test_what_can_be_drawn_instead_is_what_is_drawn(sgi, kept):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["-k", "roc", "-m", "sgi"], "--metric says nothing of roc. It is for distribution and groups."),
-        (["-k", "plane", "--by", "topic"], "--by says nothing of plane. It is for groups."),
-        (["-k", "groups", "--with", "friday"], "--with says nothing of groups. It is for comparison."),
+        (
+            ["-k", "roc", "-m", "sgi"],
+            "--metric does not apply to roc. It applies to distribution, groups, scatter.",
+        ),
+        (["-k", "plane", "--by", "topic"], "--by does not apply to plane. It applies to groups."),
+        (["-k", "groups", "--with", "friday"], "--with does not apply to groups. It applies to comparison."),
+        (["-k", "scatter"], "it needs two metrics with values for the same rows"),
+        (["-k", "scatter", "-m", "sgi", "--against", "sgi"], "it needs two metrics"),
+        (["-k", "scatter", "-m", "sgi", "--against", "bleu"], "Unknown metric with values in monday 'bleu'"),
         (["-k", "comparison"], "A comparison needs a second run."),
         (["-k", "plane", "-o", "a.gif"], "It can be .png, .svg, .pdf."),
         (["-k", "plane", "-o", "no/a.png"], "there is no folder"),

@@ -142,11 +142,11 @@ def test_classes_are_counted_over_the_run_and_by_group(sgi, tmp_path, monkeypatc
         judged_run(database, write(tmp_path / "a.jsonl", data), ["politeness"])
     (metric,) = sgi("show", "last", "--json").json["summary"]["metrics"]
     assert (set(metric["classes"]), sum(metric["classes"].values())) == ({"kind", "rude"}, 40)
-    said = ", ".join(f"{name} {rows}" for name, rows in metric["classes"].items())
-    assert f"politeness: {said}\n" in sgi("show", "last").out
+    said = ", ".join(f"{name} {rows} ({rows / 40:.1%})" for name, rows in metric["classes"].items())
+    assert f"politeness: {said}\n".replace("%", " %") in sgi("show", "last").out
     groups = sgi("show", "last", "--by", "method", "--json").json["groups"]
     for name, rows in metric["classes"].items():
-        assert sum(group["classes"]["politeness"].get(name, 0) for group in groups) == rows
+        assert sum(group["metrics"][0]["classes"].get(name, 0) for group in groups) == rows
     assert "politeness by method" in sgi("show", "last", "--by", "method").out
     with open_database(tmp_path / "sgi.db") as database, database.writing() as connection:
         connection.exec_driver_sql("UPDATE runs SET summary = NULL, finished_at = NULL")

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgi.engine.groups import class_keys, column_summary, grouped, with_range
+from sgi.engine.groups import class_keys, class_tables, column_summary, grouped, with_range
 from sgi.engine.summary import metric_summary
 from sgi.kernel.errors import UsageError
 from support.scored_runs import column, run
@@ -46,12 +46,29 @@ def test_repeated_questions_count_within_a_group_too():
     assert wide.high - wide.low > 2 * (narrow.high - narrow.low)
 
 
-def test_classes_are_counted_the_most_frequent_first():
-    grades = ["C", "A", "A", "A", None, "E", "B", "B", "A"]
-    found = grouped(run(column("m", VALUES)), GROUPS, classes={"m": grades})
-    assert list(found[0].classes["m"].items()) == [("A", 3), ("C", 1), ("(none)", 1), ("B", 1)]
-    assert found[1].classes == {"m": {"A": 1, "E": 1}}
-    assert sum(sum(group.classes["m"].values()) for group in found) == 9
+def test_grades_are_in_grade_order_with_their_shares():
+    grades = ["E", "C", "E", "E", None, "A", "B", "B", "E"]
+    found = grouped(run(column("factual_accuracy", VALUES)), GROUPS, classes={"factual_accuracy": grades})
+    first, second, _ = (group.metrics[0] for group in found)
+    assert list(first.classes.items()) == [("B", 1), ("E", 4)]
+    assert first.class_shares == {"B": 0.2, "E": 0.8}  # of the rows that have a grade
+    assert list(second.classes) == ["A", "C"]
+    assert first.to_dict()["class_shares"] == first.class_shares
+    (table,) = class_tables(found)
+    assert (table.metric, table.classes) == ("factual_accuracy", ("A", "B", "C", "E"))
+
+
+def test_classes_of_a_metric_that_is_not_installed_are_the_most_frequent_first():
+    made = grouped(run(column("theirs", VALUES)), ["g"] * 9, classes={"theirs": ["x", "y", "y"] * 3})
+    assert class_tables(made)[0].classes == ("y", "x")
+    assert class_tables(grouped(run(column("m", VALUES)), GROUPS)) == ()
+
+
+def test_the_best_and_the_worst_value_follow_the_direction():
+    up = grouped(run(column("m", VALUES)), GROUPS)[0].metrics[0]
+    assert (up.best, up.worst) == (0.6, 0.1)
+    down = grouped(run(replace(column("m", VALUES), higher_is_better=False)), GROUPS)[0].metrics[0]
+    assert (down.best, down.worst) == (0.1, 0.6)
 
 
 def test_a_group_is_json():
@@ -74,12 +91,14 @@ def test_groups_and_classes_are_one_for_each_row():
 
 def test_the_range_of_a_known_name_is_known():
     unknown = {"low": None, "high": None}
-    made = with_range(column("rouge_l(beta=1.2)", [1.0], **unknown))
+    made = with_range(replace(column("rouge_l(beta=1.2)", [1.0], **unknown), version=1))
     assert (made.low, made.high) == (0.0, 1.0)
+    assert with_range(column("rouge_l", [1.0], **unknown)).low is None  # of which version is not known
     assert with_range(column("rouge_l", [1.0], low=0.5, high=None)).low == 0.5
     assert with_range(column("theirs", [1.0], **unknown)).low is None
     assert with_range(replace(column("rouge_l", [1.0], **unknown), version=99)).low is None
-    (group,) = grouped(run(column("squad_em", [1.0] * 6, **unknown)), ["g"] * 6)
+    known = replace(column("squad_em", [1.0] * 6, **unknown), version=1)
+    (group,) = grouped(run(known), ["g"] * 6)
     assert (group.metrics[0].interval.method, group.metrics[0].is_share) == ("wilson", True)
 
 

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from sgi.engine.batch import BatchScores
 from sgi.engine.ledger import Ledger
-from sgi.engine.summary import summarise
-from sgi.kernel.metric import Scores
+from sgi.engine.summary import metric_summary, summarise
+from sgi.kernel.metric import COUNT, Scores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
+from sgi.report.wording import interval_of, mean_of
+from support.scored_runs import column
 
 
 def summary_of(values, *, labels=None, name="squad_em", questions=None):
@@ -72,3 +75,12 @@ def test_the_summary_is_json_and_ends_with_its_signature():
     plain = json.loads(json.dumps(made.to_dict(), allow_nan=False))
     assert plain["metrics"][0]["counts"] == {"ok": 2, "undefined": 1, "missing": 0, "failed": 0}
     assert str(made).splitlines()[-1] == "signature"
+
+
+def test_a_count_of_which_every_row_failed_has_no_value():
+    counted = replace(column("correct_answers_count", [np.nan] * 6), unit=COUNT)
+    made = metric_summary(counted, np.arange(6))
+    assert (made.total, made.mean, made.to_dict()["total"]) == (None, None, None)
+    assert (mean_of(made), interval_of(made)) == ("–", "–")
+    kept = metric_summary(replace(column("correct_answers_count", [0.0, np.nan]), unit=COUNT), np.arange(2))
+    assert mean_of(kept) == "0"

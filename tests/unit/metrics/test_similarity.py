@@ -73,6 +73,20 @@ def test_the_manhattan_scale_reaches_zero_where_vectors_can_be_no_further_apart(
     assert value('scale="manhattan"', "a", "b", vectors) == pytest.approx(0.0, abs=1e-6)
 
 
+def test_two_texts_that_the_model_cut_are_marked_and_not_called_identical() -> None:
+    cut = table(truncated=frozenset({"east", "near"}))
+    scores = SemanticSimilarity().score(batch(("east", "near"), ("half", "near"), ("east", "half")), cut)
+    both, reference, response = scores.details
+    assert scores.values[0] > 0.9
+    assert (both["band"], both["truncated"]) == ("both truncated", ["response", "reference"])
+    assert "similarity is that of their beginnings" in both["warning"]
+    assert (reference["band"], reference["truncated"]) == ("same core", ["reference"])
+    assert (response["band"], response["truncated"]) == ("partial", ["response"])
+    angular = metric('semantic_similarity(scale="angular")').score(batch(("east", "near")), cut)
+    assert "warning" in angular.details[0]
+    assert "band" not in angular.details[0]
+
+
 def test_other_scales_have_no_band() -> None:
     scores = metric('semantic_similarity(scale="angular")').score(batch(("east", "near")), table())
     assert "band" not in scores.details[0]

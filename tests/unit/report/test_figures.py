@@ -16,6 +16,7 @@ from sgi.kernel.metric import Status
 from sgi.report import figures
 from sgi.report.charts import COLOURS, save_figure
 from sgi.report.descriptions import description_of, short_names
+from sgi.report.scatter_figure import scatter_figure
 from sgi.report.views.comparison import ComparisonView
 from sgi.report.views.correlation import Correlation
 from sgi.report.views.distribution import Distribution
@@ -23,6 +24,7 @@ from sgi.report.views.groups import GroupTable
 from sgi.report.views.head import RunHead
 from sgi.report.views.labelled import Labelled
 from sgi.report.views.plane import Plane, PlanePoint
+from sgi.report.views.scatter import Scatter, ScatterPoint
 from sgi.stats.calibration import reliability
 from sgi.stats.intervals import Interval
 from sgi.stats.paired import PairedDifference
@@ -53,13 +55,22 @@ def mean(metric, value, *, share=False):
 
 
 def groups(metric="sgi", names=("easy", "hard"), *, share=False):
-    made = (Group(name, 4, (mean(metric, 0.2 + n / 100, share=share),), {}) for n, name in enumerate(names))
+    made = (Group(name, 4, (mean(metric, 0.2 + n / 100, share=share),)) for n, name in enumerate(names))
     return GroupTable("method", tuple(made))
 
 
 def correlation(names=("sgi", "bleu", "flat")):
     square = ((1.0, -0.5, None), (-0.5, 1.0, 0.25), (None, 0.25, 1.0))
     return Correlation(tuple(names), square, ((9,) * 3,) * 3)
+
+
+def scatter(semantic="semantic_similarity", lexical="bleu"):
+    points = (
+        ScatterPoint("<b>", 0.1, 0.9, 0.8, label=True),
+        ScatterPoint("b", 0.5, 0.5, 0.0, label=False),
+        ScatterPoint("c", 0.6, 0.6, 0.1, label=None),
+    )
+    return Scatter(semantic, lexical, points, 3, 0.5, 1, 0)
 
 
 def labelled(metric="sgi", *, calibrated=True):
@@ -91,6 +102,7 @@ def every_figure(metric, name="easy"):
     yield figures.roc_figure([labelled(metric), labelled(name)])
     yield figures.reliability_figure([labelled(metric), labelled("other", calibrated=False)])
     yield figures.comparison_figure(comparison(difference(metric, -0.1), base=name))
+    yield scatter_figure(scatter(metric, name))
 
 
 def values(chart):
@@ -200,6 +212,15 @@ def test_the_plane_is_coloured_by_value_where_there_are_no_labels():
     assert colour([False])["scale"]["range"] == [COLOURS[1]]
 
 
+def test_a_scatter_plot_has_the_labels_colours_and_a_ring_around_a_wide_gap():
+    spec = scatter_figure(scatter()).to_dict()
+    dots, rings = spec["layer"]
+    assert dots["encoding"]["color"]["scale"]["domain"] == ["label 1", "label 0", "no label"]
+    assert rings["transform"] == [{"filter": "abs(datum.gap) > 0.5"}]
+    titles = {axis: dots["encoding"][axis]["title"] for axis in "xy"}
+    assert titles == {"x": "bleu", "y": "semantic_similarity"}
+
+
 def test_an_empty_plane_and_one_point_are_drawn_too(tmp_path):
     for made in (plane(labels=()), plane(labels=(None,))):
         assert save_figure(figures.plane_figure(made), tmp_path / "plane.svg").stat().st_size > 1000
@@ -287,18 +308,18 @@ def test_shortened_names_stay_different():
 
 
 def test_a_page_draws_each_table_with_each_metric_that_has_means():
-    tables = [groups(), GroupTable("topic", (Group("x", 4, (mean("sgi", None), mean("bleu", 0.5)), {}),))]
+    tables = [groups(), GroupTable("topic", (Group("x", 4, (mean("sgi", None), mean("bleu", 0.5))),))]
     assert figures.group_figures(tables) == [(tables[0], "sgi"), (tables[1], "bleu")]
     many = [groups() for _ in range(20)]
     assert len(figures.group_figures(many)) == figures.GROUP_FIGURES
-    small = Group("x", 1, (mean("sgi", 0.5),), {})
-    undrawn = GroupTable("k", (*[Group("y", 2, (mean("sgi", None),), {})] * figures.GROUPS, small))
+    small = Group("x", 1, (mean("sgi", 0.5),))
+    undrawn = GroupTable("k", (*[Group("y", 2, (mean("sgi", None),))] * figures.GROUPS, small))
     assert figures.group_figures([undrawn]) == []
 
 
 def test_groups_without_intervals_have_no_layer_of_them():
     bare = replace(mean("sgi", 0.5), interval=None)
-    chart = figures.groups_figure(GroupTable("k", (Group("x", 1, (bare,), {}),)), "sgi")
+    chart = figures.groups_figure(GroupTable("k", (Group("x", 1, (bare,)),)), "sgi")
     assert [layer["mark"]["type"] for layer in chart.to_dict()["layer"]] == ["point"]
     whole = figures.groups_figure(groups(), "sgi").to_dict()["layer"]
     assert [layer["mark"]["type"] for layer in whole] == ["rule", "point"]

@@ -189,7 +189,7 @@ def test_what_is_not_known_has_no_section() -> None:
     assert len(page.scripts) == 2  # no chart, so nothing that draws
 
 
-@pytest.mark.parametrize("part", ["plane", "correlation", "disagreement"])
+@pytest.mark.parametrize("part", ["plane", "correlation", "scatter", "disagreement"])
 def test_each_part_can_be_missing(part: str) -> None:
     page = _Page(run_report(run_view(**{part: None}), row_page(3), export=None))
     assert ("Plane of angles" in page.headings) == (part != "plane")

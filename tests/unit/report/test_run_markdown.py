@@ -27,6 +27,7 @@ from sgi.report.views.labelled import Labelled
 from sgi.report.views.plane import Plane, PlanePoint
 from sgi.report.views.run import RunView
 from sgi.report.views.sample import SampleView, ScoreView
+from sgi.report.views.scatter import Scatter
 from sgi.report.views.worst import WorstRows
 from sgi.report.wording import notes
 from sgi.stats.confounds import Baseline
@@ -113,8 +114,9 @@ def view(name="sgi", row=None, told="nightly"):
         ),
         distributions=(Distribution(name, (0.0, 1.0), {"all rows": (5,)}, 0, 0),),
         plane=Plane(name, (PlanePoint("q", 0, 0.5, 0.6, 1.2, None),), 1),
-        groups=(GroupTable("method", (Group("bm25", 600, metrics, {"squad_em": {"yes": 5, "no": 1}}),)),),
+        groups=(GroupTable("method", (Group("bm25", 600, metrics),)),),
         correlation=Correlation((name, "squad_em"), ((1.0, None), (None, 1.0)), ((9, 9), (9, 9))),
+        scatter=Scatter(name, "squad_em", (), 1100, 0.25, 3, 1),
         disagreement=Disagreement(name, "squad_em", (Disagreeing(row, 0.5, 0.25, -0.75),)),
         worst=(WorstRows(name, UP, (row,)), WorstRows("squad_em", not UP, (row,)), WorstRows("x", UP, ())),
         labelled=(Labelled(name, 0.8, ((0, 0),), None, 0.05, 1100, 0.2, 0.25),),
@@ -131,15 +133,16 @@ def test_everything_that_the_view_holds_stands_on_the_page():
         "- begun: 2026-01-01 12:00:00 UTC\n- finished: 2026-01-01 12:01:00 UTC\n- tags: main, v2\n",
         "| sgi | 1.2500 | [1.1500, 1.3500] | 1,100 / 1,200 | 60 failed, 40 not scored |",
         "| squad_em | 50.00 % | [40.00, 60.00] | 1,100 / 1,200 |",
-        "- squad_em: yes 1,000, no 100\n",
+        "- squad_em: yes 1,000 (90.9 %), no 100 (9.1 %)\n",
         "| sgi | 0.800 | [0.700, 0.900] | 600 / 500 |",
         "| length alone (longer = grounded) | 0.600 | – | 600 / 500 |",
         *(f"- {escaped(note)}\n" for note in notes(view().headline)),
         "- sgi over 5 rows; the fullest of 1 bins, from 0 to 1, holds 100.0 % of all rows.\n",
         "- The angles θ(r, c) and θ(r, q) of 1 row: 1 (100.0 %) above the diagonal",
+        "- sgi against squad_em over 1,100 rows, Spearman's ρ 0.25. 3 rows rank much higher by sgi",
         "## By method\n",
-        "| bm25 | 600 | sgi | 1.2500 |",
-        "|  |  | squad_em | 50.00 % |",
+        "| bm25 | 600 | sgi | 1.2500 | – | – |",
+        "|  |  | squad_em | 50.00 % | – | – |",
         "| squad_em by method | yes | no |\n",
         "| sgi | 1.00 | – |",
         "| sgi | 0.800 | 0.050 | 0.200 | 0.250 | 1,100 |",
@@ -167,6 +170,7 @@ def test_what_is_not_there_has_no_heading():
         plane=None,
         groups=(),
         correlation=None,
+        scatter=None,
         disagreement=None,
         worst=(),
         labelled=(),

@@ -9,10 +9,14 @@ import pytest
 import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
+from sgi.report.views.groups import group_table
+from sgi.report.views.headline import headline
+from sgi.report.wording import mean_of
 from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.evals_record import METRICS
 from sgi.store.old_evals import EvalsImport, import_evals
+from sgi.store.queries import find_run
 from sgi.store.samples import sample_of
 from support.runs import add_run, contents
 
@@ -119,8 +123,27 @@ def test_the_runs_are_finished_and_say_where_they_came_from(database, tmp_path):
         metrics = connection.execute(sa.select(schema.run_metrics)).all()
     assert [run.spec for run in runs] == [{"imported_from": "old.db"}] * 2
     assert all(run.finished_at for run in runs)
-    assert {(metric.low, metric.high, metric.version) for metric in metrics} == {(None, None, 0)}
+    ranges = {metric.metric: (metric.low, metric.high, metric.version) for metric in metrics}
+    shares = {"bleu", "rouge_l"}  # the others have no number, or one that is no share
+    assert ranges == {name: (0.0, 1.0, 0) if name in shares else (None, None, 0) for name in ranges}
     assert {metric.metric for metric in metrics} == set(METRICS) - {"semantic_similarity"}
+
+
+def test_ratings_from_1_to_5_are_never_percent(database, tmp_path):
+    """Also in a run, or a group, all of whose ratings happen to be 1."""
+    rows = [
+        {"id": k, "test_run_id": run, "qa_pair_id": k, "groundedness": rating, "bleu": 0.5, "squad_em": 1}
+        for k, (run, rating) in enumerate([("low", 1), ("low", 1), ("high", 3), ("high", 5)])
+    ]
+    import_evals(database, fill(tmp_path / "old.db", FIRST, rows))
+    shown = {}
+    for name in ("low", "high"):
+        for made in headline(database, find_run(database, name)).metrics:
+            shown[name, made.metric] = mean_of(made)
+    assert (shown["low", "groundedness"], shown["high", "groundedness"]) == ("1.0000", "4.0000")
+    assert shown["low", "bleu"] == "50.00 %"
+    (group,) = group_table(database, find_run(database, "low"), "latency_ms").groups
+    assert {made.metric: made.is_share for made in group.metrics}["groundedness"] is False
 
 
 def test_no_value_and_no_number_are_told_apart(database, tmp_path):
@@ -321,10 +344,10 @@ def test_all_or_nothing(database, tmp_path, monkeypatch):
     path = fill(tmp_path / "old.db", FIRST, ROWS)
     write = old_evals._write
 
-    def fails_later(connection, table, run, rows, file):
+    def fails_later(connection, table, run, rows, shares, file):
         if run.name == "tuesday":
             raise OSError("the power went")
-        write(connection, table, run, rows, file)
+        write(connection, table, run, rows, shares, file)
 
     monkeypatch.setattr(old_evals, "_write", fails_later)
     with pytest.raises(OSError, match="the power went"):

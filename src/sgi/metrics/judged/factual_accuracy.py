@@ -148,6 +148,7 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
         high=1.0,
         citation="GraphRAG evaluation metrics, section 6",
         category="grade",
+        classes=("A", "B", "C", "D", "E"),
     )
     evidence: ClassVar = Accuracy
     prompts: ClassVar = (PROMPT,)

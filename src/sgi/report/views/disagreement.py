@@ -67,7 +67,7 @@ def disagreement(
     rows = np.flatnonzero(semantic.ok & lexical.ok)
     if not len(rows):
         return None
-    gaps = _rank_shares(semantic, rows) - _rank_shares(lexical, rows)
+    gaps = rank_shares(semantic, rows) - rank_shares(lexical, rows)
     first = np.argsort(-np.abs(gaps), kind="stable")[:most]
     ids = columns.run.ids
     known = sample_views(database, record, (ids[row] for row in rows[first]))
@@ -84,8 +84,8 @@ def disagreement(
     )
 
 
-def _rank_shares(column: MetricColumn, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Where each row stands among these, from 0, the worst, to 1, the best; equal values stand together."""
+def rank_shares(column: MetricColumn, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The rank of each of these rows, from 0, the worst, to 1, the best; equal values share a rank."""
     values = column.values[rows] if column.higher_is_better else -column.values[rows]
     return (ranks(values) - 1) / max(len(rows) - 1, 1)
 

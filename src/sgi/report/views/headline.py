@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.engine.cascade.telling import CascadeSummary  # noqa: TC001 - the JSON API reads the type's fields
@@ -65,8 +65,7 @@ def headline(database: Database, record: RunRecord, columns: RunColumns | None =
     if not read.run.ids:  # deleted since the record was read
         return _computed((), record)
     (whole,) = grouped(read.run, [None] * len(read.run.ids), classes=read.classes)
-    metrics = (replace(made, classes=whole.classes.get(made.metric, {})) for made in whole.metrics)
-    return _computed(tuple(metrics), record)
+    return _computed(whole.metrics, record)
 
 
 def _kept(told: Summary, record: RunRecord) -> Headline:

@@ -14,6 +14,7 @@ from sgi.report.views.head import RunHead, run_head
 from sgi.report.views.headline import Headline, headline
 from sgi.report.views.labelled import Labelled, labelled
 from sgi.report.views.plane import Plane, plane
+from sgi.report.views.scatter import Scatter, scatter
 from sgi.report.views.worst import WorstRows, worst_rows
 from sgi.store.queries import run_usage
 from sgi.store.run_rows import reasons
@@ -40,6 +41,7 @@ class RunView:
         plane: None where no metric of the run has the two angles.
         groups: by label and by each column of the metadata with few values.
         correlation: None with fewer than two metrics that vary.
+        scatter: None without a semantic and a lexical metric.
         disagreement: None without a semantic and a lexical metric.
         worst: one a metric that has values.
         labelled: one a metric, where rows of both labels have values.
@@ -53,6 +55,7 @@ class RunView:
     plane: Plane | None
     groups: tuple[GroupTable, ...]
     correlation: Correlation | None
+    scatter: Scatter | None
     disagreement: Disagreement | None
     worst: tuple[WorstRows, ...]
     labelled: tuple[Labelled, ...]
@@ -67,7 +70,7 @@ def run_view(database: Database, record: RunRecord, *, worst: int = 10, points: 
         database: where the run is.
         record: the run.
         worst: how many of the worst rows of each metric, and of those where two metrics disagree.
-        points: how many points of the plane at most.
+        points: how many points of the plane and of the scatter plot at most.
     """
     columns = run_columns(database, record)
     return RunView(
@@ -77,6 +80,7 @@ def run_view(database: Database, record: RunRecord, *, worst: int = 10, points: 
         plane=plane(database, record, most=points),
         groups=group_tables(columns),
         correlation=correlation(columns),
+        scatter=scatter(columns, most=points),
         disagreement=disagreement(database, record, columns, most=worst),
         worst=worst_rows(database, record, columns, most=worst),
         labelled=labelled(columns),

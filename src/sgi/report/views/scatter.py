@@ -1,0 +1,113 @@
+"""Two metrics of a run against each other, row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sgi.report.views.disagreement import rank_shares, semantic_and_lexical
+from sgi.stats.draws import differ
+from sgi.stats.effects import spearman
+
+if TYPE_CHECKING:
+    from sgi.kernel.scored import MetricColumn
+    from sgi.report.views.columns import RunColumns
+
+WIDE_GAP = 0.5
+"""Ranks that differ by more than this share of the rows are marked."""
+
+
+@dataclass(frozen=True)
+class ScatterPoint:
+    """A row by its values of two metrics.
+
+    Attributes:
+        id: the sample's id.
+        lexical: its value of the horizontal metric.
+        semantic: its value of the vertical metric.
+        gap: its semantic rank minus its lexical rank, both as shares of the rows, in [−1, 1].
+        label: known truth; None where there is none.
+    """
+
+    id: str
+    lexical: float
+    semantic: float
+    gap: float
+    label: bool | None
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """A metric of meaning against a metric of wording.
+
+    Attributes:
+        semantic: the vertical metric, a canonical string.
+        lexical: the horizontal metric, a canonical string.
+        points: at most as many as were asked for, evenly spaced over the data.
+        rows: how many rows have both values.
+        spearman: rank correlation over these rows; None where a metric does not vary.
+        paraphrases: rows whose semantic rank is higher by more than ``WIDE_GAP``: near in meaning, in other
+            words.
+        overlaps: rows whose lexical rank is higher by more than ``WIDE_GAP``: the words of the reference,
+            with another meaning.
+    """
+
+    semantic: str
+    lexical: str
+    points: tuple[ScatterPoint, ...]
+    rows: int
+    spearman: float | None
+    paraphrases: int
+    overlaps: int
+
+
+def scatter(columns: RunColumns, *, most: int) -> Scatter | None:
+    """The first metric of meaning against the first of wording; None without rows that have both.
+
+    Args:
+        columns: the rows of the run.
+        most: how many points at most; of more rows, evenly spaced ones are taken.
+    """
+    pair = semantic_and_lexical(columns)
+    return None if pair is None else scatter_of(columns, *pair, most=most)
+
+
+def scatter_of(
+    columns: RunColumns, semantic: MetricColumn, lexical: MetricColumn, *, most: int
+) -> Scatter | None:
+    """Any two metrics of a run against each other; None without rows that have both.
+
+    Args:
+        columns: the rows of the run.
+        semantic: the vertical metric.
+        lexical: the horizontal metric.
+        most: how many points at most; of more rows, evenly spaced ones are taken.
+    """
+    rows = np.flatnonzero(semantic.ok & lexical.ok)
+    if not len(rows):
+        return None
+    gaps = rank_shares(semantic, rows) - rank_shares(lexical, rows)
+    up, across = semantic.values[rows], lexical.values[rows]
+    chosen = np.unique(np.linspace(0, len(rows) - 1, min(most, len(rows))).round().astype(np.int64))
+    labels = columns.labels[rows]
+    points = (
+        ScatterPoint(
+            columns.run.ids[rows[place]],
+            float(across[place]),
+            float(up[place]),
+            float(gaps[place]),
+            None if labels[place] < 0 else bool(labels[place]),
+        )
+        for place in chosen.tolist()
+    )
+    return Scatter(
+        semantic=semantic.metric,
+        lexical=lexical.metric,
+        points=tuple(points),
+        rows=len(rows),
+        spearman=spearman(up, across) if differ(up) and differ(across) else None,
+        paraphrases=int((gaps > WIDE_GAP).sum()),
+        overlaps=int((gaps < -WIDE_GAP).sum()),
+    )
