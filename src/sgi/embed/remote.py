@@ -27,10 +27,12 @@ _TEXTS_A_REQUEST = 2048
 _BYTES_A_REQUEST = 250_000
 """A request may hold 300,000 tokens, and no text has more tokens than bytes."""
 _SHOWN = 60
+_SHORT_TEXT = "text"
+"""Every embedding service accepts it: shows whether a refusal is about one text or about all requests."""
 
 
 class _Refused(EmbedderError):  # noqa: N818 - the name says what happened
-    """The service will not take these texts: one of them is too long, or they are too many."""
+    """The service refuses a request: a text is too long or filtered, or the texts are too many."""
 
 
 class RemoteEmbedder:
@@ -90,7 +92,7 @@ class RemoteEmbedder:
         """Unit rows in the order given, float32, shape (n, d).
 
         Raises:
-            EmbedderError: a text is blank or no Unicode, or the service gave no vectors: the error says why.
+            EmbedderError: a text is blank or not Unicode, or the service fails or refuses every text.
             NonFiniteVector: the service refused some of the texts, which the error names.
         """
         return unit_rows(self.name, texts, self.encode(texts).rows)
@@ -101,7 +103,7 @@ class RemoteEmbedder:
         Nothing is cut here, so ``truncated`` is false throughout.
 
         Raises:
-            EmbedderError: a text is blank or no Unicode, or the service gave no vectors: the error says why.
+            EmbedderError: a text is blank or not Unicode, or the service fails or refuses every text.
         """
         unique, places = distinct(texts)
         _check_texts(unique)
@@ -110,16 +112,38 @@ class RemoteEmbedder:
         return Embedded(rows[places], np.zeros(len(texts), dtype=np.bool_))
 
     def _request(self, texts: list[str]) -> NDArray[np.float32]:
-        """The unit rows of one request's texts; a refused request is halved, down to the text at fault."""
+        """The unit rows of one request's texts; zeros for a text that the service refuses.
+
+        A refused request is halved until the refused texts are alone. With k refused texts among n this takes
+        at most 2k·⌈log₂ n⌉ + 2 requests.
+        """
         try:
-            body = self._post(texts)
-        except _Refused:
+            rows = self._vectors(texts)
+        except _Refused as refusal:
+            self._require_working(refusal)
             if len(texts) == 1:
-                if not self._dimension:
-                    raise  # nothing was ever accepted here, so the text may not be to blame
                 return np.zeros((1, self._dimension), dtype=np.float32)
             half = len(texts) // 2
-            return np.concatenate(self._halves(texts[:half], texts[half:]))
+            return np.concatenate([self._request(texts[:half]), self._request(texts[half:])])
+        return unit_rows(self.name, texts, rows)
+
+    def _require_working(self, refusal: _Refused) -> None:
+        """Raise unless the service has embedded a text: else the request is at fault, not one of its texts.
+
+        One short text is sent where nothing was accepted before, as when a cache holds all other texts.
+        """
+        if self._dimension:
+            return
+        try:
+            self._vectors([_SHORT_TEXT])
+        except _Refused:
+            message = f"{refusal.message.removesuffix('.')}, and likewise the text {_SHORT_TEXT!r}."
+            hint = "Check the model's name and whether it is an embedding model."
+            raise EmbedderError(message, hint=hint) from None
+
+    def _vectors(self, texts: list[str]) -> NDArray[np.floating]:
+        """One request: a row for each text, of the dimension that all rows have."""
+        body = self._post(texts)
         try:
             rows = _rows(body, len(texts))
         except ValueError as error:
@@ -127,16 +151,7 @@ class RemoteEmbedder:
         if self._dimension not in (0, rows.shape[1]):
             raise self._malformed(f"vectors of {rows.shape[1]} numbers after vectors of {self._dimension}")
         self._dimension = rows.shape[1]
-        return unit_rows(self.name, texts, rows)
-
-    def _halves(self, one: list[str], other: list[str]) -> list[NDArray[np.float32]]:
-        """The rows of both halves; that which the service accepts tells the dimension for the other."""
-        try:
-            first = self._request(one)
-        except _Refused:
-            second = self._request(other)
-            return [self._request(one), second]
-        return [first, self._request(other)]
+        return rows
 
     def _post(self, texts: list[str]) -> bytes:
         """What the service answers; errors do not carry the client's, whose words may repeat the key."""

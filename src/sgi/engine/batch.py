@@ -23,7 +23,7 @@ from sgi.kernel.judging import JudgedMetric
 from sgi.kernel.metric import Metric, Scores, Status
 from sgi.kernel.ports import encode
 from sgi.kernel.sample import Batch, Field
-from sgi.kernel.vectors import VectorTable
+from sgi.kernel.vectors import VectorTable, short, unusable_rows
 from sgi.metrics.grounding import SEPARATOR
 
 if TYPE_CHECKING:
@@ -249,14 +249,16 @@ async def _embed(model: str, embedder: Embedder, texts: Sequence[str]) -> _Vecto
         asked = [text for text in texts if text not in unusable]
         try:
             rows, cut = await anyio.to_thread.run_sync(encode, embedder, asked, abandon_on_cancel=True)
-            table = VectorTable.of(model, asked, rows, truncated=compress(asked, cut))
+            bad = unusable_rows(model, asked, rows)
         except EmbedderError as error:
             named = frozenset(error.texts if isinstance(error, NonFiniteVector) else ()) - unusable
             if not named:
                 return _Vectors(VectorTable(model), failure=str(error))
             unusable |= named
         else:
-            return _Vectors(table, unusable)
+            sound = list(compress(asked, ~bad))
+            table = VectorTable.of(model, sound, rows[~bad], truncated=compress(asked, cut))
+            return _Vectors(table, unusable.union(compress(asked, bad)))
 
 
 def _truncated_rows(batch: Batch, texts: frozenset[str]) -> dict[str, int]:
@@ -365,7 +367,8 @@ def _rows_touching(task: _Task, unusable: Mapping[str, str], refused: Mapping[st
         subject = task.subject.take([row])
         for text in (*subject.texts(), *subject.token_texts()):
             if text in unusable:
-                reasons[row] = f"{unusable[text]} gave no usable vector for one of its texts"
+                shown = f"the text {short(text)!r} ({len(text):,} characters)"
+                reasons[row] = f"{unusable[text]} gave no usable vector for {shown}"
                 break
         for _, hypothesis in subject.pairs() if refused and row not in reasons else ():
             if hypothesis in refused:

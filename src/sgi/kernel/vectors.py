@@ -113,7 +113,7 @@ class EntailmentTable:
             bad = [pairs[place][1] for place in np.flatnonzero(~sound).tolist()]
             message = (
                 f"{model} returned no probability for {len(bad)} of {len(pairs)} pairs, "
-                f"the first hypothesis: {_short(bad[0])!r}."
+                f"the first hypothesis: {short(bad[0])!r}."
             )
             raise NonFiniteVector(message, texts=tuple(dict.fromkeys(bad)))
         return cls(model, index, scores)
@@ -143,7 +143,7 @@ def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> ND
         text = texts[bad[0]]
         raise NonFiniteVector(
             f"{model} returned a zero or non-finite vector for {bad.size} of {len(texts)} texts, "
-            f"the first: {_short(text)!r}.",
+            f"the first: {short(text)!r}.",
             texts=tuple(texts[row] for row in bad.tolist()),
         )
     found = np.asarray(rows)
@@ -172,5 +172,6 @@ def _norms(rows: NDArray[np.number]) -> NDArray[np.float64]:
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64)))
 
 
-def _short(text: str) -> str:
+def short(text: str) -> str:
+    """The beginning of a text, at most 60 characters, for messages."""
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"

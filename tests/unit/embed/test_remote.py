@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgi.embed.cached import CachedEmbedder
-from sgi.embed.remote import RemoteEmbedder, _rows
+from sgi.embed.remote import RemoteEmbedder, _requests, _rows
 from sgi.embed.service import Service
 from sgi.kernel.errors import EmbedderError, MissingExtra, NonFiniteVector
 from sgi.kernel.ports import Embedder
@@ -194,9 +194,9 @@ def error(code):
         (Fault(401, body=error(KEY)), r"refused the key \(401\)\. Check OPENAI_API_KEY", 1),
         (Fault(403, body=error(KEY)), r"refused the key \(403\)", 1),
         (Fault(404, body=error(KEY)), r"no model 'm' at 127\.0\.0\.1:\d+ \(404\)", 1),
-        (Fault(400, body=error(KEY)), r"refused a text of 1,200 characters \(400\)", 3),
-        (Fault(413, body=KEY.encode()), r"refused a text of 1,200 characters \(413\)", 3),
-        (Fault(422, body=error(KEY)), r"refused a text of 1,200 characters \(422\)", 3),
+        (Fault(400, body=error(KEY)), r"refused 2 texts, .* \(400\), and likewise the text 'text'", 2),
+        (Fault(413, body=KEY.encode()), r"longest of 1,200 characters \(413\), and likewise", 2),
+        (Fault(422, body=error(KEY)), r"refused 2 texts, .* \(422\), and likewise the text 'text'", 2),
         (Fault(429, AT_ONCE, body=error(KEY)), r"\(429\): still after 2 retries", 3),
         (Fault(429, AT_ONCE, body=error("insufficient_quota")), "quota is used up", 3),
         (Fault(500, AT_ONCE, body=error(KEY)), r"answered with an error \(500\)", 3),
@@ -230,6 +230,26 @@ def test_one_text_that_is_too_long_costs_no_other_its_vector(place):
     others = [row for row in range(5) if row != place]
     assert np.abs(rows[others] - unit(["a", "b", "c", "d"])).max() < 1e-6
     assert caught.value.texts == (TOO_LONG,)
+
+
+def test_a_request_of_one_refused_text_is_no_failure_of_the_service():
+    """Before any text was accepted: a short text shows that the service works."""
+    with EmbeddingServer() as server:
+        rows, _ = remote(server).encode([TOO_LONG])
+    assert rows.shape == (1, DIMENSION)
+    assert not rows.any()
+    assert [request.body["input"] for request in server.requests] == [[TOO_LONG], ["text"]]
+
+
+@pytest.mark.parametrize("refused", [{0}, {0, 63}, {7, 8, 40}])
+def test_refused_texts_are_found_in_a_bounded_number_of_requests(refused):
+    texts = [f"{place} {TOO_LONG}" if place in refused else f"{place}" for place in range(64)]
+    with EmbeddingServer() as server:
+        rows, _ = remote(server).encode(texts)
+        sent = len(server.requests)
+    requests = len(list(_requests(texts)))
+    assert set(np.flatnonzero(~rows.any(axis=1)).tolist()) == refused
+    assert sent <= requests + 2 * len(refused) * 6 + 1
 
 
 def test_what_was_paid_for_is_kept_when_a_text_is_refused():
