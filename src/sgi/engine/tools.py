@@ -68,13 +68,17 @@ class Tools:
 
     def signature(self, metrics: Sequence[AnyMetric], *, n: int) -> str:
         """The line under every table: what makes the numbers of these metrics over ``n`` rows."""
-        asked = prompts_digest(metrics)
-        judge = f"{self.judge.fingerprint}@{asked}" if self.judge is not None and asked else "-"
         wanted = {metric.token_model for metric in metrics}
         of_tokens = [model for model in self.token_encoders if model in wanted]
         read = {metric.entailment_model for metric in metrics}
         of_pairs = [name for name in self.entailment_models if name in read]
+        judge = self.judge_identity(metrics) or "-"
         return run_signature(self._fingerprints(of_tokens, of_pairs), n=n, judge=judge)
+
+    def judge_identity(self, metrics: Sequence[AnyMetric]) -> str:
+        """The judge's fingerprint and the digest of the prompts; empty where no metric asks a judge."""
+        prompts = prompts_digest(metrics)
+        return f"{self.judge.fingerprint}@{prompts}" if self.judge is not None and prompts else ""
 
     def _fingerprints(self, of_tokens: Iterable[TokenModel], of_pairs: Iterable[str]) -> tuple[str, ...]:
         embedders = (embedder.fingerprint for embedder in self.embedders.values())

@@ -112,12 +112,14 @@ class EvaluationRow:
         answer: None where nothing is known of one.
         scores: by the metric's canonical string.
         embedders: fingerprints of all models that were asked, also of those that gave no vectors.
+        judge: fingerprint of the judge, with the digest of the prompts; empty where none was asked.
     """
 
     sample: Sample
     answer: StoredAnswer | None
     scores: Mapping[str, MetricScore]
     embedders: tuple[str, ...] = ()
+    judge: str = ""
 
 
 @dataclass(frozen=True)
@@ -156,12 +158,13 @@ def save_evaluation(database: Database, run: str, row: EvaluationRow, *, version
 
     Raises:
         UsageError: a run cannot be called so, or the run of this name was made in another way.
-        RunMismatch: the run's scores were made with another model or another version of a metric.
+        RunMismatch: the run's scores were made with another model, another judge, other prompts or another
+            version of a metric.
         StoreError: the database cannot be written; nothing of the row is kept.
     """
     with database.writing() as connection:
         found = _locked(connection, run) or _created(connection, run, versions)
-        embedders = _agreed(found, row.embedders)
+        made_with = {"embedders": _agreed(found, row.embedders), "judge": _agreed_judge(found, row.judge)}
         position = _position(connection, found.dataset, row.sample.id)
         metrics = _metrics(connection, found, row.scores, position)
         if position is None:
@@ -170,7 +173,7 @@ def save_evaluation(database: Database, run: str, row: EvaluationRow, *, version
         else:
             _clear(connection, found, position, metrics)
         _write(connection, found, position, row, metrics)
-        _touch(connection, found, embedders, n=max(found.rows, position + 1))
+        _touch(connection, found, made_with, n=max(found.rows, position + 1))
     return f"{found.id}:{position}"
 
 
@@ -241,6 +244,18 @@ def _agreed(run: RunFound, embedders: tuple[str, ...]) -> list[str]:
         message = f"The run {run.label} was made with {' + '.join(before)}, this evaluation with "
         raise RunMismatch(f"{message}{' + '.join(here)}.", hint=_ANOTHER)
     return [new if old.endswith(UNOPENED) else old for old, new in zip(before, here, strict=True)]
+
+
+def _agreed_judge(run: RunFound, judge: str) -> str:
+    """The judge of the run's scores, with the digest of its prompts; one run has one judge."""
+    before = str(run.spec.get("judge", ""))
+    if before and judge and before != judge:
+        then, now_ = (found.rpartition("@") for found in (before, judge))
+        what = "other prompts" if then[0] == now_[0] else now_[0]
+        raise RunMismatch(
+            f"The run {run.label} was judged by {then[0]}, this evaluation by {what}.", hint=_ANOTHER
+        )
+    return judge or before
 
 
 def _may_be_one(one: str, other: str) -> bool:
@@ -361,10 +376,11 @@ def _write(
     insert_rows(connection, schema.evidence, evidence)
 
 
-def _touch(connection: Connection, run: RunFound, embedders: list[str], *, n: int) -> None:
+def _touch(connection: Connection, run: RunFound, made_with: Mapping[str, Any], *, n: int) -> None:
     """What made the numbers of the rows there are now; a headline of fewer rows holds no longer."""
     values: dict[str, Any] = {"finished_at": None, "summary": None}
-    values["signature"] = run_signature(embedders, n=n)
-    if embedders != list(run.spec.get("embedders", ())):
-        values["spec"] = {**run.spec, "embedders": embedders}
+    values["signature"] = run_signature(made_with["embedders"], n=n, judge=made_with["judge"] or "-")
+    spec = {**run.spec, **{name: value for name, value in made_with.items() if value}}
+    if spec != run.spec:
+        values["spec"] = spec
     connection.execute(_TOUCH, {"this": run.id, **values})

@@ -41,6 +41,7 @@ class Evaluation:
         seconds: how long the target took, tries and waits included; 0 where it was not asked.
         reason: why there is no answer.
         embedders: fingerprints of the models that were asked, also of those that gave no vectors.
+        judge: fingerprint of the judge, with the digest of the prompts; empty without judged metrics.
         truncated: the fields that were longer than a model reads.
         left_out: the models that gave no vectors, by name, and why.
     """
@@ -53,6 +54,7 @@ class Evaluation:
     seconds: float = 0.0
     reason: str = ""
     embedders: tuple[str, ...] = ()
+    judge: str = ""
     truncated: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
 
@@ -162,7 +164,7 @@ def evaluation_row(
     answer = None
     if kept.answer is not None or kept.reason:
         answer = StoredAnswer(kept.answer, reason=kept.reason or None, seconds=kept.seconds)
-    return EvaluationRow(sample, answer, given_scores(values, kept.scores), kept.embedders)
+    return EvaluationRow(sample, answer, given_scores(values, kept.scores), kept.embedders, kept.judge)
 
 
 def required(name: str, value: object) -> str:

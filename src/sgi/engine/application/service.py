@@ -163,6 +163,7 @@ class RAGEvalService:
             seconds=told.seconds,
             reason=told.reason or "",
             embedders=tools.fingerprints,
+            judge=tools.judge_identity(self._metrics),
             truncated=tuple(made.truncated),
             left_out=dict(made.failures),
         )
@@ -219,9 +220,9 @@ class RAGEvalService:
     ) -> str:
         """Keep an evaluation in the run of this name; done when the call returns, so it is not awaited.
 
-        The run is made at its first evaluation and grows with each; ``finish_run`` closes it. The same pair
-        again replaces what was there. Threads, tasks and processes may save at once. Waiting for another
-        writer blocks the thread; ``anyio.to_thread.run_sync`` or ``asyncio.to_thread`` waits elsewhere.
+        The first evaluation creates the run; ``finish_run`` closes it. The same pair again replaces what was
+        there. Threads, tasks and processes may save at once. Waiting for another writer blocks the thread;
+        ``anyio.to_thread.run_sync`` or ``asyncio.to_thread`` waits elsewhere.
 
         Args:
             test_run_id: the run's name.
@@ -240,8 +241,8 @@ class RAGEvalService:
         Raises:
             UnknownName: there is no such column.
             UsageError: a value is of the wrong type, or a run cannot be called so.
-            RunMismatch: the run holds scores of another embedding model or another version of a metric, or
-                values of the metric that were computed where this one is given, or the other way round.
+            RunMismatch: the run has another embedding model, judge, prompts or version of a metric, or mixes
+                computed values of a metric with given ones. Use another ``test_run_id``.
             StoreError: the database cannot be written; nothing of the evaluation is kept.
         """
         from sgi.store.evaluations import save_evaluation

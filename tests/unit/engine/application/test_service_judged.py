@@ -6,8 +6,11 @@ import anyio
 import pytest
 import sqlalchemy as sa
 
-from sgi.engine.application.service import RAGEvalService
-from sgi.kernel.errors import BudgetSpent, JudgeError, UsageError
+import sgi
+from sgi.engine.application.service import DEFAULT_METRICS, JUDGED_METRICS, RAGEvalService
+from sgi.kernel.errors import BudgetSpent, JudgeError, RunMismatch, UsageError
+from sgi.store.database import open_database
+from sgi.store.queries import find_run
 from sgi.testing.fakes import HashEmbedder, ScriptedJudge
 
 RATINGS = {
@@ -75,6 +78,49 @@ def script(inquiry, asked):
         return RATINGS[inquiry.prompt.name]
     (reply,) = asked.values()
     return reply | {"questions": ["What?"] * (inquiry.items or 1)}
+
+
+def test_a_run_of_the_service_is_signed_with_judge_and_prompts_as_any_other(tmp_path):
+    path = tmp_path / "app.db"
+    evaluate(ScriptedJudge(RATINGS), save="nightly", database=path)
+    with open_database(path) as database:
+        record = find_run(database, "nightly")
+    row = {
+        "question": QUESTION,
+        "response": ANSWER,
+        "contexts": ["Emma is by Jane Austen."],
+        "reference": REFERENCE,
+    }
+    made = sgi.evaluate(
+        [row], list(DEFAULT_METRICS + JUDGED_METRICS), HashEmbedder(), judge=ScriptedJudge(RATINGS)
+    )
+    assert record.signature == made.signature
+    assert "|judge:scripted@" in record.signature
+    assert f"judge:{record.spec['judge']}|" in record.signature
+
+
+def down(inquiry, schema):
+    raise JudgeError("It is down.")
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (
+            {"judge": ScriptedJudge(RATINGS, fingerprint="another")},
+            "judged by scripted, this evaluation by another",
+        ),
+        ({"judge": ScriptedJudge(down), "metrics": ["faithfulness"]}, "by other prompts"),
+    ],
+)
+def test_a_run_has_one_judge_and_its_prompts(tmp_path, other, words):
+    path = tmp_path / "app.db"
+    evaluate(ScriptedJudge(RATINGS), save="nightly", database=path)
+    with pytest.raises(RunMismatch, match=f"{words}.*another test_run_id"):
+        evaluate(save="nightly", database=path, **other)
+    evaluate(None, save="nightly", database=path)  # a service without a judge adds nothing of another judge
+    with open_database(path) as database:
+        assert find_run(database, "nightly").spec["judge"].startswith("scripted@")
 
 
 @pytest.mark.parametrize("error", [JudgeError("It is down."), BudgetSpent("It has cost enough.")])
