@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.engine.tools import load_embedder
     from sgi.geometry.grounding import compute_sgi
     from sgi.io.benchmarks import load_halueval_qa, open_benchmark
-    from sgi.kernel.errors import SgiError
+    from sgi.kernel.errors import SgiError, TruncationWarning
     from sgi.kernel.judging import JudgedMetric
     from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
     from sgi.kernel.sample import Batch, Field, Sample
@@ -40,6 +40,7 @@ _HOMES = {
     "SgiError": "sgi.kernel.errors",
     "Status": "sgi.kernel.metric",
     "Summary": "sgi.engine.summary",
+    "TruncationWarning": "sgi.kernel.errors",
     "VectorTable": "sgi.kernel.vectors",
     "aevaluate": "sgi.engine.evaluate",
     "compute_sgi": "sgi.geometry.grounding",
@@ -64,6 +65,7 @@ __all__ = [  # noqa: RUF022 - the order of _HOMES, then the rooms
     "SgiError",
     "Status",
     "Summary",
+    "TruncationWarning",
     "VectorTable",
     "aevaluate",
     "compute_sgi",

@@ -1,17 +1,36 @@
-"""The published door: ``from sgi.core import sgi``."""
+"""The published import: ``from sgi.core import sgi``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import warnings
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from sgi.kernel.ports import Embedder
+
+_FIELDS = ("question", "context", "response")
+
+
+class Truncated(NamedTuple):
+    """A text of which the model read only the beginning; the counts are None where the model has none."""
+
+    field: str
+    """``question``, ``context`` or ``response``."""
+    tokens: int | None
+    """The tokens of the whole text, special ones included."""
+    limit: int | None
+    """The tokens that the model reads."""
+
+    def __str__(self) -> str:
+        if self.tokens is None or self.limit is None:
+            return f"the {self.field} is longer than the model reads; its end has no effect"
+        return f"the {self.field} has {self.tokens:,} tokens; the model reads {self.limit:,}"
 
 
 def sgi(q: str, c: str, r: str, embedder: Embedder | None = None) -> dict[str, float]:
     """The Semantic Grounding Index of one question, context and response.
 
-    SGI = θ(r, q) / (θ(r, c) + 1e-8), the angles being those between the texts' embeddings. Above 1 the
+    SGI = θ(r, q) / (θ(r, c) + 1e-8), where θ is the angle between two texts' embeddings. Above 1 the
     response is nearer the context than the question. It measures engagement with the context, not truth.
 
     Args:
@@ -27,22 +46,49 @@ def sgi(q: str, c: str, r: str, embedder: Embedder | None = None) -> dict[str, f
         UsageError: a text is blank.
         EmbedderError: the embedder gave no usable vector for one of the texts.
 
+    Warns:
+        TruncationWarning: a text is longer than the model reads, so that its end has no effect.
+
     Source: Marín (2025), arXiv:2512.13771, equation 3 and algorithm 1.
 
     >>> result = sgi("Who wrote Emma?", "Emma is a novel by Jane Austen.", "Jane Austen wrote it.")
     >>> sorted(result), result["sgi"] > 1
     (['sgi', 'theta_rc', 'theta_rq'], False)
     """
+    from sgi.kernel.errors import TruncationWarning
+
+    result, truncated = sgi_with_truncation(q, c, r, embedder)
+    for text in truncated:
+        warnings.warn(str(text), TruncationWarning, stacklevel=2)
+    return result
+
+
+def sgi_with_truncation(
+    q: str, c: str, r: str, embedder: Embedder | None = None
+) -> tuple[dict[str, float], list[Truncated]]:
+    """As `sgi`, and which of the texts the model read only in part; warns of nothing.
+
+    >>> sgi_with_truncation("Who wrote Emma?", "Emma is a novel. " * 200, "Jane Austen.")[1]
+    [Truncated(field='context', tokens=1002, limit=256)]
+    """
     from sgi.embed.load import load_embedder
     from sgi.geometry.grounding import compute_sgi
     from sgi.kernel.errors import UsageError
+    from sgi.kernel.ports import TokenCounter, encode
     from sgi.kernel.vectors import unit_rows
 
     texts = (q, c, r)
-    for name, text in zip(("question", "context", "response"), texts, strict=True):
+    for field, text in zip(_FIELDS, texts, strict=True):
         if not text.strip():
-            raise UsageError(f"The {name} is blank; it has no direction to measure.")
-    rows = (embedder or load_embedder("minilm")).embed(texts)
+            raise UsageError(f"The {field} is blank; it has no direction to measure.")
+    used = embedder or load_embedder()
+    rows, cut = encode(used, texts)
+    truncated = []
+    for field, text, is_cut in zip(_FIELDS, texts, cut.tolist(), strict=True):
+        if is_cut:
+            counter = used if isinstance(used, TokenCounter) else None
+            tokens = None if counter is None else counter.token_counts([text])[0]
+            truncated.append(Truncated(field, tokens, None if counter is None else counter.limit))
     question, context, response = unit_rows("The embedder", texts, rows)
-    found = compute_sgi(question, context, response)
-    return {"theta_rq": found.theta_rq, "theta_rc": found.theta_rc, "sgi": found.sgi}
+    made = compute_sgi(question, context, response)
+    return {"theta_rq": made.theta_rq, "theta_rc": made.theta_rc, "sgi": made.sgi}, truncated

@@ -1,12 +1,11 @@
-"""The published door: ``from sgi.openai_embedder import AzureOpenAIEmbedder``."""
+"""The published import: ``from sgi.openai_embedder import AzureOpenAIEmbedder``."""
 
 from __future__ import annotations
 
 from sgi.embed.remote import RemoteEmbedder
 from sgi.embed.service import Service, deployment_name
-from sgi.kernel.environment import setting
 
-__all__ = ["AzureOpenAIEmbedder", "azure_is_configured"]
+__all__ = ["AzureOpenAIEmbedder"]
 
 
 class AzureOpenAIEmbedder(RemoteEmbedder):
@@ -40,15 +39,3 @@ class AzureOpenAIEmbedder(RemoteEmbedder):
     ) -> None:
         service = Service.azure(key=api_key or "", endpoint=endpoint or "", api_version=api_version or "")
         super().__init__(service, deployment_name(deployment or ""))
-
-
-def azure_is_configured() -> bool:
-    """Whether key and endpoint are set, in the environment or in ``.env`` in the working folder.
-
-    Raises:
-        UsageError: ``.env`` cannot be read.
-
-    >>> isinstance(azure_is_configured(), bool)
-    True
-    """
-    return bool(setting("AZURE_OPENAI_API_KEY") and setting("AZURE_OPENAI_ENDPOINT"))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sgi.core import sgi
-from sgi.kernel.errors import EmbedderError, NonFiniteVector, UsageError
+from sgi.kernel.errors import EmbedderError, NonFiniteVector, TruncationWarning, UsageError
+from sgi.kernel.ports import Embedded
 
 
 class Fixed:
@@ -54,3 +55,25 @@ def test_an_array_of_another_shape_is_refused():
 def test_a_blank_text_has_no_number(texts):
     with pytest.raises(UsageError, match="is blank"):
         sgi(*texts, Fixed(q=[1, 0], c=[0, 1], r=[1, 1]))
+
+
+LONG = "Emma is a novel. " * 200
+
+
+def test_a_text_that_the_model_reads_in_part_is_a_warning_with_the_counts():
+    with pytest.warns(
+        TruncationWarning, match="^the context has 1,002 tokens; the model reads 256$"
+    ) as caught:
+        sgi("Who wrote Emma?", LONG, "Jane Austen.")
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    assert issubclass(TruncationWarning, UserWarning)
+
+
+def test_a_model_that_counts_no_tokens_still_warns():
+    class Cutting(Fixed):
+        def encode(self, texts, /):
+            return Embedded(self.embed(texts), np.array([len(text) > 3 for text in texts]))
+
+    with pytest.warns(TruncationWarning, match="the response is longer than the model reads"):
+        sgi("q", "c", "long", Cutting(q=[1, 0], c=[0, 1], long=[1, 1]))

@@ -20,6 +20,7 @@ from sgi.cli.options import (
     NoCacheOption,
     QuietOption,
     cache_choice,
+    chosen_embedders,
     column_map,
     judge_settings,
     metric_list,
@@ -105,15 +106,16 @@ def bench_metrics(
         return
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)  # what cannot be written is told before the work
+    metrics = metric_list(metric or []) or None
     with ExitStack() as stack:
         rows = data if data is not None else _sample(stack, quiet=quiet)
         made = bench(
             rows,
-            metric_list(metric or []) or None,
+            metrics,
             metric_list(perturb or []),
             n=n,
             seed=seed,
-            embedder=embedder,
+            embedder=chosen_embedders(embedder, metrics),
             judge=judge_settings(judge, judge_set, max_cost=max_cost),
             columns=column_map(columns),
             cache=cache_choice(cache, no_cache=no_cache),

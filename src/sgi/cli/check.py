@@ -12,6 +12,7 @@ from sgi.cli.options import (
     JsonOption,
     NliOption,
     PrecisionOption,
+    chosen_embedders,
     with_entailment,
 )
 
@@ -63,7 +64,7 @@ def check(
 
     sample = Sample(id="answer", question=q, contexts=tuple(c), response=r)
     (metric,) = with_entailment(["grounding"], nli)
-    scores = evaluate([sample], metric, _embedders(embedder, backend, precision))[metric]
+    scores = evaluate([sample], metric, _embedders(embedder, metric, backend, precision))[metric]
     value = float(scores.values[0]) if scores.ok[0] else None
     if as_json:
         told: dict[str, Any] = {"grounding": value, "status": scores.status[0], "reason": scores.reasons[0]}
@@ -78,13 +79,14 @@ def check(
         raise typer.Exit(_NOT_MET)
 
 
-def _embedders(names: list[str] | None, backend: str, precision: str) -> Any:
+def _embedders(names: list[str] | None, metric: str, backend: str, precision: str) -> Any:
     from sgi.embed.load import load_embedder
     from sgi.embed.models import DEFAULT_MODEL
 
+    chosen = chosen_embedders(names, [metric], backend=backend, precision=precision)
     if (backend, precision) == ("auto", "auto"):
-        return names
-    return [load_embedder(name, backend=backend, precision=precision) for name in names or [DEFAULT_MODEL]]
+        return chosen
+    return [load_embedder(name, backend=backend, precision=precision) for name in chosen or [DEFAULT_MODEL]]
 
 
 def _tell(value: float, found: SupportView) -> None:

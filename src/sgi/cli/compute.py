@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from sgi.cli.options import BackendOption, JsonOption, PrecisionOption
-
-if TYPE_CHECKING:
-    from sgi.kernel.ports import Embedder
+from sgi.cli.options import BackendOption, JsonOption, PrecisionOption, chosen_embedders
 
 
 def compute(
@@ -30,7 +27,10 @@ def compute(
     """Print the SGI of one triple, with its two angles in radians.
 
     Where AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT are set, in the environment or in a file .env in this
-    folder, Azure OpenAI embeds the texts; otherwise the embedded model does, offline.
+    folder, Azure OpenAI embeds the texts; otherwise the embedded model does, offline. Only one of the two set
+    is an error. `sgi run` chooses in the same way.
+
+    A note on stderr, and `truncated` in the JSON, say which text is longer than the model reads.
 
     Examples:
 
@@ -42,35 +42,33 @@ def compute(
 
       sgi compute --q "…" --c "…" --r "…" --deployment text-embedding-3-large
     """
-    from sgi.core import sgi
+    from sgi.cli.console import talk
+    from sgi.core import sgi_with_truncation
+    from sgi.embed.load import load_embedder
+    from sgi.embed.models import DEFAULT_MODEL
 
-    result = sgi(q, c, r, embedder=_embedder(deployment, embedder, backend, precision))
+    name = _embedder_name(deployment, embedder, backend, precision) or DEFAULT_MODEL
+    result, truncated = sgi_with_truncation(
+        q, c, r, load_embedder(name, backend=backend, precision=precision)
+    )
+    for text in truncated:
+        talk(f"Note: {text}.")
     if as_json:
         import json
 
-        typer.echo(json.dumps(result, indent=2))
+        cut = {text.field: {"tokens": text.tokens, "limit": text.limit} for text in truncated}
+        typer.echo(json.dumps(result | ({"truncated": cut} if cut else {}), indent=2))
     else:
         typer.echo("SGI={sgi:.6f}  theta_rq={theta_rq:.6f}  theta_rc={theta_rc:.6f}".format(**result))
 
 
-def _embedder(deployment: str | None, name: str | None, backend: str, precision: str) -> Embedder | None:
-    from sgi.embed.load import load_embedder
-    from sgi.embed.models import DEFAULT_MODEL
+def _embedder_name(deployment: str | None, name: str | None, backend: str, precision: str) -> str:
+    """What embeds the three texts; blank for the embedded model."""
     from sgi.kernel.errors import UsageError
 
     if deployment and name:
         raise UsageError("--deployment and --embedder contradict each other.")
-    here = name or (DEFAULT_MODEL if (backend, precision) != ("auto", "auto") else None)
-    if deployment and here:
+    if deployment and (backend, precision) != ("auto", "auto"):
         raise UsageError("--deployment is Azure's; --backend and --precision are of models that run here.")
-    if here:
-        return load_embedder(here, backend=backend, precision=precision)
-    from sgi.openai_embedder import AzureOpenAIEmbedder, azure_is_configured
-
-    if deployment or azure_is_configured():
-        from sgi.cli.console import talk
-
-        azure = AzureOpenAIEmbedder(deployment=deployment)
-        talk(f"The texts go to {azure.name} at {azure.service.place}.")
-        return azure
-    return None
+    named = [f"azure:{deployment}"] if deployment else [name] if name else None
+    return "".join(chosen_embedders(named, None, backend=backend, precision=precision))

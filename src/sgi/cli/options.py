@@ -12,7 +12,9 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    from sgi.kernel.metric import AnyMetric
 
 
 def _complete_metric(incomplete: str) -> list[str]:
@@ -49,8 +51,9 @@ EmbedderOption = Annotated[
     typer.Option(
         "-e",
         "--embedder",
-        help="minilm (embedded, the default), another of `sgi models`, a folder, torch:NAME, openai:MODEL, "
-        "openai:MODEL@URL, azure:DEPLOYMENT; repeatable, the primary one first.",
+        help="minilm (embedded), another of `sgi models`, a folder, torch:NAME, openai:MODEL, "
+        "openai:MODEL@URL, azure:DEPLOYMENT; repeatable, the primary one first. Without it: Azure OpenAI "
+        "where AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT are set, otherwise minilm.",
     ),
 ]
 _BACKEND = "What runs a known model or a folder: auto (onnx where there is a graph), onnx, openvino, torch."
@@ -171,6 +174,42 @@ def metric_list(texts: list[str]) -> list[str]:
                 depth += (sign in "([") - (sign in ")]")
         names.append(text[start:])
     return [name.strip() for name in names if name.strip()]
+
+
+def chosen_embedders(
+    named: Sequence[str] | None,
+    metrics: Iterable[str | AnyMetric] | None,
+    *,
+    backend: str = "auto",
+    precision: str = "auto",
+) -> list[str]:
+    """The embedders that a command names or, without any, that the environment chooses.
+
+    Prints a note on stderr where Azure is chosen by its variables. None stands for the embedded model.
+
+    Args:
+        named: with ``--embedder``, or in a TOML file.
+        metrics: what is scored; None for metrics that the data decides.
+        backend: what runs the model.
+        precision: in which arithmetic.
+
+    Raises:
+        UsageError: none is named, and only some of Azure's variables are set.
+    """
+    from sgi.cli.console import talk
+    from sgi.embed.models import DEFAULT_MODEL
+    from sgi.embed.service import Service, default_embedder
+    from sgi.kernel.registry import metric
+
+    embeds = metrics is None or any(metric(wanted).embeds for wanted in metrics)
+    if named or not embeds:
+        return list(named or ())
+    name = default_embedder(backend, precision)
+    if name == DEFAULT_MODEL:
+        return []
+    where = f"{name} at {Service.azure().place}"
+    talk(f"The AZURE_OPENAI_… variables are set: the texts go to {where}. Use -e minilm to embed them here.")
+    return [name]
 
 
 def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:

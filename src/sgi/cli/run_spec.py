@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sgi.engine.judge import Cassette
     from sgi.engine.spec import RunSpec
+    from sgi.kernel.metric import AnyMetric
     from sgi.store.queries import RunRecord
 
 _OF_ONE_CALL = {"out", "name", "rejects", "inputs"}
@@ -44,10 +45,23 @@ def run_spec(given: dict[str, Any], record: RunRecord | None = None) -> RunSpec:
     if nli is not None:
         named = values.get("metrics") or []
         values["metrics"] = with_entailment([named] if isinstance(named, str) else named, nli)
-    spec = RunSpec.of(values, source=source)
+    spec = _with_embedder(RunSpec.of(values, source=source), new=record is None)
     if spec.on_error == "skip" and spec.rejects is None:
         spec = spec.model_copy(update={"rejects": _beside(spec.out or _file_of(spec.data))})
     return spec
+
+
+def _with_embedder(spec: RunSpec, *, new: bool) -> RunSpec:
+    """The spec with the embedders named, so that a run is resumed with the model it began with."""
+    from sgi.cli.options import chosen_embedders
+
+    if not new:
+        return spec
+    metrics: list[str | AnyMetric] | None = None
+    if spec.metrics is not None:
+        metrics = [*spec.metrics, *spec.beside]
+    how = {"backend": spec.backend, "precision": spec.precision}
+    return spec.model_copy(update={"embedders": tuple(chosen_embedders(spec.embedders, metrics, **how))})
 
 
 def recorded_settings(cassette: Cassette) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import typer
 from sgi.kernel.ports import Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from sgi.engine.plan import Plan
@@ -106,11 +107,7 @@ def report_notes(spec: RunSpec, report: RunReport, words: str) -> list[str]:
         words: what a command needs to find the same database.
     """
     summary = report.summary
-    notes = [
-        f"In {rows:,} of {summary.rows:,} rows the {name} went beyond what the embedder reads; the ends were "
-        "not seen."
-        for name, rows in summary.truncated.items()
-    ]
+    notes = truncation_notes(summary.truncated, summary.rows)
     notes += [
         f"{rows:,} rows were scored without {model}, which gave no vectors; their details say why."
         for model, rows in summary.left_out.items()
@@ -132,6 +129,16 @@ def report_notes(spec: RunSpec, report: RunReport, words: str) -> list[str]:
     if report.run is not None:
         notes.append(f"The run is kept: sgi show {report.run}{words}")
     return notes
+
+
+def truncation_notes(truncated: Mapping[str, int], rows: int) -> list[str]:
+    """A line for each field that was longer than the embedding model reads.
+
+    >>> truncation_notes({"response": 5}, 60)
+    ['response: truncated in 5 of 60 rows, because the text is longer than the embedding model reads.']
+    """
+    why = "because the text is longer than the embedding model reads"
+    return [f"{name}: truncated in {cut:,} of {rows:,} rows, {why}." for name, cut in truncated.items()]
 
 
 def usage_line(usage: Usage) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +24,7 @@ from sgi.cli.options import (
     OnErrorOption,
     PrecisionOption,
     cache_choice,
+    chosen_embedders,
     column_map,
     judge_settings,
     metric_list,
@@ -74,6 +76,7 @@ def score(
     import anyio
 
     from sgi.cli.console import talk
+    from sgi.cli.run_talk import truncation_notes
     from sgi.engine.plan import resolve
     from sgi.engine.tools import open_tools
     from sgi.io.dataset import open_dataset
@@ -99,13 +102,16 @@ def score(
         rows = open_dataset(data, columns=column_map(columns)).samples(on_reject=on_reject)
     kept = cache_choice(cache, no_cache=no_cache)
     asked = judge_settings(judge, judge_set)
-    with open_tools(chosen, embedder, cache=kept, backend=backend, precision=precision) as tools:
+    embedders = chosen_embedders(embedder, chosen, backend=backend, precision=precision)
+    with open_tools(chosen, embedders, cache=kept, backend=backend, precision=precision) as tools:
         pour = partial(_pour, rows, chosen, tools, asked, cache=kept, batch_size=batch_size, inputs=inputs)
         try:
-            failed = anyio.run(pour)
+            failed, scored, truncated = anyio.run(pour)
         except BrokenPipeError:
             _stop_writing()
             raise typer.Exit from None
+    for line in truncation_notes(truncated, scored):
+        talk(line)
     if failed or rejected:
         raise typer.Exit(3)
 
@@ -119,15 +125,19 @@ async def _pour(
     cache: bool | Path,
     batch_size: int,
     inputs: bool,
-) -> bool:
-    """Score and print batch by batch; whether any row failed."""
+) -> tuple[bool, int, Counter[str]]:
+    """Score and print batch by batch.
+
+    Returns:
+        Whether any row failed; the number of rows; and the rows with a truncated text, by field.
+    """
     from sgi.engine.batch import batches, evaluate_batch
     from sgi.engine.judge import with_judge
     from sgi.engine.rows import nested_row
     from sgi.io.write import json_line
     from sgi.kernel.metric import Status
 
-    failed = False
+    failed, scored, truncated = False, 0, Counter[str]()
     async with with_judge(tools, metrics, judge, cache=cache) as judging:
         for batch in batches(rows, batch_size):
             made = await evaluate_batch(batch, metrics, judging)
@@ -135,7 +145,9 @@ async def _pour(
             for row in nested_row(batch, made.scores, inputs=inputs):
                 sys.stdout.buffer.write(json_line(row))
             sys.stdout.buffer.flush()
-    return failed
+            scored += len(batch)
+            truncated.update(made.truncated)
+    return failed, scored, truncated
 
 
 def _stop_writing() -> None:

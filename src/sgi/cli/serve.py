@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sgi.cli.options import BackendOption, DatabaseOption, EmbedderOption, PrecisionOption
+from sgi.cli.options import BackendOption, DatabaseOption, EmbedderOption, PrecisionOption, chosen_embedders
 
 if TYPE_CHECKING:
     from socket import socket
@@ -73,7 +73,7 @@ def serve(
     with _listening(host, port) as listener, _opened(db) as database:
         site = replace(
             _site(database, db, token, limit, host, listener.getsockname()[1]),
-            embedders=tuple(embedder or ()),
+            embedders=tuple(chosen_embedders(embedder, None, backend=backend, precision=precision)),
             backend=backend,
             precision=precision,
         )

@@ -12,7 +12,7 @@ import numpy as np
 
 from sgi.embed.batching import distinct, equal_length_batches, side_by_side
 from sgi.embed.cores import usable_cores
-from sgi.embed.tokenize import open_tokenizer, tokenize
+from sgi.embed.tokenize import open_tokenizer, token_counts, tokenize
 from sgi.kernel.errors import ModelCorrupt, UsageError
 from sgi.kernel.ports import Embedded
 
@@ -121,6 +121,15 @@ class LocalEmbedder(ABC):
         else:
             side_by_side(batches, compute, self.threads)
         return Embedded(rows[places], truncated[places])
+
+    @property
+    def limit(self) -> int:
+        """The most tokens of a text that the model reads, special ones and a prefix included."""
+        return self.files.limit
+
+    def token_counts(self, texts: Sequence[str], /) -> list[int]:
+        """The tokens of each whole text, special ones and a prefix included."""
+        return token_counts(self._checked_tokenizer(), [self.files.prefix + text for text in texts])
 
     def network(self, *, alone: bool = False) -> Network:
         """The model, opened at first use.

@@ -6,14 +6,18 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from sgi.embed.models import DEFAULT_MODEL
 from sgi.kernel import environment
-from sgi.kernel.environment import setting
+from sgi.kernel.environment import AZURE_KEY, AZURE_PLACE, setting
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _AZURE_DEPLOYMENT = "text-embedding-3-small"
+_DEPLOYMENT_NAME = "AZURE_OPENAI_DEPLOYMENT_NAME"
+_AZURE_REQUIRED = (AZURE_KEY, AZURE_PLACE)
+_AZURE_VARIABLES = (*_AZURE_REQUIRED, _DEPLOYMENT_NAME, "AZURE_OPENAI_API_VERSION")
 
 
 @dataclass(frozen=True)
@@ -51,10 +55,35 @@ def deployment_name(given: str = "") -> str:
     """The Azure deployment: as given, else AZURE_OPENAI_DEPLOYMENT_NAME, else text-embedding-3-small.
 
     Raises:
-        UsageError: it is no name Azure allows.
+        UsageError: Azure does not allow the name.
     """
-    name = given or setting("AZURE_OPENAI_DEPLOYMENT_NAME") or _AZURE_DEPLOYMENT
+    name = given or setting(_DEPLOYMENT_NAME) or _AZURE_DEPLOYMENT
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
-        message = f"{name!r} is no name of an Azure deployment."
+        message = f"{name!r} is not the name of an Azure deployment."
         raise UsageError(message, hint="Such names have letters, digits, -, _ and dots.")
     return name
+
+
+def default_embedder(backend: str = "auto", precision: str = "auto") -> str:
+    """The embedding model of a command that names none.
+
+    Azure OpenAI, where AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT are set in the environment or in
+    ``.env`` in the working folder; otherwise the embedded model. A backend or a precision is chosen for a
+    model that runs here, so with one of them it is always the embedded model.
+
+    Raises:
+        UsageError: only some of Azure's variables are set; names those that are missing.
+
+    >>> default_embedder("onnx")
+    'minilm'
+    """
+    present = [name for name in _AZURE_VARIABLES if setting(name)]
+    if not present or (backend, precision) != ("auto", "auto"):
+        return DEFAULT_MODEL
+    missing = [name for name in _AZURE_REQUIRED if name not in present]
+    if missing:
+        verbs = ["is" if len(names) == 1 else "are" for names in (present, missing)]
+        message = f"{' and '.join(present)} {verbs[0]} set, but {' and '.join(missing)} {verbs[1]} not."
+        hint = f"Set {' and '.join(missing)} to embed with Azure OpenAI, or use --embedder {DEFAULT_MODEL}."
+        raise UsageError(message, hint=hint)
+    return f"azure:{deployment_name()}"

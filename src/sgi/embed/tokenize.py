@@ -95,6 +95,19 @@ def tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> Tokens:
     return Tokens(ids, np.asarray(truncated, dtype=np.bool_))
 
 
+def token_counts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[int]:
+    """The tokens of each whole text, special ones included, whatever the tokenizer's limit.
+
+    >>> from importlib.resources import files
+    >>> tokenizer = open_tokenizer(files("sgi") / "data" / "bert_vocab.txt", limit=4)
+    >>> token_counts(tokenizer, ["a b c d e"])
+    [7]
+    """
+    special = tokenizer.num_special_tokens_to_add(is_pair=False)
+    whole = [(encoding, *encoding.overflowing) for encoding in tokenizer.encode_batch(list(texts))]
+    return [special + sum(len(part.ids) - special for part in parts) for parts in whole]
+
+
 def _encoded(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Encoding]:
     try:
         encodings = tokenizer.encode_batch([text[:_FIRST_CHARACTERS] for text in texts])

@@ -84,6 +84,17 @@ class TorchEmbedder(TorchModel):
         found = np.asarray(rows, dtype=np.float32)[: len(unique)]
         return Embedded(unit_rows(self.name, unique, found)[places], truncated[places])
 
+    @property
+    def limit(self) -> int | None:
+        """The most tokens of a text that the model reads, special ones and a prompt included."""
+        return _limit(self._opened)
+
+    def token_counts(self, texts: Sequence[str], /) -> list[int]:
+        """The tokens of each whole text, special ones and a prompt included."""
+        model = self._opened
+        with self._lock:
+            return _token_counts(model, list(texts))
+
     @cached_property
     def _loaded(self) -> Any:
         try:
@@ -106,9 +117,14 @@ def _truncated(model: Any, texts: list[str]) -> NDArray[np.bool_]:
     limit = _limit(model)
     if limit is None or not texts:
         return np.zeros(len(texts), dtype=np.bool_)
+    return np.array([count > limit for count in _token_counts(model, texts)], dtype=np.bool_)
+
+
+def _token_counts(model: Any, texts: list[str]) -> list[int]:
+    """The tokens of each text, with the prompt that the model puts before it."""
     prompt = model.prompts.get(model.default_prompt_name) or ""
     ids = model.tokenizer([prompt + text for text in texts], truncation=False, verbose=False)["input_ids"]
-    return np.array([len(text) > limit for text in ids], dtype=np.bool_)
+    return [len(text) for text in ids]
 
 
 def _parts(model: Any) -> Iterator[bytes]:

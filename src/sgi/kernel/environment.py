@@ -17,8 +17,8 @@ NO_KEY = "none"
 """Sent to a server of one's own, which asks for no key; the clients insist on one."""
 _OPENAI_KEY = "OPENAI_API_KEY"
 _OPENAI_PLACE = "OPENAI_BASE_URL"
-_AZURE_KEY = "AZURE_OPENAI_API_KEY"
-_AZURE_PLACE = "AZURE_OPENAI_ENDPOINT"
+AZURE_KEY = "AZURE_OPENAI_API_KEY"
+AZURE_PLACE = "AZURE_OPENAI_ENDPOINT"
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class Service:
                 the variable.
         """
         if not key and not endpoint:
-            check_same_source(_AZURE_KEY, _AZURE_PLACE)
-        found = checked_key(key or setting(_AZURE_KEY), _AZURE_KEY)
+            check_same_source(AZURE_KEY, AZURE_PLACE)
+        found = checked_key(key or setting(AZURE_KEY), AZURE_KEY)
         version = api_version or setting("AZURE_OPENAI_API_VERSION") or cls.azure_version
-        return cls("azure", checked_url(azure_url(endpoint), _AZURE_PLACE), found, _AZURE_KEY, version)
+        return cls("azure", checked_url(azure_url(endpoint), AZURE_PLACE), found, AZURE_KEY, version)
 
     @property
     def place(self) -> str:
@@ -91,9 +91,9 @@ def azure_url(given: str = "") -> str:
     Raises:
         UsageError: there is none.
     """
-    where = given or setting(_AZURE_PLACE)
+    where = given or setting(AZURE_PLACE)
     if not where:
-        raise UsageError(f"{_AZURE_PLACE} is not set.", hint=_how_to_set(_AZURE_PLACE))
+        raise UsageError(f"{AZURE_PLACE} is not set.", hint=_how_to_set(AZURE_PLACE))
     return where
 
 

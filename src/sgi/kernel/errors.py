@@ -97,6 +97,10 @@ class DataError(SgiError):
         return ": ".join([*parts, super().__str__()])
 
 
+class TruncationWarning(UserWarning):
+    """A text is longer than the embedding model reads, so that its end has no effect on a score."""
+
+
 class EmbedderError(SgiError):
     """An embedder gave no usable vectors; its rows become ``failed``, never a number."""
 

@@ -52,6 +52,18 @@ class TruncatingEmbedder(Embedder, Protocol):
 
 
 @runtime_checkable
+class TokenCounter(Protocol):
+    """An embedder that counts the tokens of a text."""
+
+    @property
+    def limit(self) -> int | None:
+        """The most tokens of a text that the model reads, special ones included; None without a limit."""
+
+    def token_counts(self, texts: Sequence[str], /) -> list[int]:
+        """The tokens of each whole text, special ones included."""
+
+
+@runtime_checkable
 class TokenEncoder(Protocol):
     """Turns texts into unit rows, one for each token in its context.
 

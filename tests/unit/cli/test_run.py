@@ -171,7 +171,7 @@ def test_text_from_a_file_cannot_steer_the_terminal(sgi, tmp_path):
 def test_long_contexts_are_counted_and_reported(sgi, answers):
     answers.write_text(lines([ROWS[0] | {"contexts": ["Jane Austen wrote Emma. " * 100]}, ROWS[1]]))
     made = sgi("run", answers, "-m", "theta_rc")
-    assert "In 1 of 2 rows the contexts went beyond what the embedder reads" in made.err
+    assert "contexts: truncated in 1 of 2 rows" in made.err
 
 
 def test_labels_bring_rankings_beside_baselines(sgi, answers):

@@ -96,7 +96,7 @@ def test_azure_has_a_version_and_a_deployment_of_its_own(monkeypatch):
     assert deployment_name() == "text-embedding-3-small"
     monkeypatch.setenv("AZURE_OPENAI_DEPLOYMENT_NAME", "mine")
     assert (deployment_name(), deployment_name("given")) == ("mine", "given")
-    with pytest.raises(UsageError, match="no name of an Azure deployment"):
+    with pytest.raises(UsageError, match="not the name of an Azure deployment"):
         deployment_name("a/b")
 
 

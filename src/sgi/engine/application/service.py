@@ -56,12 +56,9 @@ logger = logging.getLogger("sgi.service")
 class RAGEvalService:
     """Evaluates the answers of a RAG system one by one, beside the application that asks for them.
 
-    Nothing is opened before it is used. Use it as ``async with RAGEvalService(...) as service``, or call
-    ``aclose`` at the end. Any number of tasks of one event loop may share it; saving and looking up may be
-    done from any thread.
-
-    What goes wrong with the target or with an embedding model is no exception but a score without a value and
-    with a reason, also told to the logger ``sgi.service``.
+    Resources are opened at first use. Use it as ``async with RAGEvalService(...) as service``, or call
+    ``aclose`` at the end. Tasks of one event loop may share it; any thread may save and look up. A failure
+    of the target or of an embedding model gives a score without value, with a reason that is also logged.
 
     Args:
         target: the RAG system: ``module:function``, a URL, a TargetSpec, or a function (async or not) that
@@ -202,6 +199,8 @@ class RAGEvalService:
             embedder = await self._model(embedding_model)
             made = await anyio.to_thread.run_sync(_vectors, embedder, pair, abandon_on_cancel=True)
             table = VectorTable.of(embedder_name(embedder), pair, made.rows)
+            if made.truncated.any():
+                logger.warning("An answer is longer than the embedding model reads; its end has no effect.")
         scores = SemanticSimilarity().score(batch, table)
         _warn(scores.details[0])
         return float(scores.values[0])
