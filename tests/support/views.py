@@ -8,7 +8,8 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sgi.engine.compare import ChangedRow, Comparison, Incomparable, LackingPairs, MetricComparison
+from sgi.engine.compare import ChangedRow, Comparison, LackingPairs, MetricComparison
+from sgi.engine.differences import Difference
 from sgi.engine.groups import Group
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
@@ -232,7 +233,7 @@ def comparison_view(changed: Sequence[ChangedSample] | None = None) -> Compariso
     """Two runs whose first metric is better and whose second has no pairs."""
     better = PairedDifference(120, 60, 0.4, 0.5, 0.1, Interval(0.05, 0.15, 0.95, "t"), 0.00001, 0.02, "t")
     nothing = PairedDifference(0, 0, None, None, None, None, None, None, "")
-    rows = (ChangedRow("row-1", 0.1, 0.9, 0.8),)
+    rows = (ChangedRow("row-1", "row-1", 0.1, 0.9, 0.8),)
     compared = (
         MetricComparison(
             "bleu", True, better, 0.00002, McNemar(3, 9, 0.1, "exact binomial"), (), "better", rows
@@ -259,7 +260,7 @@ def comparison_view(changed: Sequence[ChangedSample] | None = None) -> Compariso
         metrics=compared,
         only_base_metrics=("<b>",),
         only_new_metrics=(),
-        incomparable=(Incomparable("sgi", HOSTILE),),
+        differences=(Difference("embedder", HOSTILE, "another", ("sgi",)),),
         notes=(),
     )
     base, new = head(name=f"before {HOSTILE}"), head(id="01J00000000000000000000001", name="after")

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sgi.cli.options import DatabaseOption, JsonOption, PercentOption, RunArgument, metric_list
+from sgi.cli.options import (
+    AllowDifferentOption,
+    DatabaseOption,
+    JsonOption,
+    PercentOption,
+    RunArgument,
+    metric_list,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,16 +31,21 @@ def compare(
         typer.Option("-m", "--metric", help="Show only this metric, or several with commas; repeatable."),
     ] = None,
     changed: Annotated[int, typer.Option(min=0, help="How many of the most changed rows to name.")] = 5,
+    allow_different: AllowDifferentOption = False,
     db: DatabaseOption = None,
     percent: PercentOption = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare two runs over the same rows: what changed, how surely, and where.
+    """Compare two runs over the same questions: differences, intervals, tests, and the rows that changed.
 
-    Rows are paired by their ids. The interval and p are of the mean difference, new − base, with questions
-    resampled whole; p (Holm) allows for all metrics that the runs share, also those not shown; detectable is
-    the least true difference that such a comparison finds four times out of five. The exit code is 0 whatever
-    the verdict: to decide by it, see `sgi gate`.
+    Rows are paired by their ids; where the data has none, by question and contexts. The responses and the
+    contexts may differ. Runs that differ in anything else (embedder, judge, prompts, metric version,
+    references, missing rows or values) are refused, unless --allow-different is given.
+
+    The interval and p are of the mean difference, new − base, with questions resampled whole. p (Holm) allows
+    for all metrics that the runs share, also those not shown. Detectable is the least true difference that
+    such a comparison finds four times out of five. The exit code is 0 whatever the verdict: to decide by it,
+    see `sgi gate`.
 
     Examples:
 
@@ -51,7 +63,13 @@ def compare(
 
     with open_database(db, create=False) as database:
         records = [find_run(database, name) for name in (base, new)]
-        view = comparison_view(database, *records, changed=changed, metrics=metric_list(metric or []))
+        view = comparison_view(
+            database,
+            *records,
+            changed=changed,
+            metrics=metric_list(metric or []),
+            allow_different=allow_different,
+        )
     made = view.comparison
     with readers_may_leave():
         if as_json:
@@ -75,8 +93,6 @@ def _head(made: Comparison) -> Iterator[str]:
     for name, metrics in ((base, made.only_base_metrics), (new, made.only_new_metrics)):
         if metrics:
             yield f"only in {name}: {', '.join(map(one_line, metrics))}"
-    for found in made.incomparable:
-        yield f"{one_line(found.metric)} is not compared: {one_line(found.reason, longest=_LONGEST_NOTE)}"
 
 
 def _signatures(made: Comparison) -> Iterator[str]:

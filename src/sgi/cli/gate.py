@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from sgi.cli.options import DatabaseOption, JsonOption, RunArgument
+from sgi.cli.options import AllowDifferentOption, DatabaseOption, JsonOption, RunArgument
 
 if TYPE_CHECKING:
-    from sgi.engine.gating.gate import GateReport
-    from sgi.kernel.scored import ScoredRun
-    from sgi.store.queries import RunRecord
+    from sgi.engine.gating.checks import On
+    from sgi.engine.gating.gate import GateReport, Options
 
 _NOT_MET = 4
 _LONGEST_NOTE = 400
@@ -26,12 +25,12 @@ Rules = Annotated[
         show_default=False,
     ),
 ]
-Against = Annotated[str | None, typer.Option(help="The run before, which rules on drops compare with.")]
+Against = Annotated[str | None, typer.Option(help="The run before; rules on drops compare the run with it.")]
 MaxDrop = Annotated[
     float | None,
     typer.Option(
-        help="How much each metric of the rules, or without rules each metric of the run before, may have"
-        " lost, in its own unit; goes with --against."
+        help="The largest drop allowed for each metric of the rules, or without rules for each metric of the"
+        " run before, in its own unit; needs --against."
     ),
 ]
 Coverage = Annotated[
@@ -41,8 +40,25 @@ Coverage = Annotated[
         " be read have none."
     ),
 ]
+DecideOn = Annotated[
+    str,
+    typer.Option(
+        "--on",
+        help="interval: the end of the 95 % interval must meet the rule. mean: the mean must, and chance is"
+        " not allowed for.",
+    ),
+]
+Looks = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="How many runs over the same questions you plan to gate. Each interval is then taken at the"
+        " level 1 − 0.05 / LOOKS; further runs are not met.",
+    ),
+]
+Worst = Annotated[int, typer.Option(min=0, help="Rows to list for each rule that is not met.")]
 AllowUnfinished = Annotated[
-    bool, typer.Option("--allow-unfinished", help="Decide also on runs of which rows are still to be done.")
+    bool, typer.Option("--allow-unfinished", help="Decide also on runs that are not finished.")
 ]
 ReportFile = Annotated[
     Path | None, typer.Option("--junit", help="Also write the checks as JUnit XML, for build servers.")
@@ -55,76 +71,105 @@ def gate(
     against: Against = None,
     max_drop: MaxDrop = None,
     coverage: Coverage = "95%",
+    on: DecideOn = "interval",
+    looks: Looks = None,
+    worst: Worst = 5,
     allow_unfinished: AllowUnfinished = False,
+    allow_different: AllowDifferentOption = False,
     report_file: ReportFile = None,
     db: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Decide whether a run is good enough; exit 4 if not.
 
-    A rule is met if the end of the metric's 95 % interval meets it, so what is not shown by the data is not
-    met. Too few rows with a value, no rows, an unknown metric, a metric that the run before had and this one
-    lacks or has in another version, a run that is not finished: not met.
+    A rule is met if the end of the metric's 95 % interval meets it. It is not met if too few rows have a
+    value, if there are no rows, if the metric is unknown or the run before has it and this one does not, if a
+    run is not finished, or if the runs differ in more than their responses.
+
+    Each look at the same questions is one more chance for a bad run to pass. The database counts the runs
+    that were gated on them; --looks allows for them.
 
     Examples:
 
-      sgi gate last "rouge_l>=0.4" "sgi>1"
+      sgi gate last "grounding>=0.6" "semantic_similarity>=0.7"
 
-      sgi gate last rules.toml --junit gate.xml
+      sgi gate last rules.toml --junit gate.xml --looks 20
 
       sgi gate last --against main --max-drop 0.02
     """
     from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
-    from sgi.cli.tables import gate_table
-    from sgi.engine.compare import unknown_versions
-    from sgi.engine.gating import gate as engine
+    from sgi.cli.tables import gate_table, worst_tables
     from sgi.engine.spec import share
     from sgi.kernel.errors import UsageError
-    from sgi.report.views.comparison import other_data
 
     if max_drop is not None and against is None:
         raise UsageError("--max-drop needs a run to compare with.", hint="Name it with --against.")
-    least = share(coverage)
-    records, (made, *before) = _read(db, [run] if against is None else [run, against])
-    base = before[0] if before else None
-    report = engine.gate(
-        made,
-        rules or [],
-        coverage=least,
-        against=base,
-        max_drop=max_drop,
-        allow_unfinished=allow_unfinished,
-    )
+    options: Options = {
+        "coverage": share(coverage),
+        "max_drop": max_drop,
+        "allow_unfinished": allow_unfinished,
+        "allow_different": allow_different,
+        "on": cast("On", on),
+        "looks": looks,
+        "worst": worst,
+    }
+    report, notes = _decided(db, run, against, rules or [], options)
     _write_junit(report, report_file)
-    notes = (note for base in before for note in unknown_versions(base, made))
-    for line in (*notes, *other_data(records)):
+    for line in (*report.notes, *notes):
         talk(one_line(line, longest=_LONGEST_NOTE))
     with readers_may_leave():
         if as_json:
             print_json(report.to_dict())
         else:
-            print_tables([gate_table(report)])
-            print_lines([_verdict(report)])
+            print_tables([gate_table(report), *worst_tables(report)])
+            print_lines([f"{one_line(report.run)}: {report.verdict}"])
     if not report.passed:
         raise typer.Exit(_NOT_MET)
 
 
-def _read(db: str | None, names: list[str]) -> tuple[list[RunRecord], list[ScoredRun]]:
+def _decided(
+    db: str | None, run: str, against: str | None, given: list[str], options: Options
+) -> tuple[GateReport, list[str]]:
+    """The report, with earlier looks counted and this one recorded; and what to say of the looks."""
+    from sgi.engine.gating.gate import gate as decide
+    from sgi.engine.gating.gate import look_of
+    from sgi.engine.gating.looks import questions_key
+    from sgi.engine.gating.rules import read_rules
+    from sgi.kernel.errors import StoreError
     from sgi.store.database import open_database
+    from sgi.store.gates import earlier_looks, record_gate
     from sgi.store.queries import find_run
     from sgi.store.run_rows import scored_run
 
+    rules = read_rules(given)
     with open_database(db, create=False) as database:
-        records = [find_run(database, name) for name in names]
-        return records, [scored_run(database, record) for record in records]
+        record = find_run(database, run)
+        base = None if against is None else scored_run(database, find_run(database, against))
+        made = scored_run(database, record)
+        questions = questions_key(made)
+        earlier = earlier_looks(database, questions, record.id)
+        report = decide(made, rules, against=base, earlier=earlier, **options)
+        notes = _notes_on_looks(report)
+        if made.finished:
+            decided = ((look_of(made, check), check) for check in report.checks)
+            rows = [(*look, check.rule, check.passed) for look, check in decided if look is not None]
+            try:
+                record_gate(database, questions, record.id, rows)
+            except StoreError as error:
+                notes.append(f"This look is not counted: {error}")
+    return report, notes
 
 
-def _verdict(report: GateReport) -> str:
-    from sgi.cli.console import one_line
-
-    failed = sum(not check.passed for check in report.checks)
-    verdict = f"{failed} of {len(report.checks)} rules not met" if failed else "all rules met"
-    return f"{one_line(report.run)}: {verdict}"
+def _notes_on_looks(report: GateReport) -> list[str]:
+    """Which look at these questions this is, and what that means."""
+    look = max((check.look or 1 for check in report.checks), default=1)
+    if report.looks is not None:
+        level = f"{100 * report.checks[0].level:.6g} %"
+        return [f"This is look {look} of {report.looks} planned at these questions; intervals at {level}."]
+    if look == 1:
+        return []
+    many = "Each look at 95 % is one more chance for a bad run to pass; plan for all of them with --looks."
+    return [f"This is look {look} at these questions. {many}"]
 
 
 def _write_junit(report: GateReport, path: Path | None) -> None:

@@ -85,6 +85,14 @@ DatabaseOption = Annotated[
         "SGI_DATABASE_URL says.",
     ),
 ]
+AllowDifferentOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-different",
+        help="Compare runs that differ in more than their responses: another embedder, judge, prompt or"
+        " metric version, other references, rows without a partner or without a value.",
+    ),
+]
 RunArgument = Annotated[
     str,
     typer.Argument(

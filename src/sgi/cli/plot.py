@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from sgi.cli.options import DatabaseOption, QuietOption, RunArgument, complete_run
+from sgi.cli.options import AllowDifferentOption, DatabaseOption, QuietOption, RunArgument, complete_run
 from sgi.kernel.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class _Asked(NamedTuple):
     against: str | None
     by: str | None
     new: RunRecord | None
+    allow_different: bool
 
 
 def plot(
@@ -73,6 +74,7 @@ def plot(
     width: Annotated[int | None, typer.Option(min=50, max=5000, help="Of the axes, in points.")] = None,
     height: Annotated[int | None, typer.Option(min=50, max=5000, help="Of the axes, in points.")] = None,
     scale: Annotated[float, typer.Option(min=0.1, max=10, help="Pixels of a PNG for each point.")] = 2.0,
+    allow_different: AllowDifferentOption = False,
     db: DatabaseOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -104,7 +106,7 @@ def plot(
     with open_database(db, create=False) as database:
         record = find_run(database, run)
         other = None if with_ is None else find_run(database, with_)
-        drawn: Any = _DRAWN[kind](_Asked(database, record, metric, against, by, other))
+        drawn: Any = _DRAWN[kind](_Asked(database, record, metric, against, by, other, allow_different))
     sides = {"width": width, "height": height}
     drawn = drawn.properties(**{name: size for name, size in sides.items() if size is not None})
     save_figure(drawn, out, scale=scale)
@@ -238,7 +240,9 @@ def _comparison(asked: _Asked) -> AnyChart:
     from sgi.report.views.comparison import comparison_view
 
     assert asked.new is not None  # noqa: S101 - `_check_options` has seen to it
-    view = comparison_view(asked.database, asked.record, asked.new, changed=0)
+    view = comparison_view(
+        asked.database, asked.record, asked.new, changed=0, allow_different=asked.allow_different
+    )
     if all(made.difference.difference is None for made in view.comparison.metrics):
         raise UsageError(
             f"{asked.record.label} and {asked.new.label} have no metric with values for the same rows."

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sgi.cli.options import DatabaseOption, QuietOption, RunArgument, complete_run
+from sgi.cli.options import AllowDifferentOption, DatabaseOption, QuietOption, RunArgument, complete_run
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def report(
     ] = 10,
     title: Annotated[str | None, typer.Option(help="What the page calls the run.")] = None,
     open_: Annotated[bool, typer.Option("--open", help="Show the file in the browser.")] = False,
+    allow_different: AllowDifferentOption = False,
     db: DatabaseOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -99,7 +100,10 @@ def report(
         if target is not None:
             _spare_data(records, target)
         beside = _export(database, records[0], target, rows) if kind is Format.HTML and new is None else None
-        text = _text(database, records, kind, worst, title, rows, beside)
+        if new is None:
+            text = _run_text(database, records[0], kind, worst, title, rows, beside)
+        else:
+            text = _comparison_text(database, records, kind, worst, title, allow_different=allow_different)
     if target is None:
         _pour(text)
         return
@@ -147,20 +151,6 @@ def _export(database: Database, record: RunRecord, target: Path | None, rows: in
     return beside
 
 
-def _text(
-    database: Database,
-    records: list[RunRecord],
-    kind: Format,
-    worst: int,
-    title: str | None,
-    rows: int,
-    beside: Path | None,
-) -> str:
-    if len(records) == 1:
-        return _run_text(database, records[0], kind, worst, title, rows, beside)
-    return _comparison_text(database, records, kind, worst, title)
-
-
 def _run_text(
     database: Database,
     record: RunRecord,
@@ -185,12 +175,18 @@ def _run_text(
 
 
 def _comparison_text(
-    database: Database, records: list[RunRecord], kind: Format, worst: int, title: str | None
+    database: Database,
+    records: list[RunRecord],
+    kind: Format,
+    worst: int,
+    title: str | None,
+    *,
+    allow_different: bool,
 ) -> str:
     from sgi.report.views.comparison import comparison_view
 
     base, new = records
-    view = comparison_view(database, base, new, changed=worst)
+    view = comparison_view(database, base, new, changed=worst, allow_different=allow_different)
     if title is not None:
         view = replace(view, new=replace(view.new, name=title))
     if kind is Format.JSON:

@@ -185,11 +185,32 @@ def _changed(metrics: Iterable[MetricComparison], scale: dict[str, bool]) -> Tab
     return table
 
 
+def worst_tables(report: GateReport) -> list[Table]:
+    """The rows that speak most against each rule that is not met."""
+    tables = []
+    for check in report.checks:
+        before = any(row.before is not None for row in check.worst)
+        columns = ("id", *(["before"] if before else []), "value", "response")
+        table = new_table(f"worst for {one_line(check.rule)}", *columns, left=("id", "response"))
+        for row in check.worst:
+            numbers = [row.before, row.value] if before else [row.value]
+            add_row(table, "", row.id, *(scaled(number, percent=False) for number in numbers), row.response)
+        tables.append(table)
+    return [table for table in tables if table.row_count]
+
+
 def gate_table(report: GateReport) -> Table:
-    """A rule each: its value, the bound that decides, coverage, and whether it is met."""
-    table = new_table("wanted", "value", "bound", "coverage", "", left=("",))
+    """A row for each rule: its value, the end of the interval, questions, coverage, and whether it is met."""
+    from sgi.engine.gating.gate import check_name
+
+    table = new_table("rule", "value", "bound", "questions", "coverage", "look", "", left=("",))
     for check in report.checks:
         numbers = [scaled(number, percent=False) for number in (check.value, check.bound)]
         verdict = "met" if check.passed else f"NOT MET: {check.reason}"
-        add_row(table, check.wanted, *numbers, f"{check.coverage:.1%}", verdict)
+        facts = (
+            f"{check.questions:,}",
+            f"{check.coverage:.1%}",
+            "–" if check.look is None else str(check.look),
+        )
+        add_row(table, check_name(check), *numbers, *facts, verdict)
     return table

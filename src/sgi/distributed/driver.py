@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from sgi.distributed.places import Source
     from sgi.engine.progress import Listener
     from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.scored import Provenance
 
 
 @dataclass(frozen=True)
@@ -237,10 +238,11 @@ def _begun(
     settings = Settings(
         stored, "", folder.text, cache_of(place.cache), cluster.workers, cluster.threads, place.again
     )
+    signature, provenance = anyio.run(_origin, settings, sum(found.rows for found in surveys))
     kept = KeptRun(
         stored,
         spec.identity(metrics),
-        anyio.run(_signature, settings, sum(found.rows for found in surveys)),
+        signature,
         versions(),
         name,
         tuple(metric.canonical for metric in metrics),
@@ -248,6 +250,7 @@ def _begun(
             Piece(fragment, found.digest, found.rows, found.rejected, found.taken)
             for fragment, found in zip(fragments, surveys, strict=True)
         ),
+        provenance=provenance,
     )
     return replace(settings, run=kept.identity), kept
 
@@ -259,9 +262,11 @@ def _stored(spec: RunSpec, metrics: Sequence[AnyMetric]) -> dict[str, Any]:
     return resolved.stored() | places
 
 
-async def _signature(settings: Settings, rows: int) -> str:
+async def _origin(settings: Settings, rows: int) -> tuple[str, dict[str, Provenance]]:
+    """The signature, and what computes each metric."""
     async with open_engine(settings) as tools:
-        return tools.signature(settings.metrics, n=rows)
+        provenance = {metric.canonical: tools.provenance(metric) for metric in settings.metrics}
+        return tools.signature(settings.metrics, n=rows), provenance
 
 
 def _scored(tasks: Sequence[Task], settings: Settings, cluster: Cluster) -> Iterator[tuple[int, Manifest]]:

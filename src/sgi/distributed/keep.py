@@ -103,6 +103,7 @@ def _written(
         metrics=metrics,
         name=name,
         rejected=kept.rejected,
+        provenance=kept.provenance,
     )
     recorder = create_run(database, start)
     try:

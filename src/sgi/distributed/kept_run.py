@@ -10,6 +10,7 @@ from sgi.distributed.fragments import Fragment
 from sgi.distributed.partition import Manifest, made_anew, partition_name
 from sgi.io.write import json_line
 from sgi.kernel.errors import RunMismatch, StoreError, UsageError
+from sgi.kernel.scored import Provenance
 from sgi.kernel.signature import canonical_json, digest
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from sgi.distributed.places import Folder, Source
 
-FORMAT = 2
+FORMAT = 3
 """Raised when folders change so that older versions cannot read them."""
 _NAME = "run.json"
 _ANOTHER = "Name another folder with -o, or take this one away."
@@ -55,6 +56,7 @@ class KeptRun:
         metrics: what is scored, by canonical strings.
         pieces: the fragments in the order of the data.
         summary: the headline; None until all is done.
+        provenance: what computes each metric, by canonical string.
     """
 
     spec: Mapping[str, Any]
@@ -65,6 +67,7 @@ class KeptRun:
     metrics: tuple[str, ...]
     pieces: tuple[Piece, ...]
     summary: Mapping[str, Any] | None = None
+    provenance: Mapping[str, Provenance] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:
@@ -133,7 +136,8 @@ class KeptRun:
             if values.pop("sgi_partitions") != FORMAT:
                 raise StoreError(f"Another version of SGI wrote {folder.shown(_NAME)}.", hint=_ANOTHER)
             pieces = tuple(_piece(entry) for entry in values.pop("pieces"))
-            return cls(**values | {"metrics": tuple(values["metrics"]), "pieces": pieces})
+            made = {name: Provenance.from_dict(body) for name, body in values["provenance"].items()}
+            return cls(**values | {"metrics": tuple(values["metrics"]), "pieces": pieces, "provenance": made})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise StoreError(f"{folder.shown(_NAME)} is damaged.", hint=_ANOTHER) from error
 

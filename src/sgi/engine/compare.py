@@ -1,15 +1,17 @@
-"""Two runs over the same samples: what changed, how surely, and where."""
+"""Compares two runs over the same questions: differences with intervals and tests, and rows that changed."""
 
 from __future__ import annotations
 
 import heapq
 from collections import Counter
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from sgi.engine.differences import Difference, RunsDifferError, find_differences, unknown_origin
 from sgi.engine.groups import with_range
+from sgi.engine.pairing import pair_rows, pairing_notes
 from sgi.engine.shown import Shown
 from sgi.engine.summary import without_interval
 from sgi.kernel.errors import UsageError
@@ -17,7 +19,7 @@ from sgi.kernel.scored import STATUSES
 from sgi.stats.paired import McNemar, PairedDifference, holm, mcnemar, paired_differences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -34,13 +36,15 @@ class ChangedRow:
     """A sample on which the runs differ.
 
     Attributes:
-        id: the sample's.
+        id: the sample's, in the base run.
+        new_id: its id in the new run; another one only where rows are paired by content.
         before: its value in the base run.
         after: its value in the new run.
         difference: after − before.
     """
 
     id: str
+    new_id: str
     before: float
     after: float
     difference: float
@@ -87,19 +91,6 @@ class MetricComparison:
 
 
 @dataclass(frozen=True)
-class Incomparable:
-    """A metric that both runs have and that cannot be compared.
-
-    Attributes:
-        metric: its canonical string.
-        reason: why not, and what helps.
-    """
-
-    metric: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Comparison(Shown):
     """Two runs side by side.
 
@@ -111,11 +102,12 @@ class Comparison(Shown):
         pairs: samples of both runs.
         only_base: samples of the base run alone.
         only_new: samples of the new run alone.
-        metrics: those of both runs that can be compared, in the base run's order.
+        metrics: those of both runs, in the base run's order.
         only_base_metrics: metrics of the base run alone.
         only_new_metrics: metrics of the new run alone.
-        incomparable: metrics of both runs that were defined otherwise in one.
-        notes: what was taken for granted.
+        paired_by: ``id``, or ``content`` where the ids of a run are only row numbers.
+        differences: what differs beside the responses, where that was accepted.
+        notes: what was assumed.
     """
 
     base: str
@@ -128,7 +120,8 @@ class Comparison(Shown):
     metrics: tuple[MetricComparison, ...]
     only_base_metrics: tuple[str, ...]
     only_new_metrics: tuple[str, ...]
-    incomparable: tuple[Incomparable, ...] = ()
+    paired_by: Literal["id", "content"] = "id"
+    differences: tuple[Difference, ...] = ()
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,7 +132,7 @@ class Comparison(Shown):
         head = f"{self.base} → {self.new}: {self.pairs} pairs"
         alone = f"{self.only_base} only in {self.base}, {self.only_new} only in {self.new}"
         lines = [f"{head} ({alone})", _HEADER, *map(_line, self.metrics)]
-        lines += [f"{found.metric} is not compared: {found.reason}" for found in self.incomparable]
+        lines += [f"Different beside the responses: {found}" for found in self.differences]
         return "\n".join([*lines, *self.notes, self.base_signature, self.new_signature])
 
 
@@ -159,21 +152,38 @@ def _line(made: MetricComparison) -> str:
     return f"{made.metric:<28}{numbers}{interval:>20}{p:>10}  {made.verdict}"
 
 
-def compare(base: ScoredRun, new: ScoredRun, *, changed: int = 10, draws: int = 2000) -> Comparison:
+def compare(
+    base: ScoredRun,
+    new: ScoredRun,
+    *,
+    changed: int = 10,
+    draws: int = 2000,
+    level: float = 0.95,
+    metrics: Sequence[str] = (),
+    only_worse: bool = False,
+    allow_different: bool = False,
+) -> Comparison:
     """Compare two runs, sample by sample.
 
-    Rows are paired by sample id, whatever their order; those of one run alone are counted and left out.
-    Questions are told apart by the base run's clusters. A metric whose version differs is told as not
-    comparable; a version that is not known is taken for the same, and noted.
+    Rows are paired by sample id, or by their texts where the ids are only row numbers: see `pair_rows`. Rows
+    of one run alone are counted and left out. The base run's clusters are resampled. Responses, contexts and
+    targets may differ between the runs; whatever else differs is refused: see `find_differences`.
 
     Args:
         base: the run before.
         new: the run after.
         changed: how many of the most changed samples to name, for each metric.
         draws: of the bootstrap, and sign flips.
+        level: of the intervals, in (0, 1).
+        only_worse: name only samples that got worse, in the metric's direction.
+        metrics: give only these, by full or bare name; all without any. p is adjusted for all of both runs.
+        allow_different: compare runs that differ in more than their responses; the result lists how.
 
     Raises:
-        UsageError: the runs share no sample or no metric, or a metric's range or direction differs.
+        RunsDifferError: the runs differ in more than their responses; lists every difference.
+        UsageError: the runs share no sample or no metric, a metric's range or direction differs, or rows of
+            one id have different questions.
+        UnknownName: one of ``metrics`` is not in both runs.
 
     >>> from sgi.kernel.scored import MetricColumn, ScoredRun
     >>> def run(name, *values):
@@ -184,52 +194,55 @@ def compare(base: ScoredRun, new: ScoredRun, *, changed: int = 10, draws: int = 
     >>> made.pairs, made.metrics[0].verdict, made.metrics[0].changed[0].id
     (6, 'better', 'c')
     """
-    first, second = _paired_rows(base, new)
-    names, incomparable = _common_metrics(base, new)
-    before, after = base.take(first), new.take(second)
-    differences = paired_differences(
+    wanted = {new.metric(base.metric(name).metric).metric for name in metrics}
+    pairs = pair_rows(base, new)
+    names = _common_metrics(base, new)
+    differences = tuple(
+        found for found in find_differences(base, new, pairs) if not wanted or found.concerns(wanted)
+    )
+    if differences and not allow_different:
+        raise RunsDifferError(base.name, new.name, differences)
+    before, after = base.take(pairs.first), new.take(pairs.second)
+    found = paired_differences(
         _table(before, names),
         _table(after, names),
         before.clusters,
         ranges=[with_range(after.metrics[name]).width for name in names],
+        level=level,
         draws=draws,
     )
-    adjusted = holm([found.p for found in differences])
+    named = [*zip(names, found, strict=True)]
+    tests = zip(names, found, holm([one.p for one in found]), strict=True)
     return Comparison(
         base=base.name,
         new=new.name,
         base_signature=base.signature,
         new_signature=new.signature,
-        pairs=len(first),
-        only_base=len(base.ids) - len(first),
-        only_new=len(new.ids) - len(first),
+        pairs=len(pairs.first),
+        only_base=len(base.ids) - len(pairs.first),
+        only_new=len(new.ids) - len(pairs.first),
         metrics=tuple(
-            _compared(before, after, name, found, p, changed)
-            for name, found, p in zip(names, differences, adjusted, strict=True)
+            _compared(before, after, name, difference, p, _Named(changed, only_worse=only_worse))
+            for name, difference, p in tests
+            if not wanted or name in wanted
         ),
         only_base_metrics=tuple(name for name in base.metrics if name not in new.metrics),
         only_new_metrics=tuple(name for name in new.metrics if name not in base.metrics),
-        incomparable=incomparable,
+        paired_by=pairs.by,
+        differences=differences,
         notes=(
-            *unknown_versions(base, new),
-            *without_interval(
-                (name, found.no_interval)
-                for name, found in zip(names, differences, strict=True)
-                if found.pairs
-            ),
+            *unknown_origin(base, new),
+            *pairing_notes(base, new, pairs),
+            *without_interval((name, one.no_interval) for name, one in named if one.pairs),
         ),
     )
 
 
-def _paired_rows(base: ScoredRun, new: ScoredRun) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows of the samples of both runs, in the base run's order."""
-    places = {sample_id: row for row, sample_id in enumerate(new.ids)}
-    pairs = [(row, places[sample_id]) for row, sample_id in enumerate(base.ids) if sample_id in places]
-    if not pairs:
-        hint = "Runs are compared row by row: score the same data twice, or give its rows the same ids."
-        raise UsageError(f"{base.name} and {new.name} have no sample id in common.", hint=hint)
-    rows = np.array(pairs, dtype=np.int64)
-    return rows[:, 0], rows[:, 1]
+class _Named(NamedTuple):
+    """How many of the changed samples to name, and which."""
+
+    most: int
+    only_worse: bool
 
 
 def _table(run: ScoredRun, names: Sequence[str]) -> NDArray[np.float64]:
@@ -240,40 +253,19 @@ def _table(run: ScoredRun, names: Sequence[str]) -> NDArray[np.float64]:
     return table
 
 
-def _common_metrics(base: ScoredRun, new: ScoredRun) -> tuple[tuple[str, ...], tuple[Incomparable, ...]]:
-    """The metrics of both runs: those that can be compared, and those that cannot."""
+def _common_metrics(base: ScoredRun, new: ScoredRun) -> tuple[str, ...]:
+    """The metrics of both runs, in the base run's order."""
     names = tuple(name for name in base.metrics if name in new.metrics)
     if not names:
         has = f"{base.name} has {', '.join(base.metrics)}; {new.name} has {', '.join(new.metrics)}."
         raise UsageError(f"{base.name} and {new.name} have no metric in common.", hint=has)
-    incomparable = []
     for name in names:
-        before, after = base.metrics[name], new.metrics[name]
-        if before.version and after.version and before.version != after.version:
-            reason = (
-                f"it is version {before.version} in {base.name} and {after.version} in {new.name};"
-                " score both runs with one version"
-            )
-            incomparable.append(Incomparable(name, reason))
-        else:
-            _check_alike(base, new, before, after)
-    others = {found.metric for found in incomparable}
-    return tuple(name for name in names if name not in others), tuple(incomparable)
-
-
-def unknown_versions(base: ScoredRun, new: ScoredRun) -> Iterator[str]:
-    """What to say of metrics whose version is not known in both runs."""
-    both = [name for name in base.metrics if name in new.metrics]
-    unknown = [name for name in both if not (base.metrics[name].version and new.metrics[name].version)]
-    if unknown:
-        yield (
-            f"Not known in both runs is the version of {', '.join(unknown)}; it is taken for the same."
-            " To be sure, score both runs again."
-        )
+        _check_alike(base, new, base.metrics[name], new.metrics[name])
+    return names
 
 
 def _check_alike(base: ScoredRun, new: ScoredRun, before: MetricColumn, after: MetricColumn) -> None:
-    """Refuse a metric that was another one when the base run was made."""
+    """Raise a UsageError for a metric whose range or direction differs: no difference has a meaning then."""
     ends = ((before.low, after.low), (before.high, after.high))
     differ = any(None not in (one, other) and one != other for one, other in ends)
     if differ or before.higher_is_better != after.higher_is_better:
@@ -289,7 +281,7 @@ def _compared(
     name: str,
     difference: PairedDifference,
     adjusted: float | None,
-    changed: int,
+    named: _Named,
 ) -> MetricComparison:
     old, new = before.metrics[name], after.metrics[name]
     both = np.flatnonzero(old.ok & new.ok)
@@ -301,7 +293,7 @@ def _compared(
         mcnemar=_yes_or_no(old.values[both], new.values[both], before.clusters[both]),
         lacking=_lacking(old, new),
         verdict=_verdict(difference, adjusted, higher_is_better=new.higher_is_better),
-        changed=_most_changed(before.ids, old.values, new.values, both, changed),
+        changed=_most_changed(before, after, name, named),
     )
 
 
@@ -328,16 +320,18 @@ def _lacking(before: MetricColumn, after: MetricColumn) -> tuple[LackingPairs, .
     )
 
 
-def _most_changed(
-    ids: tuple[str, ...],
-    before: NDArray[np.float64],
-    after: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    changed: int,
-) -> tuple[ChangedRow, ...]:
-    gaps = after - before
-    moved = rows[gaps[rows] != 0].tolist()
-    most = heapq.nsmallest(changed, moved, key=lambda row: (-abs(gaps[row]), ids[row]))
+def _most_changed(before: ScoredRun, after: ScoredRun, name: str, named: _Named) -> tuple[ChangedRow, ...]:
+    old, new = before.metrics[name], after.metrics[name]
+    gaps = new.values - old.values
+    moved = np.isfinite(gaps) & (gaps != 0)
+    if named.only_worse:
+        moved &= gaps < 0 if new.higher_is_better else gaps > 0
+    most = heapq.nsmallest(
+        named.most, np.flatnonzero(moved).tolist(), key=lambda row: (-abs(gaps[row]), before.ids[row])
+    )
     return tuple(
-        ChangedRow(ids[row], float(before[row]), float(after[row]), float(gaps[row])) for row in most
+        ChangedRow(
+            before.ids[row], after.ids[row], float(old.values[row]), float(new.values[row]), float(gaps[row])
+        )
+        for row in most
     )

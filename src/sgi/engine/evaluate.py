@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from sgi.io.dataset import DataLike, Dataset
     from sgi.io.rows import Rejected
     from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.scored import Provenance
 
     CalibrationLike = str | Path | CalibrationFile
     CascadeLike = str | Mapping[str, Any] | Cascade
@@ -168,7 +169,15 @@ def evaluate(
     scores = {metric.canonical: _joined(taken.parts, metric.canonical) for metric in planned.metrics}
     samples, evidence = tuple(taken.samples), taken.evidence()
     return Result(
-        samples, planned.metrics, work.signature, tuple(rejected), scores, ledger, evidence, work.usage
+        samples,
+        planned.metrics,
+        work.signature,
+        tuple(rejected),
+        scores,
+        ledger,
+        evidence,
+        work.usage,
+        work.provenance,
     )
 
 
@@ -209,6 +218,7 @@ class _Work:
     listener: Listener
     signature: str = ""
     usage: Usage = field(default_factory=Usage)
+    provenance: Mapping[str, Provenance] = field(default_factory=dict)
 
     async def score(self) -> Ledger:
         metrics = self.planned.metrics
@@ -230,6 +240,7 @@ class _Work:
             self.listener(Finished("scoring"))
             self.usage = usage_of(tools.judge)
             self.signature = tools.signature(metrics, n=len(self.taken.samples))
+            self.provenance = {metric.canonical: tools.provenance(metric) for metric in metrics}
         return ledger
 
     async def _screen(self, tools: Tools) -> Screen | None:

@@ -126,6 +126,7 @@ def begin(database: Database, spec: RunSpec, plan: Plan, tools: Tools) -> Record
         metrics=plan.metrics,
         name=spec.name,
         rejected=plan.rejected,
+        provenance={metric.canonical: tools.provenance(metric) for metric in plan.metrics},
     )
     made = create_run(database, start)
     return Recording(database, find_run(database, made.run), made, tools.judge)

@@ -25,7 +25,7 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.store.evidence import kept_evidence, stored_evidence
 from sgi.store.recorder import RunStart, create_run
-from sgi.store.run_rows import saved_answers, stored_batch, stored_batches
+from sgi.store.run_rows import metric_provenance, saved_answers, stored_batch, stored_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Listener
     from sgi.engine.tools import Tools
     from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.scored import Provenance
     from sgi.store.database import Database
     from sgi.store.evidence import KeptEvidence, Said
     from sgi.store.queries import RunRecord
@@ -102,7 +103,9 @@ async def rescore(
     names, how = model_settings(record.spec)
     with open_tools(chosen, names, cache=cache, **how) as tools:
         signature = _signature(record, tools)
-        start = _start(record, chosen, signature, name)
+        start = replace(
+            _start(record, chosen, signature, name), provenance=_provenance(database, record, tasks, tools)
+        )
         listener(Started("rescoring", record.rows))
         with _whole_or_not(create_run(database, start)) as recorder:
             ledger = await _score_all(database, record, tasks, tools, recorder, listener)
@@ -127,6 +130,19 @@ def _refuse_changing(record: RunRecord) -> None:
 def _signature(record: RunRecord, tools: Tools) -> str:
     found = _JUDGE.search(record.signature)
     return run_signature(tools.fingerprints, n=record.rows, judge=found[1] if found else "-")
+
+
+def _provenance(
+    database: Database, record: RunRecord, tasks: Sequence[Sourced], tools: Tools
+) -> dict[str, Provenance]:
+    """The models of now with the judge and the prompts of then; nothing where those were not recorded."""
+    then = metric_provenance(database, record)
+    made = {}
+    for task in tasks:
+        source = then[task.source.canonical]
+        if source is not None:
+            made[task.metric.canonical] = replace(source, models=tools.provenance(task.metric).models)
+    return made
 
 
 def _start(record: RunRecord, metrics: Sequence[AnyMetric], signature: str, name: str | None) -> RunStart:

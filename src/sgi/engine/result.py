@@ -15,7 +15,7 @@ from sgi.engine.summary import Summary, summarise
 from sgi.io.write import json_line
 from sgi.kernel.errors import MissingExtra, UnknownName
 from sgi.kernel.ports import Usage
-from sgi.kernel.sample import Batch
+from sgi.kernel.sample import Batch, are_numbers
 from sgi.kernel.scored import ScoredRun
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sgi.io.rows import Rejected
     from sgi.kernel.metric import AnyMetric, Scores
     from sgi.kernel.sample import Sample
+    from sgi.kernel.scored import Provenance
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,7 @@ class Result(Shown, Mapping[str, "Scores"]):
         rejected: rows that could not be read (only with ``on_error="skip"``).
         evidence: what the judge made of each row, by the metric's canonical string; None where nothing.
         usage: what the judge was asked, and what it took.
+        provenance: what computed each metric, by canonical string.
     """
 
     samples: tuple[Sample, ...]
@@ -56,6 +58,7 @@ class Result(Shown, Mapping[str, "Scores"]):
     _ledger: Ledger = field(repr=False)
     evidence: Mapping[str, Evidence] = field(default_factory=dict, repr=False)
     usage: Usage = field(default_factory=Usage)
+    provenance: Mapping[str, Provenance] = field(default_factory=dict, repr=False)
 
     def __getitem__(self, name: str) -> Scores:
         """The scores of a metric by its canonical string, or by its bare name if only one metric has it."""
@@ -90,17 +93,24 @@ class Result(Shown, Mapping[str, "Scores"]):
             name: what their messages call it.
         """
         columns = {
-            metric.canonical: replace(self._ledger.column(metric), version=metric.spec.version)
+            metric.canonical: replace(
+                self._ledger.column(metric),
+                version=metric.spec.version,
+                provenance=self.provenance.get(metric.canonical),
+            )
             for metric in self.metrics
         }
+        ids = tuple(sample.id for sample in self.samples)
         return ScoredRun(
             name=name,
             rows=len(self.samples),
-            ids=tuple(sample.id for sample in self.samples),
+            ids=ids,
             clusters=np.array(self._ledger.clusters, dtype=np.int64),
             metrics=columns,
             signature=self.signature,
             rejected=len(self.rejected),
+            numbered=are_numbers(ids),
+            samples=lambda rows: (self.samples[row] for row in rows),
         )
 
     def to_dicts(self) -> list[dict[str, Any]]:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, TypedDict
 from sgi.engine.entailments import require_entailment_models
 from sgi.engine.token_vectors import require_token_tools
 from sgi.kernel.errors import UsageError
-from sgi.kernel.judging import prompts_digest
+from sgi.kernel.judging import JudgedMetric, prompts_digest
 from sgi.kernel.ports import Embedder, embedder_name
+from sgi.kernel.scored import Provenance
 from sgi.kernel.signature import run_signature
 
 if TYPE_CHECKING:
@@ -65,6 +66,18 @@ class Tools:
     def fingerprints(self) -> tuple[str, ...]:
         """Everything that can change a number: of embedders, token encoders and entailment models."""
         return self._fingerprints(self.token_encoders, self.entailment_models)
+
+    def provenance(self, metric: AnyMetric) -> Provenance:
+        """What computes the scores of a metric here, beside the data and the metric itself."""
+        names = metric.wanted_models(self.names) if metric.embeds else ()
+        models = [self.embedders[name].fingerprint for name in names]
+        if metric.token_model is not None:
+            models.append(self.token_encoders[metric.token_model].fingerprint)
+        if metric.entailment_model is not None:
+            models.append(self.entailment_models[metric.entailment_model].fingerprint)
+        if self.judge is None or not isinstance(metric, JudgedMetric):
+            return Provenance(tuple(models))
+        return Provenance(tuple(models), self.judge.fingerprint, self.judge.budget, prompts_digest([metric]))
 
     def signature(self, metrics: Sequence[AnyMetric], *, n: int) -> str:
         """The line under every table: what makes the numbers of these metrics over ``n`` rows."""

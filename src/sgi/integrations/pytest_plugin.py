@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.evaluate import Options
     from sgi.engine.gating.gate import GateReport
+    from sgi.engine.gating.gate import Options as GateOptions
     from sgi.engine.gating.rules import Rule
     from sgi.engine.result import Result
     from sgi.engine.tools import EmbedderLike
@@ -44,10 +45,8 @@ class AssertGate(Protocol):
         self,
         scored: Result | ScoredRun,
         *rules: str | Path | Rule,
-        coverage: float = ...,
         against: Result | ScoredRun | None = None,
-        max_drop: float | None = None,
-        allow_unfinished: bool = False,
+        **options: Unpack[GateOptions],
     ) -> GateReport:
         """Fail the test unless every rule is met."""
 
@@ -71,7 +70,7 @@ def sgi_score() -> Score:
 @pytest.fixture(scope="session")
 def assert_gate() -> AssertGate:
     """Fail the test unless a result meets its rules."""
-    from sgi.engine.gating.gate import COVERAGE, gate
+    from sgi.engine.gating.gate import gate
     from sgi.engine.result import Result
 
     def columns(scored: Result | ScoredRun) -> ScoredRun:
@@ -80,21 +79,12 @@ def assert_gate() -> AssertGate:
     def check(
         scored: Result | ScoredRun,
         *rules: str | Path | Rule,
-        coverage: float = COVERAGE,
         against: Result | ScoredRun | None = None,
-        max_drop: float | None = None,
-        allow_unfinished: bool = False,
+        **options: Unpack[GateOptions],
     ) -> GateReport:
         __tracebackhide__ = True
         before = None if against is None else columns(against)
-        report = gate(
-            columns(scored),
-            rules,
-            coverage=coverage,
-            against=before,
-            max_drop=max_drop,
-            allow_unfinished=allow_unfinished,
-        )
+        report = gate(columns(scored), rules, against=before, **options)
         if not report.passed:
             pytest.fail(str(report), pytrace=False)
         return report

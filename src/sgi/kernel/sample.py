@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -36,6 +37,29 @@ CONTEXTS: Fields = frozenset({Field.CONTEXTS})
 RESPONSE: Fields = frozenset({Field.RESPONSE})
 REFERENCE: Fields = frozenset({Field.REFERENCE})
 LABEL: Fields = frozenset({Field.LABEL})
+
+
+def are_numbers(ids: Sequence[str], stem: str = "") -> bool:
+    """Whether ids are only row numbers, as rows without an id of their own get them.
+
+    These are rising numbers from 1 on, and for a row of two answers ``STEM-NUMBER-right`` and
+    ``STEM-NUMBER-hallucinated``.
+
+    Args:
+        ids: in the order of the rows.
+        stem: the data's name without its suffix.
+
+    >>> are_numbers(["1", "2", "4"]), are_numbers(["q1", "q2"]), are_numbers(["2", "1"])
+    (True, False, False)
+    """
+    pattern = re.compile(rf"(?:{re.escape(stem)}-)?([1-9][0-9]*)(?:-right|-hallucinated)?")
+    before = 0
+    for name in ids:
+        found = pattern.fullmatch(name)
+        if found is None or int(found[1]) < before:
+            return False
+        before = int(found[1])
+    return bool(ids)
 
 
 class Sample(BaseModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -12,12 +12,42 @@ from sgi.kernel.errors import UnknownName
 from sgi.kernel.metric import PERCENT, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from sgi.kernel.sample import Sample
+
+    ReadSamples = Callable[[Sequence[int]], Iterable[Sample]]
+
 STATUSES = tuple(Status)
 """The statuses in the order of their codes."""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What computed the scores of a metric, beside the data and the metric itself.
+
+    Attributes:
+        models: fingerprints of the embedders, token encoders and entailment models that the metric uses.
+        judge: fingerprint of the judge with its parameters; empty where none is asked.
+        budget: the most tokens of passages in one inquiry; None where no judge is asked.
+        prompts: a hash of the prompts; empty where no judge is asked.
+    """
+
+    models: tuple[str, ...] = ()
+    judge: str = ""
+    budget: int | None = None
+    prompts: str = ""
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The provenance that `dataclasses.asdict` made these values of.
+
+        >>> Provenance.from_dict({"models": ["minilm@3f2a"]}).models
+        ('minilm@3f2a',)
+        """
+        return cls(**{**values, "models": tuple(values.get("models", ()))})
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +63,7 @@ class MetricColumn:
         higher_is_better: the direction.
         version: of its definition; 0 where that is not known.
         unit: as its MetricSpec has it.
+        provenance: what computed the values; None where that was not recorded.
     """
 
     metric: str
@@ -43,6 +74,7 @@ class MetricColumn:
     higher_is_better: bool = True
     version: int = 0
     unit: str = ""
+    provenance: Provenance | None = None
 
     @property
     def ok(self) -> NDArray[np.bool_]:
@@ -89,6 +121,10 @@ class ScoredRun:
         signature: everything that can change a number.
         rejected: rows of the data that could not be read, and so stand in none of these columns.
         finished: whether every row of the data is done.
+        dataset: a hash of the samples; empty where it is not known.
+        numbered: whether the ids are only row numbers, because the data has none of its own.
+        samples: reads the samples of these rows, with the response that was scored; None where the texts are
+            not available.
     """
 
     name: str
@@ -99,6 +135,9 @@ class ScoredRun:
     signature: str = ""
     rejected: int = 0
     finished: bool = True
+    dataset: str = ""
+    numbered: bool = False
+    samples: ReadSamples | None = None
 
     def metric(self, name: str) -> MetricColumn:
         """A metric by its canonical string, or by its bare name if only one metric has it.
@@ -121,4 +160,8 @@ class ScoredRun:
         }
         ids = tuple(self.ids[row] for row in rows)
         clusters = self.clusters[rows]
-        return replace(self, rows=len(rows), ids=ids, clusters=clusters, metrics=metrics, rejected=0)
+        read = self.samples
+        samples = None if read is None else lambda wanted: read(rows[list(wanted)].tolist())
+        return replace(
+            self, rows=len(rows), ids=ids, clusters=clusters, metrics=metrics, rejected=0, samples=samples
+        )

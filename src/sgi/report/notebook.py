@@ -102,8 +102,8 @@ def _comparison(made: Comparison) -> Iterator[str]:
     alone = f"{made.only_base:,} only in {made.base}, {made.only_new:,} only in {made.new}"
     yield _small(f"{made.base} → {made.new}: {made.pairs:,} pairs ({alone})")
     yield _table(columns, rows)
-    for other in made.incomparable:
-        yield _small(f"{other.metric} is not compared: {other.reason}")
+    for accepted in made.differences:
+        yield _small(f"Different beside the responses: {accepted}.")
     for line in (*made.notes, *dict.fromkeys((made.base_signature, made.new_signature))):
         yield _small(line)
 

@@ -301,8 +301,6 @@ def _pairs(view: ComparisonView) -> Iterator[str]:
     for name, metrics in (("base", made.only_base_metrics), ("new", made.only_new_metrics)):
         if metrics:
             yield f"metrics only in {name}: {', '.join(map(_text, metrics))}"
-    for found in made.incomparable:
-        yield f"{_text(found.metric)} is not compared: {_text(found.reason)}"
 
 
 def _differences(view: ComparisonView) -> Iterator[str]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric, MetricSpec, Scores
     from sgi.kernel.ports import Usage
     from sgi.kernel.sample import Sample
+    from sgi.kernel.scored import Provenance
     from sgi.store.database import Database
 
 
@@ -63,6 +64,7 @@ class RunStart:
         metrics: in the order asked.
         name: the user's name for it, unique in the database.
         rejected: rows that could not be read.
+        provenance: what computes each metric, by canonical string.
     """
 
     dataset: str
@@ -75,6 +77,7 @@ class RunStart:
     metrics: Sequence[AnyMetric]
     name: str | None = None
     rejected: int = 0
+    provenance: Mapping[str, Provenance] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -281,9 +284,10 @@ def create_run(database: Database, start: RunStart) -> RunRecorder:
                 rejected=start.rejected,
             )
         )
+        specs = {metric.canonical: metric.spec for metric in start.metrics}
         ids = {
-            metric.canonical: add_metric(connection, run, position, metric.canonical, metric.spec)
-            for position, metric in enumerate(start.metrics)
+            name: add_metric(connection, run, position, name, spec, start.provenance.get(name))
+            for position, (name, spec) in enumerate(specs.items())
         }
         there = has_all_samples(connection, start.dataset, start.rows)
     return RunRecorder(database, run, start.dataset, ids, samples_are_there=there)
@@ -342,18 +346,26 @@ def _update(connection: Connection, run: str, **values: Any) -> None:
     connection.execute(sa.update(schema.runs).where(schema.runs.c.id == run).values(**values))
 
 
-def add_metric(connection: Connection, run: str, position: int, canonical: str, spec: MetricSpec) -> int:
-    """A metric of a run; gives the number its scores stand under."""
+def add_metric(
+    connection: Connection,
+    run: str,
+    position: int,
+    name: str,
+    spec: MetricSpec,
+    provenance: Provenance | None = None,
+) -> int:
+    """Insert a metric of a run and return its number."""
     made = connection.execute(
         sa.insert(schema.run_metrics).values(
             run=run,
             position=position,
-            metric=canonical,
+            metric=name,
             version=spec.version,
             low=bound(spec.low),
             high=bound(spec.high),
             higher_is_better=spec.higher_is_better,
             unit=spec.unit,
+            provenance=None if provenance is None else asdict(provenance),
         )
     )
     key = made.inserted_primary_key

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,12 +12,13 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import UnknownName
 from sgi.kernel.metric import Scores, Status
-from sgi.kernel.sample import Batch
-from sgi.kernel.scored import STATUSES, MetricColumn, ScoredRun
+from sgi.kernel.sample import Batch, are_numbers
+from sgi.kernel.scored import STATUSES, MetricColumn, Provenance, ScoredRun
 from sgi.store import schema
 from sgi.store.queries import metric_ids, run_metrics
 from sgi.store.recorder import StoredAnswer
 from sgi.store.row_filters import column_reader
+from sgi.store.run_samples import sample_reader
 from sgi.store.samples import sample_of
 from sgi.store.texts import restored
 
@@ -64,7 +66,7 @@ class StoredBatch:
 def scored_run(database: Database, record: RunRecord) -> ScoredRun:
     """The scores of all committed rows as columns."""
     with database.reading() as connection:
-        return _scored_run(connection, record)
+        return _scored_run(database, connection, record)
 
 
 def grouped_run(
@@ -85,7 +87,7 @@ def grouped_run(
         UnknownName: no row has such a column; says which there are.
     """
     with database.reading() as connection:
-        run = _scored_run(connection, record)
+        run = _scored_run(database, connection, record)
         values = _column_values(connection, record, by)
         return run, values, _classes(connection, record, class_keys)
 
@@ -103,14 +105,14 @@ def whole_run(
         class_keys: by metric, the entry of its details that holds a row's class.
     """
     with database.reading() as connection:
-        run = _scored_run(connection, record)
+        run = _scored_run(database, connection, record)
         samples = schema.samples
         rows = connection.execute(_committed(record, samples.c.label, samples.c.metadata)).all()
         classes = _classes(connection, record, class_keys)
     return run, [row[0] for row in rows], [row[1] or _NOTHING for row in rows], classes
 
 
-def _scored_run(connection: Connection, record: RunRecord) -> ScoredRun:
+def _scored_run(database: Database, connection: Connection, record: RunRecord) -> ScoredRun:
     positions, names, clusters = _sample_columns(connection, record)
     metrics = {
         row.metric: _column(connection, row, positions)
@@ -125,6 +127,9 @@ def _scored_run(connection: Connection, record: RunRecord) -> ScoredRun:
         record.signature,
         rejected=record.rejected,
         finished=record.scored == record.rows,
+        dataset=record.dataset,
+        numbered=are_numbers(names, PurePath(record.dataset_name).name.partition(".")[0]),
+        samples=sample_reader(database, record, positions),
     )
 
 
@@ -282,7 +287,17 @@ def _column(connection: Connection, metric: Row[Any], positions: NDArray[np.int6
     if not np.array_equal(found, positions):
         values, codes = _spread(found, values, codes, positions)
     facts = (metric.low, metric.high, metric.higher_is_better, metric.version, metric.unit)
-    return MetricColumn(metric.metric, values, codes, *facts)
+    return MetricColumn(metric.metric, values, codes, *facts, _provenance(metric))
+
+
+def metric_provenance(database: Database, record: RunRecord) -> dict[str, Provenance | None]:
+    """What computed each metric of a run, by canonical string; None where that was not recorded."""
+    with database.reading() as connection:
+        return {row.metric: _provenance(row) for row in connection.execute(run_metrics(record.id))}
+
+
+def _provenance(metric: Row[Any]) -> Provenance | None:
+    return None if metric.provenance is None else Provenance.from_dict(metric.provenance)
 
 
 def _spread(

@@ -82,6 +82,7 @@ run_metrics = sa.Table(
     sa.Column("high", sa.Float(53)),
     sa.Column("higher_is_better", sa.Boolean, nullable=False),
     sa.Column("unit", sa.Text, nullable=False, server_default=""),
+    sa.Column("provenance", _JSON),  # models, judge and prompts that computed it; NULL: not recorded
     sa.UniqueConstraint("run", "metric"),
 )
 
@@ -158,4 +159,16 @@ usage = sa.Table(
     sa.Column("input_tokens", sa.BigInteger, nullable=False),
     sa.Column("output_tokens", sa.BigInteger, nullable=False),
     sa.Column("cost", sa.Float(53)),  # US dollars; NULL: the price is not known
+)
+
+gates = sa.Table(  # each run that was gated; no reference to the run, so that deleting it leaves the count
+    "gates",
+    metadata,
+    sa.Column("questions", sa.Text, primary_key=True),  # a hash of the set of questions
+    sa.Column("metric", sa.Text, primary_key=True),
+    sa.Column("side", sa.Text, primary_key=True),  # >=, <= or drop
+    sa.Column("run", sa.Text, primary_key=True),
+    sa.Column("rule", sa.Text, nullable=False),
+    sa.Column("passed", sa.Boolean, nullable=False),
+    sa.Column("decided_at", sa.Text, nullable=False),
 )

@@ -1,6 +1,6 @@
 r"""A whole database as JSON lines, and back: between SQLite and PostgreSQL, or into an archive.
 
-The first line says what the file is: ``{"sgi_database": 1, "schema": "0003"}``. Each further line is a row,
+The first line says what the file is: ``{"sgi_database": 1, "schema": "0004"}``. Each further line is a row,
 as a list of its table's name and its values in the order of the columns. The last line, ``{"rows": N}``,
 tells a whole file from one that was cut.
 """
@@ -40,6 +40,7 @@ _TABLES = (  # each after those it refers to
     schema.samples,
     schema.runs,
     schema.run_tags,
+    schema.gates,
     schema.run_metrics,
     schema.batches,
     schema.answers,
@@ -48,6 +49,8 @@ _TABLES = (  # each after those it refers to
     schema.evidence,
     schema.usage,
 )
+_SHARED = {schema.datasets, schema.samples, schema.gates}
+"""Tables of which a row may be there already."""
 _Reader = tuple[str, set[type], "Callable[[Any], Any]"]
 """A column's name, the kinds of value it can hold, and how a driver takes them."""
 _SUFFIXES = (".jsonl", ".jsonl.gz")
@@ -97,8 +100,8 @@ class _Runs:
             return None
         if table in {schema.datasets, schema.samples}:
             return self._data(row)
-        if "run" in row:
-            return row if self._is_new(row["run"]) else None
+        if "run" in row:  # a gated run that was deleted still counts
+            return row if table is schema.gates or self._is_new(row["run"]) else None
         if "metric" in row:
             number = self.metrics[row["metric"]]
             return None if number is None else row | {"metric": number}
@@ -137,7 +140,8 @@ class _Runs:
 
     def _add_metric(self, row: dict[str, Any]) -> None:
         """The database gives metrics their numbers, so each is written by itself."""
-        number = row.pop("id")
+        number, told = row.pop("id"), row["provenance"]
+        row["provenance"] = None if told is None else restored_json(told)
         self.metrics[number] = None
         if self._is_new(row["run"]):
             made = sa.insert(schema.run_metrics).values(row).returning(schema.run_metrics.c.id)
@@ -291,7 +295,7 @@ def _insert(connection: sa.Connection, table: sa.Table, lines: list[_Line], runs
     placed = [_placed(table, readers, line, runs, file) for line in lines]
     rows = (tuple(row.values()) for row in placed if row is not None)
     try:
-        insert_rows(connection, table, rows, unless_there=table in {schema.datasets, schema.samples})
+        insert_rows(connection, table, rows, unless_there=table in _SHARED)
     except (IntegrityError, DataError) as error:
         reason = f"a value in the lines to {lines[-1].number} cannot be: {error.orig}"
         raise _damaged(file, lines[0].number, reason.splitlines()[0]) from error

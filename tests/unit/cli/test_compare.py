@@ -45,7 +45,6 @@ def test_what_got_worse_is_found_and_named(sgi, two_runs):
     assert "McNemar" in made.out
     assert made.out.count("100.00 %   0.00 %") >= 3
     assert ("q11" in made.out, "q12" in made.out) == (False, False)  # three rows, by id: q0, q1, q10
-    assert "of different data" in made.err
     assert made.out.count("sgi:1|") == 2  # n differs, and so do the signatures
 
 
@@ -82,7 +81,8 @@ def test_pairs_without_a_value_are_counted_by_status(sgi, tmp_path):
     )
     for name in ("a", "b"):
         sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
-    line = next(line for line in sgi("compare", "a", "b").out.splitlines() if "missing" in line)
+    page = sgi("compare", "a", "b", "--allow-different").out
+    line = next(line for line in page.splitlines() if line.endswith("2"))
     assert line.split() == ["squad_em", "ok", "missing", "2"]
 
 
@@ -128,16 +128,21 @@ def test_a_worse_embedder_is_found(sgi, no_remote_settings):
             embedder = f"openai:hashes@{server.url}/v1"
             made = sgi("run", sample, "-m", "semantic_similarity", "-e", embedder, "--name", "hashes", "-q")
     assert made.code == 0
-    (found,) = sgi("compare", "minilm", "hashes", "--json").json["metrics"]
+    refused = sgi("compare", "minilm", "hashes")
+    assert (refused.code, refused.out) == (2, "")
+    assert "embedder of semantic_similarity: minilm@" in refused.err
+    assert "→ openai:hashes@" in refused.err
+    assert "--allow-different" in refused.err
+    (found,) = sgi("compare", "minilm", "hashes", "--allow-different", "--json").json["metrics"]
     assert found["verdict"] == "worse"
     assert found["difference"]["interval"]["high"] < 0
-    page = sgi("compare", "minilm", "hashes").out
+    page = sgi("compare", "minilm", "hashes", "--allow-different").out
     assert ("base  sgi:1|emb:minilm@" in page, "new   sgi:1|emb:" in page) == (True, True)
     (same,) = sgi("compare", "minilm", "minilm", "--json").json["metrics"]
     assert (same["verdict"], same["difference"]["difference"]) == ("no difference found", 0.0)
 
 
-def test_a_metric_of_another_version_is_told_and_one_of_unknown_version_noted(sgi, two_runs, tmp_path):
+def test_another_version_is_refused_and_one_that_is_not_recorded_is_noted(sgi, two_runs, tmp_path):
     with sqlite3.connect(tmp_path / "sgi.db") as connection:
         newest = "(SELECT id FROM runs WHERE name = 'after')"
         update = f"UPDATE run_metrics SET version = ? WHERE metric = ? AND run = {newest}"  # noqa: S608
@@ -145,14 +150,15 @@ def test_a_metric_of_another_version_is_told_and_one_of_unknown_version_noted(sg
         connection.execute(update, (0, "rouge_l"))
     connection.close()
     made = sgi("compare", "before", "after")
-    assert made.code == 0
-    assert (
-        "squad_em is not compared: it is version 1 in before and 9 in after; score both runs with one version"
-        in made.out
+    assert (made.code, made.out) == (2, "")
+    assert "version of squad_em: 1 → 9" in made.err
+    alike = sgi("compare", "before", "after", "-m", "rouge_l")
+    assert (alike.code, "version of rouge_l is not recorded" in alike.err) == (0, True)
+    anyway = sgi("compare", "before", "after", "--allow-different")
+    assert (anyway.code, "Different beside the responses: version of squad_em: 1 → 9." in anyway.err) == (
+        0,
+        True,
     )
-    assert "version of rouge_l; it is taken for the same" in made.err
     gated = sgi("gate", "after", "--against", "before", "--max-drop", "0.9")
-    assert (gated.code, "NOT MET: it is version 1" in gated.out) == (4, True)
-    assert "version of rouge_l; it is taken for the same" in gated.err
-    told = sgi("compare", "before", "after", "-m", "rouge_l", "--json").json
-    assert ([found["metric"] for found in told["metrics"]], told["incomparable"]) == (["rouge_l"], [])
+    assert (gated.code, "version of squad_em: 1 → 9" in gated.out) == (4, True)
+    assert "version of rouge_l is not recorded" in gated.err

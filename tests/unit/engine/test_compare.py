@@ -81,7 +81,7 @@ def test_pairs_without_a_value_are_counted_by_their_statuses():
     new = MetricColumn("a", holed, codes, 0.0, 1.0)
     before = values.copy()
     before[3] = np.nan
-    (found,) = compare(run(column("a", before)), run(new)).metrics
+    (found,) = compare(run(column("a", before)), run(new), allow_different=True).metrics
     assert found.lacking == (
         LackingPairs("ok", "undefined", 1),
         LackingPairs("ok", "failed", 2),
@@ -93,14 +93,16 @@ def test_pairs_without_a_value_are_counted_by_their_statuses():
 def test_the_rows_that_changed_most_ties_by_id():
     base = run(column("a", [0.0, 0.0, 0.5, 0.5, 0.0, np.nan]), ids=["z", "b", "c", "a", "same", "none"])
     new = run(column("a", [0.5, 0.5, 0.0, 1.5, 0.0, 9.0]), ids=["z", "b", "c", "a", "same", "none"])
-    (found,) = compare(base, new, changed=3).metrics
+    (found,) = compare(base, new, changed=3, allow_different=True).metrics
     assert found.changed == (
-        ChangedRow("a", 0.5, 1.5, 1.0),
-        ChangedRow("b", 0.0, 0.5, 0.5),
-        ChangedRow("c", 0.5, 0.0, -0.5),
+        ChangedRow("a", "a", 0.5, 1.5, 1.0),
+        ChangedRow("b", "b", 0.0, 0.5, 0.5),
+        ChangedRow("c", "c", 0.5, 0.0, -0.5),
     )
-    assert len(compare(base, new).metrics[0].changed) == 4
-    assert compare(base, new, changed=0).metrics[0].changed == ()
+    assert len(compare(base, new, allow_different=True).metrics[0].changed) == 4
+    assert compare(base, new, changed=0, allow_different=True).metrics[0].changed == ()
+    (worse,) = compare(base, new, only_worse=True, allow_different=True).metrics
+    assert [row.id for row in worse.changed] == ["c"]
 
 
 def test_mcnemar_stands_where_only_yes_and_no_stand_and_no_question_repeats():
@@ -136,7 +138,7 @@ def test_repeated_questions_count_once():
 
 def test_runs_without_a_common_sample_or_metric_are_refused():
     one, other = run(column("a", [1.0]), ids=["x"]), run(column("a", [1.0]), ids=["y"], name="other")
-    with pytest.raises(UsageError, match=r"last and other have no sample id in common.*same data"):
+    with pytest.raises(UsageError, match=r"last and other have no sample id in common.*same questions"):
         compare(one, other)
     with pytest.raises(UsageError, match=r"no metric in common.*last has a; last has b"):
         compare(one, run(column("b", [1.0]), ids=["x"]))
@@ -157,14 +159,14 @@ def test_a_range_that_is_not_known_contradicts_none():
 
 
 def test_a_comparison_is_json_and_shows_both_signatures():
-    base = run(column("a", [np.nan, *noisy(n=7)]), column("b", np.arange(8) % 2), name="monday")
-    new = run(column("a", noisy(1, n=8)), column("b", np.arange(8) % 3 == 0), name="friday")
+    base = run(column("a", [np.nan, *noisy(n=59)]), column("b", np.arange(60) % 2), name="monday")
+    new = run(column("a", noisy(1, n=60)), column("b", np.arange(60) % 3 == 0), name="friday")
     found = compare(base, new)
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert plain["metrics"][0]["difference"]["pairs"] == 7
-    assert plain["metrics"][1]["mcnemar"]["method"] == "exact binomial"
+    assert plain["metrics"][0]["difference"]["pairs"] == 59
+    assert plain["metrics"][1]["mcnemar"]["method"] == "chi-squared"
     shown = str(found).splitlines()
-    assert shown[0] == "monday → friday: 8 pairs (0 only in monday, 0 only in friday)"
+    assert shown[0] == "monday → friday: 60 pairs (0 only in monday, 0 only in friday)"
     assert shown[-2:] == ["signature of monday", "signature of friday"]
     assert "no difference found" in shown[2]
 
@@ -178,27 +180,10 @@ def versioned(version, *names, **options):
     return run(*(replace(column(name, noisy()), version=version) for name in names), **options)
 
 
-def test_a_metric_of_another_version_is_told_and_not_compared():
-    base = run(*versioned(1, "a").metrics.values(), *versioned(3, "b").metrics.values(), name="base")
-    found = compare(base, versioned(3, "a", "b"))
-    assert [metric.metric for metric in found.metrics] == ["b"]
-    (other,) = found.incomparable
-    assert other.metric == "a"
-    assert other.reason == "it is version 1 in base and 3 in last; score both runs with one version"
-    assert found.notes == ()
-    assert "a is not compared: it is version 1" in str(found)
-    assert json.loads(json.dumps(found.to_dict()))["incomparable"][0]["metric"] == "a"
-
-
-def test_other_versions_of_all_metrics_leave_none_to_compare():
-    found = compare(versioned(1, "a"), versioned(2, "a"))
-    assert (found.pairs, found.metrics, len(found.incomparable)) == (60, (), 1)
-
-
 @pytest.mark.parametrize(("before", "after"), [(0, 2), (2, 0), (0, 0)])
-def test_a_version_that_is_not_known_is_taken_for_the_same_and_noted(before, after):
-    found = compare(versioned(before, "a"), versioned(after, "a"))
-    assert (len(found.metrics), found.incomparable) == (1, ())
+def test_a_version_that_is_not_recorded_is_noted(before, after):
+    found = compare(versioned(before, "bleu"), versioned(after, "bleu"))
+    assert (len(found.metrics), found.differences) == (1, ())
     (note,) = found.notes
-    assert "version of a; it is taken for the same" in note
+    assert "version of bleu is not recorded in both runs" in note
     assert note in str(found)

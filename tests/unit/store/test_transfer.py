@@ -49,6 +49,10 @@ def fill(database):
             ("r2", "openai:x", 0, 0, 0, 0, 0, None),
         ]
         insert_rows(connection, schema.usage, used)
+        looks = [("questions", "bleu", ">=", run, stored(HOSTILE), True, "2026-01-01") for run in ("r1", "gone")]
+        insert_rows(connection, schema.gates, looks)
+        made_of = {"models": [HOSTILE], "judge": "", "budget": None, "prompts": ""}
+        connection.execute(sa.update(schema.run_metrics).values(provenance=made_of))
         insert_rows(connection, schema.run_tags, [("r1", "nightly"), ("r1", "Ümlaut"), ("r2", "nightly")])
 
 
@@ -97,7 +101,7 @@ def test_equal_databases_give_equal_bytes(exported, other, tmp_path):
 
 def test_the_file_is_lines_of_json_that_say_what_they_are(exported):
     lines = [json.loads(line) for line in exported.read_bytes().splitlines()]
-    assert lines[0] == {"sgi_database": 1, "schema": "0003"}
+    assert lines[0] == {"sgi_database": 1, "schema": "0004"}
     assert lines[-1] == {"rows": len(lines) - 2}
     assert {line[0] for line in lines[1:-1]} == set(schema.metadata.tables)
 
@@ -257,11 +261,11 @@ def test_a_file_that_is_no_export(database, tmp_path, content):
 def test_files_of_other_versions(database, exported, monkeypatch):
     from sgi.store import transfer
 
-    monkeypatch.setattr(transfer, "HEAD", "0004")
+    monkeypatch.setattr(transfer, "HEAD", "0005")
     with pytest.raises(StoreError, match=r"older version.*sgi db upgrade"):
         import_(database, exported)
     monkeypatch.undo()
-    for old, new in ((b'"schema":"0003"', b'"schema":"0004"'), (b'_database":1', b'_database":2')):
+    for old, new in ((b'"schema":"0004"', b'"schema":"0005"'), (b'_database":1', b'_database":2')):
         content = exported.read_bytes()
         exported.write_bytes(content.replace(old, new, 1))
         with pytest.raises((SchemaAhead, StoreError), match=r"newer version.*pip install -U"):

@@ -43,14 +43,8 @@ class Origin:
     @classmethod
     def of_tools(cls, inner: AnyMetric, tools: Tools) -> Self:
         """That of the scores which these tools would give."""
-        names = inner.wanted_models(tools.names) if inner.embeds else ()
-        encoders = tuple(tools.embedders[name].fingerprint for name in names)
-        if inner.token_model is not None:
-            encoders += (tools.token_encoders[inner.token_model].fingerprint,)
-        if inner.entailment_model is not None:
-            encoders += (tools.entailment_models[inner.entailment_model].fingerprint,)
-        judge = tools.judge if isinstance(inner, JudgedMetric) else None
-        return cls(encoders, None if judge is None else judge.fingerprint, prompts_digest([inner]))
+        made = tools.provenance(inner)
+        return cls(made.models, made.judge or None, prompts_digest([inner]))
 
 
 def origin_of(record: RunRecord, column: MetricColumn) -> Origin:

@@ -1,58 +1,51 @@
-"""Whether a run is good enough: rules on the bounds of intervals and on coverage; what is not shown fails."""
+"""Decides whether a run is good enough: by rules on the ends of intervals and on coverage."""
 
 from __future__ import annotations
 
-import operator
 import shlex
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, get_args
 
-from sgi.engine.compare import Comparison, MetricComparison, compare
-from sgi.engine.gating.rules import Condition, Rule, checked_share, checked_threshold, read_rules
-from sgi.engine.groups import column_summary
+from sgi.engine.compare import Comparison, compare
+from sgi.engine.gating.checks import (
+    Check,
+    On,
+    Policy,
+    WorstRow,
+    check_drop,
+    check_threshold,
+    not_met,
+)
+from sgi.engine.gating.rules import Condition, Rule, check_range, checked_share, checked_threshold, read_rules
+from sgi.engine.groups import with_range
 from sgi.kernel.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from sgi.kernel.scored import ScoredRun
-    from sgi.stats.intervals import Interval
 
 COVERAGE = 0.95
 """The share of rows that must have a value, where nothing else is said."""
+WORST = 5
+"""How many rows a rule that is not met names."""
+_ALPHA = 0.05
 
-_HOLDS: dict[Condition, Callable[[float, float], bool]] = {
-    Condition.AT_LEAST: operator.ge,
-    Condition.ABOVE: operator.gt,
-    Condition.AT_MOST: operator.le,
-    Condition.BELOW: operator.lt,
-}
-_LOWER_BOUNDED = (Condition.AT_LEAST, Condition.ABOVE)
+Look = tuple[str, str]
+"""A metric by its canonical string, and the side of a rule: looks at one thing share both."""
 
 
-@dataclass(frozen=True)
-class Check:
-    """One rule, decided.
+class Options(TypedDict, total=False):
+    """The options of `gate`, which it explains."""
 
-    Attributes:
-        metric: as the rule names it.
-        wanted: the rule.
-        value: the mean, or the difference to the run before; None if there is none.
-        bound: the end of the interval that decides; None if there is none.
-        coverage: rows with a value, of all rows of the data, also of those that could not be read; for a
-            drop, pairs with both values, of all rows of the run that has more.
-        passed: whether the rule is met.
-        reason: why not; empty where it is met.
-    """
-
-    metric: str
-    wanted: str
-    value: float | None
-    bound: float | None
     coverage: float
-    passed: bool
-    reason: str
+    max_drop: float | None
+    allow_unfinished: bool
+    allow_different: bool
+    on: On
+    looks: int | None
+    worst: int
 
 
 @dataclass(frozen=True)
@@ -62,24 +55,37 @@ class GateReport:
     Attributes:
         run: the name of the run.
         checks: one a rule, at least one.
+        looks: how many looks at these questions the intervals allow for; None where each stands alone.
+        notes: what was assumed, and what was accepted.
     """
 
     run: str
     checks: tuple[Check, ...]
+    looks: int | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
         """Whether every rule is met."""
         return all(check.passed for check in self.checks)
 
+    @property
+    def verdict(self) -> str:
+        """The decision in one line."""
+        failed = sum(not check.passed for check in self.checks)
+        verdict = f"{failed} of {len(self.checks)} rules not met" if failed else "all rules met"
+        on_mean = any(check.decided_on == "mean" for check in self.checks)
+        return f"{verdict}, decided on the mean alone without allowing for chance" if on_mean else verdict
+
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON values."""
         return {"passed": self.passed, **asdict(self)}
 
     def __str__(self) -> str:
-        failed = sum(not check.passed for check in self.checks)
-        verdict = f"{failed} of {len(self.checks)} rules not met" if failed else "all rules met"
-        return "\n".join([f"{self.run}: {verdict}", _HEADER, *map(_line, self.checks)])
+        lines = [f"{self.run}: {self.verdict}", _HEADER]
+        for check in self.checks:
+            lines += [_line(check), *worst_lines(check)]
+        return "\n".join([*lines, *self.notes])
 
 
 _ONE_OF_TWO = "A drop needs {}."
@@ -88,8 +94,22 @@ _HEADER = f"{'':<8}{'rule':<36}{'value':>10}{'bound':>10}{'coverage':>10}  reaso
 
 def _line(check: Check) -> str:
     value, bound = ("–" if number is None else f"{number:.4f}" for number in (check.value, check.bound))
-    head = f"{'met' if check.passed else 'NOT MET':<8}{check.wanted:<36}"
+    head = f"{'met' if check.passed else 'NOT MET':<8}{check_name(check):<36}"
     return f"{head}{value:>10}{bound:>10}{check.coverage:>10.1%}  {check.reason}".rstrip()
+
+
+def check_name(check: Check) -> str:
+    """The rule, with a mark where it was decided on the mean."""
+    return f"{check.rule} (on the mean)" if check.decided_on == "mean" else check.rule
+
+
+def worst_lines(check: Check) -> list[str]:
+    """The rows that speak most against a rule, one line each."""
+    return [f"  {row.id}  {_change(row)}  {row.response}".rstrip() for row in check.worst]
+
+
+def _change(row: WorstRow) -> str:
+    return f"{row.value:.4g}" if row.before is None else f"{row.before:.4g} → {row.value:.4g}"
 
 
 def gate(
@@ -100,13 +120,18 @@ def gate(
     against: ScoredRun | None = None,
     max_drop: float | None = None,
     allow_unfinished: bool = False,
+    allow_different: bool = False,
+    on: On = "interval",
+    looks: int | None = None,
+    earlier: Mapping[Look, int] | None = None,
+    worst: int = WORST,
 ) -> GateReport:
     """Decide whether a run meets its rules.
 
     A rule is met if the end of the metric's 95 % interval meets it: the low end for ``>=`` and ``>``, the
     high end for ``<=`` and ``<``. A drop is met if the interval of new − base, in the metric's bad direction,
     ends within it. No value, no interval, too little coverage, no rows, an unknown metric, a run that is not
-    finished, a drop of a metric that was another version: not met.
+    finished, runs that differ in more than their responses: not met.
 
     Args:
         run: the run to decide on.
@@ -118,6 +143,14 @@ def gate(
             rules, each metric of the run before; one that the run lacks is not met.
         allow_unfinished: whether runs of which rows are still to be done may meet rules. The rows to be done
             count against coverage all the same.
+        allow_different: whether runs may meet rules on drops that differ in more than their responses.
+        on: ``mean`` decides on means and mean differences, and does not allow for chance.
+        looks: how many runs over the same questions will be gated by these rules. Each interval is taken at
+            the level 1 − 0.05 / looks (Bonferroni), so that a run exactly at a limit passes at any of the
+            looks in at most 2.5 % of cases; further looks are not met. None: 95 % at each look.
+        earlier: how many other runs over these questions were gated before, by metric and side; see
+            ``sgi.store.gates``. None: not known.
+        worst: how many of the worst rows to name for each rule that is not met.
 
     Raises:
         UsageError: there is no rule, a rule makes no sense, or only one of drop and ``against`` is given.
@@ -129,30 +162,65 @@ def gate(
     >>> gate(run, "squad_em>=0.9").passed, gate(run, "squad_em>=0.95").passed
     (True, False)
     """
-    limit = checked_share("coverage", coverage)
-    wanted = read_rules(rules)
+    policy = _policy(coverage, on, looks, worst)
+    wanted = _all_rules(read_rules(rules), against, max_drop)
+    _check_ranges(wanted, run)
+    compared = None if against is None else _compared(against, run, policy)
+    checks = []
+    for rule in wanted:
+        check = _check(run, rule, policy, against, compared, allow_different=allow_different)
+        check = _counted(check, look_of(run, rule), looks, earlier)
+        checks.append(check if allow_unfinished else _finished(check, rule, run, against))
+    return GateReport(run.name, tuple(checks), looks, _notes(compared))
+
+
+def look_of(run: ScoredRun, asked: Rule | Check) -> Look | None:
+    """What a rule or a check looks at; None where the run does not have the metric."""
+    try:
+        return run.metric(asked.metric).metric, asked.side
+    except UnknownName:
+        return None
+
+
+def _policy(coverage: float, on: str, looks: int | None, worst: int) -> Policy:
+    if on not in get_args(On):
+        raise UsageError(f"on is 'interval' or 'mean', not {on!r}.")
+    if looks is not None and (isinstance(looks, bool) or looks < 1):
+        raise UsageError(f"looks: expected a whole number of at least 1, found {looks!r}.")
+    return Policy(checked_share("coverage", coverage), on, 1 - _ALPHA / (looks or 1), worst)  # type: ignore[arg-type]
+
+
+def _all_rules(
+    given: tuple[Rule, ...], against: ScoredRun | None, max_drop: float | None
+) -> tuple[Rule, ...]:
+    """The rules, with the drop allowed all metrics."""
     if max_drop is not None and against is None:
         raise UsageError(_ONE_OF_TWO.format("a run to compare with (against)"), hint="Give both, or neither.")
     if max_drop is not None:
-        wanted += _drops(wanted, against, checked_threshold("max_drop", max_drop, least=0.0))
-    drops = [rule for rule in wanted if rule.condition is Condition.MAX_DROP]
-    if not wanted:
+        given += _drops(given, against, checked_threshold("max_drop", max_drop, least=0.0))
+    drops = [rule for rule in given if rule.condition is Condition.MAX_DROP]
+    if not given:
         raise UsageError("There is no rule to decide by.", hint='Give one, such as "faithfulness>=0.8".')
     if (against is None) == bool(drops):
         missing = "a run to compare with (against)" if drops else "how much may be lost (max_drop)"
         raise UsageError(_ONE_OF_TWO.format(missing), hint="Give both, or neither.")
-    compared = None if against is None else _compared(against, run)
-    checks = [_check(run, rule, limit, against, compared) for rule in wanted]
-    if not allow_unfinished:
-        checks = [_finished(check, rule, run, against) for check, rule in zip(checks, wanted, strict=True)]
-    return GateReport(run.name, tuple(checks))
+    return given
+
+
+def _check_ranges(rules: tuple[Rule, ...], run: ScoredRun) -> None:
+    """Refuse rules outside the ranges that the run's metrics have."""
+    for rule in rules:
+        look = look_of(run, rule)
+        if look is not None:
+            column = with_range(run.metrics[look[0]])
+            check_range(rule, column.low, column.high)
 
 
 def _finished(check: Check, rule: Rule, run: ScoredRun, against: ScoredRun | None) -> Check:
-    """The check, not met if a run that it stands on has rows still to be done."""
+    """The check, not met if a run that it is based on has rows still to be scored."""
     before = against if rule.condition is Condition.MAX_DROP else None
     reasons = {
-        f"{len(found.ids)} of {found.rows} rows are scored; go on with"
+        f"{len(found.ids)} of {found.rows} rows are scored; resume it with"
         f" sgi run --resume {shlex.quote(found.name)}": None
         for found in (run, before)
         if found is not None and not found.finished
@@ -170,86 +238,66 @@ def _drops(rules: tuple[Rule, ...], against: ScoredRun | None, max_drop: float) 
     return tuple(Rule(name, Condition.MAX_DROP, max_drop) for name in names if name not in own)
 
 
-def _compared(against: ScoredRun, run: ScoredRun) -> Comparison | UsageError:
+def _compared(against: ScoredRun, run: ScoredRun, policy: Policy) -> Comparison | UsageError:
     try:
-        return compare(against, run, changed=0)
-    except UsageError as error:  # runs that cannot be compared don't meet a rule
+        return compare(
+            against, run, changed=policy.worst, only_worse=True, level=policy.level, allow_different=True
+        )
+    except UsageError as error:  # runs that cannot be compared do not meet a rule
         return error
+
+
+def _notes(compared: Comparison | UsageError | None) -> tuple[str, ...]:
+    if not isinstance(compared, Comparison):
+        return ()
+    return (*(f"Different beside the responses: {found}." for found in compared.differences), *compared.notes)
 
 
 def _check(
     run: ScoredRun,
     rule: Rule,
-    coverage: float,
+    policy: Policy,
     against: ScoredRun | None,
     compared: Comparison | UsageError | None,
+    *,
+    allow_different: bool,
 ) -> Check:
-    limit = coverage if rule.coverage is None else rule.coverage
     try:
         name = run.metric(rule.metric).metric
     except UnknownName as error:
-        return _not_met(rule, str(error))
+        return not_met(rule, str(error), policy)
     if against is None or rule.condition is not Condition.MAX_DROP:
-        return _threshold(run, name, rule, limit)
+        return check_threshold(run, name, rule, policy)
     if not isinstance(compared, Comparison):
-        return _not_met(rule, str(compared))
+        return not_met(rule, str(compared), policy)
+    reason = _no_drop(run, against, rule, name, compared, allow_different=allow_different)
+    if reason:
+        return not_met(rule, reason, policy)
+    found = next(made for made in compared.metrics if made.metric == name)
+    return check_drop(found, rule, policy, against, run)
+
+
+def _no_drop(
+    run: ScoredRun, against: ScoredRun, rule: Rule, name: str, compared: Comparison, *, allow_different: bool
+) -> str:
+    """Why a drop cannot be decided; empty if it can."""
     if rule.metric != name and rule.metric in against.metrics:  # a bare name may mean another one in each
-        return _not_met(rule, f"{run.name} has no metric {rule.metric}, but {name}: score both runs alike")
-    found = next((made for made in compared.metrics if made.metric == name), None)
-    if found is None:
-        other = next((made.reason for made in compared.incomparable if made.metric == name), "")
-        return _not_met(rule, other or f"{against.name} has no metric {name}.")
-    return _drop(found, rule, limit, max((run, against), key=_all_rows))
+        return f"{run.name} has no metric {rule.metric}, but {name}: score both runs alike"
+    if name not in against.metrics:
+        return f"{against.name} has no metric {name}"
+    different = [str(one) for one in compared.differences if one.concerns([name])]
+    if different and not allow_different:
+        reason = f"{against.name} and {run.name} differ in more than their responses: {'; '.join(different)}"
+        return f"{reason}. Score both runs alike, or accept it: --allow-different"
+    return ""
 
 
-def _not_met(rule: Rule, reason: str) -> Check:
-    return Check(rule.metric, str(rule), None, None, 0.0, passed=False, reason=reason)
-
-
-def _threshold(run: ScoredRun, name: str, rule: Rule, limit: float) -> Check:
-    made = column_summary(run.metrics[name], run.clusters)
-    covered = _share(made.ok, run)
-    lower = rule.condition in _LOWER_BOUNDED
-    bound = _end(made.interval, lower=lower)
-    reason = _lacks(covered, limit, run, "have a value", made.no_interval)
-    if bound is not None and not reason and not _HOLDS[rule.condition](bound, rule.threshold):
-        reason = f"the {'low' if lower else 'high'} end of its interval, {bound:.6g}, doesn't meet it"
-    return Check(rule.metric, str(rule), made.mean, bound, covered, passed=not reason, reason=reason)
-
-
-def _drop(made: MetricComparison, rule: Rule, limit: float, greater: ScoredRun) -> Check:
-    found = made.difference
-    covered = _share(found.pairs, greater)
-    bound = _end(found.interval, lower=made.higher_is_better)
-    reason = _lacks(covered, limit, greater, "have a value in both runs", found.no_interval)
-    if bound is not None and not reason:
-        lost = -bound if made.higher_is_better else bound
-        if not lost <= rule.threshold:  # so that NaN is not met
-            reason = f"it may have lost {lost:.6g}, by the end of the interval of the difference"
-    return Check(rule.metric, str(rule), found.difference, bound, covered, passed=not reason, reason=reason)
-
-
-def _end(interval: Interval | None, *, lower: bool) -> float | None:
-    if interval is None:
-        return None
-    return interval.low if lower else interval.high
-
-
-def _all_rows(run: ScoredRun) -> int:
-    """The rows of the data, with those that could not be read."""
-    return run.rows + run.rejected
-
-
-def _share(values: int, run: ScoredRun) -> float:
-    rows = _all_rows(run)
-    return values / rows if rows else 0.0
-
-
-def _lacks(covered: float, limit: float, run: ScoredRun, what: str, no_interval: str) -> str:
-    """Why there is nothing to decide on; empty if there is."""
-    if not _all_rows(run):
-        return "there are no rows"
-    if not covered >= limit:  # so that NaN is not met
-        unread = f" ({run.rejected} could not be read)" if run.rejected else ""
-        return f"only {covered:.1%} of {_all_rows(run)} rows{unread} {what}; {limit:.1%} are wanted"
-    return f"there is no interval: {no_interval}" if no_interval else ""
+def _counted(check: Check, look: Look | None, looks: int | None, earlier: Mapping[Look, int] | None) -> Check:
+    """The check with the number of its look; not met beyond the looks that were planned."""
+    if earlier is None or look is None:
+        return check
+    check = replace(check, look=earlier.get(look, 0) + 1)
+    if looks is None or check.look <= looks:  # type: ignore[operator]
+        return check
+    reason = f"this is look {check.look} at these questions, and {looks} were planned: take new questions"
+    return replace(check, passed=False, reason="; ".join(filter(None, [reason, check.reason])))

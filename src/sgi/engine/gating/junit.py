@@ -6,8 +6,11 @@ import re
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, tostring
 
+from sgi.engine.gating.gate import check_name, worst_lines
+
 if TYPE_CHECKING:
-    from sgi.engine.gating.gate import Check, GateReport
+    from sgi.engine.gating.checks import Check
+    from sgi.engine.gating.gate import GateReport
 
 # What XML 1.0 cannot hold, not even escaped.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -18,10 +21,12 @@ def junit(report: GateReport) -> bytes:
 
     Characters that XML 1.0 cannot hold become U+FFFD.
 
-    Source: the reports of JUnit's Ant task, which build servers took up.
+    Source: the reports of JUnit's Ant task, which build servers adopted.
 
-    >>> from sgi.engine.gating.gate import Check, GateReport
-    >>> junit(GateReport("last", (Check("sgi", "sgi > 1.0", 1.2, 1.1, 1.0, True, ""),))).count(b"<testcase")
+    >>> from sgi.engine.gating.checks import Check
+    >>> from sgi.engine.gating.gate import GateReport
+    >>> check = Check("rouge_l", "rouge_l >= 0.3", ">=", 0.4, 0.35, 1.0, True, "")
+    >>> junit(GateReport("last", (check,))).count(b"<testcase")
     1
     """
     failures = str(sum(not check.passed for check in report.checks))
@@ -29,16 +34,19 @@ def junit(report: GateReport) -> bytes:
     root = Element("testsuites", counts)
     suite = SubElement(root, "testsuite", {"name": _clean(report.run), **counts})
     for check in report.checks:
-        case = SubElement(suite, "testcase", classname="sgi.gate", name=_clean(check.wanted))
+        case = SubElement(suite, "testcase", classname="sgi.gate", name=_clean(check_name(check)))
         if not check.passed:
             failure = SubElement(case, "failure", message=_clean(check.reason), type="NotMet")
-            failure.text = _clean(_numbers(check))
+            failure.text = _clean("\n".join([_numbers(check), *worst_lines(check)]))
     text: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return text
 
 
 def _numbers(check: Check) -> str:
-    return f"value {check.value}, bound {check.bound}, coverage {check.coverage:.4f}"
+    numbers = f"value {check.value}, bound {check.bound}, coverage {check.coverage:.4f}"
+    needed = "" if check.needed is None else f", about {check.needed} needed"
+    look = "" if check.look is None else f", look {check.look}"
+    return f"{numbers}, questions {check.questions}{needed}, decided on {check.decided_on}{look}"
 
 
 def _clean(text: str) -> str:

@@ -25,6 +25,11 @@ class Condition(StrEnum):
     BELOW = "<"
     MAX_DROP = "drop <="
 
+    @property
+    def is_lower(self) -> bool:
+        """Whether it sets a lower limit."""
+        return self in {Condition.AT_LEAST, Condition.ABOVE}
+
 
 @dataclass(frozen=True)
 class Rule:
@@ -57,8 +62,16 @@ class Rule:
         object.__setattr__(self, "condition", condition)
         name = f"The rule {self.metric} {condition}"
         checked_threshold(name, self.threshold, least=_least(condition))
+        check_range(self, *_known_range(self.metric))
         if self.coverage is not None:
             checked_share(f"{name} {self.threshold}: coverage", self.coverage)
+
+    @property
+    def side(self) -> str:
+        """The side that it looks at: ``>=``, ``<=`` or ``drop``."""
+        if self.condition is Condition.MAX_DROP:
+            return "drop"
+        return ">=" if self.condition.is_lower else "<="
 
     def __str__(self) -> str:
         return f"{self.metric} {self.condition} {self.threshold}"
@@ -127,6 +140,35 @@ def parse_rule(text: str) -> Rule:
         ) from None
     threshold = checked_threshold(repr(text), number)
     return Rule(_canonical(found["metric"]), Condition(found["condition"]), threshold)
+
+
+def check_range(rule: Rule, low: float | None, high: float | None) -> None:
+    """Raise a UsageError for a threshold that a metric with this range always or never meets.
+
+    >>> check_range(Rule("mine", Condition.AT_LEAST, 80), 0.0, 1.0)
+    Traceback (most recent call last):
+    sgi.kernel.errors.UsageError: The rule mine >= 80 ...: mine lies in [0, 1]. Did you mean 0.8?
+    """
+    least, most = -math.inf if low is None else low, math.inf if high is None else high
+    if rule.condition is Condition.MAX_DROP:
+        least, most = 0.0, most - least
+    threshold, never = rule.threshold, (rule.condition, rule.threshold)
+    inside = least <= threshold <= most and never not in {(Condition.ABOVE, most), (Condition.BELOW, least)}
+    if inside:
+        return
+    scaled = threshold / 100
+    hint = f"Did you mean {scaled:g}?" if most == 1 and threshold > 1 and least <= scaled <= most else ""
+    what = f"a drop of {rule.metric}" if rule.condition is Condition.MAX_DROP else rule.metric
+    raise UsageError(f"The rule {rule} makes no sense: {what} lies in [{least:g}, {most:g}].", hint=hint)
+
+
+def _known_range(name: str) -> tuple[float | None, float | None]:
+    """The range of a metric that is installed here; not known for any other."""
+    try:
+        spec = named_metric(name).spec
+    except UsageError:
+        return None, None
+    return spec.low, spec.high
 
 
 def _least(condition: Condition) -> float:

@@ -1,8 +1,8 @@
-"""Two runs side by side as people look at them: differences, and the rows that changed."""
+"""Comparison of two runs for reports and pages: differences, and the rows that changed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.engine.compare import compare
@@ -49,7 +49,7 @@ class ComparisonView:
         comparison: the differences with their intervals.
         shares: the metrics that are read as percent.
         changed: for each metric the rows that changed most, the greatest change first.
-        notes: what was taken for granted, and what is not finished.
+        notes: differences that were accepted, what was assumed, and what is not finished.
     """
 
     base: RunHead
@@ -67,6 +67,7 @@ def comparison_view(
     *,
     changed: int = 5,
     metrics: Sequence[str] = (),
+    allow_different: bool = False,
 ) -> ComparisonView:
     """Two runs, paired row by row.
 
@@ -75,28 +76,27 @@ def comparison_view(
         base: the run before.
         new: the run after.
         changed: how many of the most changed rows, for each metric.
-        metrics: show only these, by full or bare name; all without any. What is adjusted for stays all.
+        metrics: show only these, by full or bare name; all without any. p is adjusted for all of both runs.
+        allow_different: compare runs that differ in more than their responses.
 
     Raises:
-        UsageError: the runs share no sample or no metric.
+        RunsDifferError: the runs differ in more than their responses.
+        UsageError: the runs share no sample or no metric, or rows of one id have different questions.
         UnknownName: a metric is not in both runs.
     """
     before, after = scored_run(database, base), scored_run(database, new)
-    wanted = {after.metric(before.metric(name).metric).metric for name in metrics}
-    made = compare(before, after, changed=changed)
-    if wanted:
-        made = replace(
-            made,
-            metrics=tuple(found for found in made.metrics if found.metric in wanted),
-            incomparable=tuple(found for found in made.incomparable if found.metric in wanted),
-        )
+    made = compare(before, after, changed=changed, metrics=metrics, allow_different=allow_different)
     return ComparisonView(
         base=run_head(base),
         new=run_head(new),
         comparison=made,
         shares=_shares(before),
         changed=_changed(database, base, new, made),
-        notes=(*_unfinished((base, new)), *made.notes, *other_data((base, new))),
+        notes=(
+            *(f"Different beside the responses: {found}." for found in made.differences),
+            *_unfinished((base, new)),
+            *made.notes,
+        ),
     )
 
 
@@ -107,13 +107,14 @@ def _shares(run: ScoredRun) -> frozenset[str]:
 def _changed(
     database: Database, base: RunRecord, new: RunRecord, made: Comparison
 ) -> tuple[ChangedSample, ...]:
-    ids = [row.id for found in made.metrics for row in found.changed]
-    before, after = (sample_views(database, record, ids) for record in (base, new))
+    rows = [row for found in made.metrics for row in found.changed]
+    before = sample_views(database, base, [row.id for row in rows])
+    after = sample_views(database, new, [row.new_id for row in rows])
     return tuple(
-        ChangedSample(found.metric, row.difference, before[row.id], after[row.id])
+        ChangedSample(found.metric, row.difference, before[row.id], after[row.new_id])
         for found in made.metrics
         for row in found.changed
-        if row.id in before and row.id in after
+        if row.id in before and row.new_id in after
     )
 
 
@@ -121,9 +122,3 @@ def _unfinished(records: Sequence[RunRecord]) -> Iterator[str]:
     for record in records:
         if record.scored < record.rows:
             yield f"{record.label} is not finished: {record.scored:,} of {record.rows:,} rows are compared."
-
-
-def other_data(records: Sequence[RunRecord]) -> Iterator[str]:
-    """What to say of runs that are not of the same data."""
-    if len({record.dataset for record in records}) > 1:
-        yield "The runs are of different data; rows with the same id are taken for the same."

@@ -188,10 +188,15 @@ def compare(
     base: Annotated[str, Query(max_length=1000, description="The run before.")],
     new: Annotated[str, Query(max_length=1000, description="The run after.")],
     changed: Annotated[int, Query(ge=0, le=100, description="Rows that changed most, for each metric.")] = 5,
+    *,
+    allow_different: Annotated[
+        bool, Query(description="Also compare runs that differ in more than their responses.")
+    ] = False,
 ) -> Response:
     """Compare two runs, row by row."""
     site = site_of(request)
-    view = comparison_view(site.database, found_run(site, base), found_run(site, new), changed=changed)
+    runs = found_run(site, base), found_run(site, new)
+    view = comparison_view(site.database, *runs, changed=changed, allow_different=allow_different)
     return as_response(as_json(view))
 
 

@@ -7,18 +7,20 @@ from fastapi import APIRouter
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
 from starlette.responses import Response
 
+from sgi.engine.differences import RunsDifferError
 from sgi.kernel.errors import UsageError
 from sgi.report.views.comparison import ComparisonView, comparison_view
 from sgi.report.views.runs import run_list
 from sgi.store.queries import RunRecord  # noqa: TC001 - the same
 from sgi.web.charts import comparison_charts
 from sgi.web.kept import kept_of
-from sgi.web.pages import found_run, go_to, page
+from sgi.web.pages import found_run, go_to, page, status_of
 from sgi.web.paths import with_query
 from sgi.web.site import site_of
 
 router = APIRouter(include_in_schema=False)
 _CHOICES = 200
+_ALLOW = "allow_different"
 
 
 @router.get("/compare")
@@ -34,9 +36,16 @@ def compare(request: Request) -> Response:
             request, "choose.html", choices=choices, base=asked.get("base", ""), new=asked.get("new", "")
         )
     base, new = _both(request)
-    view = _view(request, base, new)
-    address = with_query("/compare/charts.json", {"base": base.id, "new": new.id})
-    swapped = with_query("/compare", {"base": new.id, "new": base.id})
+    allowed = {_ALLOW: "1"}
+    try:
+        view = _view(request, base, new)
+    except RunsDifferError as error:
+        anyway = with_query("/compare", {"base": base.id, "new": new.id} | allowed)
+        values = {"base": base.label, "new": new.label, "differences": error.differences, "anyway": anyway}
+        return page(request, "different.html", status=status_of(error), **values)
+    kept = allowed if _ALLOW in asked else {}
+    address = with_query("/compare/charts.json", {"base": base.id, "new": new.id} | kept)
+    swapped = with_query("/compare", {"base": new.id, "new": base.id} | kept)
     return page(request, "compare.html", view=view, charts=address, swapped=swapped)
 
 
@@ -69,5 +78,8 @@ def _both(request: Request) -> tuple[RunRecord, RunRecord]:
 
 def _view(request: Request, base: RunRecord, new: RunRecord) -> ComparisonView:
     key = [(run.id, run.name, run.tags, run.scored, run.finished_at) for run in (base, new)]
-    database = site_of(request).database
-    return kept_of(request).get(("comparison", *key), lambda: comparison_view(database, base, new))
+    database, allowed = site_of(request).database, _ALLOW in request.query_params
+    return kept_of(request).get(
+        ("comparison", allowed, *key),
+        lambda: comparison_view(database, base, new, allow_different=allowed),
+    )

@@ -5,7 +5,8 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.gating.gate import Check, GateReport
+from sgi.engine.gating.checks import Check, WorstRow
+from sgi.engine.gating.gate import GateReport
 from sgi.engine.gating.junit import junit
 
 
@@ -18,11 +19,13 @@ def report(*checks, run="last"):
 
 
 def met(wanted="sgi > 1.0"):
-    return Check("sgi", wanted, 1.2, 1.1, 1.0, passed=True, reason="")
+    return Check("sgi", wanted, ">=", 1.2, 1.1, 1.0, passed=True, reason="")
 
 
 def missed(reason, wanted="rouge_l >= 0.3"):
-    return Check("rouge_l", wanted, 0.25, None, 0.5, passed=False, reason=reason)
+    worst = (WorstRow("q7", 0.125, 0.5, "Nobody knows."),)
+    facts = {"decided_on": "mean", "questions": 12, "needed": 40, "look": 3, "worst": worst}
+    return Check("rouge_l", wanted, ">=", 0.25, None, 0.5, passed=False, reason=reason, **facts)
 
 
 def test_one_case_a_rule_and_failures_with_their_reason():
@@ -34,7 +37,11 @@ def test_one_case_a_rule_and_failures_with_their_reason():
     assert (good.attrib["name"], good.attrib["classname"], len(good)) == ("sgi > 1.0", "sgi.gate", 0)
     (failure,) = bad
     assert failure.attrib["message"] == "only 50.0% & <few>"
-    assert failure.text == "value 0.25, bound None, coverage 0.5000"
+    assert bad.attrib["name"] == "rouge_l >= 0.3 (on the mean)"
+    assert failure.text.splitlines() == [
+        "value 0.25, bound None, coverage 0.5000, questions 12, about 40 needed, decided on mean, look 3",
+        "  q7  0.5 → 0.125  Nobody knows.",
+    ]
 
 
 def test_it_says_which_encoding_it_is_in():
@@ -52,7 +59,7 @@ def test_what_xml_cannot_hold_is_replaced():
 @given(st.text(st.characters(exclude_categories=())), st.text(st.characters(exclude_categories=())))
 def test_any_text_parses_back(reason, wanted):
     made = parsed(junit(report(missed(reason, wanted))))
-    read = made[0][0].attrib["name"], made[0][0][0].attrib["message"]
+    read = made[0][0].attrib["name"].removesuffix(" (on the mean)"), made[0][0][0].attrib["message"]
     for text, back in zip((wanted, reason), read, strict=True):
         assert len(back) == len(text)
         assert all(other in {one, "\ufffd"} for one, other in zip(text, back, strict=True))

@@ -44,11 +44,6 @@ def test_rows_that_changed_stand_beside_one_another(two):
         assert row.difference == pytest.approx(values[1] - values[0])
 
 
-def test_other_data_is_told(two):
-    database, base, new = two
-    assert any("different data" in note for note in comparison_view(database, base, new).notes)
-
-
 def test_one_metric_can_be_asked_for(two):
     database, base, new = two
     whole = comparison_view(database, base, new).comparison

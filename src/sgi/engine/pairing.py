@@ -1,0 +1,221 @@
+"""Pairs the rows of two runs: by their ids, or by their texts where the data has no ids."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import starmap
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from sgi.kernel.errors import UsageError
+from sgi.kernel.signature import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.kernel.sample import Sample
+    from sgi.kernel.scored import ScoredRun
+
+    Rows = NDArray[np.int64]
+
+_SHOWN = 3
+_LONGEST = 60
+_ABSENT = 0
+"""The key of a text that is absent or blank."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowKeys:
+    """Hashes of the texts that identify the rows of a run; 0 where a text is absent or blank.
+
+    Attributes:
+        question: uint64, shape (n,).
+        contexts: likewise, of all passages in their order.
+        reference: likewise.
+    """
+
+    question: NDArray[np.uint64]
+    contexts: NDArray[np.uint64]
+    reference: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, run: ScoredRun) -> RowKeys | None:
+        """The keys of a run's rows; None where its texts are not available."""
+        if run.samples is None:
+            return None
+        found = map(_keys, run.samples(range(len(run.ids))))
+        table = np.fromiter(found, dtype=np.dtype((np.uint64, 3)), count=len(run.ids))
+        return cls(*table.T)
+
+    @property
+    def identity(self) -> list[tuple[str, int]]:
+        """What identifies each row: its question, without one its contexts, without these its reference."""
+        columns = {"q": self.question, "c": self.contexts, "r": self.reference}
+        names = np.select([column != _ABSENT for column in columns.values()], [*columns], "")
+        values = np.select([column != _ABSENT for column in columns.values()], [*columns.values()], _ABSENT)
+        return list(zip(names.tolist(), values.tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The rows of two runs that belong together.
+
+    Attributes:
+        first: rows of the base run, ascending, shape (n,).
+        second: the row of the new run for each, shape (n,).
+        by: how they were paired.
+        base_keys: of all rows of the base run; None where the texts need no check or are not available.
+        new_keys: of all rows of the new run, likewise.
+    """
+
+    first: Rows
+    second: Rows
+    by: Literal["id", "content"]
+    base_keys: RowKeys | None = None
+    new_keys: RowKeys | None = None
+
+
+def pair_rows(base: ScoredRun, new: ScoredRun) -> Pairs:
+    """Pair the rows of two runs.
+
+    Runs over the same data, and runs whose texts are not available, are paired by id. Otherwise rows are
+    paired by id where both runs have ids of their own, and each pair must have the same question. Where the
+    ids of a run are only row numbers, rows are paired by content: by question; where a question repeats, by
+    question and contexts, in the order of occurrence. Rows without a question are paired by their contexts,
+    and without these by their reference.
+
+    Raises:
+        UsageError: no row of one run has a partner in the other, or rows with the same id have different
+            questions.
+    """
+    if base.dataset and base.dataset == new.dataset:
+        return _by_id(base, new)
+    keys, others = RowKeys.of(base), RowKeys.of(new)
+    if keys is None or others is None:
+        return _by_id(base, new)
+    if base.numbered or new.numbered:
+        return _by_content(base, new, keys, others)
+    pairs = _by_id(base, new, keys, others)
+    _require_same_questions(base, new, pairs, keys, others)
+    return pairs
+
+
+def pairing_notes(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[str]:
+    """What to say of rows that were paired by content, or whose questions could not be compared."""
+    if pairs.by == "content":
+        numbered = " and ".join(run.name for run in (base, new) if run.numbered)
+        yield f"The rows of {numbered} have no ids: rows were paired by their questions and contexts."
+    elif pairs.base_keys is not None and pairs.new_keys is not None:
+        known = (pairs.base_keys.question[pairs.first], pairs.new_keys.question[pairs.second])
+        unknown = int(((known[0] == _ABSENT) | (known[1] == _ABSENT)).sum())
+        if unknown:
+            yield f"{unknown:,} pairs lack a question in a run: they are paired by their ids unchecked."
+
+
+def _keys(sample: Sample) -> tuple[int, int, int]:
+    return _key(sample.question), _key(*sample.contexts), _key(sample.reference or "")
+
+
+def _key(*texts: str) -> int:
+    """A hash of texts, in which the amount of white space does not count."""
+    words = [" ".join(text.split()) for text in texts]
+    if not any(words):
+        return _ABSENT
+    parts = (text.encode("utf-8", "surrogatepass") for text in words)
+    return int.from_bytes(digest(*parts, size=8), "big") or 1
+
+
+def _by_id(
+    base: ScoredRun, new: ScoredRun, keys: RowKeys | None = None, others: RowKeys | None = None
+) -> Pairs:
+    places = {sample_id: row for row, sample_id in enumerate(new.ids)}
+    pairs = [(row, places[sample_id]) for row, sample_id in enumerate(base.ids) if sample_id in places]
+    if not pairs:
+        hint = "Runs are compared row by row: score the same questions twice, or give equal rows equal ids."
+        raise UsageError(f"{base.name} and {new.name} have no sample id in common.", hint=hint)
+    first, second = np.array(pairs, dtype=np.int64).T
+    return Pairs(first, second, "id", keys, others)
+
+
+def _by_content(base: ScoredRun, new: ScoredRun, keys: RowKeys, others: RowKeys) -> Pairs:
+    before, after = _grouped(keys.identity), _grouped(others.identity)
+    pairs: list[tuple[int, int]] = []
+    for identity in before.keys() & after.keys():
+        rows, partners = before[identity], after[identity]
+        if len(rows) == len(partners) == 1:
+            pairs.append((rows[0], partners[0]))
+        else:
+            pairs += _by_contexts(rows, partners, keys, others)
+    if not pairs:
+        hint = "Rows without ids are paired by question, contexts or reference; give the rows ids."
+        raise UsageError(f"{base.name} and {new.name} have no question in common.", hint=hint)
+    first, second = np.array(sorted(pairs), dtype=np.int64).T
+    return Pairs(first, second, "content", keys, others)
+
+
+def _grouped(identities: Iterable[tuple[str, int]]) -> dict[tuple[str, int], list[int]]:
+    """The rows of each identity; rows without one are left out."""
+    found = defaultdict(list)
+    for row, identity in enumerate(identities):
+        if identity[1] != _ABSENT:
+            found[identity].append(row)
+    return found
+
+
+def _by_contexts(
+    rows: Sequence[int], partners: Sequence[int], keys: RowKeys, others: RowKeys
+) -> Iterable[tuple[int, int]]:
+    """Rows that repeat a question: the first with the first of equal contexts, the second with the second."""
+    waiting = defaultdict(list)
+    for partner in reversed(partners):
+        waiting[others.contexts[partner]].append(partner)
+    for row in rows:
+        same = waiting[keys.contexts[row]]
+        if same:
+            yield row, same.pop()
+
+
+def _require_same_questions(
+    base: ScoredRun, new: ScoredRun, pairs: Pairs, keys: RowKeys, others: RowKeys
+) -> None:
+    """Raise a UsageError if pairs have different questions; names some of them with both questions."""
+    asked, asked_now = keys.question[pairs.first], others.question[pairs.second]
+    wrong = np.flatnonzero((asked != asked_now) & (asked != _ABSENT) & (asked_now != _ABSENT))
+    if not len(wrong):
+        return
+    some = wrong[:_SHOWN]
+    shown = "; ".join(
+        starmap(
+            _both_questions,
+            zip(read_samples(base, pairs.first[some]), read_samples(new, pairs.second[some]), strict=True),
+        )
+    )
+    more = f"; and {len(wrong) - _SHOWN:,} more" if len(wrong) > _SHOWN else ""
+    raise UsageError(
+        f"{len(wrong):,} of {len(pairs.first):,} pairs of {base.name} and {new.name} have the same id but"
+        f" different questions: {shown}{more}.",
+        hint="Give each question its own id in both files. Rows without ids are paired by their texts.",
+    )
+
+
+def _both_questions(before: Sample, after: Sample) -> str:
+    return f"{shortened(before.id)} is {shortened(before.question)!r} and {shortened(after.question)!r}"
+
+
+def read_samples(run: ScoredRun, rows: Rows) -> list[Sample]:
+    """The samples of these rows; none where the run's texts are not available."""
+    return [] if run.samples is None else list(run.samples(rows.tolist()))
+
+
+def shortened(text: str, longest: int = _LONGEST) -> str:
+    r"""A text in one line of at most so many characters.
+
+    >>> shortened("one\n two three", 8)
+    'one two…'
+    """
+    line = " ".join(text[: 4 * longest].split())
+    return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"

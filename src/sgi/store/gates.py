@@ -1,0 +1,67 @@
+"""Which runs were gated on which questions: how often somebody looked at the same data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+
+from sgi.store import schema
+from sgi.store.inserting import insert_rows
+from sgi.store.recorder import now
+from sgi.store.texts import restored, stored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sgi.store.database import Database
+
+
+def earlier_looks(database: Database, questions: str, run: str) -> dict[tuple[str, str], int]:
+    """How many other runs were gated before this one, by metric and side of the rule.
+
+    Args:
+        database: where gates are recorded.
+        questions: the hash of the set of questions.
+        run: the id of this run. If it was gated before, only runs that were gated before it count, so that
+            gating a run again is no new look.
+    """
+    gates, own = schema.gates, schema.gates.alias("own")
+    first = (
+        (own.c.questions == gates.c.questions)
+        & (own.c.metric == gates.c.metric)
+        & (own.c.side == gates.c.side)
+        & (own.c.run == run)
+    )
+    query = (
+        sa.select(gates.c.metric, gates.c.side, sa.func.count().label("runs"))
+        .select_from(gates.outerjoin(own, first))
+        .where(gates.c.questions == questions, gates.c.run != run)
+        .where(own.c.run.is_(None) | (gates.c.decided_at < own.c.decided_at))
+        .group_by(gates.c.metric, gates.c.side)
+    )
+    with database.reading() as connection:
+        return {(restored(row.metric), row.side): int(row.runs) for row in connection.execute(query)}
+
+
+def record_gate(
+    database: Database, questions: str, run: str, decisions: Iterable[tuple[str, str, str, bool]]
+) -> None:
+    """Record that a run was gated; what was recorded of it before stays.
+
+    Args:
+        database: where to.
+        questions: the hash of the set of questions.
+        run: the id of the run.
+        decisions: metric, side, rule and whether it was met.
+
+    Raises:
+        StoreError: the database cannot be written.
+    """
+    moment = now()
+    rows = (
+        (questions, stored(metric), side, run, stored(rule), passed, moment)
+        for metric, side, rule, passed in decisions
+    )
+    with database.writing() as connection:
+        insert_rows(connection, schema.gates, rows, unless_there=True)
