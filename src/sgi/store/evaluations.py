@@ -6,7 +6,7 @@ of the run has a score in every row; where nothing was saved the score is ``miss
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from sgi.kernel.sample import Sample
+    from sgi.kernel.scored import Provenance
     from sgi.store.database import Database
     from sgi.store.recorder import StoredAnswer
 
@@ -85,6 +86,7 @@ class MetricScore:
         details: what the value was made of.
         reasoning: a judge's own words; part of the evidence, from where they are read if they are not given.
         spec: the facts of the metric; None where nothing was computed here: nobody knows what made a number.
+        provenance: what computed the value; None where that is not known.
         evidence: all that a judge made of the row, the reasoning included.
     """
 
@@ -94,6 +96,7 @@ class MetricScore:
     details: Mapping[str, JsonValue] = field(default_factory=dict)
     reasoning: str | None = None
     spec: MetricSpec | None = None
+    provenance: Provenance | None = None
     evidence: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -278,6 +281,8 @@ def _metrics(
             if _has_values(connection, numbers[name], position):
                 raise _mixed(run, name, there[name].version, spec.version)
             _pin(connection, numbers[name], spec)
+        if name in there and score.status is Status.OK and there[name].provenance is None:
+            _record_provenance(connection, numbers[name], score)
     return numbers
 
 
@@ -313,6 +318,14 @@ def _mixed(run: RunFound, name: str, then: int, here: int) -> RunMismatch:
     return RunMismatch(f"{message}their mean would say nothing.", hint=_ANOTHER)
 
 
+def _record_provenance(connection: Connection, number: int, score: MetricScore) -> None:
+    """What computed the first value of a metric: a score without one may lack its model."""
+    if score.provenance is not None:
+        this = schema.run_metrics.c.id == number
+        values = {"provenance": asdict(score.provenance)}
+        connection.execute(sa.update(schema.run_metrics).where(this).values(values))
+
+
 def _pin(connection: Connection, number: int, spec: MetricSpec) -> None:
     metrics = schema.run_metrics
     values = {"version": spec.version, "higher_is_better": spec.higher_is_better}
@@ -321,7 +334,8 @@ def _pin(connection: Connection, number: int, spec: MetricSpec) -> None:
 
 
 def _new_metric(connection: Connection, run: RunFound, position: int, name: str, score: MetricScore) -> int:
-    number = add_metric(connection, run.id, position, name, _facts(name, score))
+    computed = score.provenance if score.status is Status.OK else None
+    number = add_metric(connection, run.id, position, name, _facts(name, score), computed)
     samples, missing = schema.samples, (sa.literal(Status.MISSING.value), sa.literal(NOT_SAVED))
     earlier = sa.select(sa.literal(number), samples.c.position, *missing)
     earlier = earlier.where(samples.c.dataset == run.dataset)

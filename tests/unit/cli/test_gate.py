@@ -143,5 +143,3 @@ def test_a_metric_that_the_run_before_alone_has_is_not_met(sgi, kept):
         ("squad_em", True),
         ("rouge_l", False),
     ]
-
-

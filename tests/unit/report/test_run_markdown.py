@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.compare import Comparison, Incomparable, LackingPairs, MetricComparison
+from sgi.engine.compare import Comparison, LackingPairs, MetricComparison
 from sgi.engine.groups import Group
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
@@ -266,7 +266,6 @@ def compared(name="squad_em", **changed):
         ),
         ("bleu",),
         (),
-        (Incomparable("rouge_l", "it is version 1 in monday and 2 in friday"),),
     )
     rows = (ChangedSample(name, -1.0, sample(response="Anke."), sample(response="Nobody.")),)
     notes = ("friday is not finished.",)
@@ -281,7 +280,6 @@ def test_a_comparison_has_all_its_numbers():
         "# monday → friday\n",
         "- base: monday (`20260101-120000-abcdef`), data halueval.jsonl\n",
         "- 40 pairs of rows; 0 only in base and 1 only in new\n- metrics only in base: bleu\n",
-        "- rouge_l is not compared: it is version 1 in monday and 2 in friday\n",
         "| squad_em | 50.00 % | 40.00 % | -30.00 pp | [-40.00, -20.00] | \\< 0.0001 | 5.00 pp | 40 | worse |",
         "| sgi | 0.5000 | 0.4000 | – | – |",
         "| squad_em | 12 | 0 | 0.0005 | exact |",

@@ -49,7 +49,9 @@ def fill(database):
             ("r2", "openai:x", 0, 0, 0, 0, 0, None),
         ]
         insert_rows(connection, schema.usage, used)
-        looks = [("questions", "bleu", ">=", run, stored(HOSTILE), True, "2026-01-01") for run in ("r1", "gone")]
+        looks = [
+            ("questions", "bleu", ">=", run, stored(HOSTILE), True, "2026-01-01") for run in ("r1", "gone")
+        ]
         insert_rows(connection, schema.gates, looks)
         made_of = {"models": [HOSTILE], "judge": "", "budget": None, "prompts": ""}
         connection.execute(sa.update(schema.run_metrics).values(provenance=made_of))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from sgi.engine.batch import BatchScores
+    from sgi.engine.tools import Tools
     from sgi.kernel.metric import AnyMetric
     from sgi.store.evaluation_records import StoredEvaluation
     from sgi.store.evaluations import EvaluationRow, MetricScore
@@ -70,8 +71,10 @@ class Evaluation:
         return _flat(self.scores, self.answer) | {"reasons": _reasons(self.scores, self.reason)}
 
 
-def scores_of_row(metrics: Iterable[AnyMetric], made: BatchScores) -> dict[str, MetricScore]:
-    """The scores of a batch's only row, by canonical string, with what a judge made of it."""
+def scores_of_row(
+    metrics: Iterable[AnyMetric], made: BatchScores, tools: Tools | None = None
+) -> dict[str, MetricScore]:
+    """The scores of a batch's only row, by canonical string, with evidence and with what computed them."""
     from sgi.store.evaluations import MetricScore
 
     found = {}
@@ -86,6 +89,7 @@ def scores_of_row(metrics: Iterable[AnyMetric], made: BatchScores) -> dict[str, 
             scores.reasons[0],
             dict(scores.details[0]),
             spec=metric.spec,
+            provenance=None if tools is None else tools.provenance(metric),
             evidence={} if said is None else said.model_dump(mode="json"),
         )
     return found

@@ -148,7 +148,7 @@ class RAGEvalService:
         tools = await self._tools(embedding_model)
         asked, told = await self._answered(sample, text_or_none("answer", answer))
         made = await evaluate_batch(asked.batch, self._metrics, tools, asked.failed)
-        scores = scores_of_row(self._metrics, made)
+        scores = scores_of_row(self._metrics, made, tools)
         _log(told, scores, made.failures)
         scored = asked.batch.samples[0]
         return Evaluation(
