@@ -213,9 +213,9 @@ def example(number: int, kind: str, one: Scored, place: int) -> str:
 
 def sentence_lines(sentence: SentenceEvidence) -> Iterator[str]:
     """A sentence with what is unbacked in bold type, its passage, and the facts that fail."""
-    chance = "–" if sentence.supported is None else f"{sentence.supported:.2f}"
+    chance = "–" if sentence.score is None else f"{sentence.score:.2f}"
     yield f"- {chance} · {bold(sentence)}"
-    if sentence.supported is not None:
+    if sentence.score is not None:
         yield f"  - passage {sentence.passage + 1}: {escaped(cut(sentence.beside))}"
     for check in sentence.checks:
         if check.verdict == "contradicted" and check.passage is not None:

@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 import sgi
-from sgi.metrics.support.combination import FILE, Combination, probability
+from sgi.metrics.support.combination import FILE, Combination, sigmoid
 from sgi.metrics.support.evidence_map import EvidenceMap
 from sgi.metrics.support.signals import MEASURED, MOST_COUNTED, Signals, stretches
 from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold
@@ -223,7 +223,7 @@ def report(sets: Mapping[str, Rows]) -> None:
             ("of the other sets", left_out(sets, name).log_odds(rows.signals)),
             ("of all", odds),
         ):
-            error = expected_calibration_error(probability(plain)[even], rows.true[even], binning="mass")
+            error = expected_calibration_error(sigmoid(plain)[even], rows.true[even], binning="mass")
             print(f"  as many supported as not, weights {words}: ECE {error:.3f}")
         for signal in Signals._fields:
             fewer = {other: without(found, signal) for other, found in sets.items()}

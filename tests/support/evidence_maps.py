@@ -37,7 +37,7 @@ def sentence(text: str, **parts: Any) -> SentenceEvidence:
     """A sentence of the response that is supported, unless something else is said."""
     start = RESPONSE.find(text)
     given = {"text": text.strip(), "start": start, "end": start + len(text.strip())}
-    found = {"supported": 0.99, "about_passages": False, "passage": 2, "beside": "The tower is 330 m tall."}
+    found = {"score": 0.99, "about_passages": False, "passage": 2, "beside": "The tower is 330 m tall."}
     rest: dict[str, Any] = {"contributions": {}, "similarity": (0.03, 0.6), "unbacked": (), "checks": ()}
     return SentenceEvidence(**{**given, **found, **rest, **parts})
 
@@ -53,8 +53,8 @@ def evidence_map(**parts: Any) -> EvidenceMap:
             "names": SignalPart(value=None, log_odds=-0.0),
         },
         "sentences": (
-            sentence(TALL, supported=0.11, unbacked=((6, 11),), checks=(other,)),
-            sentence(SOLD, supported=0.02, unbacked=((25, 50),), checks=(fact("Spanish"),)),
+            sentence(TALL, score=0.11, unbacked=((6, 11),), checks=(other,)),
+            sentence(SOLD, score=0.02, unbacked=((25, 50),), checks=(fact("Spanish"),)),
             sentence(OPENED, similarity=(-0.1, 1.0), checks=(right,)),
         ),
         "passages": (0, 2),
@@ -75,7 +75,7 @@ def hostile(text: str) -> dict[str, Any]:
         text,
         start=0,
         end=len(text),
-        supported=0.1,
+        score=0.1,
         beside=text,
         passage=7,
         checks=(other, fact(text, start=3, end=9)),

@@ -1,4 +1,4 @@
-"""``sgi check``: is one answer supported by its passages, sentence by sentence?"""
+"""``sgi check``: score how well passages support one answer, sentence by sentence."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ if TYPE_CHECKING:
     from sgi.report.views.support import SupportView
 
 _NOT_MET = 4  # as `sgi gate`
-_LIKELY = 0.5
-_WAY_OUT = "It takes an answer that states something (--r) and a passage that is not blank (--c), in English."
+_HOW_TO_FIX = "Give an answer that states something (--r) and a passage that is not blank (--c), in English."
 
 
 def check(
-    c: Annotated[list[str], typer.Option("--c", help="A passage that was retrieved; once for each.")],
+    c: Annotated[list[str], typer.Option("--c", help="A retrieved passage; repeatable.")],
     r: Annotated[str, typer.Option("--r", help="The response.")],
-    q: Annotated[str, typer.Option("--q", help="The question, where there is one.")] = "",
+    q: Annotated[str, typer.Option("--q", help="The question, if there is one.")] = "",
     fail_under: Annotated[
         float | None,
-        typer.Option(min=0.0, max=1.0, help="Exit with 4 where the probability is below, or has no value."),
+        typer.Option(min=0.0, max=1.0, help="Exit with 4 if the score is lower, or has no value."),
     ] = None,
     nli: NliOption = None,
     embedder: EmbedderOption = None,
@@ -38,16 +37,16 @@ def check(
     precision: PrecisionOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
-    """Say how likely an answer is supported by its passages, and what in it is not.
+    """Score how well the passages support an answer, and show what they do not support.
 
-    Each sentence has its probability, the passage that backs it best, and its numbers, dates and names with
-    what the passages have of them. Stretches that no passage backs stand in square brackets. The probability
-    holds where supported and unsupported answers are equally frequent; see `sgi calibrate` for your own data.
+    The grounding score is from 0 to 1; higher is better supported. It is not a probability: `sgi calibrate`
+    makes one from labelled rows of your own. For each sentence you see its score, its best passage, and its
+    numbers, dates and names with what the passages say. Unsupported parts are in [square brackets].
 
-    With --json: grounding, the probability or null; status, and reason where there is none; and what it was
-    made of: signals with their value and part in the log odds; sentences with their place in the answer,
-    probability (supported), best passage, similarity to each of passages, unbacked stretches and checks; the
-    passages unused. Places and passages count from 0.
+    With --json you get: grounding, the score or null; status; reason, if there is no score; signals, each
+    with its value and its contribution in log odds; sentences, each with its position in the answer, score,
+    best passage, similarity to each passage, unbacked parts and checks; passages; unused, the passages that
+    support no sentence. Positions and passages count from 0.
 
     Examples:
 
@@ -67,14 +66,14 @@ def check(
     scores = evaluate([sample], metric, _embedders(embedder, metric, backend, precision))[metric]
     value = float(scores.values[0]) if scores.ok[0] else None
     if as_json:
-        told: dict[str, Any] = {"grounding": value, "status": scores.status[0], "reason": scores.reasons[0]}
-        print_json(told | dict(scores.details[0]))
+        head: dict[str, Any] = {"grounding": value, "status": scores.status[0], "reason": scores.reasons[0]}
+        print_json(head | dict(scores.details[0]))
     elif value is None:
-        print_lines([f"No value: {scores.reasons[0]}. {_WAY_OUT}"])
+        print_lines([f"No value: {scores.reasons[0]}. {_HOW_TO_FIX}"])
     else:
         found = support_view(scores.details[0], c)
         assert found is not None  # noqa: S101 - a value of this metric comes with its map
-        _tell(value, found)
+        _print(value, found)
     if fail_under is not None and (value is None or value < fail_under):
         raise typer.Exit(_NOT_MET)
 
@@ -89,15 +88,19 @@ def _embedders(names: list[str] | None, metric: str, backend: str, precision: st
     return [load_embedder(name, backend=backend, precision=precision) for name in chosen or [DEFAULT_MODEL]]
 
 
-def _tell(value: float, found: SupportView) -> None:
-    """Print the verdict and the evidence."""
+def _print(value: float, found: SupportView) -> None:
+    """Print the score and the evidence map, and how to get a probability."""
     from rich.console import Console
     from rich.text import Text
 
     from sgi.cli.support_lines import support_lines
+    from sgi.report.views.support import DOUBTFUL
+    from sgi.report.wording import how_to_calibrate
 
     console = Console(highlight=False, soft_wrap=True)
-    style = "bold green" if value >= _LIKELY else "bold red"
-    console.print(Text(f"supported with probability {value:.2f}", style=style))
+    style = "bold red" if value < DOUBTFUL else "bold green"
+    console.print(Text(f"grounding score {value:.2f} (0 to 1, not a probability)", style=style))
     for line in support_lines(found, width=console.width):
         console.print(line)
+    console.print()
+    console.print(Text(how_to_calibrate("grounding"), style="dim"))

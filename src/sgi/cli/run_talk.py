@@ -106,6 +106,8 @@ def report_notes(spec: RunSpec, report: RunReport, words: str) -> list[str]:
         report: what came of it.
         words: what a command needs to find the same database.
     """
+    from sgi.report.wording import how_to_calibrate
+
     summary = report.summary
     notes = truncation_notes(summary.truncated, summary.rows)
     notes += [
@@ -117,6 +119,12 @@ def report_notes(spec: RunSpec, report: RunReport, words: str) -> list[str]:
             f"In {summary.copies:,} of {summary.labelled:,} labelled rows the response is the reference"
             " itself: scores that compare the two rank those rows by construction."
         )
+    calibrated = None if spec.calibration is None else spec.calibration.metric
+    notes += [
+        how_to_calibrate(made.metric)
+        for made in summary.metrics
+        if made.is_score and made.metric != calibrated
+    ]
     if report.rejected:
         notes.append(
             f"{report.rejected:,} rows could not be read; they are in {spec.rejects}, with the reasons."

@@ -1,4 +1,4 @@
-"""An evidence map on a terminal: the sentences, what in them is unsupported, and what they rest on."""
+"""Evidence map on a terminal: each sentence, its unsupported parts and its best passage."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _SPACES = re.compile(r"\s+")
 
 
 def support_lines(view: SupportView, *, width: int) -> Iterator[Text]:
-    """The map, line by line; what no passage backs stands in [brackets]. No text steers the terminal.
+    """The map, line by line; unsupported stretches are in [brackets]. Control characters are replaced.
 
     Args:
         view: the map.
-        width: that the table of similarities is folded to.
+        width: of the terminal; the table of similarities is split to fit.
     """
     yield Text(view.verdict)
     for sentence in view.sentences:
@@ -48,19 +48,19 @@ def support_lines(view: SupportView, *, width: int) -> Iterator[Text]:
     if view.unused:
         yield Text("")
     for passage in view.unused:
-        yield Text(f"No sentence rests on passage {passage.number}: {_cut(passage.text)}", style="dim")
+        yield Text(f"Passage {passage.number} supports no sentence: {_cut(passage.text)}", style="dim")
     if view.more_unused:
-        yield Text(f"Nor does any on {view.more_unused:,} further passages.", style="dim")
+        yield Text(f"Nor do {view.more_unused:,} further passages.", style="dim")
     if view.signals:
         parts = ", ".join(f"{_cut(part.name)} {part.log_odds:+.2f}" for part in view.signals)
         yield Text("")
-        yield Text(f"against and for, in log odds: {parts}", style="dim")
+        yield Text(f"contribution of each signal to the score, in log odds: {parts}", style="dim")
 
 
 def _sentence(sentence: SentenceView) -> Text:
-    chance = "–" if sentence.supported is None else f"{sentence.supported:.2f}"
-    style = "dim" if sentence.supported is None else "bold red" if sentence.is_doubtful else "bold green"
-    line = Text.assemble((f"{sentence.number:>2}  {chance:>4}  ", style))
+    score = "–" if sentence.score is None else f"{sentence.score:.2f}"
+    style = "dim" if sentence.score is None else "bold red" if sentence.is_doubtful else "bold green"
+    line = Text.assemble((f"{sentence.number:>2}  {score:>4}  ", style))
     for part in sentence.stretches:
         text = _flat(part.text)
         line.append(f"[{text}]" if part.verdict else text, style=_STYLES[part.verdict])
@@ -68,10 +68,10 @@ def _sentence(sentence: SentenceView) -> Text:
 
 
 def _beside(sentence: SentenceView) -> Iterator[Text]:
-    """What it rests on, or why it needs nothing to."""
+    """Its best passage, or why it needs none."""
     if sentence.about_passages:
         yield Text(f"{_INDENT}says that something is not in the passages", style="dim")
-    elif sentence.supported is None:
+    elif sentence.score is None:
         yield Text(f"{_INDENT}claims nothing", style="dim")
     else:
         near = "" if sentence.similarity is None else f", similarity {sentence.similarity:.2f}"
@@ -82,8 +82,8 @@ def _beside(sentence: SentenceView) -> Iterator[Text]:
 
 
 def _fact(fact: FactView) -> Text:
-    told = f"{_INDENT}{_MARKS[fact.verdict]} {fact.kind} {_cut(fact.text)}: {_cut(fact.reason)}"
-    line = Text(told, style=_STYLES[fact.verdict])
+    check = f"{_INDENT}{_MARKS[fact.verdict]} {fact.kind} {_cut(fact.text)}: {_cut(fact.reason)}"
+    line = Text(check, style=_STYLES[fact.verdict])
     if fact.quote is not None and (fact.quote.before or fact.quote.after):
         quoted = f": {_flat(fact.quote.before)}[{_cut(fact.quote.found)}]{_flat(fact.quote.after)}"
         line.append(quoted, style="dim")
@@ -91,9 +91,9 @@ def _fact(fact: FactView) -> Text:
 
 
 def _similarities(view: SupportView, width: int) -> Iterator[Text]:
-    """A line a sentence, a column a passage, as many as the width has room for; the best has a star."""
+    """One line for each sentence and one column for each passage; the best passage has a star."""
     fitting = max(1, (width - _COLUMN) // _COLUMN)
-    yield Text("similarity of sentences to passages (* backs it best)", style="dim")
+    yield Text("similarity of sentences to passages (* best passage)", style="dim")
     for first in range(0, len(view.passages), fitting):
         columns = slice(first, first + fitting)
         yield _row("", [f"p{number} " for number in view.passages[columns]])
@@ -111,7 +111,7 @@ def _similarity(cell: Cell) -> str:
 
 
 def _flat(text: str) -> str:
-    """Text on one line, with its spaces at both ends."""
+    """Text on one line; spaces at both ends are kept."""
     return _SPACES.sub(" ", plain(text))
 
 

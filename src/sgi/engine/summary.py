@@ -9,7 +9,7 @@ import numpy as np
 
 from sgi.engine.cascade.telling import CascadeSummary, cascade_summary
 from sgi.engine.shown import Shown
-from sgi.kernel.metric import COUNT, Status
+from sgi.kernel.metric import COUNT, SCORE, Status
 from sgi.stats.confounds import Baseline, trivial_baselines
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none, mean_interval
 from sgi.stats.ranking import Ranking, ranking
@@ -36,8 +36,9 @@ class MetricSummary:
         deviation: the standard deviation of the ok values.
         counts: rows by status.
         ranking: how well it ranks label 1 over label 0, where both occur, over the ok rows.
-        is_share: whether the metric lies in [0, 1], so that it can be read as percent.
+        is_share: whether the metric lies in [0, 1] and can be read as percent.
         is_percentage: whether it is given in percent, from 0 to 100.
+        is_score: whether it is a score in [0, 1] that is neither a share nor a probability.
         classes: rows by class or grade, where the metric has them.
         total: the sum over the ok rows, where the metric counts; None without any.
         best: the best value of a row, by the metric's direction; None where the metric counts.
@@ -53,6 +54,7 @@ class MetricSummary:
     ranking: Ranking | None
     is_share: bool = False
     is_percentage: bool = False
+    is_score: bool = False
     classes: Mapping[str, int] = field(default_factory=dict)
     total: float | None = None
     no_interval: str = ""
@@ -247,6 +249,7 @@ def metric_summary(
         ranking=None if labels is None else _ranking(column, clusters, labels),
         is_share=column.is_share,
         is_percentage=column.is_percentage,
+        is_score=column.unit == SCORE,
         no_interval=found.reason if isinstance(found, NoInterval) else "",
         total=float(values.sum()) if counts and ok.any() else None,
         best=None if counts else best,

@@ -26,6 +26,9 @@ COUNT = "count"
 PERCENT = "%"
 """The unit of a metric from 0 to 100."""
 
+SCORE = "score"
+"""The unit of a metric from 0 to 1 that is neither share nor probability; never shown as percent."""
+
 _NOTHING: Mapping[str, Any] = {}
 
 
@@ -49,7 +52,8 @@ class MetricSpec:
         low: the least possible value.
         high: the greatest possible value.
         higher_is_better: the direction.
-        unit: empty for a pure number; ``PERCENT`` for 0–100; ``COUNT`` for what is counted.
+        unit: empty for a pure number; ``PERCENT`` for 0–100; ``COUNT`` for what is counted; ``SCORE`` for a
+            number in [0, 1] that must not be read as percent.
         citation: the paper or document the definition comes from.
         category: the key of ``details`` that names a row's class or grade, where the metric has one; runs and
             groups count it.

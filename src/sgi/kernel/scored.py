@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sgi.kernel.errors import UnknownName
-from sgi.kernel.metric import PERCENT, Status
+from sgi.kernel.metric import PERCENT, SCORE, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -88,9 +88,20 @@ class MetricColumn:
         return width if math.isfinite(width) else None
 
     @property
-    def is_share(self) -> bool:
-        """Whether the metric lies in [0, 1], so that it can be read as percent."""
+    def in_unit_range(self) -> bool:
+        """Whether every value lies in [0, 1]."""
         return self.low == 0 and self.high == 1
+
+    @property
+    def is_share(self) -> bool:
+        """Whether the metric lies in [0, 1] and can be read as percent; a score in [0, 1] cannot.
+
+        >>> from sgi.kernel.metric import SCORE
+        >>> column = MetricColumn("rouge_l", np.ones(1), np.zeros(1, dtype=np.int8), low=0.0, high=1.0)
+        >>> column.is_share, replace(column, unit=SCORE).is_share
+        (True, False)
+        """
+        return self.in_unit_range and self.unit != SCORE
 
     @property
     def is_percentage(self) -> bool:

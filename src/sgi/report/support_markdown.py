@@ -1,4 +1,4 @@
-"""An evidence map in a Markdown page: what is unsupported, and why."""
+"""Evidence map in a Markdown page: the unsupported parts, and why."""
 
 from __future__ import annotations
 
@@ -17,36 +17,35 @@ _EDGES = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
 
 
 def support_markdown(view: SupportView, *, longest: int) -> Iterator[str]:
-    """The map as items of a list: the sentences that are doubtful or hold what is unsupported, and why.
+    """The map as list items: the sentences with a low score or an unsupported part, and why.
 
     Args:
         view: the map.
         longest: characters of a sentence, or a passage.
 
     Yields:
-        Lines that begin with spaces and ``- ``, to stand below an item of a row. What no passage backs is
-        **strong**.
+        Lines that begin with spaces and ``- ``, as sub-items of a row. Unsupported stretches are **strong**.
     """
     yield f"  - {view.verdict}"
     if view.left_out:
         yield f"  - {view.left_out}"
     for sentence in view.sentences:
         if sentence.is_doubtful or sentence.is_marked:
-            chance = "" if sentence.supported is None else f" ({sentence.supported:.2f})"
-            yield f"  - sentence {sentence.number}{chance}: {_marked(sentence, longest)}"
+            score = "" if sentence.score is None else f" (score {sentence.score:.2f})"
+            yield f"  - sentence {sentence.number}{score}: {_marked(sentence, longest)}"
             yield from (f"    - {_fact(fact)}" for fact in sentence.facts if fact.verdict != "supported")
             if sentence.more_facts:
                 yield f"    - and {sentence.more_facts:,} further facts"
             if sentence.reasons:
                 yield f"    - why: {'; '.join(sentence.reasons)}"
     for passage in view.unused:
-        yield f"  - no sentence rests on passage {passage.number}: {_text(beginning(passage.text, longest))}"
+        yield f"  - passage {passage.number} supports no sentence: {_text(beginning(passage.text, longest))}"
     if view.more_unused:
-        yield f"  - nor does any on {view.more_unused:,} further passages"
+        yield f"  - nor do {view.more_unused:,} further passages"
 
 
 def _marked(sentence: SentenceView, longest: int) -> str:
-    """The sentence, its beginning where it is long."""
+    """The sentence, or its beginning if it is long."""
     shown, left = "", longest
     for part in sentence.stretches:
         shown += _stretch(part._replace(text=part.text[:left]))
@@ -57,7 +56,7 @@ def _marked(sentence: SentenceView, longest: int) -> str:
 
 
 def _stretch(part: Stretch) -> str:
-    """Its edges stand outside of the stars, which otherwise mean nothing."""
+    """The stretch in bold. Spaces at its edges stay outside of the stars, as Markdown demands."""
     if not part.verdict or not part.text.strip():
         return _text(part.text)
     edges = _EDGES.fullmatch(part.text)
@@ -66,11 +65,11 @@ def _stretch(part: Stretch) -> str:
 
 
 def _fact(fact: FactView) -> str:
-    told = f"{fact.kind} {_text(fact.text)}: {_text(fact.reason)}"
+    check = f"{fact.kind} {_text(fact.text)}: {_text(fact.reason)}"
     if fact.quote is None or not (fact.quote.before or fact.quote.after):
-        return told
+        return check
     around = _text(fact.quote.before), _text(fact.quote.found), _text(fact.quote.after)
-    return f"{told}: “{around[0]}**{around[1]}**{around[2]}”"
+    return f"{check}: “{around[0]}**{around[1]}**{around[2]}”"
 
 
 def _text(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.metric import Status
@@ -136,6 +137,20 @@ def class_of(made: MetricSummary, name: str) -> str:
 def classes_of(made: MetricSummary) -> str:
     """Every class of a metric with its rows and share, in the metric's own order."""
     return ", ".join(f"{name} {class_of(made, name)}" for name in made.classes)
+
+
+def how_to_calibrate(metric: str, run: str = "RUN") -> str:
+    """How a user gets a probability from a metric that is only a score.
+
+    Args:
+        metric: its canonical string.
+        run: the run with labelled rows.
+
+    >>> how_to_calibrate("grounding", "last").partition(": ")[2]
+    'sgi calibrate last -m grounding --target fpr=0.05'
+    """
+    command = f"sgi calibrate {run} -m {shlex.quote(metric)} --target fpr=0.05"
+    return f"{metric} is a score, not a probability. To calibrate it on a run with labelled rows: {command}"
 
 
 def ranks_of(ranking: Ranking) -> list[str]:

@@ -16,23 +16,31 @@ WRONG = (*QUESTION, "--r", "It is 312 m tall. It opened in 1889.")
 RIGHT = (*QUESTION, "--r", "It is 330 m tall. It opened in 1889.")
 
 
-def chance(made):
-    return float(re.match(r"supported with probability (\d\.\d\d)\n", made.out)[1])
+def score(made):
+    return float(re.match(r"grounding score (\d\.\d\d) \(0 to 1, not a probability\)\n", made.out)[1])
 
 
 def test_the_sentence_that_is_wrong_is_marked_with_what_the_passage_has(sgi):
     made = sgi("check", *WRONG)
     assert (made.code, made.err) == (0, "")
-    assert "\nSentence 1 of 2 is doubtful.\n" in made.out
+    assert "\nSentence 1 of 2 scores below 0.5.\n" in made.out
     assert re.search(r"\n 1  0\.\d\d  It is \[312 m\] tall\.\n", made.out)
     assert (
         "✗ number 312 m: passage 1 has 330 m (other value): The tower in Paris is [330 m] tall." in made.out
     )
     assert "✓ date 1889: passage 1" in made.out
-    assert "No sentence rests on passage 2: Bananas are yellow.\n" in made.out
+    assert "Passage 2 supports no sentence: Bananas are yellow.\n" in made.out
     right = sgi("check", *RIGHT)
-    assert chance(made) < 0.5 < chance(right)
+    assert score(made) < 0.5 < score(right)
     assert "[" not in right.out
+
+
+def test_a_score_is_not_called_a_probability_and_how_to_calibrate_it_is_printed(sgi):
+    made = sgi("check", *RIGHT)
+    assert made.out.endswith("sgi calibrate RUN -m grounding --target fpr=0.05\n")
+    assert made.out.count("probability") == 2
+    assert made.out.count("not a probability") == 2
+    assert "%" not in made.out
 
 
 def test_json_is_the_evidence_map_with_its_value(sgi):
@@ -62,14 +70,14 @@ def test_a_floor_decides_the_exit_code(sgi):
         (TOWER, "The passages do not say how old it is.", "claims nothing"),
     ],
 )
-def test_without_a_value_the_reason_and_the_way_out_are_told(sgi, passage, answer, reason):
+def test_without_a_value_the_reason_and_the_fix_are_printed(sgi, passage, answer, reason):
     words = ("check", "--c", passage, "--r", answer)
     made = sgi(*words)
     assert made.code == 0
     assert made.out.startswith("No value: ")
     assert reason in made.out
     assert made.out.endswith(
-        "It takes an answer that states something (--r) and a passage that is not blank (--c), in English.\n"
+        "Give an answer that states something (--r) and a passage that is not blank (--c), in English.\n"
     )
     assert sgi(*words, "--fail-under", "0").code == 4
     told = sgi(*words, "--json").json

@@ -247,3 +247,18 @@ def test_a_model_that_is_down_is_told_and_exits_3(sgi, answers, monkeypatch):
     made = sgi("run", answers, "-m", "semantic_similarity", "-e", "minilm", "-e", down)
     assert made.code == 3
     assert "2 rows were scored without openai:m, which gave no vectors" in made.err
+
+
+def test_grounding_is_a_score_with_the_command_that_calibrates_it(sgi, answers):
+    answers.write_text(lines(row | {"reference": "Austen"} for row in ROWS))
+    made = sgi("run", answers, "-m", "grounding,rouge_l_precision")
+    assert made.code == 0, made.err
+    line = next(line for line in made.out.splitlines() if line.startswith("grounding"))
+    assert "%" not in line
+    assert "sgi calibrate RUN -m grounding --target fpr=0.05" in made.err
+    shown = sgi("show", "last")
+    assert "%" not in next(line for line in shown.out.splitlines() if line.startswith("grounding"))
+    as_json = sgi("run", answers, "-m", "grounding,rouge_l_precision", "--json", "-q").json
+    found = {made["metric"]: (made["is_share"], made["is_score"]) for made in as_json["metrics"]}
+    assert found["grounding"] == (False, True)
+    assert found["rouge_l_precision"] == (True, False)

@@ -27,7 +27,7 @@ def test_a_map_as_it_is_told() -> None:
         "…the river that the city has its name of. The tower is [330 m] tall. It opened in 1889, which was"
     )
     assert lines(details()) == [
-        "Sentences 1 and 2 of 3 are doubtful.",
+        "Sentences 1 and 2 of 3 score below 0.5.",
         "",
         " 1  0.11  It is [312 m] tall.",
         "          passage 3, similarity 0.60: The tower is 330 m tall.",
@@ -41,15 +41,15 @@ def test_a_map_as_it_is_told() -> None:
         "          passage 3, similarity 1.00: The tower is 330 m tall.",
         "          ✓ date 1889: passage 3 (equal)",
         "",
-        "similarity of sentences to passages (* backs it best)",
+        "similarity of sentences to passages (* best passage)",
         "             p1      p3",
         " 1         0.03    0.60*",
         " 2         0.03    0.60*",
         " 3        -0.10    1.00*",
         "",
-        "No sentence rests on passage 1: Bananas are yellow.",
+        "Passage 1 supports no sentence: Bananas are yellow.",
         "",
-        "against and for, in log odds: numbers -2.08, known +0.25",
+        "contribution of each signal to the score, in log odds: numbers -2.08, known +0.25",
     ]
 
 
@@ -57,7 +57,7 @@ def test_many_passages_are_folded_to_the_width_and_none_is_lost() -> None:
     wide = sentence(TALL, passage=29, similarity=tuple(at / 100 for at in range(30)))
     body = details(sentences=(wide,), passages=tuple(range(30)), unused=(), signals={})
     made = lines(body, width=60, contexts=["x"] * 30)
-    table = made[made.index("similarity of sentences to passages (* backs it best)") + 1 :]
+    table = made[made.index("similarity of sentences to passages (* best passage)") + 1 :]
     assert max(map(len, table)) <= 60
     assert [word for line in table[::2] for word in line.split()] == [f"p{n}" for n in range(1, 31)]
     values = [word for line in table[1::2] for word in line.split()[1:]]
@@ -70,16 +70,16 @@ def test_one_passage_needs_no_table() -> None:
         sentences=(sentence(OPENED, similarity=(1.0,), passage=0),), passages=(0,), unused=(), signals={}
     )
     assert lines(body) == [
-        "No sentence of 1 is doubtful by itself.",
+        "No sentence of 1 scores below 0.5.",
         "",
         " 1  0.99  It opened in 1889.",
         "          passage 1, similarity 1.00: The tower is 330 m tall.",
     ]
 
 
-def test_what_claims_nothing_rests_on_nothing() -> None:
-    silent = sentence(TALL, supported=None)
-    absent = sentence(TALL, supported=None, about_passages=True)
+def test_a_sentence_that_claims_nothing_needs_no_passage() -> None:
+    silent = sentence(TALL, score=None)
+    absent = sentence(TALL, score=None, about_passages=True)
     made = lines(details(sentences=(silent, absent)))
     assert made[2:4] == [" 1     –  It is 312 m tall.", "          claims nothing"]
     assert made[6] == "          says that something is not in the passages"
@@ -95,7 +95,7 @@ def test_what_an_entailment_model_says_is_told(against: float | None, told: str)
 
 
 def test_a_doubtful_sentence_without_a_mark_has_its_reasons() -> None:
-    doubted = sentence(TALL, supported=0.3, contributions={"known": -1.0, "copied": -0.5})
+    doubted = sentence(TALL, score=0.3, contributions={"known": -1.0, "copied": -0.5})
     made = lines(details(sentences=(doubted,)))
     assert made[2] == " 1  0.30  It is 312 m tall."
     assert made[4] == f"{' ' * 10}why: {IN_WORDS['known']}; {IN_WORDS['copied']}"
@@ -109,7 +109,7 @@ def test_what_is_left_out_is_told() -> None:
     made = lines(body, contexts=["a"] * n)
     sentences, passages = f"the first {MOST_SENTENCES} of {n}", f"the first {MOST_PASSAGES} of {n}"
     assert f"Only {sentences} sentences and {passages} passages are shown." in made
-    assert f"Nor does any on {n - MOST_PASSAGES} further passages." in made
+    assert f"Nor do {n - MOST_PASSAGES} further passages." in made
     assert made.count(f"{' ' * 10}and {n - MOST_FACTS} further facts") == 1
 
 

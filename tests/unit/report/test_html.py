@@ -309,13 +309,13 @@ def _with_evidence(body: dict[str, Any]) -> str:
 
 def test_a_row_of_grounding_shows_what_is_unsupported_and_why() -> None:
     told = _with_evidence(details())
-    assert "Sentences 1 and 2 of 3 are doubtful." in told
+    assert "Sentences 1 and 2 of 3 score below 0.5." in told
     reason = "passage 3 has 330 m (other value)"
     why = f'title="{reason}">312 m<span class="unseen"> ({reason}) </span></mark>'
     assert f'It is <mark class="contradicted" {why}' in told
     assert '<mark class="absent" title="in no passage">sold to Spanish investors<' in told
     assert '<q>…the river that the city has its name of. The tower is <mark class="stated">330 m<' in told
-    assert '<td class="n heat-5 best">1.00<span class="unseen"> (backs it best)</span></td>' in told
+    assert '<td class="n heat-5 best">1.00<span class="unseen"> (best passage)</span></td>' in told
     assert '<td class="n heat-0">-0.10</td>' in told
     assert "passage 1: <span" in told
     assert "numbers -2.08, known +0.25" in told
@@ -333,7 +333,7 @@ def test_a_hostile_evidence_map_is_shown_as_text() -> None:
     told = _with_evidence(hostile(HOSTILE))
     page = _Page(told)
     assert page.open == []
-    assert "Sentence 1 of 1 is doubtful." in told
+    assert "Sentence 1 of 1 scores below 0.5." in told
     shown = told.split("</style>", 1)[1].split('<script type="application/json"', 1)[0]
     assert "<script" not in shown
     assert "<img" not in shown
@@ -348,7 +348,7 @@ def test_a_map_of_a_megabyte_is_cut_with_the_rest_of_its_row() -> None:
 
 
 def test_a_doubtful_sentence_without_a_mark_says_why() -> None:
-    doubted = sentence(TALL, supported=0.3, contributions={"known": -1.0, "copied": -0.5})
+    doubted = sentence(TALL, score=0.3, contributions={"known": -1.0, "copied": -0.5})
     told = _with_evidence(details(sentences=(doubted,)))
     assert f'<p class="faint">Why: {IN_WORDS["known"]}; {IN_WORDS["copied"]}.</p>' in told
     assert "Why:" not in _with_evidence(details())

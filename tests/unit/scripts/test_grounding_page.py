@@ -80,7 +80,7 @@ def test_a_sentence_has_its_unbacked_words_in_bold_and_the_facts_that_fail(scrip
     ]
     assert list(script.sentence_lines(sold))[-1] == "  - ? name Spanish: in no passage"
     assert script.bold(opened) == opened.text
-    assert list(script.sentence_lines(sentence(SOLD, supported=None))) == [f"- – · {SOLD.strip()}"]
+    assert list(script.sentence_lines(sentence(SOLD, score=None))) == [f"- – · {SOLD.strip()}"]
 
 
 def test_similarity_is_the_mean_of_the_best(script):
@@ -125,7 +125,7 @@ def test_the_check_of_the_page_is_run_as_it_stands(script):
     assert made.startswith(
         '```console\n$ sgi check --q "Who?" --c "Ada came." \\\n            --r "Ben came."\n'
     )
-    assert "supported with probability 0." in made
+    assert "grounding score 0." in made
     assert "old" not in made
     assert made.endswith("\n```")
     with pytest.raises(SystemExit, match="shows no `sgi check`"):

@@ -1,4 +1,4 @@
-"""The committed combination of signals: weights that anyone can read, and where they were learnt."""
+"""The committed combination of signals: its weights, and the sets that they were trained on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILE = "grounding_weights.json"
 
 
 class Weight(BaseModel):
-    """One signal's part: ``weight · (value - centre) / spread``, in log odds."""
+    """The weight of one signal. It adds ``weight · (value - centre) / spread`` to the log odds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -30,13 +30,13 @@ class Weight(BaseModel):
 
 
 class Combination(BaseModel):
-    """How signals become the probability that a response is supported.
+    """How signals are combined into the grounding score.
 
     Attributes:
         weights: one for each signal, in their order.
-        intercept: log odds where every signal stands at its centre.
-        trained_on: the labelled sets, with how many rows of each were used.
-        recipe: the script that made it.
+        intercept: log odds where every signal is at its centre.
+        trained_on: the labelled sets, with the number of rows of each.
+        recipe: the script that trained it.
 
     >>> combination().weights[0].signal
     'known'
@@ -57,7 +57,7 @@ class Combination(BaseModel):
 
     @classmethod
     def of(cls, fitted: MonotoneLogistic, trained_on: dict[str, int], recipe: str) -> Combination:
-        """Write down what was fitted to tables of `Signals`."""
+        """The combination of a model that was fitted to tables of `Signals`."""
         columns = zip(
             Signals._fields,
             fitted.weights.tolist(),
@@ -73,14 +73,14 @@ class Combination(BaseModel):
 
     @property
     def logistic(self) -> MonotoneLogistic:
-        """The combination as arithmetic."""
+        """The combination as a model that computes log odds."""
         numbers = np.array([(part.weight, part.centre, part.spread) for part in self.weights])
         return MonotoneLogistic(numbers[:, 0], numbers[:, 1], numbers[:, 2], self.intercept)
 
 
 @lru_cache(maxsize=1)
 def combination() -> Combination:
-    """The one that travels with the package.
+    """The combination that is part of the package.
 
     >>> combination().recipe
     'scripts/train_grounding.py'
@@ -88,10 +88,10 @@ def combination() -> Combination:
     return Combination.model_validate_json((files("sgi") / "data" / FILE).read_bytes())
 
 
-def probability(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log odds as probabilities, without overflow.
+def sigmoid(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Map log odds to [0, 1] by 1 / (1 + exp(−x)), without overflow.
 
-    >>> probability(np.array([-900.0, 0.0, 900.0])).tolist()
+    >>> sigmoid(np.array([-900.0, 0.0, 900.0])).tolist()
     [0.0, 0.5, 1.0]
     """
     with np.errstate(over="ignore"):

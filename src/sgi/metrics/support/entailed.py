@@ -76,9 +76,9 @@ class Entailed:
     .. math:: \bar w \cdot \frac{\operatorname{clip}(\operatorname{logit} e_s, -3, 3)}{1.5}
 
     and the response the same of its least :math:`e_s`, where :math:`\bar w` is the mean of the committed
-    weights. This part is a prior and was never trained: it takes the model's word as worth one more signal of
-    middling weight, whichever model it is, and the model's probabilities as they come. So with an entailment
-    model the probability is not calibrated; ``sgi calibrate`` fits it to labelled rows of your own.
+    weights. This part is a prior that was never trained: it counts as one more signal of mean weight,
+    whichever model it is. Neither the model's probabilities nor the grounding score are calibrated;
+    ``sgi calibrate`` fits a calibration to labelled rows of your own.
 
     Attributes:
         sentences: of each sentence in order; None where it claims nothing.

@@ -90,10 +90,10 @@ class Origin(NamedTuple):
     positions: tuple[int, ...]
 
 
-class Judgement(NamedTuple):
-    """How likely a sentence is supported, and what each signal says of it, in log odds."""
+class SentenceScore(NamedTuple):
+    """The grounding score of a sentence, and what each signal adds to its log odds."""
 
-    probability: float
+    score: float
     contributions: Sequence[float]
 
 
@@ -102,22 +102,22 @@ def evidence_of(
     nearness: Nearness,
     passage_sentences: Sequence[Sequence[str]],
     origin: Origin,
-    judgements: Sequence[Judgement | None],
+    scores: Sequence[SentenceScore | None],
     signals: Mapping[str, SignalPart],
 ) -> EvidenceMap:
     """The map of a response.
 
     Args:
-        reading: the response beside its passages that are not blank.
-        nearness: its sentences beside theirs.
+        reading: the response and its passages that are not blank.
+        nearness: the cosines of its sentences with theirs.
         passage_sentences: the sentences of each passage.
-        origin: where it came from.
-        judgements: of each sentence; None where it claims nothing.
-        signals: what speaks for the response as a whole, and against it.
+        origin: the texts as they were written.
+        scores: of each sentence; None where it claims nothing.
+        signals: the signals of the whole response.
     """
     shown: list[SentenceEvidence] = []
     used: set[int] = set()
-    for number, (sentence, judged) in enumerate(zip(reading.sentences, judgements, strict=True)):
+    for number, (sentence, scored) in enumerate(zip(reading.sentences, scores, strict=True)):
         places = reading.backing.places[number]
         best = places[0].passage if places else int(nearness.best[number].argmax())
         used |= {
@@ -130,8 +130,8 @@ def evidence_of(
                 text=origin.response[start:end],
                 start=start,
                 end=end,
-                supported=None if judged is None else round(judged.probability, _DIGITS),
-                contributions=_named(judged),
+                score=None if scored is None else round(scored.score, _DIGITS),
+                contributions=_named(scored),
                 about_passages=sentence.silent,
                 passage=origin.positions[best],
                 beside=passage_sentences[best][nearness.place[number, best]],
@@ -197,6 +197,6 @@ def _fact(check: Check, sentence: Sentence, origin: Origin) -> FactEvidence:
     )
 
 
-def _named(judged: Judgement | None) -> dict[str, float]:
+def _named(judged: SentenceScore | None) -> dict[str, float]:
     parts = () if judged is None else judged.contributions
     return {name: round(part, _DIGITS) + 0.0 for name, part in zip(Signals._fields, parts, strict=False)}

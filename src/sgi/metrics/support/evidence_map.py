@@ -46,7 +46,7 @@ class SentenceEvidence(BaseModel):
         text: the sentence.
         start: where it begins in the response, in characters.
         end: where it ends.
-        supported: the probability that passages support it; None where it claims nothing.
+        score: the grounding score of the sentence alone, from 0 to 1; None where it claims nothing.
         contributions: what each signal adds to its log odds, by name; empty where it claims nothing.
         about_passages: it says that something does not stand in the passages.
         passage: which of the row's contexts backs it best, from 0.
@@ -67,7 +67,7 @@ class SentenceEvidence(BaseModel):
     text: str
     start: int
     end: int
-    supported: float | None
+    score: float | None
     contributions: dict[str, float]
     about_passages: bool
     passage: int
@@ -95,7 +95,7 @@ class SignalPart(BaseModel):
 
 
 class EvidenceMap(BaseModel):
-    """Why a response has the probability it has.
+    """Why a response has its grounding score.
 
     Attributes:
         signals: by name.

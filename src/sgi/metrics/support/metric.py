@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.metric import SCORE, Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE
-from sgi.metrics.support.combination import combination, probability
+from sgi.metrics.support.combination import combination, sigmoid
 from sgi.metrics.support.entailed import Entailed, pairs_of
-from sgi.metrics.support.evidence import Judgement, Nearness, Origin, evidence_of
+from sgi.metrics.support.evidence import Nearness, Origin, SentenceScore, evidence_of
 from sgi.metrics.support.evidence_map import SignalPart
 from sgi.metrics.support.reading import Reading, claims_something
 from sgi.metrics.support.signals import Signals, signals_of, table
@@ -43,33 +43,33 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Grounding(Metric):
-    r"""The probability that every part of the response is supported by its passages.
+    r"""Score of how well the passages support every part of the response; no judge is asked.
 
-    .. math:: P = \sigma\Big(b + \sum_k w_k (x_k - m_k) / s_k\Big), \quad w_k \ge 0
+    .. math:: \sigma\Big(b + \sum_k w_k (x_k - m_k) / s_k\Big), \quad w_k \ge 0
 
     The signals x are `sgi.metrics.support.signals.Signals`: words, word pairs and copied runs that the
-    passages have, each over the *weakest stretch* of the response; numbers, dates and names that they do not
-    bear out; and how much nearer the passages than the question each sentence lies. The weights are a small
-    committed file, learnt with non-negative weights and length as a nuisance. No judge is asked.
+    passages contain, each over the *weakest stretch* of the response; numbers, dates and names that the
+    passages do not support; and how much closer each sentence is to the passages than to the question. The
+    weights are in a small committed file. They were trained to be non-negative, with length as a nuisance.
 
-    In [0, 1], a probability where supported and unsupported answers are equally frequent; higher = more
-    likely supported. No value where the response or all passages are blank, and where the response claims
-    nothing ("Yes", "I don't know", "the passages do not say"); and where the response or the passages are
-    told not to be in English.
+    In [0, 1]; higher = better supported. It is a score, not a probability: on data that it was not trained
+    on, its calibration error is large. ``sgi calibrate`` turns it into a probability, with labelled rows of your
+    own. Only English is scored. There is no value where the response or all passages are blank, where the
+    response claims nothing ("Yes", "I don't know", "the passages do not say"), or where the response or all
+    passages are in another language.
 
-    With ``nli``, an entailment model also says of each sentence whether it follows from one of its best
-    passages, and its word is one more signal, of the sentence that follows least. That part is a prior which
-    was never trained (see `sgi.metrics.support.entailed.Entailed`): then calibrate the probability on
-    labelled rows of your own, with ``sgi calibrate``.
+    With ``nli``, an entailment model also scores whether each sentence follows from one of its best passages.
+    The sentence that follows least gives one more signal, whose weight is a prior that was never trained (see
+    `sgi.metrics.support.entailed.Entailed`).
 
     Attributes:
         nli: an entailment model: a folder, ``owner/model`` of the hub, or ``torch:`` and either; none if
             empty.
 
-    Details: ``signals`` with their value and contribution in log odds; ``sentences`` with text, place,
-    probability, best passage, similarity to every passage, unbacked stretches and checked facts;
-    ``unused``, the passages that no sentence rests on. With ``nli`` the signal ``entailment``, and of each
-    sentence ``entailment``, ``contradiction`` and how many windows of a passage the model read.
+    Details: ``signals`` with their value and contribution in log odds; ``sentences`` with text, position,
+    score, best passage, similarity to every passage, unsupported stretches and checked facts; ``unused``, the
+    passages that support no sentence. With ``nli`` also the signal ``entailment``, and for each sentence
+    ``entailment``, ``contradiction`` and the number of windows in which the model read a passage.
 
     >>> from sgi.kernel.sample import Batch, Sample
     >>> Grounding().spec.name
@@ -77,7 +77,7 @@ class Grounding(Metric):
     """
 
     spec: ClassVar[MetricSpec] = MetricSpec(
-        "grounding", 1, needs=CONTEXTS | RESPONSE, low=0.0, high=1.0, citation=_CITATION
+        "grounding", 1, needs=CONTEXTS | RESPONSE, low=0.0, high=1.0, unit=SCORE, citation=_CITATION
     )
     nli: str = ""
 
@@ -108,7 +108,7 @@ class Grounding(Metric):
                 yield from chain.from_iterable(pairs_of(_row(sample).reading))
 
     def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
-        """The probability of each row, with its evidence."""
+        """The score of each row, with its evidence."""
         why = [_reason(sample) for sample in batch.samples]
         values = np.full(len(batch), np.nan)
         details: list[Mapping[str, JsonValue]] = [_NOTHING] * len(batch)
@@ -173,9 +173,11 @@ def _scored(row: _Row, vectors: VectorTable, entailed: Entailed | None) -> tuple
     odds = parts.sum(axis=1) + logistic.intercept
     if entailed is not None:
         odds = odds + entailed.log_odds
-    chances, told = iter(probability(odds).tolist()), iter(parts.tolist())
-    value, signals = next(chances), _parts(whole, next(told))
-    by_sentence = [None if found is None else Judgement(next(chances), next(told)) for found in each]
+    scores, contributions = iter(sigmoid(odds).tolist()), iter(parts.tolist())
+    value, signals = next(scores), _parts(whole, next(contributions))
+    by_sentence = [
+        None if found is None else SentenceScore(next(scores), next(contributions)) for found in each
+    ]
     found = evidence_of(reading, nearness, row.passage_sentences, row.origin, by_sentence, signals)
     if entailed is not None:
         found = entailed.shown_in(found)

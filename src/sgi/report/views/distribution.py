@@ -68,8 +68,8 @@ def _distribution(column: MetricColumn, labels: NDArray[np.int8]) -> Distributio
 
 
 def _edges(column: MetricColumn, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of bins over the whole of a share's range, and over all but the outermost values of anything else."""
-    if column.is_share:
+    """Bin edges: over the whole range if it is [0, 1] or [0, 100], else over all but extreme values."""
+    if column.in_unit_range:
         low, high = 0.0, 1.0
     elif column.is_percentage:
         low, high = 0.0, 100.0

@@ -1,4 +1,4 @@
-"""An evidence map as people look at it: which sentence is unsupported, and why."""
+"""View of an evidence map: which sentences have little support, and why."""
 
 from __future__ import annotations
 
@@ -17,38 +17,39 @@ if TYPE_CHECKING:
     from sgi.metrics.support.evidence_map import FactEvidence, SentenceEvidence
 
 IN_NO_PASSAGE = "in no passage"
-"""Why a stretch is marked that nothing contradicts."""
+"""The reason for marking a stretch that nothing contradicts."""
 
 SHADES = 6
-"""So many shades a heat map has, from 0."""
+"""Number of shades of a heat map."""
 
 MOST_SENTENCES = 100
-"""Sentences of a map that are shown; of more, the first."""
+"""At most this many sentences of a map are shown."""
 
 MOST_PASSAGES = 40
-"""Columns of a heat map, and passages that are named as unused; of more, the first."""
+"""At most this many passages are columns of a heat map, or listed as unused."""
 
 MOST_FACTS = 40
-"""Facts of a sentence that are shown; of more, those that fail before others."""
+"""At most this many facts of a sentence are shown; those that fail come first."""
 
-_FEW_TOGETHER = "few of its words stand together in a passage"
+_FEW_TOGETHER = "few of its words occur together in a passage"
 IN_WORDS = {
     "known": _FEW_TOGETHER,
     "known_narrow": _FEW_TOGETHER,
     "known_wide": _FEW_TOGETHER,
-    "paired": "its words stand beside other words than in a passage",
-    "copied": "no longer run of it is copied",
-    "numbers": "a number or date of it is in no passage",
-    "names": "a name of it is in no passage",
-    "nearness": "in meaning it is far from every passage, or nearer to the question",
-    "stretches": "it is long, and the weakest of its stretches is weak",
+    "paired": "its words are next to other words than in the passages",
+    "copied": "it copies no long run of words",
+    "numbers": "one of its numbers or dates is not in a passage",
+    "names": "one of its names is not in a passage",
+    "nearness": "its meaning is far from every passage, or closer to the question",
+    "stretches": "it is long, and its weakest part has little support",
 }
-"""What it means that a signal speaks against a sentence."""
+"""What it means that a signal lowers the score of a sentence."""
 
 _REASONS = 2
-_NAMED = 10  # doubtful sentences that the verdict names
-_DOUBTFUL = 0.5
-_LEAST = 0.005  # of log odds; what rounds to nothing says nothing
+_NAMED = 10  # low sentences that the verdict lists
+DOUBTFUL = 0.5
+"""Sentences and answers with a lower score are marked as doubtful."""
+_LEAST = 0.005  # of log odds; less is shown as 0.00
 _AROUND = 60  # characters of a passage on either side of what is quoted
 _SPACES = re.compile(r"\s+")
 
@@ -121,23 +122,23 @@ class SentenceView:
     """A sentence of a response.
 
     Attributes:
-        number: its place, from 1.
-        supported: the probability that passages support it; None where it claims nothing.
-        about_passages: it says that something does not stand in the passages.
+        number: its position, from 1.
+        score: its grounding score, from 0 to 1; None where it claims nothing.
+        about_passages: whether it says that something is not in the passages.
         stretches: its text, in order and whole.
-        passage: which passage backs it best, from 1.
-        similarity: that passage's.
-        beside: that passage's nearest sentence.
+        passage: the passage that supports it best, from 1.
+        similarity: its similarity to that passage.
+        beside: the most similar sentence of that passage.
         cells: one a passage that is not blank.
         facts: what was checked of it.
         more_facts: how many facts are left out.
-        reasons: why it is doubtful, in words, where neither a mark nor a failed check says so.
-        entailment: how far a model says that passages entail it; None where none was asked.
-        contradiction: how far it says that they contradict it.
+        reasons: why it is doubtful, in words; empty where a mark or a failed check shows it.
+        entailment: the entailment score of a model; None without a model.
+        contradiction: its contradiction score; None without one.
     """
 
     number: int
-    supported: float | None
+    score: float | None
     about_passages: bool
     stretches: tuple[Stretch, ...]
     passage: int
@@ -157,8 +158,8 @@ class SentenceView:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether it is rather unsupported than supported."""
-        return _is_doubtful(self.supported)
+        """Whether its score is below `DOUBTFUL`."""
+        return _is_doubtful(self.score)
 
     @property
     def is_marked(self) -> bool:
@@ -167,7 +168,7 @@ class SentenceView:
 
 
 class Unused(NamedTuple):
-    """A passage that no sentence rests on.
+    """A passage that supports no sentence.
 
     Attributes:
         number: which one, from 1.
@@ -179,11 +180,11 @@ class Unused(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What a signal adds to the log odds of being supported.
+    """What a signal adds to the log odds of the score.
 
     Attributes:
         name: of the signal.
-        log_odds: above 0 speaks for support.
+        log_odds: above 0 raises the score.
     """
 
     name: str
@@ -195,15 +196,15 @@ class SupportView:
     """An evidence map, or the first part of one that is too large to be read.
 
     Attributes:
-        verdict: which sentences are doubtful, of all that there are, in words.
+        verdict: which sentences are doubtful, in words.
         sentences: in order; the first `MOST_SENTENCES`.
         more_sentences: how many are left out.
         passages: those that are not blank, from 1: the columns of the sentences' cells; the first
             `MOST_PASSAGES`.
         more_passages: how many are left out.
-        unused: those that no sentence rests on; the first `MOST_PASSAGES`.
+        unused: those that support no sentence; the first `MOST_PASSAGES`.
         more_unused: how many are left out.
-        signals: those that speak for the response or against it, the worst first.
+        signals: contributions to the score of the response, the lowest first.
     """
 
     verdict: str
@@ -285,19 +286,19 @@ def beside_support(details: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in details.items() if name not in EvidenceMap.model_fields}
 
 
-def _is_doubtful(supported: float | None) -> bool:
-    return supported is not None and supported < _DOUBTFUL
+def _is_doubtful(score: float | None) -> bool:
+    return score is not None and score < DOUBTFUL
 
 
 def _verdict(sentences: Sequence[SentenceEvidence]) -> str:
-    numbers = [str(at) for at, found in enumerate(sentences, start=1) if _is_doubtful(found.supported)]
+    numbers = [str(at) for at, found in enumerate(sentences, start=1) if _is_doubtful(found.score)]
     of, more = f"{len(sentences):,}", len(numbers) - _NAMED
     if not numbers:
-        return f"No sentence of {of} is doubtful by itself."
+        return f"No sentence of {of} scores below {DOUBTFUL}."
     if len(numbers) == 1:
-        return f"Sentence {numbers[0]} of {of} is doubtful."
+        return f"Sentence {numbers[0]} of {of} scores below {DOUBTFUL}."
     first, last = (numbers[:-1], numbers[-1]) if more <= 0 else (numbers[:_NAMED], f"{more:,} more")
-    return f"Sentences {', '.join(first)} and {last} of {of} are doubtful."
+    return f"Sentences {', '.join(first)} and {last} of {of} score below {DOUBTFUL}."
 
 
 def _sentence(
@@ -309,7 +310,7 @@ def _sentence(
         checks = sorted(checks, key=lambda check: check.verdict == "supported")[:MOST_FACTS]
     return SentenceView(
         number=number,
-        supported=found.supported,
+        score=found.score,
         about_passages=found.about_passages,
         stretches=_stretches(found),
         passage=found.passage + 1,
@@ -325,13 +326,13 @@ def _sentence(
 
 
 def _reasons(found: SentenceEvidence) -> tuple[str, ...]:
-    """What the signals that speak most against a doubtful sentence mean, where nothing is marked in it."""
-    told_already = found.unbacked or any(check.verdict != "supported" for check in found.checks)
-    if told_already or not _is_doubtful(found.supported):
+    """What the signals mean that lower the score of a doubtful sentence most, if nothing is marked in it."""
+    is_marked = found.unbacked or any(check.verdict != "supported" for check in found.checks)
+    if is_marked or not _is_doubtful(found.score):
         return ()
     against = sorted((part, name) for name, part in found.contributions.items() if part <= -_LEAST)
-    told = dict.fromkeys(IN_WORDS[name] for _, name in against if name in IN_WORDS)
-    return tuple(islice(told, _REASONS))
+    reasons = dict.fromkeys(IN_WORDS[name] for _, name in against if name in IN_WORDS)
+    return tuple(islice(reasons, _REASONS))
 
 
 def _cell(similarity: float | None, *, is_best: bool) -> Cell:

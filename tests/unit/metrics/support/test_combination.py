@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sgi.metrics.support.combination import Combination, combination, probability
+from sgi.metrics.support.combination import Combination, combination, sigmoid
 from sgi.metrics.support.signals import MEASURED, Signals, table
 from sgi.stats.monotone_logistic import MonotoneLogistic
 
@@ -15,7 +15,7 @@ EMPTY = st.lists(st.booleans(), min_size=len(Signals._fields), max_size=len(Sign
 
 
 def chance(values):
-    return float(probability(combination().logistic.log_odds(np.array([values], dtype=np.float64)))[0])
+    return float(sigmoid(combination().logistic.log_odds(np.array([values], dtype=np.float64)))[0])
 
 
 def test_the_committed_weights_are_of_the_signals_and_can_only_be_read_one_way():

@@ -140,7 +140,7 @@ def test_each_sentence_shows_the_most_over_its_passages():
     first, silent, last = found["sentences"]
     assert (first["entailment"], first["contradiction"], first["entailment_windows"]) == (0.9, 0.6, 2)
     assert (silent["entailment"], silent["contradiction"], silent["entailment_windows"]) == (None, None, 0)
-    assert silent["supported"] is None
+    assert silent["score"] is None
     assert (last["entailment"], last["contradiction"]) == (0.1, 0.95)
     assert found["signals"]["entailment"]["value"] == 0.1
 
@@ -158,13 +158,13 @@ def test_less_entailment_never_means_more_support(levels):
     )
     assert less.values[0] <= more.values[0]
     for below, above in zip(less.details[0]["sentences"], more.details[0]["sentences"], strict=True):
-        assert below["supported"] is None or below["supported"] <= above["supported"]
+        assert below["score"] is None or below["score"] <= above["score"]
 
 
 def test_a_response_is_as_good_as_the_sentence_that_follows_least():
     both = scored([SAMPLE], lambda *_: (0.99, 0.0), Grounding(nli="m"))
     one = scored([SAMPLE], lambda _, said: (0.02 if "Rome" in said else 0.99, 0.0), Grounding(nli="m"))
     assert one.values[0] < both.values[0]
-    first, last = (one.details[0]["sentences"][place]["supported"] for place in (0, 2))
-    assert first == both.details[0]["sentences"][0]["supported"]
-    assert last < both.details[0]["sentences"][2]["supported"]
+    first, last = (one.details[0]["sentences"][place]["score"] for place in (0, 2))
+    assert first == both.details[0]["sentences"][0]["score"]
+    assert last < both.details[0]["sentences"][2]["score"]

@@ -10,7 +10,7 @@ import pytest
 from sgi.kernel.metric import Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch
-from sgi.metrics.support.combination import combination, probability
+from sgi.metrics.support.combination import combination, sigmoid
 from sgi.metrics.support.metric import Grounding
 from support.grounded import hashed, is_sound, maps, row
 
@@ -85,11 +85,11 @@ def test_a_swapped_number_is_contradicted_and_both_are_shown():
     assert (check.start, check.end) in found.sentences[0].unbacked
 
 
-def test_a_swapped_name_and_date_lower_the_probability():
-    chances = hashed(
+def test_a_swapped_name_and_date_lower_the_score():
+    scored = hashed(
         [row(text, TOWER) for text in (TOWER, TOWER.replace("Paris", "Oslo"), TOWER.replace("1889", "1925"))]
     ).values
-    assert max(chances[1:]) < chances[0] - 0.1
+    assert max(scored[1:]) < scored[0] - 0.1
 
 
 def test_contributions_add_up_to_the_log_odds_of_response_and_sentences():
@@ -97,25 +97,25 @@ def test_contributions_add_up_to_the_log_odds_of_response_and_sentences():
     scores = hashed([row(response, TOWER, question="How tall is it?")])
     (found,), intercept = maps(scores), combination().intercept
     whole = sum(part.log_odds for part in found.signals.values()) + intercept
-    assert probability(np.array([whole])) == pytest.approx(scores.values, abs=1e-4)
+    assert sigmoid(np.array([whole])) == pytest.approx(scores.values, abs=1e-4)
     assert len(found.sentences) == 4
     for sentence in found.sentences[:3]:
         odds = np.array([sum(sentence.contributions.values()) + intercept])
-        assert probability(odds)[0] == pytest.approx(sentence.supported, abs=2e-4)
+        assert sigmoid(odds)[0] == pytest.approx(sentence.score, abs=2e-4)
     assert [*found.sentences[0].contributions] == [*found.signals]
 
 
-def test_a_sentence_that_claims_nothing_has_no_probability():
+def test_a_sentence_that_claims_nothing_has_no_score():
     silent = maps(hashed([row(f"{TOWER} The passages do not say who built it.", TOWER)]))[0].sentences[-1]
-    assert (silent.supported, silent.contributions, silent.checks, silent.unbacked) == (None, {}, (), ())
+    assert (silent.score, silent.contributions, silent.checks, silent.unbacked) == (None, {}, (), ())
     assert silent.about_passages
 
 
 def test_the_worst_sentence_is_the_invented_one():
     (found,) = maps(hashed([row(f"{TOWER} {BEES}", TOWER)]))
-    chances = [sentence.supported for sentence in found.sentences]
-    assert chances.index(min(chances)) == 2
-    assert chances[2] < 0.5 < min(chances[:2])
+    scored = [sentence.score for sentence in found.sentences]
+    assert scored.index(min(scored)) == 2
+    assert scored[2] < 0.5 < min(scored[:2])
     assert found.sentences[2].unbacked == ((61, 90),)
 
 
@@ -146,9 +146,9 @@ def test_neither_order_nor_company_changes_a_bit():
 
 def test_more_is_wrong_the_lower_it_is():
     texts = [TOWER, TOWER.replace("330", "312"), TOWER.replace("330", "312").replace("1889", "1920"), BEES]
-    chances = hashed([row(text, TOWER) for text in texts]).values
-    assert all(more > less for more, less in pairwise(chances[:3]))
-    assert chances[3] < 0.1
+    scored = hashed([row(text, TOWER) for text in texts]).values
+    assert all(more > less for more, less in pairwise(scored[:3]))
+    assert scored[3] < 0.1
 
 
 def test_a_question_of_blanks_is_none():

@@ -45,7 +45,7 @@ def test_what_is_unsupported_is_marked_with_why():
     assert marks(sold) == [("sold to Spanish investors", "absent", IN_NO_PASSAGE)]
     assert (marks(opened), opened.is_marked, opened.is_doubtful) == ([], False, False)
     assert tall.is_doubtful
-    assert view().verdict == "Sentences 1 and 2 of 3 are doubtful."
+    assert view().verdict == "Sentences 1 and 2 of 3 score below 0.5."
 
 
 def test_the_contradicting_number_stands_among_its_neighbours_in_the_passage():
@@ -117,21 +117,21 @@ def test_a_space_between_two_marks_is_none_and_a_check_outside_a_stretch_is_mark
 
 
 @pytest.mark.parametrize(
-    ("chances", "told"),
+    ("scores", "expected"),
     [
-        ((0.9, None), "No sentence of 2 is doubtful by itself."),
-        ((0.1, 0.5), "Sentence 1 of 2 is doubtful."),
-        ((0.1, 0.2, 0.3), "Sentences 1, 2 and 3 of 3 are doubtful."),
-        ((), "No sentence of 0 is doubtful by itself."),
+        ((0.9, None), "No sentence of 2 scores below 0.5."),
+        ((0.1, 0.5), "Sentence 1 of 2 scores below 0.5."),
+        ((0.1, 0.2, 0.3), "Sentences 1, 2 and 3 of 3 score below 0.5."),
+        ((), "No sentence of 0 scores below 0.5."),
     ],
 )
-def test_the_verdict_counts(chances, told):
-    assert view(sentences=tuple(sentence(TALL, supported=chance) for chance in chances)).verdict == told
+def test_the_verdict_counts(scores, expected):
+    assert view(sentences=tuple(sentence(TALL, score=score) for score in scores)).verdict == expected
 
 
-def reasons(supported=0.2, **parts):
+def reasons(score=0.2, **parts):
     given = {"known": -1.0, "known_wide": -0.9, "copied": -0.8, "nearness": -0.001, "paired": 0.5}
-    found = sentence(TALL, supported=supported, **{"contributions": given, **parts})
+    found = sentence(TALL, score=score, **{"contributions": given, **parts})
     return view(sentences=(found,)).sentences[0].reasons
 
 
@@ -147,8 +147,8 @@ def test_a_doubtful_sentence_without_a_mark_says_what_speaks_most_against_it():
 @pytest.mark.parametrize(
     "parts",
     [
-        {"supported": 0.5},
-        {"supported": None},
+        {"score": 0.5},
+        {"score": None},
         {"unbacked": ((6, 11),)},
         {"checks": (fact("312"),)},
         {"contributions": {}},
@@ -167,10 +167,10 @@ def test_there_are_words_for_every_signal():
 
 def test_of_many_sentences_the_first_are_shown_and_all_are_judged():
     n = MOST_SENTENCES + 25
-    found = view(sentences=tuple(sentence(TALL, supported=0.1 if k % 2 else 0.9) for k in range(n)))
+    found = view(sentences=tuple(sentence(TALL, score=0.1 if k % 2 else 0.9) for k in range(n)))
     assert (len(found.sentences), found.more_sentences) == (MOST_SENTENCES, 25)
     assert found.left_out == f"Only the first {MOST_SENTENCES} of {n} sentences are shown."
-    told = "Sentences 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 52 more of 125 are doubtful."
+    told = "Sentences 2, 4, 6, 8, 10, 12, 14, 16, 18, 20 and 52 more of 125 score below 0.5."
     assert found.verdict == told
 
 
