@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sgi.cli.options import DatabaseOption, JsonOption, PercentOption, RunArgument, metric_list
+from sgi.cli.options import (
+    DatabaseOption,
+    JsonOption,
+    PercentOption,
+    RunArgument,
+    RunClusterOption,
+    metric_list,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -43,6 +50,7 @@ def agree(
         Literal["quadratic", "linear"],
         typer.Option(help="What a disagreement of numbers or grades costs in kappa."),
     ] = "quadratic",
+    cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     percent: PercentOption = True,
     as_json: JsonOption = False,
@@ -51,7 +59,8 @@ def agree(
 
     Labels are yes and no (true, 1, …: the answer is good), numbers, or names of a metric's classes or grades.
     A few labels do: the corrected mean joins them with the scores of all rows (prediction-powered inference),
-    if the labelled rows are a random sample. Intervals are at 95 %, with questions resampled whole.
+    if the labelled rows are a random sample. Intervals are at 95 %, with clusters of rows (by default,
+    questions) resampled whole.
 
     Examples:
 
@@ -70,7 +79,7 @@ def agree(
 
     ends = None if scale is None else _ends(scale)
     with open_database(db, create=False) as database:
-        record = find_run(database, run)
+        record = find_run(database, run).clustered(cluster)
         scored, values, classes = grouped_run(database, record, label, class_keys(record.metrics))
     made = engine.agree(
         scored,

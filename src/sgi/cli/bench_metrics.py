@@ -11,6 +11,7 @@ import typer
 
 from sgi.cli.options import (
     CacheOption,
+    ClusterOption,
     EmbedderOption,
     JsonOption,
     JudgeOption,
@@ -69,6 +70,7 @@ def bench_metrics(
     judge_set: JudgeSetOption = None,
     max_cost: MaxCostOption = None,
     columns: MapOption = None,
+    cluster: ClusterOption = None,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="A folder for bench.md, bench.json, bench.png and bench.svg."),
@@ -99,6 +101,7 @@ def bench_metrics(
       sgi bench-metrics --list
     """
     from sgi.cli.console import progress
+    from sgi.kernel.clusters import BY_QUESTION
     from sgi.testbench.bench import bench
 
     if listing:
@@ -118,6 +121,7 @@ def bench_metrics(
             embedder=chosen_embedders(embedder, metrics),
             judge=judge_settings(judge, judge_set, max_cost=max_cost),
             columns=column_map(columns),
+            cluster=cluster or BY_QUESTION,
             cache=cache_choice(cache, no_cache=no_cache),
             listener=stack.enter_context(progress(quiet=quiet)),
         )

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from sgi.cli.options import DatabaseOption, JsonOption, PercentOption, QuietOption, RunArgument
+from sgi.cli.options import (
+    DatabaseOption,
+    JsonOption,
+    PercentOption,
+    QuietOption,
+    RunArgument,
+    RunClusterOption,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +49,7 @@ def calibrate(
     out: Annotated[
         Path | None, typer.Option("-o", "--out", help="The file; METRIC.calibration.json by default.")
     ] = None,
+    cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     percent: PercentOption = True,
     as_json: JsonOption = False,
@@ -71,7 +79,7 @@ def calibrate(
 
     wanted = Target.of(target)
     with open_database(db, create=False) as database:
-        record = find_run(database, run)
+        record = find_run(database, run).clustered(cluster)
         made = fit.calibrate(database, record, metric, wanted, label=label, bins=bins, kind=kind)
     place = out or Path(f"{made.metric.partition('(')[0]}.calibration.json")
     replaced = _replaced(place, made)
@@ -107,7 +115,9 @@ def _replaced(place: Path, made: CalibrationFile) -> tuple[str, ...]:
 def _head(made: CalibrationFile) -> str:
     from sgi.cli.console import one_line
 
-    told = f"{made.positives:,} grounded, {made.negatives:,} not, {made.clusters:,} questions"
+    told = (
+        f"{made.positives:,} grounded, {made.negatives:,} not, {made.clusters:,} clusters by {made.cluster}"
+    )
     return f"{one_line(made.metric)}, {made.rows:,} labelled rows ({told}), at most {_target(made)} flagged"
 
 

@@ -17,6 +17,7 @@ from sgi.cli.options import (
     NoCacheOption,
     QuietOption,
     RunArgument,
+    RunClusterOption,
     cache_choice,
 )
 
@@ -62,6 +63,7 @@ def card(
     ] = None,
     draws: Annotated[int, typer.Option(min=1, help="Draws of every bootstrap.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
+    cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     cache: CacheOption = None,
     no_cache: NoCacheOption = False,
@@ -70,10 +72,10 @@ def card(
 ) -> None:
     """Hold a metric against labels, beside everything trivial that could rank as well.
 
-    AUROC, average precision and false positives with intervals over whole questions; the same on answers
-    matched by length and by overlap; length, overlap, verbatim copies and plain cosines as rivals; labels and
-    contexts shuffled; subgroups; probabilities beside the constant base rate; and what all that says, in
-    words. On a terminal it prints tables, elsewhere Markdown.
+    AUROC, average precision and false positives with intervals over whole clusters (by default, questions);
+    the same on answers matched by length and by overlap; length, overlap, verbatim copies and plain cosines
+    as rivals; labels and contexts shuffled; subgroups; probabilities beside the constant base rate; and what
+    all that says, in words. On a terminal it prints tables, elsewhere Markdown.
 
     Examples:
 
@@ -96,7 +98,7 @@ def card(
         out.mkdir(parents=True, exist_ok=True)  # what cannot be written is told before the work
     vectors = cache_choice(cache, no_cache=no_cache)
     with open_database(db, create=False) as database:
-        record = find_run(database, run)
+        record = find_run(database, run).clustered(cluster)
         with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
             work = partial(
                 card_of_run,

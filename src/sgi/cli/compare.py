@@ -12,6 +12,7 @@ from sgi.cli.options import (
     JsonOption,
     PercentOption,
     RunArgument,
+    RunClusterOption,
     metric_list,
 )
 
@@ -32,6 +33,7 @@ def compare(
     ] = None,
     changed: Annotated[int, typer.Option(min=0, help="How many of the most changed rows to name.")] = 5,
     allow_different: AllowDifferentOption = False,
+    cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     percent: PercentOption = True,
     as_json: JsonOption = False,
@@ -42,10 +44,10 @@ def compare(
     contexts may differ. Runs that differ in anything else (embedder, judge, prompts, metric version,
     references, missing rows or values) are refused, unless --allow-different is given.
 
-    The interval and p are of the mean difference, new − base, with questions resampled whole. p (Holm) allows
-    for all metrics that the runs share, also those not shown. Detectable is the least true difference that
-    such a comparison finds four times out of five. The exit code is 0 whatever the verdict: to decide by it,
-    see `sgi gate`.
+    The interval and p are of the mean difference, new − base, with clusters (by default, questions) resampled
+    whole. p (Holm) allows for all metrics that the runs share, also those not shown. Detectable is the least
+    true difference that such a comparison finds four times out of five. The exit code is 0 whatever the
+    verdict: to decide by it, see `sgi gate`.
 
     Examples:
 
@@ -62,7 +64,7 @@ def compare(
     from sgi.store.queries import find_run
 
     with open_database(db, create=False) as database:
-        records = [find_run(database, name) for name in (base, new)]
+        records = [find_run(database, name).clustered(cluster) for name in (base, new)]
         view = comparison_view(
             database,
             *records,

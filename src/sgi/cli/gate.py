@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from sgi.cli.options import AllowDifferentOption, DatabaseOption, JsonOption, RunArgument
+from sgi.cli.options import (
+    AllowDifferentOption,
+    DatabaseOption,
+    JsonOption,
+    RunArgument,
+    RunClusterOption,
+)
 
 if TYPE_CHECKING:
     from sgi.engine.gating.checks import On
@@ -77,6 +83,7 @@ def gate(
     allow_unfinished: AllowUnfinished = False,
     allow_different: AllowDifferentOption = False,
     report_file: ReportFile = None,
+    cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -113,7 +120,7 @@ def gate(
         "looks": looks,
         "worst": worst,
     }
-    report, notes = _decided(db, run, against, rules or [], options)
+    report, notes = _decided(db, run, against, rules or [], options, cluster)
     _write_junit(report, report_file)
     for line in (*report.notes, *notes):
         talk(one_line(line, longest=_LONGEST_NOTE))
@@ -128,7 +135,12 @@ def gate(
 
 
 def _decided(
-    db: str | None, run: str, against: str | None, given: list[str], options: Options
+    db: str | None,
+    run: str,
+    against: str | None,
+    given: list[str],
+    options: Options,
+    cluster: str | None,
 ) -> tuple[GateReport, list[str]]:
     """The report, with earlier looks counted and this one recorded; and what to say of the looks."""
     from sgi.engine.gating.gate import gate as decide
@@ -143,8 +155,9 @@ def _decided(
 
     rules = read_rules(given)
     with open_database(db, create=False) as database:
-        record = find_run(database, run)
-        base = None if against is None else scored_run(database, find_run(database, against))
+        record = find_run(database, run).clustered(cluster)
+        before = None if against is None else find_run(database, against).clustered(cluster)
+        base = None if before is None else scored_run(database, before)
         made = scored_run(database, record)
         questions = questions_key(made)
         earlier = earlier_looks(database, questions, record.id)

@@ -147,6 +147,20 @@ NliOption = Annotated[
         "hub, or torch: and either. Every grounding that names none gets it.",
     ),
 ]
+_CLUSTER = (
+    "Which rows are not independent, for intervals and tests: question (rows with the same question), "
+    "contexts (rows with the same passages), row (none), or a column of the data."
+)
+ClusterOption = Annotated[
+    str | None,
+    typer.Option("--cluster", metavar="COLUMN|question|contexts|row", help=f"{_CLUSTER} Default: question."),
+]
+RunClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster", metavar="COLUMN|question|contexts|row", help=f"{_CLUSTER} Default: the run's own."
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 InputsOption = Annotated[bool, typer.Option("--inputs", help="Write the texts beside the scores.")]
 OutOption = Annotated[

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from sgi.cli.options import AllowDifferentOption, DatabaseOption, QuietOption, RunArgument, complete_run
+from sgi.cli.options import (
+    AllowDifferentOption,
+    DatabaseOption,
+    QuietOption,
+    RunArgument,
+    RunClusterOption,
+    complete_run,
+)
 from sgi.kernel.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -75,6 +82,7 @@ def plot(
     height: Annotated[int | None, typer.Option(min=50, max=5000, help="Of the axes, in points.")] = None,
     scale: Annotated[float, typer.Option(min=0.1, max=10, help="Pixels of a PNG for each point.")] = 2.0,
     allow_different: AllowDifferentOption = False,
+    cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -104,8 +112,8 @@ def plot(
     check_figure(out)
     check_place(out)  # what cannot be written is told before the work
     with open_database(db, create=False) as database:
-        record = find_run(database, run)
-        other = None if with_ is None else find_run(database, with_)
+        record = find_run(database, run).clustered(cluster)
+        other = None if with_ is None else find_run(database, with_).clustered(cluster)
         drawn: Any = _DRAWN[kind](_Asked(database, record, metric, against, by, other, allow_different))
     sides = {"width": width, "height": height}
     drawn = drawn.properties(**{name: size for name, size in sides.items() if size is not None})

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sgi.cli.options import AllowDifferentOption, DatabaseOption, QuietOption, RunArgument, complete_run
+from sgi.cli.options import (
+    AllowDifferentOption,
+    DatabaseOption,
+    QuietOption,
+    RunArgument,
+    RunClusterOption,
+    complete_run,
+)
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
@@ -65,6 +72,7 @@ def report(
     title: Annotated[str | None, typer.Option(help="What the page calls the run.")] = None,
     open_: Annotated[bool, typer.Option("--open", help="Show the file in the browser.")] = False,
     allow_different: AllowDifferentOption = False,
+    cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -96,7 +104,7 @@ def report(
     if target is not None:
         check_place(target)  # what cannot be written is told before the work
     with open_database(db, create=False) as database:
-        records = [find_run(database, name) for name in (run, new) if name is not None]
+        records = [find_run(database, name).clustered(cluster) for name in (run, new) if name is not None]
         if target is not None:
             _spare_data(records, target)
         beside = _export(database, records[0], target, rows) if kind is Format.HTML and new is None else None

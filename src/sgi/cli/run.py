@@ -13,6 +13,7 @@ import typer
 from sgi.cli.options import (
     CacheOption,
     CalibrationOption,
+    ClusterOption,
     DatabaseOption,
     DryRunOption,
     EmbedderOption,
@@ -127,6 +128,7 @@ def run(
     calibration: CalibrationOption = None,
     nli: NliOption = None,
     cascade: CascadeOption = None,
+    cluster: ClusterOption = None,
     target: Target = None,
     target_set: TargetSet = None,
     name: Name = None,
@@ -174,6 +176,8 @@ def run(
 
       sgi run answers.jsonl -m sgi --backend openvino --precision int8
 
+      sgi run summaries.jsonl -m sgi --cluster contexts
+
       sgi run nightly.toml
 
       sgi run --resume last
@@ -199,6 +203,7 @@ def run(
         "calibration": calibration,
         "nli": nli,
         "cascade": cascade,
+        "cluster": cluster,
         "name": name,
         "backend": backend,
         "precision": precision,

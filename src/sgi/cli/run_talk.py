@@ -109,7 +109,7 @@ def report_notes(spec: RunSpec, report: RunReport, words: str) -> list[str]:
     from sgi.report.wording import how_to_calibrate
 
     summary = report.summary
-    notes = truncation_notes(summary.truncated, summary.rows)
+    notes = [*summary.notes(), *truncation_notes(summary.truncated, summary.rows)]
     notes += [
         f"{rows:,} rows were scored without {model}, which gave no vectors; their details say why."
         for model, rows in summary.left_out.items()

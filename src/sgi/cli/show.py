@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sgi.cli.options import DatabaseOption, JsonOption, PercentOption, RunArgument
+from sgi.cli.options import DatabaseOption, JsonOption, PercentOption, RunArgument, RunClusterOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.ports import Usage
     from sgi.report.views.groups import GroupTable
+    from sgi.report.views.headline import Headline
     from sgi.store.database import Database
     from sgi.store.queries import RunRecord
     from sgi.store.run_rows import Reason
@@ -42,6 +43,7 @@ def show(
         str | None,
         typer.Option(help="The id of a row: its texts, and what each of its scores was made of."),
     ] = None,
+    cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     percent: PercentOption = True,
     as_json: JsonOption = False,
@@ -72,7 +74,7 @@ def show(
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} contradict each other.", hint="Give one of them.")
     with open_database(db, create=False) as database, readers_may_leave():
-        record = find_run(database, run)
+        record = find_run(database, run).clustered(cluster)
         if spec and as_json:
             print_json(record.spec)
         elif spec:
@@ -96,22 +98,23 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
     )
     from sgi.engine.summary import reasons_without_interval
     from sgi.report.views.headline import headline
+    from sgi.report.wording import notes
     from sgi.store.queries import run_usage
     from sgi.store.run_rows import reasons
 
     told = headline(database, record)
     found, usage = reasons(database, record), run_usage(database, record.id)
     if as_json:
-        told_or_made = {"summary": record.summary or _partial(record, told.metrics)}
+        told_or_made = {"summary": _summary(record, told)}
         spent = {"usage": {judge: asdict(used) for judge, used in usage.items()}}
         whys = {"reasons": [reason._asdict() for reason in found]}
-        print_json(_facts(record) | told_or_made | whys | spent)
+        print_json(_facts(record) | told_or_made | whys | spent | {"notes": [*notes(told)]})
         return
     print_lines([*_head(record), ""])
     means = means_table(told.metrics, percent=percent, rows=record.rows)
     print_tables([means, *ranking_tables(told)])
     print_lines([*class_lines(told.metrics), *reasons_without_interval(told.metrics), record.signature])
-    print_lines(["", *_gaps(found), *_judges(usage), *_origin(record)])
+    print_lines(["", *_notes(told), *_gaps(found), *_judges(usage), *_origin(record)])
 
 
 def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json: bool) -> None:
@@ -124,6 +127,15 @@ def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json:
         print_json(sample_facts(found))
     else:
         print_lines(sample_lines(found))
+
+
+def _notes(told: Headline) -> Iterator[str]:
+    """What a reader of the numbers has to know."""
+    from sgi.cli.console import one_line
+    from sgi.report.wording import notes
+
+    found = [one_line(note, longest=_LONGEST) for note in notes(told)]
+    yield from [*found, ""] if found else ()
 
 
 def _gaps(found: list[Reason]) -> Iterator[str]:
@@ -165,6 +177,22 @@ def _show_groups(record: RunRecord, found: GroupTable, *, percent: bool, as_json
         if made.mean is not None
     )
     print_lines([*without_interval(lacking), record.signature])
+
+
+def _summary(record: RunRecord, told: Headline) -> dict[str, Any]:
+    """The headline as it was kept; its metrics computed now where it was not, or had other clusters."""
+    if record.summary is None:
+        return _partial(record, told.metrics)
+    if not told.recomputed:
+        return {**record.summary}
+    metrics = [made.to_dict() for made in told.metrics]
+    return {
+        **record.summary,
+        "metrics": metrics,
+        "baselines": [],
+        "questions": told.questions,
+        "clustering": asdict(told.clustering),
+    }
 
 
 def _partial(record: RunRecord, metrics: tuple[MetricSummary, ...]) -> dict[str, Any]:

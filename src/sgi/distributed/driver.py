@@ -21,6 +21,7 @@ from sgi.distributed.places import Folder, sources
 from sgi.distributed.survey import FragmentSurvey, chosen_metrics, refuse_weighing, survey
 from sgi.distributed.worker import Settings, Task, Worker, cache_of, open_engine
 from sgi.embed.load import require_backend
+from sgi.engine.clusters import ClusterAccumulator
 from sgi.engine.ledger import MAX_FAILURES, Ledger
 from sgi.engine.plan import resolve
 from sgi.engine.progress import Advanced, Finished, Started, silent
@@ -233,7 +234,9 @@ def _begun(
     several = len({fragment.source for fragment in fragments}) > 1
     name = Path(parted(_absolute(spec.data))[0] if several else fragments[0].source.shown).name
     skipping = spec.on_error == "skip"
-    metrics = chosen_metrics(name, fragments, surveys, spec.metrics, spec.beside, skipping=skipping)
+    metrics = chosen_metrics(
+        name, fragments, surveys, spec.metrics, spec.beside, cluster=spec.cluster, skipping=skipping
+    )
     stored = _stored(spec, metrics)
     settings = Settings(
         stored, "", folder.text, cache_of(place.cache), cluster.workers, cluster.threads, place.again
@@ -322,7 +325,8 @@ def _summed_up(kept: KeptRun, settings: Settings, folder: Folder, failures: floa
     if missing is not None:
         gone = f"{folder.shown(partition_name(missing))}.json was taken away while the run went on."
         raise StoreError(gone, hint="Give the same command again to go on.")
-    ledger = Ledger({metric.canonical: metric.spec.category for metric in settings.metrics})
+    categories = {metric.canonical: metric.spec.category for metric in settings.metrics}
+    ledger = Ledger(categories, clusters=ClusterAccumulator(settings.run_spec.cluster))
     for _, (batch, made, _) in partitions(kept, folder, done, settings.run_spec.columns):
         ledger.add(batch, made)
     summary = summarise(ledger, settings.metrics, kept.signature)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Self
 from sgi.distributed.crossing import packed, unpacked
 from sgi.distributed.fragments import Fragment, FragmentDataset
 from sgi.engine.batch import batches
-from sgi.engine.plan import Plan, Scan, batch_digest, check_fields, joined, preferred, resolve
+from sgi.engine.plan import Plan, Scan, batch_digest, check_cluster, check_fields, joined, preferred, resolve
 from sgi.io.columns import missing_mapped
 from sgi.io.rows import placed
+from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import DataError, SgiError, UsageError
 from sgi.kernel.sample import Field
 
@@ -37,6 +38,7 @@ class FragmentSurvey:
         ids: eight bytes of the hash of each id, in base64.
         columns: some of its columns, for messages.
         unseen: columns that were mapped and are not there.
+        metadata: its metadata columns.
         error: the first thing that is wrong; None where nothing is.
         taken: ids that stand in fragments before, with their places; rows with them were refused.
     """
@@ -48,6 +50,7 @@ class FragmentSurvey:
     ids: str
     columns: tuple[str, ...]
     unseen: tuple[str, ...]
+    metadata: tuple[str, ...]
     error: Mapping[str, Any] | None = None
     taken: Mapping[str, str] = field(default_factory=dict)
 
@@ -63,7 +66,7 @@ class FragmentSurvey:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The survey that `to_dict` wrote."""
-        lists = {name: tuple(values[name]) for name in ("digests", "columns", "unseen")}
+        lists = {name: tuple(values[name]) for name in ("digests", "columns", "unseen", "metadata")}
         return cls(**{**values, **lists})
 
     def plan(self, fragment: Fragment, metrics: tuple[AnyMetric, ...]) -> Plan:
@@ -114,6 +117,7 @@ def survey(
 
     present: Counter[str] = Counter()
     digests, ids = [], bytearray()
+    metadata: set[str] = set()
 
     def noted() -> Iterator[Sample]:
         # Before a batch is full: an error further on must not hide that an id was there.
@@ -125,6 +129,7 @@ def survey(
         for batch in batches(noted()):
             digests.append(batch_digest(batch).hex())
             present.update(name.value for sample in batch.samples for name in Field if sample.has(name))
+            metadata.update(name for sample in batch.samples for name in sample.metadata)
     except DataError as error:
         refused.insert(0, error)
     return FragmentSurvey(
@@ -135,6 +140,7 @@ def survey(
         base64.b64encode(bytes(ids)).decode(),
         tuple(reading.noted),
         tuple(sorted(reading.unseen)),
+        tuple(sorted(metadata)),
         packed(refused[0]) if refused else None,
         dataset.taken,
     )
@@ -147,6 +153,7 @@ def chosen_metrics(
     metrics: Sequence[str] | None,
     beside: Sequence[AnyMetric],
     *,
+    cluster: str = BY_QUESTION,
     skipping: bool,
 ) -> tuple[AnyMetric, ...]:
     """The metrics to score, once nothing that was read speaks against it.
@@ -157,11 +164,13 @@ def chosen_metrics(
         surveys: what is in them.
         metrics: names; None takes those whose fields the data has.
         beside: further metrics.
+        cluster: the rule by which rows form clusters; a column that it names must be in some row.
         skipping: whether rows that cannot be read are passed over.
 
     Raises:
         DataError: a row cannot be read, or there is none.
         UsageError: a metric is unknown, or needs a field that no row has.
+        UnknownName: no row has the column by which rows are to be clustered.
     """
     chosen = resolve(metrics) if metrics is not None else None
     errors = [found.error for found in surveys if found.error is not None]
@@ -171,6 +180,7 @@ def chosen_metrics(
     scan = Scan(sum(found.rows for found in surveys), sum(found.rejected for found in surveys))
     for found in surveys:
         scan.present.update({Field(field): rows for field, rows in found.present.items()})
+        scan.metadata.update(found.metadata)
     if not scan.rows and first is not None:
         raise DataError(f"None of the {scan.rejected} rows can be read; the first: {first}", file=name)
     if not scan.rows:
@@ -179,6 +189,7 @@ def chosen_metrics(
     dataset = FragmentDataset(fragments[0])
     usable = joined(chosen if chosen is not None else preferred(scan, dataset), beside)
     check_fields(usable, scan, dataset)
+    check_cluster(cluster, scan, dataset)
     return usable
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from sgi.engine.differences import Difference, RunsDifferError, find_differences, unknown_origin
 from sgi.engine.groups import with_range
+from sgi.engine.mean_scale import on_mean_scale, ratio_difference, ratio_notes
 from sgi.engine.pairing import pair_rows, pairing_notes
 from sgi.engine.shown import Shown
 from sgi.engine.summary import without_interval
@@ -19,7 +20,7 @@ from sgi.kernel.scored import STATUSES
 from sgi.stats.paired import McNemar, PairedDifference, holm, mcnemar, paired_differences
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -78,6 +79,8 @@ class MetricComparison:
         lacking: pairs that have no value on a side, by their statuses.
         verdict: by direction, where the adjusted p is below 0.05.
         changed: the samples that changed most; ties by id.
+        is_ratio: whether it is a ratio: means are taken on the scale v/(1+v) and converted back, and the
+            interval is that on this scale times the slope between the two means.
     """
 
     metric: str
@@ -88,6 +91,7 @@ class MetricComparison:
     lacking: tuple[LackingPairs, ...]
     verdict: Verdict
     changed: tuple[ChangedRow, ...]
+    is_ratio: bool = False
 
 
 @dataclass(frozen=True)
@@ -207,12 +211,17 @@ def compare(
         _table(before, names),
         _table(after, names),
         before.clusters,
-        ranges=[with_range(after.metrics[name]).width for name in names],
+        ranges=[on_mean_scale(with_range(after.metrics[name])).width for name in names],
         level=level,
         draws=draws,
     )
     named = [*zip(names, found, strict=True)]
     tests = zip(names, found, holm([one.p for one in found]), strict=True)
+    compared = tuple(
+        _compared(before, after, name, difference, p, _Named(changed, only_worse=only_worse))
+        for name, difference, p in tests
+        if not wanted or name in wanted
+    )
     return Comparison(
         base=base.name,
         new=new.name,
@@ -221,11 +230,7 @@ def compare(
         pairs=len(pairs.first),
         only_base=len(base.ids) - len(pairs.first),
         only_new=len(new.ids) - len(pairs.first),
-        metrics=tuple(
-            _compared(before, after, name, difference, p, _Named(changed, only_worse=only_worse))
-            for name, difference, p in tests
-            if not wanted or name in wanted
-        ),
+        metrics=compared,
         only_base_metrics=tuple(name for name in base.metrics if name not in new.metrics),
         only_new_metrics=tuple(name for name in new.metrics if name not in base.metrics),
         paired_by=pairs.by,
@@ -233,6 +238,8 @@ def compare(
         notes=(
             *unknown_origin(base, new),
             *pairing_notes(base, new, pairs),
+            *cluster_notes(base, new),
+            *ratio_notes(compared),
             *without_interval((name, one.no_interval) for name, one in named if one.pairs),
         ),
     )
@@ -246,10 +253,10 @@ class _Named(NamedTuple):
 
 
 def _table(run: ScoredRun, names: Sequence[str]) -> NDArray[np.float64]:
-    """The values of these metrics, one column each."""
+    """The values of these metrics on the scales of their means, one column each."""
     table = np.empty((len(run.ids), len(names)))
     for place, name in enumerate(names):
-        table[:, place] = run.metrics[name].values
+        table[:, place] = on_mean_scale(with_range(run.metrics[name])).values
     return table
 
 
@@ -262,6 +269,16 @@ def _common_metrics(base: ScoredRun, new: ScoredRun) -> tuple[str, ...]:
     for name in names:
         _check_alike(base, new, base.metrics[name], new.metrics[name])
     return names
+
+
+def cluster_notes(base: ScoredRun, new: ScoredRun) -> Iterator[str]:
+    """What to say of the clusters of a comparison, which are those of the base run."""
+    yield from base.clustering.notes(len(base.ids))
+    if base.clustering.by != new.clustering.by:
+        yield (
+            f"{base.name} clusters its rows by {base.clustering.by!r}, {new.name} by"
+            f" {new.clustering.by!r}; the comparison clusters them by {base.clustering.by!r}."
+        )
 
 
 def _check_alike(base: ScoredRun, new: ScoredRun, before: MetricColumn, after: MetricColumn) -> None:
@@ -285,15 +302,17 @@ def _compared(
 ) -> MetricComparison:
     old, new = before.metrics[name], after.metrics[name]
     both = np.flatnonzero(old.ok & new.ok)
+    is_ratio = with_range(new).is_ratio
     return MetricComparison(
         metric=name,
         higher_is_better=new.higher_is_better,
-        difference=difference,
+        difference=ratio_difference(difference) if is_ratio else difference,
         adjusted_p=adjusted,
         mcnemar=_yes_or_no(old.values[both], new.values[both], before.clusters[both]),
         lacking=_lacking(old, new),
         verdict=_verdict(difference, adjusted, higher_is_better=new.higher_is_better),
         changed=_most_changed(before, after, name, named),
+        is_ratio=is_ratio,
     )
 
 
@@ -321,17 +340,22 @@ def _lacking(before: MetricColumn, after: MetricColumn) -> tuple[LackingPairs, .
 
 
 def _most_changed(before: ScoredRun, after: ScoredRun, name: str, named: _Named) -> tuple[ChangedRow, ...]:
-    old, new = before.metrics[name], after.metrics[name]
-    gaps = new.values - old.values
+    old, new = with_range(before.metrics[name]), with_range(after.metrics[name])
+    gaps = on_mean_scale(new).values - on_mean_scale(old).values
     moved = np.isfinite(gaps) & (gaps != 0)
     if named.only_worse:
         moved &= gaps < 0 if new.higher_is_better else gaps > 0
     most = heapq.nsmallest(
         named.most, np.flatnonzero(moved).tolist(), key=lambda row: (-abs(gaps[row]), before.ids[row])
     )
+    changes = new.values - old.values
     return tuple(
         ChangedRow(
-            before.ids[row], after.ids[row], float(old.values[row]), float(new.values[row]), float(gaps[row])
+            before.ids[row],
+            after.ids[row],
+            float(old.values[row]),
+            float(new.values[row]),
+            float(changes[row]),
         )
         for row in most
     )

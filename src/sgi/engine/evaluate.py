@@ -24,6 +24,7 @@ from sgi.engine.result import Result
 from sgi.engine.run import score_stream
 from sgi.engine.tools import open_tools
 from sgi.io.dataset import open_dataset
+from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import AnyMetric, Scores
 from sgi.kernel.ports import Usage, usage_of
@@ -62,6 +63,7 @@ class Options(TypedDict, total=False):
     calibration: CalibrationLike | None
     cascade: CascadeLike | None
     max_failures: float
+    cluster: str
     cache: bool | str | Path
     listener: Listener
 
@@ -91,6 +93,7 @@ def evaluate(
     calibration: CalibrationLike | None = None,
     cascade: CascadeLike | None = None,
     max_failures: float = MAX_FAILURES,
+    cluster: str = BY_QUESTION,
     cache: bool | str | Path = True,
     listener: Listener = silent,
 ) -> Result:
@@ -113,6 +116,8 @@ def evaluate(
             rows that the metric ``grounding`` does not clear, and of unsupported rows like the labelled ones
             at most the share alpha is cleared. Without ``labelled``, the labels are those of the data.
         max_failures: the share of failed rows above which the evaluation stops, in [0, 1].
+        cluster: which rows are not independent, for intervals and tests: ``"question"`` (rows with the same
+            question), ``"contexts"`` (rows with the same passages), ``"row"`` (none), or a metadata column.
         cache: where vectors of models known by name, and replies of judges known by name, are kept: a file,
             the user's cache (True), or nowhere beyond this call (False). Vectors of an embedder of your own
             stay in memory for this call.
@@ -124,6 +129,7 @@ def evaluate(
     Raises:
         DataError: the data cannot be read; says file, line, id and field.
         UsageError: a metric or embedder is unknown, or no row has the fields a metric needs.
+        UnknownName: no row has the column that ``cluster`` names.
         EmbedderError, JudgeError: more than ``max_failures`` of the rows failed.
 
     >>> rows = [{"response": "The capital is Paris.", "reference": "Paris is the capital."}]
@@ -144,6 +150,7 @@ def evaluate(
         dataset,
         named,
         on_reject=rejected.append if skipping else None,
+        cluster=cluster,
         beside=(*(fitted.metrics() if fitted else ()), *(beside(named or ()) if rule else ())),
     )
     if rule is not None:
@@ -163,6 +170,7 @@ def evaluate(
             columns=columns,
             skipping=skipping,
             limit=max_failures,
+            cluster=cluster,
             listener=listener,
         )
         ledger = _outside_any_loop(work.score)
@@ -215,6 +223,7 @@ class _Work:
     columns: Mapping[str, str] | None
     skipping: bool
     limit: float
+    cluster: str
     listener: Listener
     signature: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -235,6 +244,7 @@ class _Work:
                 screen=screen,
                 on_reject=(lambda _: None) if self.skipping else None,
                 max_failures=self.limit,
+                cluster=self.cluster,
                 listener=self.listener,
             )
             self.listener(Finished("scoring"))
@@ -254,6 +264,7 @@ class _Work:
             tools,
             self.dataset,
             columns=self.columns,
+            cluster=self.cluster,
             on_reject=(lambda _: None) if self.skipping else None,
             listener=self.listener,
         )

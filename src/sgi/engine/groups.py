@@ -11,6 +11,7 @@ import numpy as np
 
 from sgi.engine.summary import MetricSummary, metric_summary
 from sgi.kernel.errors import UsageError
+from sgi.kernel.metric import RATIO
 from sgi.kernel.registry import BUILT_IN, metric_class
 from sgi.metrics.calibrated import SPEC as CALIBRATED
 
@@ -100,9 +101,11 @@ def with_range(column: MetricColumn) -> MetricColumn:
     (False, True)
     """
     name = column.metric.partition("(")[0]
-    if name not in BUILT_IN or None not in (column.low, column.high):
+    if name not in BUILT_IN:
         return column
     spec = metric_class(name).spec
+    if spec.unit == RATIO and not column.unit:  # of every version, also those that did not say so
+        column = replace(column, unit=RATIO)
     if column.version != spec.version:
         return column
     low = spec.low if column.low is None else column.low

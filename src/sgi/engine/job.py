@@ -79,6 +79,7 @@ def plan_of(spec: RunSpec, *, count_texts: bool = False, listener: Listener = si
         on_reject=(lambda _: None) if spec.on_error == "skip" else None,
         supplied=RESPONSE | CONTEXTS if asked else frozenset(),
         beside=spec.beside,
+        cluster=spec.cluster,
         count_texts=count_texts and not asked,
         listener=listener,
     )
@@ -141,10 +142,15 @@ async def resume(
         reread: see that the data is the same, also of a finished run.
 
     Raises:
-        RunMismatch: its data, its spec or what makes its numbers has changed.
+        RunMismatch: its data, its spec, its cluster rule or what makes its numbers has changed.
         SgiError: as for `perform`.
     """
     refuse_strangers(record)
+    if spec.cluster != record.cluster:
+        raise RunMismatch(
+            f"The run {record.label} clusters its rows by {record.cluster!r}, not by {spec.cluster!r}.",
+            hint=f"Resume it without --cluster, then use sgi show {record.id} --cluster {spec.cluster}.",
+        )
     if spec.cascade is not None:
         spec = spec.model_copy(update={"cascade": spec.cascade.taken_up(record.spec.get("cascade"))})
     async with AsyncExitStack() as stack:
@@ -211,6 +217,7 @@ async def _learnt(spec: RunSpec, planned: Plan, tools: Tools, listener: Listener
         open_dataset(spec.data, columns=spec.columns),
         columns=spec.columns,
         own_answers=spec.target is None,
+        cluster=spec.cluster,
         on_reject=(lambda _: None) if spec.on_error == "skip" else None,
         listener=listener,
     )
@@ -233,6 +240,7 @@ async def _run(
             inputs=spec.inputs,
             rejects=spec.rejects if spec.on_error == "skip" else None,
             max_failures=spec.max_failures,
+            cluster=spec.cluster,
             listener=around.listener,
         )
 

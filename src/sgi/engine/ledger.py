@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sgi.engine.clusters import ClusterAccumulator
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import Field
 from sgi.kernel.scored import STATUSES, MetricColumn
+from sgi.metrics.grounding import VERBATIM_COPY
 from sgi.text.overlap import token_precisions
 
 if TYPE_CHECKING:
@@ -81,10 +83,11 @@ class Ledger:
         categories: the key of a metric's details that names a row's class, by canonical string; may be empty.
         columns: values and statuses by the metric's canonical string.
         labels: 1, 0, or −1 where unknown.
-        clusters: rows that are not independent share a number; see `Sample.cluster`.
+        clusters: which rows are not independent; see `Sample.cluster`.
         lengths: characters of the response; NaN where it is absent.
         overlaps: share of the response's tokens found in its contexts; NaN without label or contexts.
         copies: labelled rows whose response is one of its references, to the letter.
+        verbatim_copies: rows whose response is a verbatim copy of a passage, where a metric looked for it.
         truncated: rows by the field in which a text was longer than a model reads.
         left_out: rows scored without a model that gave no vectors, by the model's name.
         screen: which rows the judge is not asked about; None where it is asked about all.
@@ -97,10 +100,11 @@ class Ledger:
     categories: Mapping[str, str] = field(default_factory=dict)
     columns: dict[str, _Column] = field(default_factory=dict)
     labels: array[int] = field(default_factory=lambda: array("b"))
-    clusters: array[int] = field(default_factory=lambda: array("q"))
+    clusters: ClusterAccumulator = field(default_factory=ClusterAccumulator)
     lengths: array[float] = field(default_factory=lambda: array("d"))
     overlaps: array[float] = field(default_factory=lambda: array("d"))
     copies: int = 0
+    verbatim_copies: int = 0
     truncated: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     screen: Screen | None = None
@@ -110,7 +114,6 @@ class Ledger:
     inquired: int = 0
     _failed: dict[str, int] = field(default_factory=dict)
     _reasons: dict[str, str] = field(default_factory=dict)
-    _clusters: dict[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -123,6 +126,7 @@ class Ledger:
             self._failed[name] = self._failed.get(name, 0) + len(failed)
             if len(failed):
                 self._reasons[name] = scores.reasons[failed[-1]]
+        self.verbatim_copies += _verbatim_copies(made)
         for model in made.failures:
             self.left_out[model] = self.left_out.get(model, 0) + len(batch)
         for name, rows in made.truncated.items():
@@ -144,8 +148,7 @@ class Ledger:
     def _enter(self, sample: Sample) -> None:
         labelled = sample.label is not None
         self.labels.append(int(bool(sample.label)) if labelled else _UNKNOWN)
-        number = sample.cluster(len(self.clusters))
-        self.clusters.append(self._clusters.setdefault(number, len(self._clusters)))
+        self.clusters.add(sample)
         answered = sample.has(Field.RESPONSE)
         self.lengths.append(len(sample.response) if answered else float("nan"))
         self.copies += labelled and sample.response in sample.references
@@ -191,3 +194,14 @@ class Ledger:
             if name not in judged or asked >= fewest_asked
         )
         return max(found, key=lambda failures: failures.share, default=Failures())
+
+
+def _verbatim_copies(made: BatchScores) -> int:
+    """How many rows some metric marks as a verbatim copy of a passage."""
+    rows = {
+        row
+        for scores in made.scores.values()
+        for row, body in enumerate(scores.details)
+        if body.get(VERBATIM_COPY) is True
+    }
+    return len(rows)

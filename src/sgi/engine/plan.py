@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sgi.engine.batch import batches
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.io.write import json_line
+from sgi.kernel.clusters import BY_QUESTION, is_column, unknown_column
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.metric import Metric
 from sgi.kernel.registry import metric as named_metric
@@ -67,6 +68,7 @@ class Scan:
     present: Counter[Field] = field(default_factory=Counter)
     identity: str = ""
     digests: list[bytes] = field(default_factory=list)
+    metadata: set[str] = field(default_factory=set)
 
 
 def plan(
@@ -76,6 +78,7 @@ def plan(
     on_reject: Callable[[Rejected], None] | None = None,
     supplied: Fields = frozenset(),
     beside: Sequence[AnyMetric] = (),
+    cluster: str = BY_QUESTION,
     count_texts: bool = False,
     listener: Listener = silent,
 ) -> Plan:
@@ -87,12 +90,14 @@ def plan(
         on_reject: takes rows that cannot be read; without it the first such row is raised.
         supplied: fields that come from elsewhere than the data: a target's response and contexts.
         beside: further metrics, of which those that are chosen anyway are scored once.
+        cluster: the rule by which rows form clusters; a column that it names must be in some row.
         count_texts: also count the distinct texts that would be embedded.
         listener: hears of the progress.
 
     Raises:
         DataError: the data has no row, or a row that cannot be read.
         UsageError: a metric is unknown, named twice, or needs a field that no row has.
+        UnknownName: no row has the column by which rows are to be clustered.
     """
     chosen = resolve(metrics) if metrics is not None else None
     scan = _scan(dataset, on_reject, listener)
@@ -105,6 +110,7 @@ def plan(
         scan.present[name] = scan.rows
     usable = joined(chosen if chosen is not None else preferred(scan, dataset), beside)
     check_fields(usable, scan, dataset)
+    check_cluster(cluster, scan, dataset)
     texts, characters = _count_texts(dataset, usable, on_reject) if count_texts else (None, 0)
     return Plan(
         dataset.name,
@@ -153,6 +159,7 @@ def _scan(dataset: Dataset, on_reject: Callable[[Rejected], None] | None, listen
         identity.update(scan.digests[-1])
         scan.rows += len(batch)
         scan.present.update(name for sample in batch.samples for name in Field if sample.has(name))
+        scan.metadata.update(name for sample in batch.samples for name in sample.metadata)
         listener(Advanced(len(batch)))
     listener(Finished("reading"))
     scan.identity = identity.hexdigest()
@@ -194,6 +201,12 @@ def check_fields(metrics: Iterable[AnyMetric], scan: Scan, dataset: Dataset) -> 
         f"No row of {dataset.name} has what is needed: {'; '.join(problems)}. Its fields: {_fields(scan)}.",
         hint=f"Usable here: {', '.join(usable) or 'none'}. Name columns with --map field=column.",
     )
+
+
+def check_cluster(cluster: str, scan: Scan, dataset: Dataset) -> None:
+    """Raise an UnknownName where the rule is a column that no row has."""
+    if is_column(cluster) and cluster not in scan.metadata:
+        raise unknown_column(dataset.name, cluster, scan.metadata)
 
 
 def _has_fields(scan: Scan, kind: type[AnyMetric]) -> bool:

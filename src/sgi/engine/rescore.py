@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from sgi.engine.asking import Asked
 from sgi.engine.batch import BatchScores, evaluate_batch
 from sgi.engine.cascade.telling import CascadeSummary
+from sgi.engine.clusters import ClusterAccumulator
 from sgi.engine.evidence_source import find_sources, judged_metric, require_alike
 from sgi.engine.ledger import Ledger
 from sgi.engine.progress import Advanced, Finished, Started, silent
@@ -185,7 +186,8 @@ async def _score_all(
     listener: Listener,
 ) -> Ledger:
     """Compute and keep batch after batch, with the answers of the target where there was one."""
-    ledger = Ledger({task.metric.canonical: task.metric.spec.category for task in tasks})
+    categories = {task.metric.canonical: task.metric.spec.category for task in tasks}
+    ledger = Ledger(categories, clusters=ClusterAccumulator(record.cluster))
     sources = {task.source.canonical for task in tasks}
     for stored in stored_batches(database, record):
         batch = stored.batch

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from sgi.engine.rows import flat_row, nested_row
 from sgi.engine.shown import Shown
 from sgi.engine.summary import Summary, summarise
@@ -105,12 +103,13 @@ class Result(Shown, Mapping[str, "Scores"]):
             name=name,
             rows=len(self.samples),
             ids=ids,
-            clusters=np.array(self._ledger.clusters, dtype=np.int64),
+            clusters=self._ledger.clusters.numbers,
             metrics=columns,
             signature=self.signature,
             rejected=len(self.rejected),
             numbered=are_numbers(ids),
             samples=lambda rows: (self.samples[row] for row in rows),
+            clustering=self._ledger.clusters.clustering(),
         )
 
     def to_dicts(self) -> list[dict[str, Any]]:

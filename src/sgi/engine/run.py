@@ -12,6 +12,7 @@ from sgi.engine.answer import AnsweredBatch, answer_batch
 from sgi.engine.asking import Asked, ask_batch, judged
 from sgi.engine.batch import BATCH_SIZE, BatchScores, batches, evaluate_batch
 from sgi.engine.cascade.screening import score_screened, screen_batch
+from sgi.engine.clusters import ClusterAccumulator
 from sgi.engine.ledger import MAX_FAILURES, Ledger
 from sgi.engine.plan import batch_digest
 from sgi.engine.progress import Advanced, Finished, Judged, Started, silent
@@ -19,6 +20,7 @@ from sgi.engine.rows import output_rows
 from sgi.engine.summary import Summary, summarise
 from sgi.engine.token_vectors import with_frequencies
 from sgi.io.write import RowWriter, open_writer
+from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import DataError, EmbedderError, JudgeError, SgiError, TargetError
 from sgi.kernel.metric import Status
 from sgi.kernel.ports import Usage, usage_of
@@ -73,13 +75,14 @@ async def score_stream(
     recording: Recording | None = None,
     on_reject: Callable[[Rejected], None] | None = None,
     max_failures: float = MAX_FAILURES,
+    cluster: str = BY_QUESTION,
     listener: Listener = silent,
 ) -> Ledger:
     """Score a dataset batch by batch, hand every batch over in order, and keep the numbers for the summary.
 
     While a batch is scored, target and judge are already asked about those after it. A batch that a recording
     already holds is taken from there: nothing of it is asked, embedded or scored again. With a screen the
-    judge is not asked about the rows it clears.
+    judge is not asked about the rows it clears. ``cluster`` is the rule of `sgi.kernel.clusters`.
 
     Raises:
         EmbedderError: more than ``max_failures`` of the rows failed.
@@ -88,7 +91,8 @@ async def score_stream(
         BudgetSpent: the judge has cost what it may.
         DataError: a row cannot be read, and ``on_reject`` is None; or the data is not what was planned.
     """
-    ledger = Ledger({metric.canonical: metric.spec.category for metric in plan.metrics}, screen=screen)
+    categories = {metric.canonical: metric.spec.category for metric in plan.metrics}
+    ledger = Ledger(categories, clusters=ClusterAccumulator(cluster), screen=screen)
     limit = _Limit(ledger, max_failures)
     unread = None if on_reject is None else (lambda _: None)
     tools = await with_frequencies(batches(dataset.samples(on_reject=unread)), plan.metrics, tools)
@@ -257,6 +261,7 @@ async def run(
     inputs: bool = False,
     rejects: Path | None = None,
     max_failures: float = MAX_FAILURES,
+    cluster: str = BY_QUESTION,
     listener: Listener = silent,
 ) -> RunReport:
     """Score what the plan says, keep it, and write one row of scores for each sample.
@@ -271,6 +276,7 @@ async def run(
         inputs: also write question, contexts, response and reference.
         rejects: a JSON Lines file for rows that cannot be read; None stops at the first one.
         max_failures: the share of failed rows above which the run stops.
+        cluster: the rule by which rows form clusters; see `sgi.kernel.clusters`.
         listener: hears of the progress.
     """
     listener(Started("scoring", plan.rows))
@@ -284,6 +290,7 @@ async def run(
             recording=recording,
             on_reject=on_reject,
             max_failures=max_failures,
+            cluster=cluster,
             listener=listener,
         )
     listener(Finished("scoring"))

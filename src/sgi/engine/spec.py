@@ -16,6 +16,7 @@ from sgi.engine.ledger import MAX_FAILURES
 from sgi.engine.tools import DEFAULT_EMBEDDER
 from sgi.io.benchmarks.naming import absolute
 from sgi.judge.spec import JudgeSpec
+from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.signature import canonical_json, digest
 from sgi.metrics.calibrated import Calibrated, CalibratedJudged
@@ -72,6 +73,14 @@ def _without_secret(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
+def _rule(value: str) -> str:
+    if not value.strip():
+        raise UsageError(
+            "The cluster rule is blank.", hint="Write question, contexts, row or the name of a column."
+        )
+    return value
+
+
 Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
@@ -91,6 +100,7 @@ class RunSpec(BaseModel):
         judge: what judged metrics ask; None where there are none.
         calibration: its metric is scored too, and beside it the probability and the verdict it makes of that.
         cascade: which rows the judge is not asked about; `grounding` is scored too, and picks them.
+        cluster: which rows are not independent: ``question``, ``contexts``, ``row`` or a metadata column.
         name: what to call the run.
         out: where the scores go beside the store.
         inputs: whether the texts are written beside them.
@@ -111,6 +121,7 @@ class RunSpec(BaseModel):
     judge: Annotated[JudgeSpec | None, BeforeValidator(_named)] = None
     calibration: Annotated[CalibrationFile | None, BeforeValidator(_calibration)] = None
     cascade: Annotated[Cascade | None, BeforeValidator(read_cascade)] = None
+    cluster: Annotated[str, AfterValidator(_rule)] = BY_QUESTION
     name: str | None = None
     out: Path | None = None
     inputs: bool = False

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sgi.engine.cascade.telling import CascadeSummary, cascade_summary
+from sgi.engine.mean_scale import on_mean_scale, ratio_notes, ratio_summary, verbatim_notes
 from sgi.engine.shown import Shown
+from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering, DominantQuestion
 from sgi.kernel.metric import COUNT, SCORE, Status
 from sgi.stats.confounds import Baseline, trivial_baselines
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none, mean_interval
@@ -30,15 +32,15 @@ class MetricSummary:
 
     Attributes:
         metric: its canonical string.
-        mean: over the ok rows; None if there are none.
-        interval: 95 % interval of the mean, clustered by question where questions repeat; None where no
-            interval covers it.
+        mean: over the ok rows; None if there are none. Of a ratio v, that of v/(1+v), converted back.
+        interval: 95 % interval of the mean, over clusters of rows; None where no interval covers it.
         deviation: the standard deviation of the ok values.
         counts: rows by status.
         ranking: how well it ranks label 1 over label 0, where both occur, over the ok rows.
         is_share: whether the metric lies in [0, 1] and can be read as percent.
         is_percentage: whether it is given in percent, from 0 to 100.
         is_score: whether it is a score in [0, 1] that is neither a share nor a probability.
+        is_ratio: whether it is a ratio, whose mean is taken on the scale v/(1+v).
         classes: rows by class or grade, where the metric has them.
         total: the sum over the ok rows, where the metric counts; None without any.
         best: the best value of a row, by the metric's direction; None where the metric counts.
@@ -55,6 +57,7 @@ class MetricSummary:
     is_share: bool = False
     is_percentage: bool = False
     is_score: bool = False
+    is_ratio: bool = False
     classes: Mapping[str, int] = field(default_factory=dict)
     total: float | None = None
     no_interval: str = ""
@@ -94,7 +97,7 @@ class Summary(Shown):
 
     Attributes:
         rows: how many were scored.
-        questions: how many distinct questions, or texts where there is no question; see `Sample.cluster`.
+        questions: how many clusters of rows there are: by default, distinct questions.
         labelled: rows with a label, and of them those labelled true.
         positives: rows labelled true.
         metrics: in the order asked.
@@ -105,6 +108,8 @@ class Summary(Shown):
         left_out: rows scored without a model that gave no vectors, by the model's name.
         signature: what made the numbers.
         cascade: which rows the judge was not asked about; None where it was asked about all.
+        verbatim_copies: rows whose response is a verbatim copy of a passage, where a metric looked for it.
+        clustering: the rule by which rows form clusters.
     """
 
     rows: int
@@ -118,6 +123,8 @@ class Summary(Shown):
     left_out: Mapping[str, int]
     signature: str
     cascade: CascadeSummary | None = None
+    verbatim_copies: int = 0
+    clustering: Clustering = DEFAULT_CLUSTERING
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as JSON values; ``cascade`` only where there was one."""
@@ -125,16 +132,26 @@ class Summary(Shown):
         del told["cascade"]
         return told if self.cascade is None else told | {"cascade": self.cascade.to_dict()}
 
+    def notes(self) -> list[str]:
+        """What a reader of the means and intervals has to know."""
+        return [
+            *ratio_notes(self.metrics),
+            *verbatim_notes(self.verbatim_copies, self.rows),
+            *self.clustering.notes(self.rows),
+        ]
+
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The summary that `to_dict` wrote."""
-        given = {field.name: values[field.name] for field in fields(cls) if field.name != "cascade"}
+        given = {name: values[name] for name in _names(cls) if name in values and name != "cascade"}
         if values.get("cascade") is not None:
             given["cascade"] = CascadeSummary.from_dict(values["cascade"])
         given["metrics"] = tuple(_read_metric(entry) for entry in given["metrics"])
         given["baselines"] = tuple(
             Baseline(**{**entry, "ranking": _read_ranking(entry["ranking"])}) for entry in given["baselines"]
         )
+        if "clustering" in given:
+            given["clustering"] = _read_clustering(given["clustering"])
         return cls(**given)
 
     def __str__(self) -> str:
@@ -142,11 +159,21 @@ class Summary(Shown):
         lines += [_baseline_line(baseline) for baseline in self.baselines]
         lines += reasons_without_interval(self.metrics)
         lines += self.cascade.told() if self.cascade is not None else ()
+        lines += self.notes()
         return "\n".join([*lines, self.signature])
 
 
+def _names(kind: type[Summary | MetricSummary]) -> list[str]:
+    return [field.name for field in fields(kind)]
+
+
+def _read_clustering(values: Mapping[str, Any]) -> Clustering:
+    dominant = values["dominant"]
+    return Clustering(**{**values, "dominant": dominant and DominantQuestion(**dominant)})
+
+
 def _read_metric(values: Mapping[str, Any]) -> MetricSummary:
-    given = {field.name: values[field.name] for field in fields(MetricSummary) if field.name in values}
+    given = {name: values[name] for name in _names(MetricSummary) if name in values}
     given["interval"] = given["interval"] and Interval(**given["interval"])
     given["counts"] = {Status(name): rows for name, rows in given["counts"].items()}
     given["ranking"] = given["ranking"] and _read_ranking(given["ranking"])
@@ -199,7 +226,7 @@ def _baseline_line(baseline: Baseline) -> str:
 def summarise(ledger: Ledger, metrics: Sequence[AnyMetric], signature: str) -> Summary:
     """The summary of what the ledger holds."""
     labels = np.array(ledger.labels, dtype=np.int8)
-    clusters = np.array(ledger.clusters, dtype=np.int64)
+    clusters = ledger.clusters.numbers
     known = labels >= 0
     return Summary(
         rows=len(ledger),
@@ -221,6 +248,8 @@ def summarise(ledger: Ledger, metrics: Sequence[AnyMetric], signature: str) -> S
         left_out=dict(ledger.left_out),
         signature=signature,
         cascade=cascade_summary(ledger),
+        verbatim_copies=ledger.verbatim_copies,
+        clustering=ledger.clusters.clustering(),
     )
 
 
@@ -231,15 +260,26 @@ def metric_summary(
 
     Args:
         column: its values and statuses.
-        clusters: rows with the same question share a number, shape (n,).
+        clusters: rows that are not independent share a number, shape (n,).
         labels: 1, 0, or −1 where unknown, shape (n,); without them there is no ranking.
     """
+    made = _own_summary(on_mean_scale(column), clusters, labels)
+    made = ratio_summary(made) if column.is_ratio else made
+    values = column.values[column.ok]
+    if column.unit == COUNT or not len(values):
+        return made
+    least, most = float(values.min()), float(values.max())
+    worst, best = (least, most) if column.higher_is_better else (most, least)
+    return replace(made, best=best, worst=worst)
+
+
+def _own_summary(
+    column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8] | None
+) -> MetricSummary:
+    """The summary on the scale of the values."""
     ok = column.ok
     values = column.values[ok]
     found = mean_interval(values, clusters[ok], low=column.low, high=column.high)
-    least, most = (float(values.min()), float(values.max())) if ok.any() else (None, None)
-    worst, best = (least, most) if column.higher_is_better else (most, least)
-    counts = column.unit == COUNT
     return MetricSummary(
         metric=column.metric,
         mean=float(values.mean()) if ok.any() else None,
@@ -251,9 +291,7 @@ def metric_summary(
         is_percentage=column.is_percentage,
         is_score=column.unit == SCORE,
         no_interval=found.reason if isinstance(found, NoInterval) else "",
-        total=float(values.sum()) if counts and ok.any() else None,
-        best=None if counts else best,
-        worst=None if counts else worst,
+        total=float(values.sum()) if column.unit == COUNT and ok.any() else None,
     )
 
 

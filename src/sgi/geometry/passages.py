@@ -19,6 +19,13 @@ Aggregate = Literal["nearest", "mean"]
 LEAST_SEPARATION = 1e-3
 """The θ(q,c) in radians below which question and passage are one point, and SGI is 1 for every response."""
 
+VERBATIM_ANGLE = 0.01
+"""The θ(r,c) in radians below which a response is a verbatim copy of its passage; SGI takes it for θ(r,c).
+
+Of 200 bundled passages, copies that differ in white space or case lie at 0 from the passage for the embedded
+model; copies without the final full stop, with other quotation marks or without commas lie at 0.012 or more.
+"""
+
 
 @dataclass(frozen=True, eq=False)
 class PassageAngles:
@@ -82,8 +89,17 @@ class PassageAngles:
 
     @cached_property
     def grounding(self) -> NDArray[np.float64]:
-        """SGI of each pair, shape (pairs,); without meaning where the passage is the question."""
-        return grounding_index(np.repeat(self.theta_rq, self.lengths), self.theta_rc)
+        """SGI of each pair, shape (pairs,), with θ(r,c) no smaller than ``VERBATIM_ANGLE``.
+
+        It has no meaning where the passage is the question.
+        """
+        theta_rc = np.maximum(self.theta_rc, VERBATIM_ANGLE)
+        return grounding_index(np.repeat(self.theta_rq, self.lengths), theta_rc)
+
+    @cached_property
+    def verbatim(self) -> NDArray[np.bool_]:
+        """Pairs whose statement is a verbatim copy of its passage, shape (pairs,)."""
+        return self.theta_rc < VERBATIM_ANGLE
 
     @cached_property
     def bounded(self) -> NDArray[np.float64]:

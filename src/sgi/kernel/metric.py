@@ -29,6 +29,13 @@ PERCENT = "%"
 SCORE = "score"
 """The unit of a metric from 0 to 1 that is neither share nor probability; never shown as percent."""
 
+RATIO = "ratio"
+"""The unit of a ratio v in [0, ∞) of two like quantities.
+
+The mean of such a metric is taken on the scale v/(1+v) and converted back: one row with a denominator near 0
+would decide the arithmetic mean of v alone. See `sgi.stats.ratios`.
+"""
+
 _NOTHING: Mapping[str, Any] = {}
 
 
@@ -53,7 +60,7 @@ class MetricSpec:
         high: the greatest possible value.
         higher_is_better: the direction.
         unit: empty for a pure number; ``PERCENT`` for 0–100; ``COUNT`` for what is counted; ``SCORE`` for a
-            number in [0, 1] that must not be read as percent.
+            number in [0, 1] that must not be read as percent; ``RATIO`` for a ratio in [0, ∞).
         citation: the paper or document the definition comes from.
         category: the key of ``details`` that names a row's class or grade, where the metric has one; runs and
             groups count it.

@@ -12,8 +12,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 from pydantic import Field as PydanticField
 
+from sgi.kernel.clusters import BY_QUESTION, cluster_number
 from sgi.kernel.ragged import Ragged
-from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -134,14 +134,16 @@ class Sample(BaseModel):
         """Whether the field was given (a blank text counts as given)."""
         return field.value in self.model_fields_set
 
-    def cluster(self, position: int) -> int:
+    def cluster(self, position: int, by: str = BY_QUESTION) -> int:
         """The number that rows share which are not independent, and which statistics resample together.
 
-        These are rows with the same question, and rows without a question but with the same passages: several
-        answers to one question, several summaries of one text. What has neither stands for itself.
+        By default these are rows with the same question, and rows without a question but with the same
+        passages: several answers to one question, several summaries of one text. A row with neither is a
+        cluster of its own.
 
         Args:
             position: the row's place in its data.
+            by: the rule; see `sgi.kernel.clusters`.
 
         Returns:
             An integer of 64 bits, signed.
@@ -150,11 +152,9 @@ class Sample(BaseModel):
         >>> one.cluster(0) == two.cluster(1), Sample(id="c").cluster(2) == Sample(id="d").cluster(3)
         (True, False)
         """
-        shared = [self.question] if self.question.strip() else ["", *self.contexts]
-        if not any(text.strip() for text in shared):
-            shared = [f"\0{position}"]
-        parts = (text.encode("utf-8", "surrogatepass") for text in shared)
-        return int.from_bytes(digest(*parts, size=8), "big", signed=True)
+        return cluster_number(
+            by, position, question=self.question, contexts=self.contexts, metadata=self.metadata
+        )
 
     def lacking(self, fields: Fields) -> str:
         """Why a metric that needs these fields has no value here, where some were not given.

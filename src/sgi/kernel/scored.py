@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.kernel.errors import UnknownName
-from sgi.kernel.metric import PERCENT, SCORE, Status
+from sgi.kernel.metric import PERCENT, RATIO, SCORE, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -108,6 +109,11 @@ class MetricColumn:
         """Whether the metric is a share given in percent, from 0 to 100."""
         return self.unit == PERCENT
 
+    @property
+    def is_ratio(self) -> bool:
+        """Whether the metric is a ratio in [0, ∞), whose mean is taken on the scale v/(1+v)."""
+        return self.unit == RATIO
+
     def counts(self) -> dict[Status, int]:
         """How many rows have each status.
 
@@ -127,7 +133,7 @@ class ScoredRun:
         name: what messages call the run: its name, or its id.
         rows: how many rows its data has; more than n where the run has not come to its end.
         ids: the samples' ids, unique, shape (n,).
-        clusters: rows with the same question share a number, int64, shape (n,).
+        clusters: rows that are not independent share a number, int64, shape (n,).
         metrics: by canonical string, in the order asked.
         signature: everything that can change a number.
         rejected: rows of the data that could not be read, and so stand in none of these columns.
@@ -136,6 +142,7 @@ class ScoredRun:
         numbered: whether the ids are only row numbers, because the data has none of its own.
         samples: reads the samples of these rows, with the response that was scored; None where the texts are
             not available.
+        clustering: the rule by which rows share a number.
     """
 
     name: str
@@ -149,6 +156,7 @@ class ScoredRun:
     dataset: str = ""
     numbered: bool = False
     samples: ReadSamples | None = None
+    clustering: Clustering = DEFAULT_CLUSTERING
 
     def metric(self, name: str) -> MetricColumn:
         """A metric by its canonical string, or by its bare name if only one metric has it.

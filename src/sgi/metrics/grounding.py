@@ -13,7 +13,7 @@ import numpy as np
 
 from sgi.geometry.angles import angle
 from sgi.geometry.passages import LEAST_SEPARATION, PassageAngles
-from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.metric import RATIO, Metric, MetricSpec, Scores
 from sgi.kernel.ragged import Ragged
 from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE
 from sgi.text.sentences import sentences
@@ -36,6 +36,9 @@ SEPARATOR = "\n\n"
 _ALL_THREE = QUESTION | CONTEXTS | RESPONSE
 _CITATION = "Marín (2025), arXiv:2512.13771"
 _NOTHING: Mapping[str, JsonValue] = {}
+VERBATIM_COPY = "verbatim_copy"
+"""The entry of the details of ``sgi`` that is true where the response is a copy of its passage."""
+
 _SAME_POINT = f"every passage is the question again (θ(q,c) < {LEAST_SEPARATION} rad)"
 
 
@@ -95,15 +98,20 @@ class SemanticGroundingIndex(_OfPassages):
     .. math:: \mathrm{SGI} = \theta(r, q) / (\theta(r, c) + \varepsilon), \quad \varepsilon = 10^{-8}
 
     Above 1 the response is nearer the context: SGI > 1 exactly where cos(r,c) > cos(r,q). It measures
-    engagement with the context, not truth. In [0, ∞), a pure number, higher = more grounded.
+    engagement with the context, not truth. In [0, ∞), a ratio, higher = more grounded.
+
+    θ(r,c) counts as 0.01 rad where it is smaller: the response is a verbatim copy of its passage, and the
+    formula would only show how small the angle is. SGI is therefore at most π/0.01 ≈ 314. The mean over rows
+    is that of SGI/(1 + SGI) = θ(r,q)/(θ(r,q) + θ(r,c)), converted back.
 
     Each passage has its own SGI; blank ones, and those within 0.001 rad of the question, have none and are
-    left out. A response equal to its passage has a huge but finite value. No value where question, response
-    or all passages are blank, or where every passage is the question again.
+    left out. No value where question, response or all passages are blank, or where every passage is the
+    question again.
 
     Details: the angles of the row; ``passage``, the index of the one that counts (None for ``mean`` and
-    ``joined``); ``passages``, the SGI of each passage or None (None as a whole for ``joined``); and
-    ``sentences``, text and SGI of each sentence of the response, over the same passages in the same way.
+    ``joined``); ``passages``, the SGI of each passage or None (None as a whole for ``joined``);
+    ``sentences``, text and SGI of each sentence of the response, over the same passages in the same way; and
+    ``verbatim_copy``, true where the response is a copy of a passage that counts, absent elsewhere.
 
     Attributes:
         passages: ``max`` takes the passage with the greatest SGI, which is the one nearest the response;
@@ -120,7 +128,9 @@ class SemanticGroundingIndex(_OfPassages):
     """
 
     sentences: bool = True
-    spec: ClassVar[MetricSpec] = MetricSpec("sgi", 1, needs=_ALL_THREE, low=0.0, high=inf, citation=_CITATION)
+    spec: ClassVar[MetricSpec] = MetricSpec(
+        "sgi", 2, needs=_ALL_THREE, low=0.0, high=inf, unit=RATIO, citation=_CITATION
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -140,8 +150,11 @@ class SemanticGroundingIndex(_OfPassages):
     ) -> list[dict[str, JsonValue]]:
         details = super()._details(rows, angles, vectors)
         by_passage = _passage_values(rows, angles) if self.passages != "joined" else [None] * len(details)
-        for detail, values in zip(details, by_passage, strict=True):
+        copied = self._aggregate(angles, angles.verbatim.astype(np.float64)) > 0
+        for detail, values, copy in zip(details, by_passage, copied.tolist(), strict=True):
             detail["passages"] = values
+            if copy:
+                detail[VERBATIM_COPY] = True
         if self.sentences:
             for detail, found in zip(details, self._sentences(rows, angles, vectors), strict=True):
                 detail["sentences"] = found

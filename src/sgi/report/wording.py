@@ -7,6 +7,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from sgi.engine.mean_scale import ratio_notes, verbatim_notes
 from sgi.kernel.metric import Status
 
 if TYPE_CHECKING:
@@ -234,6 +235,9 @@ def notes(headline: Headline) -> Iterator[str]:
         yield headline.partial
     if headline.cascade is not None:
         yield from headline.cascade.told()
+    yield from ratio_notes(headline.metrics)
+    yield from verbatim_notes(headline.verbatim_copies, headline.rows)
+    yield from headline.clustering.notes(headline.rows)
     for field, rows in headline.truncated.items():
         yield f"In {rows:,} rows {field} had more text than the model reads; what lies beyond was not read."
     for model, rows in headline.left_out.items():

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
+from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.ports import Usage
 from sgi.store import schema
@@ -50,6 +51,7 @@ class RunRecord:
         rejected: rows that could not be read.
         summary: the headline, once it is finished.
         tags: the user's, sorted.
+        cluster: the rule by which its rows form clusters; see `sgi.kernel.clusters`.
     """
 
     id: str
@@ -69,6 +71,11 @@ class RunRecord:
     rejected: int
     summary: Mapping[str, Any] | None
     tags: tuple[str, ...] = ()
+    cluster: str = BY_QUESTION
+
+    def clustered(self, by: str | None) -> RunRecord:
+        """The run with another cluster rule, for all that is computed from its rows; None keeps its own."""
+        return self if by is None else replace(self, cluster=by)
 
     @property
     def label(self) -> str:
@@ -290,11 +297,23 @@ def _heads() -> sa.Select[Any]:
 
 
 def _record(row: dict[str, Any], metrics: tuple[str, ...], tags: tuple[str, ...]) -> RunRecord:
-    values = row | {"metrics": metrics, "tags": tags}
+    cluster = row["spec"].get("cluster", BY_QUESTION)
+    values = row | {"metrics": metrics, "tags": tags, "cluster": cluster}
     values = {key: values[key] for key in RunRecord.__dataclass_fields__}
     values["dataset_name"] = restored(values["dataset_name"])
     values["stopped"] = None if values["stopped"] is None else restored(values["stopped"])
     return RunRecord(**values)
+
+
+def committed(record: RunRecord, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
+    """Columns of the samples that are in a committed batch, in order."""
+    samples, batches = schema.samples, schema.batches
+    query = sa.select(*columns).where(samples.c.dataset == record.dataset)
+    if record.scored < record.rows:
+        query = query.where(
+            sa.exists().where(batches.c.run == record.id, schema.in_batch(samples.c.position))
+        )
+    return query.order_by(samples.c.position)
 
 
 def run_metrics(run: str) -> sa.Select[Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,14 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import sqlalchemy as sa
 
-from sgi.kernel.errors import UnknownName
+from sgi.kernel.clusters import unknown_column
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.sample import Batch, are_numbers
 from sgi.kernel.scored import STATUSES, MetricColumn, Provenance, ScoredRun
 from sgi.store import schema
-from sgi.store.queries import metric_ids, run_metrics
+from sgi.store.queries import committed, metric_ids, run_metrics
 from sgi.store.recorder import StoredAnswer
 from sgi.store.row_filters import column_reader
+from sgi.store.run_clusters import run_clusters
 from sgi.store.run_samples import sample_reader
 from sgi.store.samples import sample_of
 from sgi.store.texts import restored
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from sgi.store.queries import RunRecord
 
 _NOTHING: Mapping[str, Any] = {}
-_SHOWN = 20
 
 
 class Reason(NamedTuple):
@@ -107,13 +106,14 @@ def whole_run(
     with database.reading() as connection:
         run = _scored_run(database, connection, record)
         samples = schema.samples
-        rows = connection.execute(_committed(record, samples.c.label, samples.c.metadata)).all()
+        rows = connection.execute(committed(record, samples.c.label, samples.c.metadata)).all()
         classes = _classes(connection, record, class_keys)
     return run, [row[0] for row in rows], [row[1] or _NOTHING for row in rows], classes
 
 
 def _scored_run(database: Database, connection: Connection, record: RunRecord) -> ScoredRun:
-    positions, names, clusters = _sample_columns(connection, record)
+    positions, names = _sample_columns(connection, record)
+    clusters, clustering = run_clusters(connection, record)
     metrics = {
         row.metric: _column(connection, row, positions)
         for row in connection.execute(run_metrics(record.id)).all()
@@ -130,26 +130,20 @@ def _scored_run(database: Database, connection: Connection, record: RunRecord) -
         dataset=record.dataset,
         numbered=are_numbers(names, PurePath(record.dataset_name).name.partition(".")[0]),
         samples=sample_reader(database, record, positions),
+        clustering=clustering,
     )
 
 
 def _column_values(connection: Connection, record: RunRecord, by: str) -> list[Any]:
     samples = schema.samples
-    rows = connection.execute(_committed(record, samples.c.metadata, samples.c.label)).all()
+    rows = connection.execute(committed(record, samples.c.metadata, samples.c.label)).all()
     columns = {name for row in rows for name in row.metadata or ()}
     if any(row.label is not None for row in rows):
         columns.add("label")
     if by not in columns and rows:
-        raise _unknown_column(record, by, sorted(columns))
+        raise unknown_column(record.dataset_name, by, columns)
     value = column_reader(by, (row.metadata for row in rows))
     return [value(row.metadata, row.label) for row in rows]
-
-
-def _unknown_column(record: RunRecord, by: str, columns: list[str]) -> UnknownName:
-    more = f", and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
-    hint = f"It has: {', '.join(columns[:_SHOWN])}{more}." if columns else "It has none."
-    near = tuple(difflib.get_close_matches(by, columns, n=2))
-    return UnknownName(f"column of {record.dataset_name}", by, near, hint=hint)
 
 
 def _classes(connection: Connection, record: RunRecord, keys: Mapping[str, str]) -> dict[str, list[Any]]:
@@ -169,14 +163,14 @@ def _class_values(connection: Connection, record: RunRecord, metric: int, key: s
     by_position = {row.position: row.body.get(key) for row in connection.execute(bodies)}
     if not any(isinstance(named, str) for named in by_position.values()):
         return []
-    positions = connection.execute(_committed(record, schema.samples.c.position)).scalars()
+    positions = connection.execute(committed(record, schema.samples.c.position)).scalars()
     return [by_position.get(position) for position in positions]
 
 
 def metadata_values(database: Database, record: RunRecord, column: str) -> list[Any]:
     """A metadata column of all committed rows, in order; None where a row has none."""
     with database.reading() as connection:
-        found = connection.execute(_committed(record, schema.samples.c.metadata)).scalars()
+        found = connection.execute(committed(record, schema.samples.c.metadata)).scalars()
         return [(body or {}).get(column) for body in found]
 
 
@@ -247,32 +241,12 @@ def _starts(connection: Connection, run: str) -> list[int]:
     return list(connection.execute(query).scalars())
 
 
-def _committed(record: RunRecord, *columns: sa.Column[Any]) -> sa.Select[Any]:
-    """Columns of the samples that lie in a committed batch, in order."""
-    samples, batches = schema.samples, schema.batches
-    query = sa.select(*columns).where(samples.c.dataset == record.dataset)
-    if record.scored < record.rows:
-        query = query.where(
-            sa.exists().where(batches.c.run == record.id, schema.in_batch(samples.c.position))
-        )
-    return query.order_by(samples.c.position)
-
-
-def _sample_columns(
-    connection: Connection, record: RunRecord
-) -> tuple[NDArray[np.int64], tuple[str, ...], NDArray[np.int64]]:
-    """Positions, ids and clusters of the committed rows."""
+def _sample_columns(connection: Connection, record: RunRecord) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Positions and ids of the committed rows."""
     samples = schema.samples
-    rows = connection.execute(_committed(record, samples.c.position, samples.c.id, samples.c.cluster)).all()
+    rows = connection.execute(committed(record, samples.c.position, samples.c.id)).all()
     positions = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
-    clusters = _numbered(np.fromiter((row[2] for row in rows), dtype=np.int64, count=len(rows)))
-    return positions, tuple(restored(row[1]) for row in rows), clusters
-
-
-def _numbered(clusters: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same clusters, numbered by their first row, as the engine does: equal draws, equal bits."""
-    _, first, codes = np.unique(clusters, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[codes]
+    return positions, tuple(restored(row[1]) for row in rows)
 
 
 def _column(connection: Connection, metric: Row[Any], positions: NDArray[np.int64]) -> MetricColumn:

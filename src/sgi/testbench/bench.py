@@ -16,9 +16,11 @@ import anyio
 import numpy as np
 
 from sgi.engine.asking import judged, no_judge
+from sgi.engine.clusters import clustering_of
 from sgi.engine.evaluate import evaluate
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.io.dataset import ObjectDataset, open_dataset
+from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.judging import JudgedMetric
 from sgi.kernel.metric import Scores
@@ -61,6 +63,7 @@ def bench(
     embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
     judge: JudgeLike | None = None,
     columns: Mapping[str, str] | None = None,
+    cluster: str = BY_QUESTION,
     cache: bool | str | Path = True,
     listener: Listener = silent,
 ) -> Bench:
@@ -81,11 +84,13 @@ def bench(
         embedder: as for `sgi.evaluate`.
         judge: what judged metrics ask. Its replies can be spoiled if it is known by name or settings.
         columns: field → column, where the data's names are not recognised.
+        cluster: the rule by which rows form clusters, as for `sgi.evaluate`.
         cache: where vectors and replies are kept, as for `sgi.evaluate`.
         listener: hears of the progress.
 
     Raises:
         DataError: the data cannot be read, or has no grounded row with a response.
+        UnknownName: no row has the column that ``cluster`` names.
         UsageError: a metric or perturbation is unknown, or two changes have one name; a judge is named and no
             metric asks it, or the other way about; no row has the fields a metric needs.
 
@@ -103,9 +108,11 @@ def bench(
     rows, notes = _grounded(everything, n, seed, dataset.name)
     wanted = _metrics(metrics, rows)
     _check_judge(wanted, named=judge is not None, spoiled=bool(changes and faults))
-    paired = perturbed(rows, on_rows, Others(everything), seed=seed)
+    clustering = clustering_of(everything, cluster, dataset.name)
+    paired = replace(perturbed(rows, on_rows, Others(everything), seed=seed), cluster=cluster)
     with _place(cache) as place:
         work = _Work(paired, wanted, on_rows, embedder, judge, place, seed, listener)
+        notes += clustering.notes(len(everything))
         return work.bench(dataset.name, faults if judge is not None else (), notes)
 
 

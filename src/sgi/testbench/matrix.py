@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.sample import RESPONSE
 from sgi.testbench.detection import is_paraphrase, seen, threshold
 from sgi.testbench.measures import FEWEST_PAIRS, Scale, Verdict, moved, withstood
@@ -154,10 +155,12 @@ class Paired:
     Attributes:
         samples: the rows as they are, shape (n,).
         changed: by the perturbation's name, which rows it applied to and what they became.
+        cluster: the rule by which rows form clusters.
     """
 
     samples: tuple[Sample, ...]
     changed: Mapping[str, tuple[NDArray[np.int64], tuple[Sample, ...]]]
+    cluster: str = BY_QUESTION
 
     def all_rows(self) -> list[Sample]:
         """Every row to be scored, under ids of their own: first those as they are, then change by change."""
@@ -171,8 +174,8 @@ class Paired:
 
     @property
     def clusters(self) -> NDArray[np.int64]:
-        """Which rows share a question, shape (n,)."""
-        found = (sample.cluster(row) for row, sample in enumerate(self.samples))
+        """Which rows form a cluster, shape (n,)."""
+        found = (sample.cluster(row, self.cluster) for row, sample in enumerate(self.samples))
         return np.fromiter(found, np.int64, len(self.samples))
 
 

@@ -160,7 +160,7 @@ def agree(
         rows=len(run.ids),
         labelled=labels.count,
         metrics=tuple(made),
-        notes=tuple(_notes(run, labels, made, scale)),
+        notes=(*run.clustering.notes(len(run.ids)), *_notes(run, labels, made, scale)),
         signature=run.signature,
     )
 

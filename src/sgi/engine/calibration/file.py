@@ -209,7 +209,8 @@ class CalibrationFile(BaseModel):
         rows: labelled rows with a value.
         positives: of them, grounded.
         negatives: of them, not grounded.
-        clusters: distinct questions.
+        cluster: the rule by which rows form clusters; see `sgi.kernel.clusters`.
+        clusters: how many they form; by default, distinct questions.
         left_out: labelled rows without a value.
         ranking: how well the metric tells grounded from not, on those rows.
         target: what the thresholds promise.
@@ -237,6 +238,7 @@ class CalibrationFile(BaseModel):
     rows: Count
     positives: Count
     negatives: Count
+    cluster: str
     clusters: Count
     left_out: Count
     ranking: Discrimination

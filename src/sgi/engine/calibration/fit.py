@@ -176,7 +176,8 @@ def _labelled(
         message = f"{record.label} has {len(truth):,} rows with a label in {label!r} and a value of"
         gaps = f" ({without:,} more have no value)" if without else ""
         least = f"{FEWEST_ROWS} rows of {FEWEST_QUESTIONS} questions are the least"
-        hint = f"{least} that say anything of rare mistakes: label more."
+        notes = " ".join(["", *run.clustering.notes(len(run.ids))])
+        hint = f"{least} that say anything of rare mistakes: label more.{notes}"
         raise UsageError(f"{message} {column.metric}{gaps}, of {questions:,} questions.", hint=hint)
     if truth.all() or not truth.any():
         only = "grounded" if truth.all() else "not grounded"
@@ -224,6 +225,7 @@ def _fitted(
         rows=len(rows.truth),
         positives=int(rows.truth.sum()),
         negatives=int((~rows.truth).sum()),
+        cluster=record.cluster,
         clusters=len(np.unique(rows.clusters)),
         left_out=rows.left_out,
         ranking=found,

@@ -18,6 +18,7 @@ from sgi.engine.card.shuffling import shuffled_contexts
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.spec import model_settings
 from sgi.engine.tools import open_tools
+from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.judging import JudgedMetric
 from sgi.kernel.registry import metric as named_metric
@@ -99,6 +100,7 @@ async def card_of_run(
     rows = _Rows.read(database, record, column, dict(zip(scored.ids, truth.values, strict=True)), others)
     groups = rows.columns(by)
     again = _Again.of(column, wanted=shuffled)
+    clusters = dict(zip(scored.ids, scored.clusters.tolist(), strict=True))
     with _models(again.metric, embedder, record, cache) as tools:
         of_question, of_passage = await rows.cosines(tools, listener)
         rescored = await again.scores(rows.samples, tools, record, seed, listener)
@@ -106,7 +108,7 @@ async def card_of_run(
         f"{column.metric} on {record.dataset_name}",
         rows.scores,
         rows.labels,
-        clusters=rows.clusters(),
+        clusters=[clusters[sample.id] for sample in rows.samples],
         lengths=lengths(rows.samples),
         overlaps=overlaps(rows.samples),
         baselines={
@@ -123,7 +125,8 @@ async def card_of_run(
         seed=seed,
         signature=record.signature,
     )
-    return replace(made, warnings=(*made.warnings, *_seen_before(record, column)))
+    notes = (*made.notes, *scored.clustering.notes(len(scored.ids)))
+    return replace(made, notes=notes, warnings=(*made.warnings, *_seen_before(record, column)))
 
 
 def _seen_before(record: RunRecord, column: MetricColumn) -> Iterator[str]:
@@ -191,10 +194,6 @@ class _Rows:
         }
         scores, known_truth = np.array(values, dtype=float), np.array(truth, dtype=float)
         return cls(tuple(samples), scores, known_truth, _most(lost), named)
-
-    def clusters(self) -> list[int]:
-        """What each row shares with those that are not independent of it, as `Sample.cluster` has it."""
-        return [sample.cluster(row) for row, sample in enumerate(self.samples)]
 
     def columns(self, by: Sequence[str]) -> dict[str, list[Any]]:
         """The metadata columns, or those named.
@@ -287,7 +286,7 @@ class _Again:
         strange = [name for name in tools.fingerprints if name not in record.signature]
         if self.metric.embeds and strange:
             return f"the run was scored without {', '.join(strange)}"
-        contexts = shuffled_contexts(samples, seed=seed)
+        contexts = shuffled_contexts(samples, seed=seed, questions=record.cluster == BY_QUESTION)
         if contexts is None:
             return "the rows have one question, or one list of contexts, among them all"
         listener(Started("scoring with contexts shuffled", len(samples)))

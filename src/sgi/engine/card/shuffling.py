@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
 
 
-def shuffled_contexts(samples: Sequence[Sample], *, seed: int = 0) -> list[tuple[str, ...]] | None:
+def shuffled_contexts(
+    samples: Sequence[Sample], *, seed: int = 0, questions: bool = True
+) -> list[tuple[str, ...]] | None:
     """The passages of another question for each sample, never of its own and never equal to its own.
 
     Samples that share question or passages, also by way of others, form a group. The groups are put in a
@@ -22,6 +24,7 @@ def shuffled_contexts(samples: Sequence[Sample], *, seed: int = 0) -> list[tuple
     Args:
         samples: with passages; a blank question is nobody else's.
         seed: of the circle; equal input gives equal bits.
+        questions: whether rows that share only their question form a group.
 
     Returns:
         Passages for each sample, in order; None where there are not two groups.
@@ -31,7 +34,7 @@ def shuffled_contexts(samples: Sequence[Sample], *, seed: int = 0) -> list[tuple
     >>> shuffled_contexts(rows)
     [('about b',), ('about b',), ('about a',)]
     """
-    groups = _groups(samples)
+    groups = _groups(samples, questions=questions)
     if len(groups) < 2:  # noqa: PLR2004 - one alone has no other
         return None
     circle = np.random.default_rng(seed).permutation(len(groups)).tolist()
@@ -43,7 +46,7 @@ def shuffled_contexts(samples: Sequence[Sample], *, seed: int = 0) -> list[tuple
     return passages
 
 
-def _groups(samples: Sequence[Sample]) -> list[list[int]]:
+def _groups(samples: Sequence[Sample], *, questions: bool) -> list[list[int]]:
     """Rows that share question or passages, also by way of others, in order of their first row."""
     parents: dict[Hashable, Hashable] = {}
 
@@ -54,7 +57,7 @@ def _groups(samples: Sequence[Sample]) -> list[list[int]]:
         return node
 
     nodes = [
-        ("question", sample.question if sample.question.strip() else row)
+        ("question", sample.question if questions and sample.question.strip() else row)
         for row, sample in enumerate(samples)
     ]
     for node, sample in zip(nodes, samples, strict=True):

@@ -12,6 +12,7 @@ from sgi.engine.batch import batches, evaluate_batch
 from sgi.engine.cascade.rule import Learnt
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.io.dataset import open_dataset
+from sgi.kernel.clusters import BY_QUESTION, BY_ROW
 from sgi.kernel.errors import EmbedderError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.signature import digest
@@ -39,6 +40,7 @@ async def learnt(
     *,
     columns: Mapping[str, str] | None = None,
     own_answers: bool = True,
+    cluster: str = BY_QUESTION,
     on_reject: Callable[[Rejected], None] | None = None,
     listener: Listener = silent,
 ) -> Cascade:
@@ -59,6 +61,7 @@ async def learnt(
         columns: field → column, where names are not recognised; for the file of labelled rows too.
         own_answers: whether the labels of the data are of the answers that will be scored; else, as where a
             target is asked for answers, they neither teach nor measure anything.
+        cluster: the rule by which rows form clusters, of which one row each counts.
         on_reject: takes rows of the data that cannot be read; in the labelled file the first is raised.
         listener: hears of the progress.
 
@@ -74,7 +77,7 @@ async def learnt(
             "The labels of the data are not of the answers that the target will give.", hint=hint
         )
     source = dataset if cascade.labelled is None else open_dataset(cascade.labelled, columns=columns)
-    rows = _Labelled(source.samples(on_reject=on_reject if own else None))
+    rows = _Labelled(source.samples(on_reject=on_reject if own else None), cluster)
     scores, clusters = await _scored(rows, detector, tools, listener)
     if not rows.labelled:
         raise UsageError(
@@ -87,7 +90,7 @@ async def learnt(
         unsupported=len(chosen),
         candidates=len(set(rows.clusters)),
         labelled=rows.labelled,
-        apart=not own and own_answers and _apart(dataset.samples(on_reject=on_reject), rows.known),
+        apart=not own and own_answers and _apart(dataset.samples(on_reject=on_reject), rows.known, cluster),
     )
     return cascade.model_copy(update={"learnt": told})
 
@@ -118,14 +121,14 @@ def _unscored(name: str, detector: AnyMetric, reason: str) -> EmbedderError:
     return EmbedderError(message, hint=hint)
 
 
-def _apart(samples: Iterator[Sample], known: set[int]) -> bool:
-    """Whether none of the samples shares its question or its passages with a known one."""
-    return all(known.isdisjoint(_marks(sample, position)) for position, sample in enumerate(samples))
+def _apart(samples: Iterator[Sample], known: set[int], cluster: str) -> bool:
+    """Whether none of the samples shares its cluster or its passages with a known one."""
+    return all(known.isdisjoint(_marks(sample, position, cluster)) for position, sample in enumerate(samples))
 
 
-def _marks(sample: Sample, position: int) -> set[int]:
+def _marks(sample: Sample, position: int, cluster: str) -> set[int]:
     """What a row is known again by, also where a column is not given: its cluster, and its passages."""
-    marks = {sample.cluster(position)}
+    marks = {sample.cluster(position, BY_QUESTION if cluster == BY_ROW else cluster)}
     if any(text.strip() for text in sample.contexts):
         parts = (text.encode("utf-8", "surrogatepass") for text in sorted(sample.contexts))
         marks.add(int.from_bytes(digest(*parts, size=8), "big", signed=True))
@@ -141,8 +144,9 @@ class _Labelled:
         clusters: of the unsupported ones, in their order.
     """
 
-    def __init__(self, samples: Iterator[Sample]) -> None:
+    def __init__(self, samples: Iterator[Sample], cluster: str) -> None:
         self._samples = samples
+        self._cluster = cluster
         self.labelled = 0
         self.known: set[int] = set()
         self.clusters: list[int] = []
@@ -153,7 +157,7 @@ class _Labelled:
             if sample.label is None:
                 continue
             self.labelled += 1
-            self.known |= _marks(sample, position)
+            self.known |= _marks(sample, position, self._cluster)
             if not sample.label:
-                self.clusters.append(sample.cluster(position))
+                self.clusters.append(sample.cluster(position, self._cluster))
                 yield sample

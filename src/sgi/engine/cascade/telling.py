@@ -155,6 +155,6 @@ def _misses(ledger: Ledger, cleared: np.ndarray[Any, np.dtype[np.bool_]]) -> Mis
     if not unsupported.any():
         return None
     missed = cleared[unsupported].astype(np.float64)
-    clusters = np.array(ledger.clusters, dtype=np.int64)[unsupported]
+    clusters = ledger.clusters.numbers[unsupported]
     found = mean_interval(missed, clusters, low=0.0, high=1.0)
     return Misses(int(unsupported.sum()), int(missed.sum()), interval_or_none(found))

@@ -10,8 +10,10 @@ import numpy as np
 
 from sgi.engine.gating.rules import Condition
 from sgi.engine.groups import with_range
+from sgi.engine.mean_scale import on_mean_scale, ratio_interval
 from sgi.engine.pairing import shortened
 from sgi.stats.intervals import Interval, NoInterval, mean_interval
+from sgi.stats.ratios import ratio_of
 from sgi.stats.sample_size import clusters_needed
 
 if TYPE_CHECKING:
@@ -126,11 +128,14 @@ def not_met(rule: Rule, reason: str, policy: Policy) -> Check:
 def check_threshold(run: ScoredRun, name: str, rule: Rule, policy: Policy) -> Check:
     """Decide a rule on the mean of a metric that the run has."""
     column = with_range(run.metrics[name])
-    values, clusters = column.values[column.ok], run.clusters[column.ok]
-    found = mean_interval(values, clusters, low=column.low, high=column.high, level=policy.level)
+    scaled, clusters = on_mean_scale(column), run.clusters[column.ok]
+    values = scaled.values[column.ok]
+    found = mean_interval(values, clusters, low=scaled.low, high=scaled.high, level=policy.level)
     lower = rule.condition.is_lower
     bound = _end(found, lower=lower)
     mean = float(values.mean()) if len(values) else None
+    if column.is_ratio and mean is not None:
+        mean, found = ratio_of(mean), ratio_interval(found)
     made = Check(
         rule.metric,
         str(rule),

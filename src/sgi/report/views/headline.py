@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from sgi.engine.cascade.telling import CascadeSummary  # noqa: TC001 - the JSON API reads the type's fields
 from sgi.engine.groups import grouped
-from sgi.engine.summary import Summary
+from sgi.engine.summary import Summary, metric_summary
+from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.report.views.columns import run_columns
 
 if TYPE_CHECKING:
@@ -29,12 +32,17 @@ class Headline:
         baselines: what length and token overlap alone would have ranked; empty without labels or a summary.
         labelled: rows with a label; 0 where that was not counted.
         positives: of them those labelled true.
-        questions: how many distinct questions there are; 0 where that was not counted.
+        questions: how many clusters of rows there are: by default, distinct questions; 0 where that was not
+            counted.
         copies: labelled rows whose response is its reference to the letter.
         truncated: rows by the field that was longer than the model reads.
         left_out: rows scored without a model that gave no vectors, by the model's name.
         partial: why these are not the numbers of a whole, finished run; empty where they are.
         cascade: which rows the judge was not asked about; None where it was asked about all, or nobody told.
+        rows: how many rows were scored.
+        verbatim_copies: rows whose response is a verbatim copy of a passage; 0 where that was not counted.
+        clustering: the rule by which rows form clusters.
+        recomputed: whether the metrics were computed now, since another cluster rule is asked for.
     """
 
     metrics: tuple[MetricSummary, ...]
@@ -47,6 +55,10 @@ class Headline:
     left_out: Mapping[str, int]
     partial: str
     cascade: CascadeSummary | None = None
+    rows: int = 0
+    verbatim_copies: int = 0
+    clustering: Clustering = DEFAULT_CLUSTERING
+    recomputed: bool = False
 
 
 def headline(database: Database, record: RunRecord, columns: RunColumns | None = None) -> Headline:
@@ -58,14 +70,35 @@ def headline(database: Database, record: RunRecord, columns: RunColumns | None =
         columns: its rows, where they have been read already.
     """
     if record.summary is not None:
-        return _kept(Summary.from_dict(record.summary), record)
+        told = Summary.from_dict(record.summary)
+        if told.clustering.by == record.cluster:
+            return _kept(told, record)
+        return _clustered(told, record, columns or run_columns(database, record))
     if not record.scored:
         return _computed((), record)
     read = columns or run_columns(database, record)
     if not read.run.ids:  # deleted since the record was read
         return _computed((), record)
     (whole,) = grouped(read.run, [None] * len(read.run.ids), classes=read.classes)
-    return _computed(whole.metrics, record)
+    found = _computed(whole.metrics, record)
+    return replace(found, rows=len(read.run.ids), clustering=read.run.clustering)
+
+
+def _clustered(told: Summary, record: RunRecord, read: RunColumns) -> Headline:
+    """The numbers that were kept, with intervals and rankings by another cluster rule.
+
+    The baselines are left out: what they need of each row is not kept.
+    """
+    classes = {made.metric: made.classes for made in told.metrics}
+    computed = (metric_summary(column, read.run.clusters, read.labels) for column in read.metrics)
+    return replace(
+        _kept(told, record),
+        metrics=tuple(replace(made, classes=classes.get(made.metric, {})) for made in computed),
+        baselines=(),
+        questions=len(np.unique(read.run.clusters)),
+        clustering=read.run.clustering,
+        recomputed=True,
+    )
 
 
 def _kept(told: Summary, record: RunRecord) -> Headline:
@@ -80,6 +113,9 @@ def _kept(told: Summary, record: RunRecord) -> Headline:
         left_out=told.left_out,
         partial="" if record.finished else _partial(record),
         cascade=told.cascade,
+        rows=told.rows,
+        verbatim_copies=told.verbatim_copies,
+        clustering=told.clustering,
     )
 
 

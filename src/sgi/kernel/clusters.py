@@ -1,0 +1,176 @@
+"""Which rows are not independent: the rule by which statistics put them into one cluster, and its notes."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sgi.kernel.errors import UnknownName
+from sgi.kernel.signature import canonical_json, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+BY_QUESTION = "question"
+"""Rows with the same question; rows without a question but with the same passages. The default."""
+
+BY_CONTEXTS = "contexts"
+"""Rows with the same passages."""
+
+BY_ROW = "row"
+"""Every row is a cluster of its own."""
+
+WORDS = (BY_QUESTION, BY_CONTEXTS, BY_ROW)
+"""The rules with a name of their own. Any other rule is the name of a metadata column."""
+
+_NO_COLUMNS: Mapping[str, Any] = {}
+_LONGEST = 80
+_SHOWN = 20
+
+
+def is_column(by: str) -> bool:
+    """Whether a rule is the name of a metadata column."""
+    return by not in WORDS
+
+
+def cluster_number(
+    by: str,
+    position: int,
+    *,
+    question: str = "",
+    contexts: Sequence[str] = (),
+    metadata: Mapping[str, Any] = _NO_COLUMNS,
+) -> int:
+    """The number that a row shares with the other rows of its cluster.
+
+    A row that lacks what the rule asks for is a cluster of its own.
+
+    Args:
+        by: the rule: one of ``WORDS``, or the name of a metadata column.
+        position: the row's place in its data.
+        question: of the row.
+        contexts: its passages.
+        metadata: its further columns.
+
+    Returns:
+        A signed integer of 64 bits.
+
+    >>> cluster_number("doc", 0, metadata={"doc": 7}) == cluster_number("doc", 1, metadata={"doc": 7})
+    True
+    >>> cluster_number("row", 0, question="Who?") == cluster_number("row", 1, question="Who?")
+    False
+    """
+    shared = _shared(by, question, contexts, metadata) or (f"\0{position}",)
+    parts = (text.encode("utf-8", "surrogatepass") for text in shared)
+    return int.from_bytes(digest(*parts, size=8), "big", signed=True)
+
+
+def has_value(metadata: Mapping[str, Any], column: str) -> bool:
+    """Whether a row has a value in a metadata column; null and blank texts are none.
+
+    >>> has_value({"doc": 0}, "doc"), has_value({"doc": " "}, "doc")
+    (True, False)
+    """
+    value = metadata.get(column)
+    return value is not None and (not isinstance(value, str) or bool(value.strip()))
+
+
+def _shared(by: str, question: str, contexts: Sequence[str], metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """The texts that a row shares with its cluster; empty for a row of its own."""
+    if by == BY_ROW:
+        return ()
+    if by == BY_QUESTION and question.strip():
+        return (question,)
+    if not is_column(by):
+        return ("", *contexts) if any(text.strip() for text in contexts) else ()
+    if not has_value(metadata, by):
+        return ()
+    return ("\0column", canonical_json(metadata[by]).decode("utf-8", "surrogatepass"))
+
+
+def unknown_column(data: str, column: str, columns: Iterable[str]) -> UnknownName:
+    """The error for a column that no row of the data has; it lists those there are.
+
+    >>> str(unknown_column("rows.csv", "docs", ["doc", "kind"])).partition("?")[0]
+    "Unknown column of rows.csv 'docs'. Did you mean 'doc'"
+    """
+    there = sorted(columns)
+    more = f", and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
+    hint = f"It has: {', '.join(there[:_SHOWN])}{more}." if there else "It has none."
+    near = tuple(difflib.get_close_matches(column, there, n=2))
+    return UnknownName(f"column of {data}", column, near, hint=hint)
+
+
+@dataclass(frozen=True)
+class DominantQuestion:
+    """A question text that more than half of the rows share, with different passages.
+
+    Attributes:
+        text: of the question.
+        rows: how many rows have it.
+        contexts: how many different lists of passages these rows have, at least 2.
+    """
+
+    text: str
+    rows: int
+    contexts: int
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """How the rows of a run were put into clusters.
+
+    Attributes:
+        by: the rule: ``question``, ``contexts``, ``row``, or the name of a metadata column.
+        without_value: rows without a value in that column; each is a cluster of its own.
+        dominant: the question that more than half of the rows share, where the rule is ``question``.
+    """
+
+    by: str = BY_QUESTION
+    without_value: int = 0
+    dominant: DominantQuestion | None = None
+
+    def notes(self, rows: int) -> Iterator[str]:
+        r"""What a reader of intervals has to know.
+
+        Args:
+            rows: how many rows there are.
+
+        >>> print(*Clustering("doc", without_value=2).notes(9), sep="\n")
+        Intervals and tests treat rows with the same 'doc' as one cluster.
+        2 of 9 rows have no value in the column 'doc'; each of them is a cluster of its own.
+        """
+        if self.by == BY_CONTEXTS:
+            yield "Intervals and tests treat rows with the same contexts as one cluster."
+        elif self.by == BY_ROW:
+            yield "Intervals and tests treat all rows as independent."
+        elif is_column(self.by):
+            yield f"Intervals and tests treat rows with the same {self.by!r} as one cluster."
+        if self.without_value:
+            yield (
+                f"{self.without_value:,} of {rows:,} rows have no value in the column {self.by!r};"
+                " each of them is a cluster of its own."
+            )
+        if self.dominant is not None:
+            yield _dominant_note(self.dominant, rows)
+
+
+DEFAULT_CLUSTERING = Clustering()
+"""Rows clustered by question, with nothing to note."""
+
+
+def _dominant_note(found: DominantQuestion, rows: int) -> str:
+    line = " ".join(found.text[: 4 * _LONGEST].split())
+    text = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+    return (
+        f"{found.rows:,} of {rows:,} rows have the question {text!r}, with {found.contexts:,} different"
+        " contexts. Rows with the same question count as one cluster, which leaves little or nothing for"
+        " intervals and verdicts. If these rows are independent, use --cluster contexts."
+    )
+
+
+def dominant_question(text: str, rows: int, contexts: int, *, of: int) -> DominantQuestion | None:
+    """The question, if more than half of the rows have it and their passages differ."""
+    dominates = 2 * rows > of and contexts > 1 and bool(text.strip())
+    return DominantQuestion(text, rows, contexts) if dominates else None

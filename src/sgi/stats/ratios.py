@@ -1,0 +1,56 @@
+"""Ratios on a bounded scale, on which they have a mean that no single row decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+
+def bounded_ratio(ratios: ArrayLike) -> NDArray[np.float64]:
+    r"""Ratios v = a/b as shares a/(a + b).
+
+    .. math:: s = v / (1 + v)
+
+    The scale is monotone and symmetric: v and 1/v have shares that add up to 1. A value of 1 becomes 0.5.
+
+    Args:
+        ratios: in [0, ∞); NaN stays NaN.
+
+    Returns:
+        Shares in [0, 1), of the same shape.
+
+    >>> bounded_ratio([0.0, 1.0, 3.0]).tolist()
+    [0.0, 0.5, 0.75]
+    """
+    values = np.asarray(ratios, dtype=np.float64)
+    return values / (1.0 + values)
+
+
+def ratio_of(share: float) -> float:
+    """The ratio v = s/(1 − s) of a share s in [0, 1); infinite for s = 1.
+
+    >>> ratio_of(0.75), ratio_of(1.0)
+    (3.0, inf)
+    """
+    return share / (1.0 - share) if share < 1.0 else float("inf")
+
+
+def ratio_slope(first: float, second: float) -> float:
+    r"""How much a ratio changes for each unit of the share, between two shares.
+
+    .. math:: k = \frac{v_2 - v_1}{s_2 - s_1} = \frac{1}{(1 - s_1)(1 - s_2)}
+
+    This is the slope of the secant; for equal shares, that of the tangent.
+
+    Args:
+        first: a share in [0, 1).
+        second: another one.
+
+    >>> ratio_slope(0.5, 0.75) == (ratio_of(0.75) - ratio_of(0.5)) / 0.25
+    True
+    """
+    return 1.0 / ((1.0 - first) * (1.0 - second))
