@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
+from sgi.kernel.registry import metric_class
 from sgi.kernel.sample import Sample
 from sgi.store import schema
 from sgi.store.inserting import insert_rows
@@ -37,7 +38,9 @@ def add_run(
         insert_rows(connection, schema.runs, [(run, data, name, *made)])
         insert_rows(connection, schema.batches, [(run, 0, len(samples), "{}", "{}")])
         for position, (metric, values) in enumerate(scores.items()):
-            row = {"run": run, "position": position, "metric": metric, "version": 1, "higher_is_better": True}
+            version = metric_class(metric).spec.version if metric == "sgi" else 1
+            row = {"run": run, "position": position, "metric": metric, "version": version}
+            row |= {"higher_is_better": True}
             statement = sa.insert(schema.run_metrics).values(row).returning(schema.run_metrics.c.id)
             number = connection.execute(statement).scalar_one()
             insert_rows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -134,7 +134,7 @@ def _notes(told: Headline) -> Iterator[str]:
     from sgi.cli.console import one_line
     from sgi.report.wording import notes
 
-    found = [one_line(note, longest=_LONGEST) for note in notes(told)]
+    found = [one_line(note, longest=_LONGEST) for note in notes(replace(told, partial=""))]
     yield from [*found, ""] if found else ()
 
 

@@ -48,8 +48,8 @@ def test_no_value_at_all_has_neither_mean_nor_interval():
 
 def test_repeated_questions_widen_the_interval():
     values = np.repeat(np.random.default_rng(0).random(size=20), 10)
-    alone = summary_of(values, name="sgi").metrics[0].interval
-    together = summary_of(values, name="sgi", questions=[f"q{i // 10}" for i in range(200)])
+    alone = summary_of(values).metrics[0].interval
+    together = summary_of(values, questions=[f"q{i // 10}" for i in range(200)])
     assert together.questions == 20
     wide = together.metrics[0].interval
     assert wide.high - wide.low > 2 * (alone.high - alone.low)

@@ -40,7 +40,8 @@ def content(**changes):
     values = {
         "format": 1,
         "metric": "sgi",
-        "version": 1,
+        "version": 2,
+        "cluster": "question",
         "higher_is_better": True,
         "encoders": [EMBEDDER.fingerprint],
         "judge": None,
@@ -199,7 +200,7 @@ def test_what_is_no_calibration_is_told_with_its_place(tmp_path, values, words):
     [
         ("higher_is_better", False),
         ("metric", "sgi_of_another"),
-        ("version", 2),
+        ("version", 3),
         ("rows", 3),
         ("positives", 1),
         ("clusters", 0),
@@ -354,7 +355,7 @@ def test_a_judged_metric_is_asked_for_and_read_through_its_calibration():
 
 
 def test_another_version_of_the_metric_is_refused():
-    with pytest.raises(UsageError, match=r"is for version 9 of sgi; installed is version 1\. Calibrate anew"):
+    with pytest.raises(UsageError, match=r"is for version 9 of sgi; installed is version 2\. Calibrate anew"):
         fitted(version=9).metrics()
 
 

@@ -41,7 +41,7 @@ def test_a_run_makes_thresholds_a_map_and_what_they_are_worth(database_url):
     with opened(database_url) as database:
         record = labelled_run(database)
         made = calibrate(database, record, "sgi", FPR)
-    assert (made.metric, made.version, made.higher_is_better) == ("sgi", 1, True)
+    assert (made.metric, made.version, made.higher_is_better) == ("sgi", 2, True)
     assert (made.encoders, made.judge, made.prompts) == ((MINILM,), None, "")
     assert (made.run, made.dataset, made.label) == ("r1", "data of r1", "label")
     assert (made.rows, made.positives, made.negatives, made.clusters, made.left_out) == (
@@ -315,7 +315,7 @@ def test_of_several_encoders_the_one_the_metric_uses_is_kept(database):
         ({"changes": {k: {"label": True} for k in range(240)}}, "All 240 labelled rows of r1 are grounded"),
         ({"changes": {k: {"label": False} for k in range(240)}}, "are not grounded by 'label'"),
         ({"run_facts": {"finished_at": None}}, "is not finished: 240 of 240 rows"),
-        ({"metric_facts": {"version": 7}}, "scored with version 7 of sgi; here it is 1"),
+        ({"metric_facts": {"version": 7}}, "scored with version 7 of sgi; here it is 2"),
         ({"metric_facts": {"version": 0}}, "a version that is not known"),
         ({"signed": "sgi:1"}, "does not tell what made its scores of sgi"),
         ({"signed": signature(encoders="-")}, "does not tell what made its scores"),

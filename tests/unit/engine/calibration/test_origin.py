@@ -43,7 +43,7 @@ def record(signature, metrics=("sgi",), **spec):
     )
 
 
-def column(name="sgi", version=1):
+def column(name="sgi", version=2):
     return MetricColumn(name, np.zeros(4), np.zeros(4, dtype=np.int8), version=version)
 
 
