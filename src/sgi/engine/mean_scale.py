@@ -78,7 +78,7 @@ def ratio_difference(made: PairedDifference) -> PairedDifference:
     )
 
 
-def ratio_notes(metrics: Iterable[MetricSummary | MetricComparison]) -> Iterator[str]:
+def ratio_notes(metrics: Iterable[MetricColumn | MetricSummary | MetricComparison]) -> Iterator[str]:
     """What is meant by the mean of a ratio, for each of the metrics that are ratios."""
     for made in metrics:
         if made.is_ratio:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.errors import UnknownName
-from sgi.kernel.signature import canonical_json, digest
+from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -86,7 +87,7 @@ def _shared(by: str, question: str, contexts: Sequence[str], metadata: Mapping[s
         return ("", *contexts) if any(text.strip() for text in contexts) else ()
     if not has_value(metadata, by):
         return ()
-    return ("\0column", canonical_json(metadata[by]).decode("utf-8", "surrogatepass"))
+    return ("\0column", json.dumps(metadata[by], sort_keys=True))
 
 
 def unknown_column(data: str, column: str, columns: Iterable[str]) -> UnknownName:

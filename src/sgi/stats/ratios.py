@@ -27,7 +27,8 @@ def bounded_ratio(ratios: ArrayLike) -> NDArray[np.float64]:
     [0.0, 0.5, 0.75]
     """
     values = np.asarray(ratios, dtype=np.float64)
-    return values / (1.0 + values)
+    # A ratio beyond 1e16 would round to a share of 1, which no finite ratio has.
+    return np.minimum(values / (1.0 + values), np.nextafter(1.0, 0.0))
 
 
 def ratio_of(share: float) -> float:

@@ -5,12 +5,14 @@ import numpy as np
 import pytest
 
 from sgi.geometry import angle, compute_sgi, unit
+from sgi.geometry.passages import VERBATIM_ANGLE
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
 from sgi.metrics.grounding import (
     SEPARATOR,
+    VERBATIM_COPY,
     BoundedGroundingIndex,
     QuestionContextAngle,
     ResponseContextAngle,
@@ -190,9 +192,24 @@ def test_above_one_is_nearer_the_context():
     assert np.array_equal(score(BoundedGroundingIndex(), *rows).values > 0, nearer)
 
 
-def test_a_response_equal_to_its_passage_is_huge_and_finite():
-    found = score(SemanticGroundingIndex(), sample(response="c"))
-    assert found.values[0] == angle(*HashEmbedder().embed(["q", "c"])[:, None])[0] / 1e-8
+@pytest.mark.parametrize("passages", ["max", "mean", "joined"])
+def test_a_verbatim_copy_counts_with_an_angle_of_a_hundredth_and_says_so(passages):
+    found = score(SemanticGroundingIndex(passages=passages), sample(response="c"), sample(response="other"))
+    capped = angle(*HashEmbedder().embed(["q", "c"])[:, None])[0] / (VERBATIM_ANGLE + 1e-8)
+    assert found.values[0] == capped < 315
+    assert found.details[0]["theta_rc"] == 0.0
+    assert found.details[0][VERBATIM_COPY] is True
+    assert VERBATIM_COPY not in found.details[1]
+
+
+def test_passages_and_sentences_are_capped_too():
+    found = score(SemanticGroundingIndex(), sample(contexts=("a", "First."), response="First. Second."))
+    assert max(part["sgi"] for part in found.details[0]["sentences"]) < 315
+    equal = score(SemanticGroundingIndex(), sample(contexts=("a", "b"), response="b")).details[0]
+    assert equal["passages"][1] < 315
+
+
+def test_ends_of_the_bounded_index():
     assert score(BoundedGroundingIndex(), sample(response="c")).values.tolist() == [1.0]
     assert score(BoundedGroundingIndex(), sample(response="q")).values.tolist() == [-1.0]
     assert score(SemanticGroundingIndex(), sample(response="q")).values.tolist() == [0.0]

@@ -131,11 +131,11 @@ def check_threshold(run: ScoredRun, name: str, rule: Rule, policy: Policy) -> Ch
     scaled, clusters = on_mean_scale(column), run.clusters[column.ok]
     values = scaled.values[column.ok]
     found = mean_interval(values, clusters, low=scaled.low, high=scaled.high, level=policy.level)
-    lower = rule.condition.is_lower
-    bound = _end(found, lower=lower)
     mean = float(values.mean()) if len(values) else None
     if column.is_ratio and mean is not None:
         mean, found = ratio_of(mean), ratio_interval(found)
+    lower = rule.condition.is_lower
+    bound = _end(found, lower=lower)
     made = Check(
         rule.metric,
         str(rule),

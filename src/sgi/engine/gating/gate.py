@@ -18,6 +18,7 @@ from sgi.engine.gating.checks import (
 )
 from sgi.engine.gating.rules import Condition, Rule, check_range, checked_share, checked_threshold, read_rules
 from sgi.engine.groups import with_range
+from sgi.engine.mean_scale import ratio_notes
 from sgi.kernel.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def gate(
         check = _check(run, rule, policy, against, compared, allow_different=allow_different)
         check = _counted(check, look_of(run, rule), looks, earlier)
         checks.append(check if allow_unfinished else _finished(check, rule, run, against))
-    return GateReport(run.name, tuple(checks), looks, _notes(compared))
+    return GateReport(run.name, tuple(checks), looks, _notes(run, wanted, compared))
 
 
 def look_of(run: ScoredRun, asked: Rule | Check) -> Look | None:
@@ -247,10 +248,19 @@ def _compared(against: ScoredRun, run: ScoredRun, policy: Policy) -> Comparison 
         return error
 
 
-def _notes(compared: Comparison | UsageError | None) -> tuple[str, ...]:
-    if not isinstance(compared, Comparison):
-        return ()
-    return (*(f"Different beside the responses: {found}." for found in compared.differences), *compared.notes)
+def _notes(
+    run: ScoredRun, rules: tuple[Rule, ...], compared: Comparison | UsageError | None
+) -> tuple[str, ...]:
+    """What was assumed, each note once."""
+    names = {look[0]: None for rule in rules if (look := look_of(run, rule)) is not None}
+    notes = [
+        *ratio_notes(with_range(run.metrics[name]) for name in names),
+        *run.clustering.notes(len(run.ids)),
+    ]
+    if isinstance(compared, Comparison):
+        notes += [f"Different beside the responses: {found}." for found in compared.differences]
+        notes += compared.notes
+    return tuple(dict.fromkeys(notes))
 
 
 def _check(

@@ -1,0 +1,135 @@
+"""The option --cluster: which rows are not independent."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sgi import evaluate
+
+NOTE = "30 of 30 rows have the question 'Summarize the document.', with 30 different contexts."
+
+
+def row(n, **more):
+    text = f"Document {n} tells of the year {1900 + n} and of town {n % 7}."
+    return {
+        "id": f"d{n}",
+        "question": "Summarize the document.",
+        "contexts": [text],
+        "response": f"It tells of {1900 + n}." if n % 3 else text,
+        "reference": f"It tells of the year {1900 + n}.",
+        "author": f"author {n % 9}",
+        **more,
+    }
+
+
+@pytest.fixture
+def data(tmp_path):
+    place = tmp_path / "summaries.jsonl"
+    place.write_text("".join(f"{json.dumps(row(n))}\n" for n in range(30)))
+    return place
+
+
+def run(sgi, *words, name="run"):
+    return sgi("run", "summaries.jsonl", "-m", "rouge_l", "--name", name, *words)
+
+
+def test_one_question_over_thirty_documents_has_no_interval_and_says_why(sgi, data):
+    made = run(sgi)
+    assert NOTE in made.err
+    assert "use --cluster contexts" in made.err
+    assert NOTE in sgi("show", "run").out
+    kept = sgi("show", "run", "--json").json["summary"]
+    assert (kept["questions"], kept["metrics"][0]["interval"]) == (1, None)
+    assert kept["clustering"]["dominant"]["rows"] == 30
+    gated = sgi("gate", "run", "rouge_l>=0.1")
+    assert (gated.code, NOTE in gated.err) == (4, True)
+    assert sgi("report", "run", "-o", "run.md").code == 0
+    assert "30 of 30 rows have the question" in data.with_name("run.md").read_text()
+
+
+@pytest.mark.parametrize(("by", "clusters"), [("contexts", 30), ("row", 30), ("author", 9)])
+def test_a_run_is_clustered_by_what_is_asked_for(sgi, data, by, clusters):
+    made = run(sgi, "--cluster", by, "--json", "-q").json
+    assert (made["questions"], made["clustering"]["by"]) == (clusters, by)
+    (told,) = made["metrics"]
+    assert told["interval"]["low"] < told["mean"] < told["interval"]["high"]
+    assert sgi("gate", "run", "rouge_l>=0.1").code == 0
+
+
+def test_a_toml_file_names_the_rule(sgi, data, tmp_path):
+    text = 'data = "summaries.jsonl"\nmetrics = "rouge_l"\nname = "run"\ncluster = "author"\n'
+    (tmp_path / "run.toml").write_text(text)
+    assert sgi("run", "run.toml", "--json", "-q").json["questions"] == 9
+    assert 'cluster = "author"' in sgi("show", "run", "--spec").out
+
+
+def test_stored_rows_are_clustered_as_the_run_was_or_otherwise(sgi, data):
+    run(sgi, "--cluster", "author", name="authors")
+    run(sgi, name="questions")
+    want = sgi("show", "authors", "--json").json["summary"]["metrics"][0]["interval"]
+    found = sgi("show", "questions", "--cluster", "author", "--json").json["summary"]
+    assert (found["metrics"][0]["interval"], found["questions"]) == (want, 9)
+    assert found["clustering"]["by"] == "author"
+    assert sgi("gate", "questions", "rouge_l>=0.1", "--cluster", "row").code == 0
+    assert sgi("show", "authors", "--cluster", "question", "--json").json["summary"]["questions"] == 1
+
+
+def test_a_comparison_of_runs_with_different_rules_uses_the_first_and_says_so(sgi, data):
+    run(sgi, "--cluster", "author", name="authors")
+    run(sgi, name="questions")
+    made = sgi("compare", "authors", "questions")
+    assert made.code == 0
+    assert "authors clusters its rows by 'author', questions by 'question'" in made.err
+    made = sgi("compare", "authors", "questions", "--cluster", "contexts", "--json")
+    assert made.json["metrics"][0]["difference"]["clusters"] == 30
+    assert "questions by" not in made.err
+
+
+@pytest.mark.parametrize("command", ["run", "gate", "show", "evaluate"])
+def test_an_unknown_column_is_an_error_that_lists_those_there_are(sgi, data, command):
+    run(sgi, name="kept")
+    if command == "evaluate":
+        with pytest.raises(Exception, match="Did you mean 'author'"):
+            evaluate(data, "rouge_l", cluster="autor")
+        return
+    words = {"run": (str(data), "-m", "rouge_l"), "gate": ("kept", "rouge_l>0"), "show": ("kept",)}[command]
+    made = sgi(command, *words, "--cluster", "autor")
+    assert made.code == 2
+    assert "Did you mean 'author'?" in made.err
+    assert "It has: author." in made.err
+
+
+def test_rows_without_the_column_are_clusters_of_their_own_and_are_counted(sgi, tmp_path):
+    rows = [row(n) if n else {k: v for k, v in row(n).items() if k != "author"} for n in range(30)]
+    (tmp_path / "summaries.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
+    made = run(sgi, "--cluster", "author")
+    note = "1 of 30 rows have no value in the column 'author'; each of them is a cluster of its own."
+    assert note in made.err
+    assert note in sgi("show", "run").out
+    assert sgi("show", "run", "--json").json["summary"]["questions"] == 10
+
+
+def test_a_resumed_run_keeps_its_rule(sgi, data):
+    run(sgi, "--cluster", "author")
+    again = sgi("run", "--resume", "run", "--json", "-q").json
+    assert again["clustering"]["by"] == "author"
+    other = sgi("run", "--resume", "run", "--cluster", "row")
+    assert other.code == 2
+    assert "clusters its rows by 'author', not by 'row'" in other.err
+    assert "sgi show" in other.err
+
+
+def test_a_blank_rule_is_an_error(sgi, data):
+    made = run(sgi, "--cluster", " ")
+    assert made.code == 2
+    assert "question, contexts, row or the name of a column" in made.err
+
+
+def test_python_takes_the_rule_too(data):
+    assert evaluate(data, "rouge_l").summary().clustering.dominant.rows == 30
+    result = evaluate(data, "rouge_l", cluster="author")
+    assert result.summary().questions == 9
+    assert len(set(result.scored().clusters.tolist())) == 9
+    assert result.scored().clustering.by == "author"

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from sgi.kernel.clusters import (
+    Clustering,
+    DominantQuestion,
+    cluster_number,
+    dominant_question,
+    unknown_column,
+)
+from sgi.kernel.sample import Sample
+
+ROWS = [
+    Sample(id="a", question="Summarize.", contexts=("one",), metadata={"doc": 1, "user": "x"}),
+    Sample(id="b", question="Summarize.", contexts=("two",), metadata={"doc": 1}),
+    Sample(id="c", question="Who?", contexts=("two",), metadata={"doc": "1", "user": " "}),
+    Sample(id="d", question="Who?", metadata={"user": "x"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("by", "together"),
+    [
+        ("question", ["ab", "cd"]),
+        ("contexts", ["a", "bc", "d"]),
+        ("row", ["a", "b", "c", "d"]),
+        ("doc", ["ab", "c", "d"]),
+        ("user", ["ad", "b", "c"]),
+    ],
+)
+def test_which_rows_share_a_cluster(by, together):
+    found = {}
+    for position, sample in enumerate(ROWS):
+        found.setdefault(sample.cluster(position, by), []).append(sample.id)
+    assert ["".join(ids) for ids in found.values()] == together
+
+
+def test_a_value_of_any_kind_is_a_cluster():
+    values = [{"k": value} for value in (True, 1.5, None, ["a"], {"b": 2}, "", "\ud800")]
+    assert len({cluster_number("k", n, metadata=value) for n, value in enumerate(values)}) == len(values)
+
+
+def test_an_unknown_column_lists_those_there_are():
+    assert "Did you mean 'document'" in str(unknown_column("rows.csv", "documents", ["document", "kind"]))
+    assert "It has none." in str(unknown_column("rows.csv", "documents", []))
+
+
+@pytest.mark.parametrize(
+    ("rows", "contexts", "dominates"), [(16, 16, True), (16, 2, True), (15, 15, False), (30, 1, False)]
+)
+def test_a_question_dominates_from_more_than_half_of_the_rows_with_different_contexts(
+    rows, contexts, dominates
+):
+    found = dominant_question("Summarize.", rows, contexts, of=30)
+    assert (found is not None) is dominates
+
+
+def test_the_note_names_the_text_its_rows_and_the_option():
+    note = " ".join(Clustering(dominant=DominantQuestion("Summarize " + "x" * 200, 30, 29)).notes(31))
+    assert "30 of 31 rows" in note
+    assert "Summarize xxx" in note
+    assert "29 different contexts" in note
+    assert "--cluster contexts" in note
+    assert len(note) < 400
