@@ -7,6 +7,7 @@ import sys
 import anyio
 import pytest
 
+from sgi.engine.groups import column_summary
 from sgi.engine.job import Surroundings, export, perform, plan_of, resume
 from sgi.engine.progress import RunBegan
 from sgi.engine.spec import RunSpec
@@ -348,3 +349,41 @@ def test_a_database_that_cannot_be_used_is_one_clear_error(data, tmp_path):
     )
     with pytest.raises(SgiError, match=r"text\.db"):
         performed(spec(data), str(tmp_path / "text.db"))
+
+
+# The target returns one passage for each of nine questions; the data has three.
+@pytest.mark.parametrize(
+    ("cluster", "clusters"), [("question", 9), ("contexts", 9), ("row", 300), ("kind", 4 + 60)]
+)
+def test_stored_rows_form_the_clusters_of_the_run(tmp_path, database_url, app, cluster, clusters):
+    rows = [
+        {"id": f"r{n}", "question": f"q{n % 9}", "contexts": [f"c{n % 3}"], "reference": "r"}
+        | ({"kind": n % 5} if n % 5 else {"other": n})
+        for n in range(300)
+    ]
+    data = tmp_path / "kinds.jsonl"
+    data.write_text("".join(json.dumps(row | {"id": f"k{n}"}) + "\n" for n, row in enumerate(rows)))
+    asked = spec(
+        data, cluster=cluster, metrics=("rouge_l",), target={"where": "rag_under_test:answer", "retries": 0}
+    )
+    with pytest.raises(ArithmeticError):
+        performed(asked, database_url, listener=Breaking(1))
+    report = resumed(asked, database_url)
+    assert report.summary.questions == clusters
+    record = record_of(database_url)
+    assert record.cluster == cluster
+    with open_database(database_url) as database:
+        stored = scored_run(database, record)
+        assert stored.clustering == report.summary.clustering
+        assert stored.clusters.tolist()[:4] == ([0, 1, 2, 3])
+        assert len(set(stored.clusters.tolist())) == clusters
+        made = column_summary(stored.metrics["rouge_l"], stored.clusters)
+        assert made.interval == report.summary.metrics[0].interval
+        other = scored_run(database, record.clustered("row"))
+        assert len(set(other.clusters.tolist())) == 300
+
+
+def test_a_run_does_not_go_on_with_another_cluster_rule(data, sqlite_url):
+    performed(spec(data), sqlite_url)
+    with pytest.raises(RunMismatch, match="clusters its rows by 'question', not by 'row'"):
+        resumed(spec(data, cluster="row"), sqlite_url)
