@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import time
@@ -11,12 +12,39 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _BUSY_SECONDS = 30.0
+_READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection that begins no transaction by itself; a file that is made is the user's alone."""
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite alone would let others read
+    """A connection that begins no transaction by itself.
+
+    A new file is the user's alone. A file that may only be read is opened for reading.
+    """
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite alone would let others read
+    except OSError as error:
+        if error.errno not in _READ_ONLY or not os.access(path, os.R_OK):
+            raise
+        return _connect_to_read(path)
     return sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+
+
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    """A connection to a file that may only be read, also in a folder where SQLite can put no other file."""
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    connection = _opened(address)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        return _opened(f"{address}&immutable=1")
+    return connection
+
+
+def _opened(address: str) -> sqlite3.Connection:
+    return sqlite3.connect(
+        address, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True
+    )
 
 
 def write_ahead(connection: sqlite3.Connection) -> None:
@@ -26,6 +54,8 @@ def write_ahead(connection: sqlite3.Connection) -> None:
         try:
             connection.execute("PRAGMA journal_mode = WAL").fetchone()
         except sqlite3.OperationalError as error:
+            if "readonly" in str(error):
+                return
             if "locked" not in str(error) or time.monotonic() > until:
                 raise
             time.sleep(0.02)

@@ -162,3 +162,16 @@ def test_another_version_is_refused_and_one_that_is_not_recorded_is_noted(sgi, t
     gated = sgi("gate", "after", "--against", "before", "--max-drop", "0.9")
     assert (gated.code, "version of squad_em: 1 → 9" in gated.out) == (4, True)
     assert "version of rouge_l is not recorded" in gated.err
+
+
+def test_missing_values_of_one_run_are_refused(sgi, tmp_path):
+    data = rows(40)
+    write(tmp_path / "a.jsonl", data)
+    cut = [{key: value for key, value in row.items() if key != "response"} for row in data[:4]]
+    write(tmp_path / "b.jsonl", [*cut, *data[4:]])
+    for name in ("a", "b"):
+        sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
+    made = sgi("compare", "a", "b")
+    assert (made.code, made.out) == (2, "")
+    assert "rows without a value of squad_em: 0 of 40 (0.0%) → 4 of 40 (10.0%)" in made.err
+    assert sgi("compare", "a", "b", "--allow-different").code == 0

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from xml.etree import ElementTree as ET
 
@@ -143,3 +145,113 @@ def test_a_metric_that_the_run_before_alone_has_is_not_met(sgi, kept):
         ("squad_em", True),
         ("rouge_l", False),
     ]
+
+
+def nameless(questions, *, wrong=()):
+    return [
+        {
+            "question": f"Question {k}?",
+            "response": "no idea" if k in wrong else f"answer {k}",
+            "reference": f"answer {k}",
+        }
+        for k in questions
+    ]
+
+
+def test_rows_without_ids_keep_their_partners_after_an_inserted_line(sgi, tmp_path):
+    wrong = range(20, 35)
+    write(tmp_path / "before.jsonl", nameless(range(60)))
+    write(tmp_path / "after.jsonl", nameless([0, 99, *range(1, 60)], wrong=wrong))
+    for name in ("before", "after"):
+        sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
+    made = sgi("gate", "after", "--against", "before", "--max-drop", "0.2", "--json")
+    assert made.code == 4
+    (check,) = made.json["checks"]
+    assert (check["value"], check["coverage"]) == (-0.25, pytest.approx(60 / 61))
+    assert [row["id"] for row in check["worst"]] == ["22", "23", "24", "25", "26"]  # numbers in the new file
+    assert check["worst"][0] == {"id": "22", "value": 0.0, "before": 1.0, "response": "no idea"}
+    assert "The rows of before and after have no ids: rows were paired by their questions" in made.err
+    compared = sgi("compare", "before", "after", "--json").json
+    assert (compared["paired_by"], compared["pairs"], compared["only_new"]) == ("content", 60, 1)
+    assert [(row["id"], row["new_id"]) for row in compared["metrics"][0]["changed"]][:1] == [("21", "22")]
+
+
+def test_ids_of_other_questions_are_refused(sgi, tmp_path):
+    for name, shift in (("before", 0), ("after", 1)):
+        data = [row | {"id": f"q{k}"} for k, row in enumerate(nameless(range(shift, 60 + shift)))]
+        write(tmp_path / f"{name}.jsonl", data)
+        sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
+    told = "60 of 60 pairs of before and after have the same id but different questions: q0 is 'Question 0?'"
+    made = sgi("compare", "before", "after", "--allow-different")
+    assert (made.code, made.out, told in made.err) == (2, "", True)
+    gated = sgi("gate", "after", "--against", "before", "--max-drop", "0.9", "--allow-different", "--json")
+    assert (gated.code, told in gated.json["checks"][0]["reason"]) == (4, True)
+
+
+def looks(sgi, run, *words):
+    made = sgi("gate", run, "squad_em>=0.5", "--json", *words)
+    return made.code, made.json["checks"][0]["look"], made.err
+
+
+def test_each_run_over_the_same_questions_is_one_more_look(sgi, kept):
+    assert looks(sgi, "main") == (0, 1, "")
+    code, look, err = looks(sgi, "worse")
+    assert (code, look) == (0, 2)
+    assert "This is look 2 at these questions. Each look at 95 % is one more chance" in err
+    assert looks(sgi, "main")[1] == 1
+    assert looks(sgi, "same", "--looks", "3")[:2] == (0, 3)
+    assert (
+        "look 3 of 3 planned at these questions; intervals at 98.3333 %"
+        in looks(sgi, "same", "--looks", "3")[2]
+    )
+    late = sgi("gate", "same", "squad_em>=0.5", "--looks", "2")
+    assert (late.code, "NOT MET: this is look 3 at these questions, and 2 were planned" in late.out) == (
+        4,
+        True,
+    )
+    other = sgi("gate", "same", "squad_em<=1", "--json").json["checks"][0]
+    assert other["look"] == 1
+
+
+def test_a_file_that_may_only_be_read_still_gives_a_decision(sgi, kept, monkeypatch):
+    real = os.open
+
+    def refusing(path, flags, *rest, **options):
+        if str(path).endswith("sgi.db") and flags & os.O_RDWR:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return real(path, flags, *rest, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sgi.store.sqlite_file.os.open", refusing)
+        code, look, err = looks(sgi, "main")
+    assert (code, look) == (0, 1)
+    assert "This look is not counted:" in err
+    assert "readonly" in err
+    assert looks(sgi, "worse")[1] == 1
+
+
+def test_the_mean_can_decide_and_the_report_says_so(sgi, kept):
+    assert sgi("gate", "worse", "squad_em>=0.7").code == 4
+    made = sgi("gate", "worse", "squad_em>=0.7", "--on", "mean", "--junit", "gate.xml")
+    assert made.code == 0
+    assert "worse: all rules met, decided on the mean alone without allowing for chance" in made.out
+    assert "squad_em >= 0.7 (on the mean)" in made.out
+    root = ET.parse("gate.xml").getroot()  # noqa: S314 - we wrote it
+    assert root.find(".//testcase").get("name") == "squad_em >= 0.7 (on the mean)"
+    assert sgi("gate", "worse", "squad_em>=0.7", "--on", "luck").code == 2
+
+
+def test_a_failed_gate_names_the_worst_rows(sgi, kept):
+    made = sgi("gate", "worse", "squad_em>=0.9", "--worst", "2", "--junit", "gate.xml")
+    page = [line.split() for line in made.out.splitlines()]
+    assert ["q0", "0.0000", "nothing", "of", "the", "kind"] in page
+    assert not any(line[:1] == ["q2"] for line in page)
+    root = ET.parse("gate.xml").getroot()  # noqa: S314 - we wrote it
+    assert "q1  0  nothing of the kind" in root.find(".//failure").text
+    assert "worst for" not in sgi("gate", "worse", "squad_em>=0.9", "--worst", "0").out
+
+
+def test_a_rule_outside_the_range_is_refused(sgi, kept):
+    made = sgi("gate", "main", "rouge_l>=80")
+    assert (made.code, made.out) == (2, "")
+    assert "rouge_l lies in [0, 1]. Did you mean 0.8?" in made.err

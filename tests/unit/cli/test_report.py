@@ -81,6 +81,26 @@ def test_two_runs_are_compared(sgi, kept, tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["both.html"]
 
 
+def test_runs_that_differ_are_compared_only_where_that_is_allowed(sgi, kept, tmp_path):
+    changed = [row | {"reference": "Nobody knows."} for row in rows(12)]
+    for name, given in (("one", rows(12)), ("two", changed)):
+        keep_run(tmp_path / "own.db", tmp_path, given, name=name, metrics=["content_f1"])
+    for verb, *more in (("report", "two", "--format", "md"), ("plot", "-k", "comparison", "--with", "two")):
+        words = [
+            verb,
+            "one",
+            *more,
+            "--db",
+            str(tmp_path / "own.db"),
+            "-o",
+            f"{verb}.{'png' if verb == 'plot' else 'md'}",
+        ]
+        refused = sgi(*words)
+        assert (refused.code, "reference of 12 of 12 pairs" in refused.err) == (2, True)
+        assert sgi(*words, "--allow-different").code == 0
+    assert "Different beside the responses: reference of 12" in (tmp_path / "report.md").read_text()
+
+
 def test_a_title_stands_in_the_place_of_the_name(sgi, kept):
     page = sgi("report", "monday", "--db", kept, "--format", "md", "--title", "A <b>week</b>").out
     assert page.startswith("# A \\<b\\>week\\</b\\>\n")

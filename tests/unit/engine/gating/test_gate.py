@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from sgi.engine.compare import compare
-from sgi.engine.gating.checks import Policy, check_drop
+from sgi.engine.gating.checks import Policy, WorstRow, check_drop
 from sgi.engine.gating.gate import gate
 from sgi.engine.gating.rules import Condition, Rule
 from sgi.kernel.errors import UsageError
+from sgi.kernel.sample import Sample
+from sgi.kernel.scored import Provenance
 from sgi.stats import Interval, mean_interval
 from support.scored_runs import column, run
 
@@ -301,3 +303,120 @@ def test_a_drop_of_another_version_is_not_met():
     )
     unknown = run(column("m", VALUES))
     assert gate(made, Rule("m", Condition.MAX_DROP, 0.04), against=unknown).passed
+
+
+def with_texts(made):
+    samples = [Sample(id=name, question=f"Q{name}?", response=f"answer\n{name}") for name in made.ids]
+    return replace(made, samples=lambda rows: (samples[row] for row in rows))
+
+
+def test_a_rule_can_be_decided_on_the_mean_and_says_so():
+    rule = f"m>={VALUES.mean() - 1e-6}"
+    report = gate(good(), rule, on="mean")
+    assert (report.passed, only(report).decided_on) == (True, "mean")
+    assert report.verdict == "all rules met, decided on the mean alone without allowing for chance"
+    assert "(on the mean)" in str(report)
+    low = only(gate(good(), "m>=0.9", on="mean"))
+    assert low.reason == f"the mean is {VALUES.mean():.4g}; your limit is at least 0.9"
+    few = gate(run(column("m", [0.9, 0.8, 0.9])), "m>=0.8", on="mean")
+    assert few.passed
+    assert gate(good(), [], against=good(), max_drop=0.0, on="mean").passed
+    lost = gate(run(column("m", VALUES - 0.05)), [], against=good(), max_drop=0.02, on="mean").checks[0]
+    assert lost.reason == "the mean difference is a drop of 0.05; your limit is 0.02"
+    with pytest.raises(UsageError, match="on is 'interval' or 'mean', not 'median'"):
+        gate(good(), "m>=0.1", on="median")
+
+
+def test_a_small_set_says_how_many_questions_are_needed():
+    values = np.resize([0.0, 1.0, 1.0, 1.0, 1.0], 20)
+    check = only(gate(run(column("m", values)), "m>=0.7"))
+    assert (check.questions, check.needed) == (20, 56)
+    assert check.reason.endswith("It has 20 questions; about 56 are needed if the mean stays the same")
+    assert gate(run(column("m", np.resize(values, 100))), "m>=0.7").passed
+    hopeless = only(gate(run(column("m", values)), "m>=0.9"))
+    assert (hopeless.needed, "The mean itself, 0.8, does not meet it" in hopeless.reason) == (None, True)
+
+
+def test_the_worst_rows_are_named_with_their_responses():
+    values = VALUES.copy()
+    values[[7, 3]] = 0.01, 0.02
+    made = with_texts(run(column("m", values), column("angle", values, higher_is_better=False)))
+    low, high = gate(made, ["m>=0.99", "angle<=0.01"], worst=2).checks
+    assert [(row.id, row.response) for row in low.worst] == [("7", "answer 7"), ("3", "answer 3")]
+    assert high.worst[0].value == values.max()
+    assert gate(made, "m>=0.1").checks[0].worst == ()
+    assert gate(made, "m>=0.99", worst=0).checks[0].worst == ()
+    assert "  7  0.01  answer 7" in str(gate(made, "m>=0.99"))
+
+
+def test_the_rows_that_fell_most_are_named_and_not_those_that_rose():
+    values = VALUES - 0.1
+    values[[4, 9]] = 0.0, 1.0
+    made = with_texts(run(column("m", values), name="new"))
+    (check,) = gate(made, [], against=good(), max_drop=0.01, worst=3).checks[:1]
+    assert check.worst[0] == WorstRow("4", 0.0, VALUES[4], "answer 4")
+    assert "9" not in {row.id for row in check.worst}
+
+
+def test_each_planned_look_narrows_what_passes():
+    limit = float(INTERVAL.low)
+    assert gate(good(), f"m>={limit}").passed
+    planned = only(gate(good(), f"m>={limit}", looks=20))
+    assert (planned.passed, planned.level) == (False, 0.9975)
+    assert planned.reason.startswith("the 99.75 % interval reaches down to")
+    assert gate(good(), f"m>={limit}", looks=1).checks[0].level == 0.95
+
+
+def test_looks_are_numbered_and_end_where_they_were_planned_to():
+    earlier = {("m", ">="): 4, ("m", "drop"): 1}
+    report = gate(good(), ["m>=0.5", "m>0.4", "m<=0.99"], earlier=earlier)
+    assert ([check.look for check in report.checks], report.passed) == ([5, 5, 1], True)
+    assert gate(good(), "m>=0.5", earlier=earlier, looks=5).passed
+    late = only(gate(good(), "m>=0.5", earlier=earlier, looks=4))
+    assert late.reason == "this is look 5 at these questions, and 4 were planned: take new questions"
+    assert only(gate(good(), "m>=0.5")).look is None
+    with pytest.raises(UsageError, match="looks: expected a whole number of at least 1, found 0"):
+        gate(good(), "m>=0.5", looks=0)
+
+
+def passes_once(looks, histories=250):
+    """The share of histories in which a run exactly at the threshold passes one of 20 gates."""
+    generator = np.random.default_rng(1)
+
+    def passed():
+        values = (generator.random(100) < 0.8).astype(float)
+        return gate(run(column("m", values)), "m>=0.8", looks=looks, worst=0).passed
+
+    return np.mean([any(passed() for _ in range(20)) for _ in range(histories)])
+
+
+def test_twenty_looks_let_a_run_at_the_threshold_pass_and_planned_ones_do_not():
+    assert passes_once(None) > 0.25
+    assert passes_once(20) <= 0.03
+
+
+@pytest.mark.parametrize("rule", ["m>=80", "m<=1.5", "m>1", "m<0", Rule("m", Condition.MAX_DROP, 2.0)])
+def test_a_rule_outside_the_range_of_the_runs_metric_is_refused(rule):
+    with pytest.raises(UsageError, match=r"makes no sense: (a drop of )?m lies in \[0, 1\]"):
+        gate(good(), rule, against=good() if isinstance(rule, Rule) else None)
+
+
+def test_rules_at_the_ends_of_a_range_are_rules():
+    ends = run(column("m", np.ones(50)))
+    assert gate(ends, ["m>=0", "m<=1"]).passed
+
+
+def test_a_drop_of_runs_that_differ_is_not_met_unless_that_is_allowed():
+    def scored(model):
+        facts = {"provenance": Provenance((model,)), "version": 1}
+        return run(replace(column("m", VALUES), **facts), replace(column("k", VALUES), version=1))
+
+    rules = [Rule(name, Condition.MAX_DROP, 0.5) for name in ("m", "k")]
+    report = gate(scored("one@1"), rules, against=scored("two@1"))
+    assert [check.passed for check in report.checks] == [False, True]
+    assert "embedder of m: two@1 → one@1. Score both runs alike" in report.checks[0].reason
+    allowed = gate(scored("one@1"), rules, against=scored("two@1"), allow_different=True)
+    assert (allowed.passed, allowed.notes[0]) == (
+        True,
+        "Different beside the responses: embedder of m: two@1 → one@1.",
+    )

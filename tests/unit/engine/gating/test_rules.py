@@ -184,3 +184,28 @@ def test_a_rule_made_by_hand_is_checked_too(given, message):
 
 def test_a_condition_may_be_its_sign():
     assert Rule("m", "drop <=", 0.5).condition is Condition.MAX_DROP
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("rouge_l>=80", "The rule rouge_l >= 80.0 makes no sense: rouge_l lies in [0, 1]. Did you mean 0.8?"),
+        ("rouge_l > 1", "rouge_l lies in [0, 1]"),
+        ("rouge_l<0", "rouge_l lies in [0, 1]"),
+        ("rouge_l<=-0.5", "rouge_l lies in [0, 1]"),
+        ("rouge_l(beta=1.2)>=2", "rouge_l(beta=1.2) lies in [0, 1]"),
+        ("theta_rc>=4", "theta_rc lies in [0, 3.14159]"),
+    ],
+)
+def test_a_rule_outside_the_range_of_an_installed_metric_is_refused(text, told):
+    with pytest.raises(UsageError) as caught:
+        parse_rule(text)
+    assert told in str(caught.value)
+
+
+def test_so_is_one_of_a_file_and_one_made_by_hand(tmp_path):
+    path = written(tmp_path, '[[rule]]\nmetric = "rouge_l"\nmax_drop = 5')
+    with pytest.raises(UsageError, match=r"a drop of rouge_l lies in \[0, 1\]"):
+        read_rules(path)
+    with pytest.raises(UsageError, match=r"rouge_l lies in \[0, 1\]"):
+        Rule("rouge_l", Condition.ABOVE, 1.0)

@@ -15,7 +15,7 @@ from sgi.kernel.sample import Sample
 from sgi.store.queries import find_run
 from sgi.web.paths import sample_path
 from support.evidence_maps import CONTEXTS, RESPONSE
-from support.kept_runs import keep_run
+from support.kept_runs import keep_run, rows
 from support.runs import HOSTILE, add_run
 from support.web_server import browsing, send, site_in, words
 
@@ -144,6 +144,27 @@ def test_two_runs_side_by_side(client, site):
     assert [chart["id"] for chart in charts] == ["comparison"]
     chooser = client.get(f"/compare?new={new}").text
     assert f'<option value="{new}" selected>' in chooser
+
+
+def test_runs_that_differ_in_more_than_responses_are_shown_how_first(tmp_path):
+    changed = [row | {"reference": f"{MARKUP} {row['id']}"} for row in rows(8)]
+    with site_in(tmp_path) as site, browsing(site) as client:
+        for name, given in (("a", rows(8)), ("b", changed)):
+            keep_run(site.place, tmp_path, given, name=name, metrics=["content_f1"])
+        refused = client.get("/compare?base=a&new=b")
+        text = words(refused.text)
+        assert (refused.status_code, "reference of 8 of 8 pairs, such as item-0" in text) == (400, True)
+        assert "<script>alert" not in refused.text
+        base, new = (find_run(site.database, name).id for name in ("a", "b"))
+        anyway = f"/compare?base={base}&amp;new={new}&amp;allow_different=1"
+        assert f'href="{anyway}"' in refused.text
+        page = client.get(anyway.replace("&amp;", "&"))
+        assert (page.status_code, "Different beside the responses" in page.text) == (200, True)
+        charts = client.get(f"/compare/charts.json?base={base}&new={new}&allow_different=1")
+        assert charts.status_code == 200
+        assert client.get(f"/api/v1/compare?base={base}&new={new}").status_code == 400
+        told = client.get(f"/api/v1/compare?base={base}&new={new}&allow_different=true").json()
+    assert told["comparison"]["differences"][0]["base"] == "'Item 0 has 0 bridges.'"
 
 
 def test_a_run_is_renamed_and_tagged(client, site):
