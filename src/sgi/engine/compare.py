@@ -20,7 +20,7 @@ from sgi.kernel.scored import STATUSES
 from sgi.stats.paired import McNemar, PairedDifference, holm, mcnemar, paired_differences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -238,7 +238,7 @@ def compare(
         notes=(
             *unknown_origin(base, new),
             *pairing_notes(base, new, pairs),
-            *cluster_notes(base, new),
+            *base.clustering.notes(len(base.ids)),
             *ratio_notes(compared),
             *without_interval((name, one.no_interval) for name, one in named if one.pairs),
         ),
@@ -269,16 +269,6 @@ def _common_metrics(base: ScoredRun, new: ScoredRun) -> tuple[str, ...]:
     for name in names:
         _check_alike(base, new, base.metrics[name], new.metrics[name])
     return names
-
-
-def cluster_notes(base: ScoredRun, new: ScoredRun) -> Iterator[str]:
-    """What to say of the clusters of a comparison, which are those of the base run."""
-    yield from base.clustering.notes(len(base.ids))
-    if base.clustering.by != new.clustering.by:
-        yield (
-            f"{base.name} clusters its rows by {base.clustering.by!r}, {new.name} by"
-            f" {new.clustering.by!r}; the comparison clusters them by {base.clustering.by!r}."
-        )
 
 
 def _check_alike(base: ScoredRun, new: ScoredRun, before: MetricColumn, after: MetricColumn) -> None:

@@ -76,9 +76,9 @@ class RunsDifferError(UsageError):
 def find_differences(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> tuple[Difference, ...]:
     """Every difference of two runs, beside their responses, contexts and targets.
 
-    These are: rows without a partner, if they are more than 5 % of the smaller run; references of pairs; for
-    each metric of both runs its models, judge, prompts and version, and its share of rows without a value;
-    and metrics that the runs have with different parameters only.
+    These are: the clustering; rows without a partner, if they are more than 5 % of the smaller run;
+    references of pairs; metrics that the runs have with different parameters only; and for each metric of
+    both runs its models, judge, prompts and version, and its share of rows without a value.
 
     Args:
         base: the run before.
@@ -87,6 +87,7 @@ def find_differences(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> tuple[Dif
     """
     shared = [name for name in base.metrics if name in new.metrics]
     return (
+        *_clustering(base, new),
         *_unpaired(base, new, pairs),
         *_references(base, new, pairs),
         *_parameters(base, new),
@@ -124,6 +125,11 @@ def _uses_models(name: str) -> bool:
         return True
     models = (found.token_model, found.entailment_model)
     return found.embeds or isinstance(found, JudgedMetric) or models != (None, None)
+
+
+def _clustering(base: ScoredRun, new: ScoredRun) -> Iterator[Difference]:
+    if base.clustering.by != new.clustering.by:
+        yield Difference("clustering", base.clustering.by, new.clustering.by)
 
 
 def _unpaired(base: ScoredRun, new: ScoredRun, pairs: Pairs) -> Iterator[Difference]:

@@ -7,6 +7,7 @@ import pytest
 
 from sgi.engine.compare import compare
 from sgi.engine.differences import RunsDifferError
+from sgi.kernel.clusters import Clustering
 from sgi.kernel.sample import Sample
 from sgi.kernel.scored import Provenance
 from support.scored_runs import column, run
@@ -76,7 +77,7 @@ def test_only_the_metrics_that_are_compared_have_to_be_alike():
 def test_models_that_are_not_recorded_are_noted_for_metrics_that_use_some():
     lexical = compare(made("monday", None, metric="rouge_l"), made("friday", PLAIN, metric="rouge_l"))
     assert lexical.notes == ()
-    (note,) = compare(made("monday", None), made("friday", PLAIN)).notes
+    note, *_ = compare(made("monday", None), made("friday", PLAIN)).notes
     assert note.startswith("The models of sgi are not recorded in both runs")
 
 
@@ -137,3 +138,8 @@ def test_runs_that_overlap_in_part_are_different_data_and_a_larger_run_is_not():
     assert differences(base, of_texts("friday", asked(3, 43))) == [
         "rows without a partner: 3 of 40 → 3 of 40"
     ]
+
+
+def test_runs_are_clustered_alike():
+    other = replace(made("friday"), clustering=Clustering("doc"))
+    assert differences(made("monday"), other) == ["clustering: question → doc"]

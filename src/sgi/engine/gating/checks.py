@@ -10,10 +10,11 @@ import numpy as np
 
 from sgi.engine.gating.rules import Condition
 from sgi.engine.groups import with_range
-from sgi.engine.mean_scale import on_mean_scale, ratio_interval
+from sgi.engine.mean_scale import on_mean_scale
 from sgi.engine.pairing import shortened
+from sgi.kernel.clusters import BY_QUESTION
 from sgi.stats.intervals import Interval, NoInterval, mean_interval
-from sgi.stats.ratios import ratio_of
+from sgi.stats.ratios import bounded_ratio, ratio_of
 from sgi.stats.sample_size import clusters_needed
 
 if TYPE_CHECKING:
@@ -126,22 +127,22 @@ def not_met(rule: Rule, reason: str, policy: Policy) -> Check:
 
 
 def check_threshold(run: ScoredRun, name: str, rule: Rule, policy: Policy) -> Check:
-    """Decide a rule on the mean of a metric that the run has."""
+    """Decide a rule on the mean of a metric that the run has.
+
+    A ratio is decided on the scale of its mean, which is monotone, so that the decision is the same.
+    """
     column = with_range(run.metrics[name])
     scaled, clusters = on_mean_scale(column), run.clusters[column.ok]
     values = scaled.values[column.ok]
     found = mean_interval(values, clusters, low=scaled.low, high=scaled.high, level=policy.level)
-    mean = float(values.mean()) if len(values) else None
-    if column.is_ratio and mean is not None:
-        mean, found = ratio_of(mean), ratio_interval(found)
     lower = rule.condition.is_lower
-    bound = _end(found, lower=lower)
+    mean, end = (float(values.mean()) if len(values) else None), _end(found, lower=lower)
     made = Check(
         rule.metric,
         str(rule),
         rule.side,
-        mean,
-        bound,
+        _in_unit(mean, column),
+        _in_unit(end, column),
         _share(len(values), run),
         passed=False,
         reason=lacks_values(len(values), run, rule, policy, "have a value"),
@@ -150,48 +151,60 @@ def check_threshold(run: ScoredRun, name: str, rule: Rule, policy: Policy) -> Ch
         questions=len(np.unique(clusters)),
     )
     if not made.reason:
-        made = _decided(made, rule, policy, column, found)
+        limit = float(bounded_ratio(rule.threshold)) if column.is_ratio else rule.threshold
+        needed = _needed(mean, limit, made.questions, end, scaled.low if lower else scaled.high, policy)
+        made = _decided(made, rule, policy, found, _questions(made.questions, needed, run), needed)
     passed = not made.reason
     worst = () if passed else _worst(run, column, policy.worst, lower=lower)
     return replace(made, passed=passed, worst=worst)
 
 
+def _in_unit(number: float | None, column: MetricColumn) -> float | None:
+    """A number on the scale of the mean, in the metric's own unit."""
+    return ratio_of(number) if column.is_ratio and number is not None else number
+
+
 def _decided(
-    made: Check, rule: Rule, policy: Policy, column: MetricColumn, found: Interval | NoInterval
+    made: Check, rule: Rule, policy: Policy, found: Interval | NoInterval, few: str, needed: int | None
 ) -> Check:
     """The check with the reason why the value does not meet the rule, and how many questions would do."""
     holds, asked = _HOLDS[rule.condition], f"{_ASKED[rule.condition]} {rule.threshold:g}"
     if made.value is None:
         return replace(made, reason="there are no values")
+    met = holds(made.value, rule.threshold)
     if policy.on == "mean":
-        met = holds(made.value, rule.threshold)
         return replace(made, reason="" if met else f"the mean is {made.value:.4g}; your limit is {asked}")
-    if isinstance(found, NoInterval):
-        return replace(made, reason=f"there is no interval: {found.reason}")
-    lower = rule.condition.is_lower
-    bound = found.low if lower else found.high
-    if holds(bound, rule.threshold):
+    if isinstance(found, NoInterval) or made.bound is None:
+        return replace(made, reason=_no_interval(found))
+    if holds(made.bound, rule.threshold):
         return made
-    reason = f"the {policy.interval} reaches {'down' if lower else 'up'} to {bound:.4g};"
-    reason = f"{reason} your limit is {asked}"
-    if not holds(made.value, rule.threshold):
+    reached = f"{'down' if rule.condition.is_lower else 'up'} to {made.bound:.4g}"
+    reason = f"the {policy.interval} reaches {reached}; your limit is {asked}"
+    if not met:
         return replace(made, reason=f"{reason}. The mean itself, {made.value:.4g}, does not meet it")
-    needed = clusters_needed(
-        made.value,
-        rule.threshold,
-        clusters=made.questions,
-        end=bound,
-        edge=column.low if lower else column.high,
-        level=policy.level,
+    return replace(made, needed=needed, reason=f"{reason}. {few}")
+
+
+def _no_interval(found: Interval | NoInterval) -> str:
+    return (
+        f"there is no interval: {found.reason}" if isinstance(found, NoInterval) else "there is no interval"
     )
-    return replace(made, needed=needed, reason=f"{reason}. {_questions(made.questions, needed)}")
 
 
-def _questions(there: int, needed: int | None) -> str:
+def _needed(
+    value: float | None, limit: float, there: int, end: float | None, edge: float | None, policy: Policy
+) -> int | None:
+    if value is None or not there:
+        return None
+    return clusters_needed(value, limit, clusters=there, end=end, edge=edge, level=policy.level)
+
+
+def _questions(there: int, needed: int | None, run: ScoredRun) -> str:
     """How many questions there are, and how many are needed."""
+    unit = "questions" if run.clustering.by == BY_QUESTION else "clusters"
     if needed is None:
-        return f"It has {there:,} questions; no number of questions can show this"
-    return f"It has {there:,} questions; about {needed:,} are needed if the mean stays the same"
+        return f"It has {there:,} {unit}; no number of {unit} can show this"
+    return f"It has {there:,} {unit}; about {needed:,} are needed if the mean stays the same"
 
 
 def check_drop(made: MetricComparison, rule: Rule, policy: Policy, base: ScoredRun, new: ScoredRun) -> Check:
@@ -213,15 +226,13 @@ def check_drop(made: MetricComparison, rule: Rule, policy: Policy, base: ScoredR
         questions=found.clusters,
     )
     if not check.reason:
-        check = _drop_decided(check, made, rule, policy, with_range(new.metrics[made.metric]))
+        check = _drop_decided(check, made, rule, policy, base)
     passed = not check.reason
     worst = () if passed else _fallen(made, new, policy.worst)
     return replace(check, passed=passed, worst=worst)
 
 
-def _drop_decided(
-    check: Check, made: MetricComparison, rule: Rule, policy: Policy, column: MetricColumn
-) -> Check:
+def _drop_decided(check: Check, made: MetricComparison, rule: Rule, policy: Policy, base: ScoredRun) -> Check:
     found, sign = made.difference, -1.0 if made.higher_is_better else 1.0
     if check.value is None:
         return replace(check, reason="there are no pairs with values")
@@ -238,19 +249,13 @@ def _drop_decided(
     reason = f"the {policy.interval} allows a drop of {lost:.4g}; your limit is {rule.threshold:g}"
     if fallen > rule.threshold:
         return replace(check, reason=f"{reason}. The mean difference itself is a drop of {fallen:.4g}")
-    edge = None if column.width is None else sign * column.width
-    needed = clusters_needed(
-        check.value,
-        sign * rule.threshold,
-        clusters=found.clusters,
-        end=check.bound,
-        edge=edge,
-        level=policy.level,
-    )
+    width = with_range(base.metrics[made.metric]).width
+    edge = None if width is None else sign * width
+    needed = _needed(check.value, sign * rule.threshold, found.clusters, check.bound, edge, policy)
     if found.interval.method == "unseen" and not check.value:
         said = f"none of the {found.pairs:,} pairs changed, but the {policy.interval} of so few still"
         reason = f"{said} allows a drop of {lost:.4g}; your limit is {rule.threshold:g}"
-    return replace(check, needed=needed, reason=f"{reason}. {_questions(found.clusters, needed)}")
+    return replace(check, needed=needed, reason=f"{reason}. {_questions(found.clusters, needed, base)}")
 
 
 def _worst(run: ScoredRun, column: MetricColumn, worst: int, *, lower: bool) -> tuple[WorstRow, ...]:

@@ -10,7 +10,9 @@ from sgi.engine.compare import compare
 from sgi.engine.gating.checks import Policy, WorstRow, check_drop
 from sgi.engine.gating.gate import gate
 from sgi.engine.gating.rules import Condition, Rule
+from sgi.kernel.clusters import Clustering
 from sgi.kernel.errors import UsageError
+from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.kernel.scored import Provenance
 from sgi.stats import Interval, mean_interval
@@ -420,3 +422,19 @@ def test_a_drop_of_runs_that_differ_is_not_met_unless_that_is_allowed():
         True,
         "Different beside the responses: embedder of m: two@1 → one@1.",
     )
+
+
+def test_a_ratio_is_decided_in_its_own_unit():
+    values = np.resize([0.5, 2.0, 1.5, 1.2, 3.0], 40)
+    made = run(replace(column("sgi", values, low=0.0, high=None), version=metric("sgi").spec.version))
+    check = only(gate(made, "sgi>=1.3"))
+    assert 1.0 < check.bound < 1.3 < check.value < 1.4
+    assert f"reaches down to {check.bound:.4g}; your limit is at least 1.3" in check.reason
+    assert gate(made, "sgi>=1").passed
+    more = replace(column("sgi", np.resize(values, check.needed), low=0.0, high=None), version=2)
+    assert only(gate(run(more), "sgi>=1.25")).bound == pytest.approx(1.3, abs=0.02)
+
+
+def test_clusters_that_are_no_questions_are_called_clusters():
+    made = replace(run(column("m", np.resize([0.0, 1.0, 1.0, 1.0, 1.0], 20))), clustering=Clustering("doc"))
+    assert "It has 20 clusters; about 56 are needed" in only(gate(made, "m>=0.7")).reason
