@@ -181,12 +181,13 @@ def _changed(metrics: Iterable[MetricComparison], scale: dict[str, bool]) -> Tab
         for place, row in enumerate(made.changed):
             numbers = [scaled(number, percent=percent) for number in (row.before, row.after)]
             change = scaled(row.difference, percent=percent, unit="pp", sign="+")
-            add_row(table, "" if place else made.metric, row.id, *numbers, change)
+            name = row.id if row.id == row.new_id else f"{row.id} → {row.new_id}"
+            add_row(table, "" if place else made.metric, name, *numbers, change)
     return table
 
 
 def worst_tables(report: GateReport) -> list[Table]:
-    """The rows that speak most against each rule that is not met."""
+    """The worst rows of each rule that is not met."""
     tables = []
     for check in report.checks:
         before = any(row.before is not None for row in check.worst)

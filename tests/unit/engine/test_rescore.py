@@ -20,7 +20,7 @@ from sgi.store.database import open_database
 from sgi.store.evidence import kept_evidence, stored_evidence
 from sgi.store.queries import find_run, list_runs, run_usage
 from sgi.store.recorder import RunRecorder
-from sgi.store.run_rows import scored_run, stored_batches
+from sgi.store.run_rows import metric_provenance, scored_run, stored_batches
 from support.answers import write
 from support.judged_metrics import Politeness, judged_run, offer
 from support.runs import contents
@@ -80,6 +80,9 @@ def test_other_weights_from_the_same_evidence(database, origin):
     assert (report.metric, report.ok, report.mean) == (WEIGHTED, 4, pytest.approx(np.nanmean(wanted)))
     assert sum(report.classes.values()) == 4
     assert (made.report.failures, made.report.rejected) == (1 / 6, 0)
+    then = metric_provenance(database, origin)["politeness"]
+    assert (then.judge, then.prompts) != ("", "")
+    assert metric_provenance(database, find_run(database, "weighted")) == {WEIGHTED: then}
 
 
 def test_the_new_run_is_a_run_like_any_other(database, origin):

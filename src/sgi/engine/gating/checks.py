@@ -43,7 +43,7 @@ _LONGEST = 80
 
 @dataclass(frozen=True)
 class WorstRow:
-    """A row that speaks most against a rule.
+    """A row beyond the limit of a rule, or one that fell.
 
     Attributes:
         id: the sample's.
@@ -79,7 +79,7 @@ class Check:
             the rule is met, or no number would do.
         look: the number of this look at the questions with such a rule, from 1; None where earlier looks are
             not known.
-        worst: where the rule is not met, the rows that speak most against it.
+        worst: where the rule is not met, the rows furthest beyond its limit, or that fell most.
     """
 
     metric: str
@@ -155,7 +155,7 @@ def check_threshold(run: ScoredRun, name: str, rule: Rule, policy: Policy) -> Ch
         needed = _needed(mean, limit, made.questions, end, scaled.low if lower else scaled.high, policy)
         made = _decided(made, rule, policy, found, _questions(made.questions, needed, run), needed)
     passed = not made.reason
-    worst = () if passed else _worst(run, column, policy.worst, lower=lower)
+    worst = () if passed else _worst(run, column, rule, policy.worst)
     return replace(made, passed=passed, worst=worst)
 
 
@@ -258,10 +258,13 @@ def _drop_decided(check: Check, made: MetricComparison, rule: Rule, policy: Poli
     return replace(check, needed=needed, reason=f"{reason}. {_questions(found.clusters, needed, base)}")
 
 
-def _worst(run: ScoredRun, column: MetricColumn, worst: int, *, lower: bool) -> tuple[WorstRow, ...]:
-    """The rows with the lowest values, or the highest; ties by their place in the data."""
-    order = np.argsort(column.values if lower else -column.values, kind="stable")[:worst]
-    rows = [int(row) for row in order if column.ok[row]]
+def _worst(run: ScoredRun, column: MetricColumn, rule: Rule, worst: int) -> tuple[WorstRow, ...]:
+    """The rows furthest beyond the limit; ties by their place in the data."""
+    holds = _HOLDS[rule.condition]
+    order = np.argsort(column.values if rule.condition.is_lower else -column.values, kind="stable")[:worst]
+    rows = [
+        int(row) for row in order if column.ok[row] and not holds(float(column.values[row]), rule.threshold)
+    ]
     responses = _responses(run, rows)
     return tuple(
         WorstRow(run.ids[row], float(column.values[row]), None, response)

@@ -105,7 +105,7 @@ def check_name(check: Check) -> str:
 
 
 def worst_lines(check: Check) -> list[str]:
-    """The rows that speak most against a rule, one line each."""
+    """The worst rows of a check, one line each."""
     return [f"  {row.id}  {_change(row)}  {row.response}".rstrip() for row in check.worst]
 
 

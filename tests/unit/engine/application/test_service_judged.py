@@ -11,6 +11,7 @@ from sgi.engine.application.service import DEFAULT_METRICS, JUDGED_METRICS, RAGE
 from sgi.kernel.errors import BudgetSpent, JudgeError, RunMismatch, UsageError
 from sgi.store.database import open_database
 from sgi.store.queries import find_run
+from sgi.store.run_rows import scored_run
 from sgi.testing.fakes import HashEmbedder, ScriptedJudge
 
 RATINGS = {
@@ -85,6 +86,7 @@ def test_a_run_of_the_service_is_signed_with_judge_and_prompts_as_any_other(tmp_
     evaluate(ScriptedJudge(RATINGS), save="nightly", database=path)
     with open_database(path) as database:
         record = find_run(database, "nightly")
+        scored = scored_run(database, record)
     row = {
         "question": QUESTION,
         "response": ANSWER,
@@ -95,6 +97,7 @@ def test_a_run_of_the_service_is_signed_with_judge_and_prompts_as_any_other(tmp_
         [row], list(DEFAULT_METRICS + JUDGED_METRICS), HashEmbedder(), judge=ScriptedJudge(RATINGS)
     )
     assert record.signature == made.signature
+    assert {name: found.provenance for name, found in scored.metrics.items()} == made.provenance
     assert "|judge:scripted@" in record.signature
     assert f"judge:{record.spec['judge']}|" in record.signature
 

@@ -14,6 +14,7 @@ from sgi.kernel.errors import RunMismatch, UnknownName, UsageError
 from sgi.kernel.metric import Status
 from sgi.store.database import open_database
 from sgi.store.queries import find_run
+from sgi.store.run_rows import scored_run
 from sgi.testing import HashEmbedder
 from support.service_clients import (
     IDS,
@@ -165,14 +166,18 @@ def test_a_model_that_fails_for_a_while_leaves_the_run_as_it_is(service, monkeyp
     assert (summary.rows, PRIVATE in str(summary)) == (len(answers), False)
 
 
-def test_a_model_that_could_not_be_opened_at_first_is_taken_later(service, tmp_path):
+def test_a_model_that_could_not_be_opened_at_first_is_taken_later(service, database_url, tmp_path):
     (tmp_path / "model.onnx").write_bytes(b"")
     made = [evaluate(RAGEvalService(embedder=model), answer="Lyon") for model in (tmp_path, HashEmbedder())]
     for n, one in enumerate(made + made[:1]):
         service.save_evaluation_to_db("nightly", str(n), one)
     summary = service.finish_run("nightly")
     assert sum(summary.left_out.values()) == 2
-    assert f"emb:{HashEmbedder().fingerprint}|" in summary.signature
+    fingerprint = HashEmbedder().fingerprint
+    assert f"emb:{fingerprint}|" in summary.signature
+    with open_database(database_url) as database:
+        scored = scored_run(database, find_run(database, "nightly"))
+    assert scored.metrics["semantic_similarity"].provenance.models == (fingerprint,)
 
 
 @pytest.mark.parametrize("first", [None, float("nan")])

@@ -347,6 +347,7 @@ def test_the_worst_rows_are_named_with_their_responses():
     assert [(row.id, row.response) for row in low.worst] == [("7", "answer 7"), ("3", "answer 3")]
     assert high.worst[0].value == values.max()
     assert gate(made, "m>=0.1").checks[0].worst == ()
+    assert only(gate(with_texts(run(column("m", np.ones(20)))), "m>=0.95")).worst == ()
     assert gate(made, "m>=0.99", worst=0).checks[0].worst == ()
     assert "  7  0.01  answer 7" in str(gate(made, "m>=0.99"))
 
