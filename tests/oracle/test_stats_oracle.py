@@ -11,7 +11,6 @@ from sgi.stats import (
     average_precision,
     cohen_d,
     fpr_at_recall,
-    mean_interval,
     pearson,
     permutation_control,
     spearman,
@@ -19,7 +18,8 @@ from sgi.stats import (
     welch_p,
     wilson_interval,
 )
-from sgi.stats.intervals import expanded_level, student_quantile
+from sgi.stats.intervals import Scale, expanded_level, student_quantile
+from sgi.stats.means import rare_interval
 
 pytestmark = pytest.mark.oracle
 
@@ -106,19 +106,21 @@ def test_effects_equal_scipys(seed):
     assert spearman(one, other) == pytest.approx(stats.spearmanr(one, other).statistic, rel=1e-9)
 
 
-def test_bootstrap_of_the_mean_equals_scipys():
-    values = np.random.default_rng(0).exponential(size=300)
-    theirs = stats.bootstrap(
-        (values,),
-        np.mean,
-        n_resamples=20_000,
-        method="percentile",
-        confidence_level=expanded_level(0.95, np.ones(300)),
-        rng=np.random.default_rng(1),
-    ).confidence_interval
-    ours = mean_interval(values, draws=20_000)
-    width = theirs.high - theirs.low
-    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.03 * width)
+@pytest.mark.parametrize(("ones", "n"), [(1, 8), (1, 30), (3, 30), (7, 100)])
+def test_rare_ones_have_nearly_the_exact_interval(ones, n):
+    values = np.array([1.0] * ones + [0.0] * (n - ones))
+    theirs = stats.binomtest(ones, n).proportion_ci(0.95, method="exact")
+    ours = rare_interval(values, np.ones(n), Scale.of(0, 1), 0.95)
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.01)
+
+
+def test_rare_values_have_the_interval_of_random_weights():
+    generator = np.random.default_rng(0)
+    values = np.array([1.0] * 35 + [0.1, 0.4, 0.6, 0.7, 0.9])
+    weights = generator.dirichlet(np.ones(41), 200_000)
+    low, high = (np.quantile(weights @ [*values, end], q) for end, q in ((0.0, 0.025), (1.0, 0.975)))
+    ours = rare_interval(values, np.ones(40), Scale.of(0, 1), 0.95)
+    assert (ours.low, ours.high) == pytest.approx((low, high), abs=0.003)
 
 
 @pytest.mark.parametrize(("successes", "n"), [(0, 5), (5, 5), (3, 10), (997, 1000)])

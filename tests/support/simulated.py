@@ -44,17 +44,6 @@ def yes_or_no(latent: Table, share: float) -> Table:
     return (latent < NormalDist().inv_cdf(share)).astype(np.float64)
 
 
-def values(generator: np.random.Generator, kind: str, clusters: int, sets: int) -> tuple[Table, float]:
-    """Data sets as columns, NaN where a row is not there, and their true mean; ``0.8`` is a share."""
-    there = present(generator, clusters, sets)
-    if kind in {"normal", "skewed"}:
-        made, truth = noise(generator, kind, clusters, sets), 0.0
-    else:
-        truth = float(kind)
-        made = yes_or_no(noise(generator, "normal", clusters, sets), truth)
-    return np.where(there, made, np.nan), truth
-
-
 def pairs(generator: np.random.Generator, kind: str, clusters: int, sets: int) -> tuple[Table, Table, float]:
     """Pairs as columns, NaN where there is none, and the true difference; ``0.7 0.8`` are two shares."""
     there = present(generator, clusters, sets)

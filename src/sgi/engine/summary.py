@@ -13,7 +13,8 @@ from sgi.engine.shown import Shown
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering, DominantQuestion
 from sgi.kernel.metric import COUNT, SCORE, Status
 from sgi.stats.confounds import Baseline, trivial_baselines
-from sgi.stats.intervals import Interval, NoInterval, interval_or_none, mean_interval
+from sgi.stats.intervals import Interval, NoInterval, interval_or_none
+from sgi.stats.means import mean_interval
 from sgi.stats.ranking import Ranking, ranking
 
 if TYPE_CHECKING:

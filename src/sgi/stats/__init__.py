@@ -21,8 +21,9 @@ from sgi.stats.confounds import (
     trivial_baselines,
 )
 from sgi.stats.effects import cohen_d, pearson, spearman, welch_p
-from sgi.stats.intervals import Interval, NoInterval, mean_interval, wilson_interval
+from sgi.stats.intervals import Interval, NoInterval, wilson_interval
 from sgi.stats.leads import Lead, auroc_lead
+from sgi.stats.means import mean_interval
 from sgi.stats.paired import McNemar, PairedDifference, holm, mcnemar, paired_differences
 from sgi.stats.prediction_powered import PoweredMean, prediction_powered_mean
 from sgi.stats.probability_maps import IsotonicMap, PlattMap, fit_isotonic, fit_platt

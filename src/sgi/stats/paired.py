@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,17 +13,13 @@ from sgi.stats.intervals import (
     Interval,
     NoInterval,
     Scale,
-    bootstrap_mean_interval,
-    bootstrap_means,
     check_draws,
     cluster_codes,
-    clustered_error,
     interval_or_none,
-    normal_quantile,
-    products,
     too_few_clusters,
-    unseen_interval,
 )
+from sgi.stats.means import clustered_interval
+from sgi.stats.sample_size import detectable_difference
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,8 +31,6 @@ _MOST_DRAWN = 100_000
 _BLOCK = 2**19
 # Sums of the same numbers in another order differ by rounding; such a sum is a tie. Relative to Σ|S_c|.
 _TIE = 1e-11
-# Standard errors from nothing to a difference that is found in 80 % of studies at a two-sided level of 5 %.
-_POWERED = normal_quantile(0.95) + NormalDist().inv_cdf(0.8)
 _FEWEST_DISCORDANT = 25
 
 
@@ -53,9 +46,9 @@ class PairedDifference:
         difference: mean of second − first; None if there are no pairs.
         interval: of the difference; None where no interval covers it.
         p: of a two-sided test that there is no difference; None from fewer than five clusters.
-        smallest: the least true difference that would be found in four of five such comparisons, at 5 %
-            two-sided; None from fewer than five clusters, and where all differences are equal, so that their
-            spread is not known.
+        smallest: the least true difference that would be found in four of five such comparisons, with Holm's
+            correction for all metrics compared; None where the clusters are too few for it, and where all
+            differences are equal, so that their spread is not known (see `detectable_difference`).
         method: how interval and p were made.
         no_interval: why there is no interval; empty where there is one.
     """
@@ -87,19 +80,18 @@ def paired_differences(
     With :math:`S_c` the sum of second − first over a cluster's pairs and n the number of pairs:
 
     * difference: :math:`\sum_c S_c / n`.
-    * interval: expanded percentiles of the difference over draws of clusters (``bootstrap``), as in
-      `mean_interval`, within [−R, R] where the metric's scale has the width R. If all differences are equal
-      it reaches as far as changes that were not seen may move the mean (``unseen``).
+    * interval: that of `mean_interval`, of differences within [−R, R] where the metric's scale has the
+      width R. If few or no pairs changed it reaches as far as changes that were not seen may move the mean.
     * p: signs of whole clusters flipped at random (``sign-flip``),
-      :math:`p = (1 + \#\{|T^*| \ge |T|\}) / (1 + B)` with :math:`T = \sum_c S_c`; ties count.
-    * smallest: :math:`(z_{0.975} + z_{0.8})\,SE` with the clustered standard error.
+      :math:`p = (1 + \#\{|T^*| \ge |T|\}) / (1 + B)` with :math:`T = \sum_c S_c`; ties count. Above
+      100,000 clusters the normal distribution takes the place of draws (``normal``). All columns share the
+      draws.
+    * smallest: `detectable_difference` for as many metrics as have a p.
 
-    Above 100,000 clusters interval and p come from the normal distribution (``normal``) instead of draws. All
-    columns share the draws; a cluster without a pair in one column still takes part in the draws for others.
-
-    In simulations of differences as in `mean_interval` the 95 % intervals hold the truth in 93 to 97 % from
-    12 clusters on, of normal and skewed values and of 0/1 values with shares of 0.7 and 0.8. Rarer
-    differences need more clusters: with shares of 0.85 and 0.95 it is 92 % of 12 and 94 % of 30.
+    The sign-flip test assumes that under the null hypothesis the differences of clusters are independent and
+    symmetric about 0. They are if the two systems are exchangeable: if swapping their answers to a question
+    changes nothing about the distribution. Skewed differences whose mean is 0 violate it; the interval does
+    not need it.
 
     Args:
         first: one column a metric, NaN where there is no value, shape (n, m) or (n,).
@@ -108,7 +100,7 @@ def paired_differences(
         ranges: the width of each metric's scale, shape (m,), None where it has no two ends; None if no metric
             has them.
         level: of the intervals, in (0, 1).
-        draws: of the bootstrap, and sign flips, B.
+        draws: sign flips, B.
         seed: equal input gives equal bits.
 
     Returns:
@@ -117,11 +109,11 @@ def paired_differences(
     Raises:
         ValueError: shapes differ, a value is infinite, or ranges, level or draws make no sense.
 
-    Source: Miller (2024), arXiv:2411.00640 (paired, clustered standard error and power); Hesterberg (2015),
-    Am. Stat. 69 (expanded percentiles); Phipson and Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9 (p of
-    random permutations).
+    Source: Miller (2024), arXiv:2411.00640 (paired, clustered standard error and power); Phipson and Smyth
+    (2010), Stat. Appl. Genet. Mol. Biol. 9 (p of random permutations).
 
-    >>> (found,) = paired_differences([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.3, 0.3, 0.5, 0.5, 0.7, 0.9])
+    >>> before, after = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.3, 0.3, 0.5, 0.5, 0.7, 0.9]
+    >>> (found,) = paired_differences(before, after, ranges=[1.0])
     >>> found.pairs, round(found.difference, 4), found.interval.low > 0
     (6, 0.1833, True)
     """
@@ -134,14 +126,12 @@ def paired_differences(
     there = ~(np.isnan(before) | np.isnan(after))
     sums, sizes = _by_cluster(np.where(there, after - before, 0.0), there, codes)
     drawn = FEWEST_CLUSTERS <= len(sums) <= _MOST_DRAWN
-    means = bootstrap_means(sums, sizes, draws, seed) if drawn else None
     p = _sign_flips(sums, draws, seed) if drawn else _normal_p(sums)
+    tests = int(((sizes > 0).sum(axis=0) >= FEWEST_CLUSTERS).sum())
+    test = _Test("sign-flip" if drawn else "normal", tests, draws if drawn else None, level)
     return tuple(
         _difference(
-            _Column(before[rows, i], after[rows, i], sums[:, i], sizes[:, i], scales[i]),
-            None if means is None else means[:, i],
-            float(p[i]),
-            level,
+            _Column(before[rows, i], after[rows, i], sums[:, i], sizes[:, i], scales[i], float(p[i])), test
         )
         for i, rows in enumerate(there.T)
     )
@@ -156,6 +146,24 @@ class _Column:
     sums: NDArray[np.float64]
     sizes: NDArray[np.int64]
     scale: Scale
+    p: float
+
+
+@dataclass(frozen=True)
+class _Test:
+    """The test of all metrics.
+
+    Attributes:
+        name: ``sign-flip`` or ``normal``.
+        metrics: how many metrics have a p.
+        draws: random signs; None where there are none.
+        level: of the intervals.
+    """
+
+    name: str
+    metrics: int
+    draws: int | None
+    level: float
 
 
 def _scale(width: float | None) -> Scale:
@@ -188,7 +196,7 @@ def _by_cluster(
 def _sign_flips(sums: NDArray[np.float64], draws: int, seed: int) -> NDArray[np.float64]:
     """How often, in each column, sums of clusters with random signs lie as far from 0 as the sum itself."""
     count = len(sums)
-    generator = np.random.default_rng((seed, 1))  # not the stream of the bootstrap
+    generator = np.random.default_rng(seed)
     total = sums.sum(axis=0)
     reached = np.abs(total) - _TIE * np.abs(sums).sum(axis=0)
     step = max(1, _BLOCK // count)
@@ -197,8 +205,16 @@ def _sign_flips(sums: NDArray[np.float64], draws: int, seed: int) -> NDArray[np.
         rows = min(step, draws - start)
         random = generator.integers(0, 256, size=(rows, -(-count // 8)), dtype=np.uint8)
         kept = np.unpackbits(random, axis=1, count=count).astype(np.float64)
-        further += (np.abs(2 * products(kept, sums) - total) >= reached).sum(axis=0)
+        further += (np.abs(2 * _products(kept, sums) - total) >= reached).sum(axis=0)
     return (1 + further) / (1 + draws)
+
+
+def _products(weights: NDArray[np.float64], columns: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The matrix product, column by column: no bit of one column depends on the others or on threads."""
+    made = np.empty((len(weights), columns.shape[1]))
+    for place, column in enumerate(np.ascontiguousarray(columns.T)):
+        np.einsum("ij,j->i", weights, column, out=made[:, place])
+    return made
 
 
 def _normal_p(sums: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -212,9 +228,7 @@ def _two_sided(z: float) -> float:
     return math.erfc(z / math.sqrt(2))
 
 
-def _difference(
-    column: _Column, means: NDArray[np.float64] | None, p: float, level: float
-) -> PairedDifference:
+def _difference(column: _Column, test: _Test) -> PairedDifference:
     pairs = len(column.before)
     held = column.sizes > 0
     sums, sizes = column.sums[held], column.sizes[held]
@@ -231,32 +245,18 @@ def _difference(
     )
     if made.difference is None or made.clusters < FEWEST_CLUSTERS:
         return replace(made, no_interval=too_few_clusters(made.clusters).reason)
-    test = "normal" if means is None else "sign-flip"
-    gaps = column.after - column.before
-    if not column.scale.holds(gaps):
-        reason = f"a difference exceeds the width of the metric's scale, {column.scale.high:g}"
-        return replace(made, p=p, method=test, no_interval=reason)
-    if np.all(gaps == gaps[0]):
-        found = unseen_interval(float(gaps[0]), made.clusters, column.scale, level)
-        method = f"unseen, {test}" if isinstance(found, Interval) else test
-        reason = found.reason if isinstance(found, NoInterval) else ""
-        return replace(
-            made,
-            difference=float(gaps[0]),
-            interval=interval_or_none(found),
-            p=p,
-            method=method,
-            no_interval=reason,
-        )
-    error = clustered_error(sums, sizes)
-    if means is None:
-        half = normal_quantile(level) * error
-        interval = Interval(made.difference - half, made.difference + half, level, "normal")
+    if column.scale.holds(column.after - column.before):
+        found = clustered_interval(sums, sizes.astype(np.float64), column.scale, test.level)
     else:
-        interval = bootstrap_mean_interval(means, sizes, level)
-    method = f"{interval.method}, {test}"
+        width = column.scale.high
+        found = NoInterval(f"a difference exceeds the width of the metric's scale, {width:g}")
     return replace(
-        made, interval=column.scale.clipped(interval), p=p, smallest=_POWERED * error, method=method
+        made,
+        interval=interval_or_none(found),
+        no_interval=found.reason if isinstance(found, NoInterval) else "",
+        p=column.p,
+        smallest=detectable_difference(sums, sizes, tests=test.metrics, draws=test.draws),
+        method=f"{found.method}, {test.name}" if isinstance(found, Interval) else test.name,
     )
 
 
@@ -278,14 +278,16 @@ class McNemar:
 
 
 def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
-    """McNemar's test of two columns of 0 and 1 over the same rows, which must be independent of one another.
+    """McNemar's test of two columns of 0 and 1 over the same rows.
 
-    Of the b + c pairs that changed, b from 1 to 0, half would have gone either way if nothing but chance were
-    at work. Under 25 of them p = min(1, 2·P(X ≤ min(b, c))), X binomial(b + c, ½); else
-    χ² = (b − c)²/(b + c) with one degree of freedom. If none changed p is 1.
+    It tests whether a pair is as likely to go from 1 to 0 as from 0 to 1. If so, each of the b + c pairs that
+    changed, b from 1 to 0, did so with probability ½. Under 25 of them p = min(1, 2·P(X ≤ min(b, c))), X
+    binomial(b + c, ½); else χ² = (b − c)²/(b + c) with one degree of freedom. If none changed p is 1.
 
-    Rows that share a question are not independent, and p then comes out too small: `paired_differences` is
-    for them.
+    It assumes that pairs are independent of one another and that, under the null hypothesis, the two answers
+    of a pair are exchangeable: their difference is symmetric about 0. Rows that share a question are not
+    independent, and p then comes out too small: use `paired_differences`, which flips the signs of whole
+    questions and makes the same assumption of symmetry about them.
 
     Args:
         first: 0 or 1, shape (n,).

@@ -15,9 +15,9 @@ from sgi.stats.intervals import (
     cluster_codes,
     effective_clusters,
     interval_or_none,
-    mean_interval,
     student_quantile,
 )
+from sgi.stats.means import mean_interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

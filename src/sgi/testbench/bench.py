@@ -168,10 +168,7 @@ class _Work:
             max_failures=1.0,
             listener=self.listener,
         )
-        by_metric = [
-            row_cells(self.paired, self.changes, one, result[one.canonical], self.seed)
-            for one in self.metrics
-        ]
+        by_metric = [row_cells(self.paired, self.changes, one, result[one.canonical]) for one in self.metrics]
         cells = [cell for row in zip(*(cells for cells, _ in by_metric), strict=True) for cell in row]
         if faults and isinstance(self.judge, Judge):
             notes.append(

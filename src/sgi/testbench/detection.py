@@ -69,9 +69,7 @@ def threshold(falls: Sequence[Floats]) -> Threshold | None:
     return Threshold(fall, float((pooled > fall).mean()), len(pooled))
 
 
-def seen(
-    falls: Floats, least: Threshold, clusters: NDArray[np.int64], *, seed: int
-) -> tuple[float, Interval | None]:
+def seen(falls: Floats, least: Threshold, clusters: NDArray[np.int64]) -> tuple[float, Interval | None]:
     """The share of errors under which a metric falls by more than correct paraphrases do, and its interval.
 
     Args:
@@ -79,10 +77,9 @@ def seen(
             where there is no value any more, which is not seen.
         least: the fall that counts.
         clusters: which rows share a question, shape (n,).
-        seed: of the bootstrap.
 
-    >>> seen(np.array([0.0, 0.3]), Threshold(0.2, 0.01, 100), np.arange(2), seed=0)
+    >>> seen(np.array([0.0, 0.3]), Threshold(0.2, 0.01, 100), np.arange(2))
     (0.5, None)
     """
     counted = (falls > least.fall).astype(np.float64)
-    return float(counted.mean()), share_interval(counted, clusters, seed=seed)
+    return float(counted.mean()), share_interval(counted, clusters)

@@ -180,7 +180,7 @@ class Paired:
 
 
 def row_cells(
-    paired: Paired, changes: Sequence[Perturbation], metric: AnyMetric, scores: Scores, seed: int
+    paired: Paired, changes: Sequence[Perturbation], metric: AnyMetric, scores: Scores
 ) -> tuple[list[Cell], Alarm | None]:
     """A metric's cells, one for each perturbation of rows, and the fall from which it tells of an error.
 
@@ -189,7 +189,6 @@ def row_cells(
         changes: the perturbations, in the order in which their rows were scored.
         metric: the metric.
         scores: of `Paired.all_rows`, in that order.
-        seed: of the intervals.
 
     Returns:
         No alarm where there are too few correct paraphrases, or the metric reads no response.
@@ -204,14 +203,14 @@ def row_cells(
         facts = one.counted(metric, scores, n)
         if len(one.rows):
             rows = clusters[one.rows]
-            found = moved(one.change.kind, one.before, one.then, scale, rows, seed=seed)
+            found = moved(one.change.kind, one.before, one.then, scale, rows)
             facts |= _numbers(found)
             if not one.both.any():
                 facts |= dict.fromkeys(_OF_PAIRS)
             if found.unchanged == 1 and metric.spec.needs.isdisjoint(one.change.changes):
                 facts["verdict"] = Verdict.NONE
             elif least is not None and one.change.kind is Kind.ERROR:
-                share, interval = seen(one.falls(scale), least, rows, seed=seed)
+                share, interval = seen(one.falls(scale), least, rows)
                 facts |= {"seen": share} | _ends("seen_", interval)
         cells.append(Cell(**facts))
     return cells, None if least is None else Alarm(metric=metric.canonical, **least._asdict())

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.stats.intervals import interval_or_none, mean_interval
+from sgi.stats.intervals import interval_or_none
+from sgi.stats.means import mean_interval
 from sgi.testbench.perturbation import Kind
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ BLIND = 0.7
 """The greatest upper end of the interval from which a metric is said to see nothing of an error."""
 
 _EQUAL = 1e-7
-_DRAWS = 1000
 _USUAL = 0.98
 _FENCES = 4.0
 _LEAST_SPREAD = 0.01
@@ -135,9 +135,7 @@ class Moved:
     verdict: Verdict
 
 
-def moved(
-    kind: Kind, before: Floats, after: Floats, scale: Scale, clusters: NDArray[np.int64], *, seed: int
-) -> Moved:
+def moved(kind: Kind, before: Floats, after: Floats, scale: Scale, clusters: NDArray[np.int64]) -> Moved:
     """What pairs of values say of a metric under a perturbation.
 
     The share under an error is P(worse) + ½·P(equal), which is ½ for a metric that sees nothing; a value that
@@ -151,12 +149,11 @@ def moved(
         after: of the same rows, changed; NaN where an error leaves no value.
         scale: of the metric.
         clusters: which rows share a question, shape (n,).
-        seed: of the bootstrap.
 
     Source: the share is the paired form of Agresti (1980), Biometrics 36 (generalised odds for ties).
 
     >>> before, rows = np.full(40, 0.9), np.arange(40)
-    >>> found = moved(Kind.ERROR, before, before - 0.4, Scale(1.0, 0.2, 1), rows, seed=0)
+    >>> found = moved(Kind.ERROR, before, before - 0.4, Scale(1.0, 0.2, 1), rows)
     >>> found.share, round(found.interval.low, 2), found.median.__round__(6), found.verdict.value
     (1.0, 0.91, -2.0, 'sees')
     """
@@ -164,7 +161,7 @@ def moved(
     change = np.where(valued, (after - before) * scale.sign, 0.0)
     equal = np.abs(change) <= _EQUAL * scale.span
     did = _did(kind, change, equal, TOLERANCE * scale.span)
-    interval = share_interval(did, clusters, seed=seed)
+    interval = share_interval(did, clusters)
     median = float(np.median(change)) / scale.spread
     size = np.abs(change[valued]) / scale.span
     return Moved(
@@ -179,15 +176,15 @@ def moved(
     )
 
 
-def share_interval(values: Floats, clusters: NDArray[np.int64], *, seed: int) -> Interval | None:
+def share_interval(values: Floats, clusters: NDArray[np.int64]) -> Interval | None:
     """The interval of a mean of values from 0 to 1; None of fewer than ``FEWEST_PAIRS``.
 
-    >>> share_interval(np.ones(3), np.arange(3), seed=0) is None
+    >>> share_interval(np.ones(3), np.arange(3)) is None
     True
     """
     if len(values) < FEWEST_PAIRS:
         return None
-    return interval_or_none(mean_interval(values, clusters, low=0.0, high=1.0, draws=_DRAWS, seed=seed))
+    return interval_or_none(mean_interval(values, clusters, low=0.0, high=1.0))
 
 
 def _most(size: Floats) -> float:
@@ -246,7 +243,7 @@ def withstood(before: Floats, after: Floats, scale: Scale, clusters: NDArray[np.
     size = np.abs(change[valued]) / scale.span
     return Moved(
         share=float(kept.mean()),
-        interval=share_interval(kept, clusters, seed=0),
+        interval=share_interval(kept, clusters),
         unchanged=float((valued & equal).mean()),
         median=float(np.median(change[valued])) / scale.spread if valued.any() else 0.0,
         mean=float(size.mean()) if len(size) else 0.0,

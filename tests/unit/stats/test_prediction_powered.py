@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sgi.stats.intervals import mean_interval
+from sgi.stats.means import mean_interval
 from sgi.stats.prediction_powered import prediction_powered_mean, slice_difference
 
 NONE = float("nan")

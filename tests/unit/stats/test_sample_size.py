@@ -1,6 +1,9 @@
+import numpy as np
 import pytest
+from scipy import stats
 
-from sgi.stats.sample_size import clusters_needed
+from sgi.stats.intervals import clustered_error
+from sgi.stats.sample_size import clusters_needed, detectable_difference
 
 
 @pytest.mark.parametrize("limit", [-0.02, -0.1, -0.3])
@@ -25,3 +28,25 @@ def test_what_is_reached_already_needs_no_more():
 )
 def test_no_number_helps_a_value_beyond_the_limit(value, limit, end):
     assert clusters_needed(value, limit, clusters=25, end=end) is None
+
+
+@pytest.mark.parametrize("tests", [1, 3, 10])
+def test_the_detectable_difference_by_its_formula(tests):
+    sums, sizes = np.random.default_rng(8).normal(size=25), np.full(25, 4)
+    quantiles = stats.t.ppf(1 - 0.025 / tests, 24) + stats.t.ppf(0.8, 24)
+    expected = quantiles * clustered_error(sums, sizes)
+    assert detectable_difference(sums, sizes, tests=tests) == pytest.approx(expected, rel=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "tests", "known"), [(5, 1, False), (6, 1, True), (6, 2, False), (8, 3, True)]
+)
+def test_nothing_is_detectable_where_no_p_can_be_small_enough(clusters, tests, known):
+    sums = np.random.default_rng(0).normal(size=clusters)
+    assert (detectable_difference(sums, np.ones(clusters), tests=tests) is not None) == known
+    assert detectable_difference(sums, np.ones(clusters), tests=tests, draws=19) is None
+
+
+def test_equal_differences_have_no_known_spread():
+    assert detectable_difference(np.full(30, 0.1) + np.linspace(0, 1e-17, 30), np.ones(30)) is None
+    assert detectable_difference(np.zeros(30), np.ones(30)) is None

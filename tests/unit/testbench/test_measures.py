@@ -15,7 +15,7 @@ N = 60
 
 def found(kind, change, scale=UNIT, before=None):
     start = np.full(len(change), 0.5) if before is None else before
-    return moved(kind, start, start + change, scale, np.arange(len(change)), seed=0)
+    return moved(kind, start, start + change, scale, np.arange(len(change)))
 
 
 def mixed(share, step):
@@ -78,8 +78,8 @@ def test_rounding_is_no_change():
 
 def test_rows_of_one_question_count_once():
     change = np.full(N, -0.3)
-    alone = moved(Kind.ERROR, np.ones(N), 1 + change, UNIT, np.arange(N), seed=0)
-    together = moved(Kind.ERROR, np.ones(N), 1 + change, UNIT, np.arange(N) // 20, seed=0)
+    alone = moved(Kind.ERROR, np.ones(N), 1 + change, UNIT, np.arange(N))
+    together = moved(Kind.ERROR, np.ones(N), 1 + change, UNIT, np.arange(N) // 20)
     assert together.interval.low < alone.interval.low
     assert together.verdict is not Verdict.SEES
 

@@ -23,7 +23,8 @@ from sgi.engine.groups import class_keys, with_range
 from sgi.kernel.errors import UsageError
 from sgi.kernel.scored import STATUSES
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
-from sgi.stats.intervals import FEWEST_CLUSTERS, interval_or_none, mean_interval
+from sgi.stats.intervals import FEWEST_CLUSTERS, interval_or_none
+from sgi.stats.means import mean_interval
 from sgi.stats.prediction_powered import prediction_powered_mean, slice_difference
 
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ from sgi.engine.calibration.origin import origin_of
 from sgi.kernel.errors import UsageError
 from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold
 from sgi.stats.conformal import conformal_threshold, length_thresholds, one_of_each, stratum_of
-from sgi.stats.intervals import interval_or_none, mean_interval
+from sgi.stats.intervals import interval_or_none
+from sgi.stats.means import mean_interval
 from sgi.stats.probability_maps import fit_isotonic, fit_platt
 from sgi.stats.ranking import auroc, auroc_interval
 from sgi.store.run_rows import grouped_run, stored_batches

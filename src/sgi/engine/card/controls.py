@@ -24,8 +24,9 @@ from sgi.stats.confounds import (
     stratified_auroc,
     trivial_baselines,
 )
-from sgi.stats.intervals import interval_or_none, mean_interval
+from sgi.stats.intervals import interval_or_none
 from sgi.stats.leads import auroc_lead
+from sgi.stats.means import mean_interval
 from sgi.stats.ranking import (
     auroc,
     average_precision,
@@ -368,5 +369,5 @@ def _calibration(
 def _gain(data: LabelledScores, probabilities: Floats, constant: Floats) -> Estimate:
     """How much less the squared error is than that of the constant forecast, row beside row."""
     gains = np.square(constant - data.grounded) - np.square(probabilities - data.grounded)
-    found = mean_interval(gains, data.clusters, low=-1.0, high=1.0, draws=data.draws, seed=data.seed)
+    found = mean_interval(gains, data.clusters, low=-1.0, high=1.0)
     return Estimate(float(gains.mean()), interval_or_none(found), len(gains))

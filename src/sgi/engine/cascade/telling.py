@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sgi.engine.cascade.rule import Cascade, shown
-from sgi.stats.intervals import Interval, interval_or_none, mean_interval
+from sgi.stats.intervals import Interval, interval_or_none
+from sgi.stats.means import mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -14,7 +14,7 @@ from sgi.kernel.judging import prompts_digest
 from sgi.kernel.registry import metric
 from sgi.stats.calibration import brier, folds_of, out_of_fold
 from sgi.stats.conformal import conformal_threshold
-from sgi.stats.intervals import mean_interval
+from sgi.stats.means import mean_interval
 from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.queries import find_run
