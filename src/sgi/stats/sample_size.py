@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from sgi.stats.intervals import (
     clustered_error,
     effective_clusters,
+    normal_quantile,
     student_quantile,
     unseen_share,
 )
@@ -31,11 +32,13 @@ def detectable_difference(
 ) -> float | None:
     r"""The least true difference that is found in four of five studies like this one.
 
-    .. math:: (t_{1 - 0.025/m,\,\nu} + t_{0.8,\,\nu})\,SE
+    .. math:: \left(t \left(1 - \frac{1}{4\nu}\right) + z_{0.8} \sqrt{1 + \frac{t^2}{2\nu}}\right) SE,
+        \qquad t = t_{1 - 0.025/m,\,\nu}
 
     with the clustered standard error, ν one less than the effective number of clusters, and m metrics
-    that are tested together. The level 0.05/m is that of Holm's strictest step, so the power holds even if
-    no other metric differs; where others differ too it is higher.
+    that are tested together. It is where Student's non-central variable exceeds t with probability 0.8. The
+    level 0.05/m is that of Holm's strictest step, so the power holds even if no other metric differs; where
+    others differ too it is higher.
 
     Args:
         sums: the sum of differences in each cluster, shape (G,).
@@ -47,20 +50,25 @@ def detectable_difference(
         None from fewer than 6 clusters, and where no p of the sign-flip test can be below 0.05/m: it is at
         least 2/2^G, and at least 1/(draws + 1). None also where the differences have no spread.
 
+    Source: Johnson and Welch (1940), Biometrika 31 (the non-central variable); Miller (2024),
+    arXiv:2411.00640.
+
     >>> import numpy as np
     >>> gaps = np.array([0.1, -0.1] * 10)
     >>> one, ten = (detectable_difference(gaps, np.ones(20), tests=m) for m in (1, 10))
     >>> round(one, 3), round(ten, 3)
-    (0.068, 0.093)
+    (0.068, 0.094)
     """
     count, level = len(sums), _SIGNIFICANT / tests
     least = max(2.0 ** (1 - count), 0.0 if draws is None else 1 / (draws + 1))
     if count < FEWEST_DETECTABLE or least >= level:
         return None
-    error, freedom = clustered_error(sums, sizes), effective_clusters(sizes) - 1
+    error, freedom = clustered_error(sums, sizes), max(effective_clusters(sizes) - 1, 1.0)
     if error <= _ROUNDING * abs(float(sums.sum() / sizes.sum())):
         return None
-    return (student_quantile(1 - level, freedom) + student_quantile(2 * POWER - 1, freedom)) * error
+    critical = student_quantile(1 - level, freedom)
+    power = normal_quantile(2 * POWER - 1) * math.sqrt(1 + critical**2 / (2 * freedom))
+    return (critical * (1 - 1 / (4 * freedom)) + power) * error
 
 
 def clusters_needed(

@@ -99,7 +99,7 @@ def test_the_range_of_a_known_name_is_known():
     assert with_range(replace(column("rouge_l", [1.0], **unknown), version=99)).low is None
     known = replace(column("squad_em", [1.0] * 6, **unknown), version=1)
     (group,) = grouped(run(known), ["g"] * 6)
-    assert (group.metrics[0].interval.method, group.metrics[0].is_share) == ("wilson", True)
+    assert (group.metrics[0].interval.high, group.metrics[0].is_share) == (1.0, True)
 
 
 def test_equal_values_of_a_range_that_is_not_known_have_no_interval():
@@ -107,7 +107,7 @@ def test_equal_values_of_a_range_that_is_not_known_have_no_interval():
     assert (found.mean, found.interval) == (0.5, None)
     assert "no known ends" in found.no_interval
     known = column_summary(column("squad_em", [1.0] * 90, low=None, high=None), np.arange(90))
-    assert known.interval.method == "wilson"
+    assert known.interval.method == "unseen values"
 
 
 def test_the_keys_of_classes_are_those_of_metrics_that_are_here():

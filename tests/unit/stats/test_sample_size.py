@@ -31,11 +31,11 @@ def test_no_number_helps_a_value_beyond_the_limit(value, limit, end):
 
 
 @pytest.mark.parametrize("tests", [1, 3, 10])
-def test_the_detectable_difference_by_its_formula(tests):
+def test_the_detectable_difference_has_the_power_of_a_t_test(tests):
     sums, sizes = np.random.default_rng(8).normal(size=25), np.full(25, 4)
-    quantiles = stats.t.ppf(1 - 0.025 / tests, 24) + stats.t.ppf(0.8, 24)
-    expected = quantiles * clustered_error(sums, sizes)
-    assert detectable_difference(sums, sizes, tests=tests) == pytest.approx(expected, rel=2e-3)
+    shift = detectable_difference(sums, sizes, tests=tests) / clustered_error(sums, sizes)
+    power = stats.nct.sf(stats.t.ppf(1 - 0.025 / tests, 24), 24, shift)
+    assert power == pytest.approx(0.8, abs=0.005)
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_rounding_is_no_change():
 def test_rows_of_one_question_count_once():
     change = np.full(N, -0.3)
     alone = moved(Kind.ERROR, np.ones(N), 1 + change, UNIT, np.arange(N))
-    together = moved(Kind.ERROR, np.ones(N), 1 + change, UNIT, np.arange(N) // 20)
+    together = moved(Kind.ERROR, np.ones(N), 1 + change, UNIT, np.arange(N) // 5)
     assert together.interval.low < alone.interval.low
     assert together.verdict is not Verdict.SEES
 
