@@ -44,10 +44,12 @@ def compare(
     contexts may differ. Runs that differ in anything else (embedder, judge, prompts, metric version,
     references, missing rows or values) are refused, unless --allow-different is given.
 
-    The interval and p are of the mean difference, new − base, with clusters (by default, questions) resampled
-    whole. p (Holm) allows for all metrics that the runs share, also those not shown. Detectable is the least
-    true difference that such a comparison finds four times out of five. The exit code is 0 whatever the
-    verdict: to decide by it, see `sgi gate`.
+    The interval and p are of the mean difference, new − base, over clusters (by default, questions). p is of
+    a sign-flip test: it assumes that without a difference swapping the two answers to a question changes
+    nothing, so that differences are symmetric about 0. McNemar's test assumes the same of yes/no pairs. p
+    (Holm) is corrected for all metrics that the runs share, also those not shown. Detectable is the least
+    true difference that such a comparison finds four times out of five, with that correction. The exit code
+    is 0 whatever the verdict: to decide by it, see `sgi gate`.
 
     Examples:
 
