@@ -13,7 +13,8 @@ from sgi.engine.groups import with_range
 from sgi.engine.mean_scale import on_mean_scale
 from sgi.engine.pairing import shortened
 from sgi.kernel.clusters import BY_QUESTION
-from sgi.stats.intervals import Interval, NoInterval, mean_interval
+from sgi.stats.intervals import Interval, NoInterval
+from sgi.stats.means import mean_interval
 from sgi.stats.ratios import bounded_ratio, ratio_of
 from sgi.stats.sample_size import clusters_needed
 
@@ -252,7 +253,7 @@ def _drop_decided(check: Check, made: MetricComparison, rule: Rule, policy: Poli
     width = with_range(base.metrics[made.metric]).width
     edge = None if width is None else sign * width
     needed = _needed(check.value, sign * rule.threshold, found.clusters, check.bound, edge, policy)
-    if found.interval.method == "unseen" and not check.value:
+    if found.interval.method == "unseen values" and not check.value:
         said = f"none of the {found.pairs:,} pairs changed, but the {policy.interval} of so few still"
         reason = f"{said} allows a drop of {lost:.4g}; your limit is {rule.threshold:g}"
     return replace(check, needed=needed, reason=f"{reason}. {_questions(found.clusters, needed, base)}")
