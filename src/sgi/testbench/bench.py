@@ -30,7 +30,8 @@ from sgi.kernel.sample import Field
 from sgi.kernel.signature import digest
 from sgi.testbench.catalogue import chosen
 from sgi.testbench.judge_faults import JudgeFault, SpoiledChat, open_clean
-from sgi.testbench.matrix import Bench, Change, Paired, fault_cell, row_cells, too_few_note
+from sgi.testbench.matrix import Bench, Change, Paired, fault_cell, levels, row_cells, too_few_note
+from sgi.testbench.measures import simultaneous_level
 from sgi.testbench.perturbation import Others, Perturbation
 
 if TYPE_CHECKING:
@@ -168,7 +169,11 @@ class _Work:
             max_failures=1.0,
             listener=self.listener,
         )
-        by_metric = [row_cells(self.paired, self.changes, one, result[one.canonical]) for one in self.metrics]
+        level = levels(self.paired, self.changes, len(self.metrics))
+        by_metric = [
+            row_cells(self.paired, self.changes, one, result[one.canonical], self.seed, level)
+            for one in self.metrics
+        ]
         cells = [cell for row in zip(*(cells for cells, _ in by_metric), strict=True) for cell in row]
         if faults and isinstance(self.judge, Judge):
             notes.append(
@@ -204,9 +209,15 @@ class _Work:
         with ThreadPoolExecutor(1) as pool:  # the caller may be in an event loop
             spoiled = pool.submit(anyio.run, partial(self._spoiled, spec, faults)).result()
         n, clusters = len(self.paired.samples), self.paired.clusters
+        level = simultaneous_level(len(faults) * len(asking))
         return [
             fault_cell(
-                one, fault, _first(result[one.canonical], n), spoiled[fault.name, one.canonical], clusters
+                one,
+                fault,
+                _first(result[one.canonical], n),
+                spoiled[fault.name, one.canonical],
+                clusters,
+                level,
             )
             for fault, one in product(faults, asking)
         ]

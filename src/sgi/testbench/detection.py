@@ -1,4 +1,4 @@
-"""Errors against correct paraphrases: how many a metric sees when it may be wrong twice in a hundred."""
+"""Detection of errors: the share that a metric detects when 2 in 100 paraphrases may be false alarms."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sgi.kernel.sample import RESPONSE
+from sgi.stats.intervals import cluster_codes
 from sgi.testbench.measures import FEWEST_PAIRS, share_interval
 from sgi.testbench.perturbation import Kind
 
@@ -21,23 +22,41 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 ALARM_RATE = 0.02
-"""The greatest share of correct paraphrases whose fall may count as an error."""
+"""The share of correct paraphrases that may fall further than the threshold, on the rows that set it."""
 
+_FOLDS = 10
 _LEAST_FALL = 1e-7
 
 
-class Threshold(NamedTuple):
-    """From which fall on a metric's value tells of an error.
+class Falls(NamedTuple):
+    """How far a metric's values fall under one perturbation.
 
     Attributes:
-        fall: as a share of the metric's range; what falls further counts.
-        alarms: the share of correct paraphrases that do so.
-        paraphrases: how many there were.
+        size: as shares of the metric's range, shape (n,); negative where a value gets better.
+        clusters: rows that share a question have the same number, shape (n,).
+    """
+
+    size: Floats
+    clusters: NDArray[np.int64]
+
+
+class Threshold(NamedTuple):
+    """The fall of a metric's value above which a row counts as detected.
+
+    Attributes:
+        fall: as a share of the metric's range.
+        alarms: the share of correct paraphrases that fall further than a threshold set on other questions;
+            None if there are too few.
+        interval: 95 % interval of ``alarms``.
+        paraphrases: the pairs that set the threshold.
+        inert: pairs left out, of paraphrases that change the metric's value in no row.
     """
 
     fall: float
-    alarms: float
+    alarms: float | None
+    interval: Interval | None
     paraphrases: int
+    inert: int
 
 
 def is_paraphrase(change: Perturbation) -> bool:
@@ -50,36 +69,65 @@ def is_paraphrase(change: Perturbation) -> bool:
     return change.kind is Kind.HARMLESS and change.changes == RESPONSE
 
 
-def threshold(falls: Sequence[Floats]) -> Threshold | None:
-    """The least fall that at most two in a hundred correct paraphrases exceed; None of fewer than ten.
+def threshold(paraphrases: Sequence[Falls], *, seed: int) -> Threshold | None:
+    """The least fall that at most 2 in 100 correct paraphrases exceed; None of fewer than ten.
 
-    Every metric is held to the same rate of false alarms, so that one that moves with every word gains
-    nothing by it.
+    On the rows that set it, the rate of false alarms is at most 2 % by construction. So ``alarms`` is
+    cross-fitted: the questions are dealt into ten folds, and the paraphrases of each fold are compared with
+    the threshold of the other nine. A paraphrase that changes the metric's value in no row (white space, for
+    a metric that ignores it) cannot raise an alarm. It would only dilute the rate, so it is left out.
 
     Args:
-        falls: of the values under each paraphrase, as shares of the metric's range, shape (n,) each.
+        paraphrases: one for each perturbation that makes such.
+        seed: of the dealing.
 
-    >>> threshold([np.array([0.0] * 97 + [0.1, 0.2, 0.3])])
-    Threshold(fall=0.2, alarms=0.01, paraphrases=100)
+    >>> falls = Falls(np.array([0.0] * 97 + [0.1, 0.2, 0.3]), np.arange(100))
+    >>> found = threshold([falls, Falls(np.zeros(50), np.arange(50))], seed=0)
+    >>> found.fall, found.alarms, found.paraphrases, found.inert
+    (0.2, 0.02, 100, 50)
     """
-    pooled = np.concatenate([np.zeros(0), *falls])
-    if len(pooled) < FEWEST_PAIRS:
+    moving = [one for one in paraphrases if (np.abs(one.size) > _LEAST_FALL).any()]
+    total, pairs = (sum(len(one.size) for one in some) for some in (paraphrases, moving))
+    if total < FEWEST_PAIRS:
         return None
-    fall = max(float(np.quantile(pooled, 1 - ALARM_RATE, method="higher")), _LEAST_FALL)
-    return Threshold(fall, float((pooled > fall).mean()), len(pooled))
+    size = np.concatenate([np.zeros(0), *(one.size for one in moving)])
+    clusters = np.concatenate([np.zeros(0, np.int64), *(one.clusters for one in moving)])
+    alarms = _held_out_alarms(size, clusters, seed)
+    rate = None if alarms is None else float(alarms.mean())
+    interval = None if alarms is None else share_interval(alarms, clusters)
+    return Threshold(_quantile(size), rate, interval, pairs, total - pairs)
 
 
-def seen(falls: Floats, least: Threshold, clusters: NDArray[np.int64]) -> tuple[float, Interval | None]:
-    """The share of errors under which a metric falls by more than correct paraphrases do, and its interval.
+def _quantile(size: Floats) -> float:
+    most = float(np.quantile(size, 1 - ALARM_RATE, method="higher")) if len(size) else 0.0
+    return max(most, _LEAST_FALL)
+
+
+def _held_out_alarms(size: Floats, clusters: NDArray[np.int64], seed: int) -> Floats | None:
+    """1 for each paraphrase that falls further than the threshold of the other folds, else 0; or None."""
+    codes, count = cluster_codes(clusters, len(size))
+    if len(size) < FEWEST_PAIRS or count < _FOLDS:
+        return None
+    folds = (np.random.default_rng(seed).permutation(count) % _FOLDS)[codes]
+    alarms = np.empty(len(size))
+    for fold in range(_FOLDS):
+        held_out = folds == fold
+        alarms[held_out] = size[held_out] > _quantile(size[~held_out])
+    return alarms
+
+
+def seen(falls: Falls, least: Threshold, *, level: float = 0.95) -> tuple[float, Interval | None]:
+    """The share of errors under which a metric falls by more than the threshold, and its interval.
+
+    The interval takes the threshold as fixed.
 
     Args:
-        falls: of the values under the error, as shares of the metric's range, shape (n,), n at least 1; NaN
-            where there is no value any more, which is not seen.
+        falls: under the error, at least one; NaN where there is no value any more, which is not seen.
         least: the fall that counts.
-        clusters: which rows share a question, shape (n,).
+        level: of the interval.
 
-    >>> seen(np.array([0.0, 0.3]), Threshold(0.2, 0.01, 100), np.arange(2))
+    >>> seen(Falls(np.array([0.0, 0.3]), np.arange(2)), Threshold(0.2, 0.01, None, 100, 0))
     (0.5, None)
     """
-    counted = (falls > least.fall).astype(np.float64)
-    return float(counted.mean()), share_interval(counted, clusters)
+    counted = (falls.size > least.fall).astype(np.float64)
+    return float(counted.mean()), share_interval(counted, falls.clusters, level=level)

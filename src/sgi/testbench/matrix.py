@@ -11,8 +11,15 @@ from pydantic import BaseModel, ConfigDict
 
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.sample import RESPONSE
-from sgi.testbench.detection import is_paraphrase, seen, threshold
-from sgi.testbench.measures import FEWEST_PAIRS, Scale, Verdict, moved, withstood
+from sgi.testbench.detection import Falls, is_paraphrase, seen, threshold
+from sgi.testbench.measures import (
+    FEWEST_PAIRS,
+    Scale,
+    Verdict,
+    moved,
+    simultaneous_level,
+    withstood,
+)
 from sgi.testbench.perturbation import Kind, Perturbation
 
 if TYPE_CHECKING:
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric, Scores
     from sgi.kernel.sample import Sample
     from sgi.stats.intervals import Interval
+    from sgi.testbench.detection import Threshold
     from sgi.testbench.judge_faults import JudgeFault
     from sgi.testbench.measures import Moved
 
@@ -65,14 +73,15 @@ class Cell(_Model):
         reasons: why, with how many rows each, the most frequent first.
         share: of pairs that did what is demanded, and of errors lost (see `sgi.testbench.measures.moved`);
             None where nothing counts.
-        low: the lower end of the share's 95 % interval; None of too few pairs.
+        low: the lower end of the share's interval; None of too few pairs. The intervals of all cells of one
+            kind hold together with 95 % (`sgi.testbench.measures.simultaneous_level`).
         high: the upper end.
         unchanged: the share of pairs whose values are equal; None without pairs, as all changes are.
         median_change: negative is worse; in interquartile ranges of the metric's values on the rows as they
             are. Of errors lost it is 0.
         seen: of errors, the share of pairs, and of errors lost, that fall by more than correct paraphrases do
             (see `Alarm`); None of other changes, and without enough paraphrases.
-        seen_low: the lower end of its 95 % interval; None of too few pairs.
+        seen_low: the lower end of its interval, of the same level; None of too few pairs.
         seen_high: the upper end.
         mean_change: of the absolute changes, as a share of the metric's range.
         most_change: what 98 of 100 of them do not exceed.
@@ -102,19 +111,26 @@ class Cell(_Model):
 
 
 class Alarm(_Model):
-    """From which fall on a metric tells of an error, at most two false alarms in a hundred being given.
+    """The fall above which a row counts as seen, and how many false alarms it gives.
 
     Attributes:
         metric: its canonical string.
-        fall: as a share of its range; what falls further counts as seen.
-        alarms: the share of correct paraphrases that fall further.
-        paraphrases: pairs of a row and the same answer in other words, of all perturbations that make such.
+        fall: as a share of its range; at most 2 % of the paraphrases that set it exceed it.
+        alarms: the share of correct paraphrases that exceed a threshold set on other questions; None of too
+            few.
+        alarms_low: the lower end of its 95 % interval.
+        alarms_high: the upper end.
+        paraphrases: pairs of a row and the same answer in other words that set the fall.
+        inert: pairs left out, of paraphrases that change this metric's value in no row.
     """
 
     metric: str
     fall: float
-    alarms: float
+    alarms: float | None
+    alarms_low: float | None = None
+    alarms_high: float | None = None
     paraphrases: int
+    inert: int = 0
 
 
 class Bench(_Model):
@@ -179,16 +195,35 @@ class Paired:
         return np.fromiter(found, np.int64, len(self.samples))
 
 
+def levels(paired: Paired, changes: Sequence[Perturbation], metrics: int) -> dict[Kind, float]:
+    """The level of each cell's interval, by kind, such that those of a kind hold together with 95 %.
+
+    Args:
+        paired: the rows, and what became of them.
+        changes: the perturbations.
+        metrics: how many metrics are benched.
+    """
+    enough = Counter(one.kind for one in changes if len(paired.changed[one.name][0]) >= FEWEST_PAIRS)
+    return {kind: simultaneous_level(max(1, enough[kind] * metrics)) for kind in Kind}
+
+
 def row_cells(
-    paired: Paired, changes: Sequence[Perturbation], metric: AnyMetric, scores: Scores
+    paired: Paired,
+    changes: Sequence[Perturbation],
+    metric: AnyMetric,
+    scores: Scores,
+    seed: int,
+    level: Mapping[Kind, float],
 ) -> tuple[list[Cell], Alarm | None]:
-    """A metric's cells, one for each perturbation of rows, and the fall from which it tells of an error.
+    """A metric's cells, one for each perturbation of rows, and the fall above which a row counts as seen.
 
     Args:
         paired: what was scored.
         changes: the perturbations, in the order in which their rows were scored.
         metric: the metric.
         scores: of `Paired.all_rows`, in that order.
+        seed: of the folds in which false alarms are counted.
+        level: of the intervals of each kind.
 
     Returns:
         No alarm where there are too few correct paraphrases, or the metric reads no response.
@@ -197,23 +232,36 @@ def row_cells(
     scale, clusters = Scale.of(metric.spec, scores.values[:n]), paired.clusters
     pairs = [_Pairs.of(one, paired, scores, start) for one, start in _starts(paired, changes)]
     reads = not metric.spec.needs.isdisjoint(RESPONSE)
-    least = threshold([one.falls(scale) for one in pairs if is_paraphrase(one.change)]) if reads else None
+    paraphrases = [one.falls(scale, clusters) for one in pairs if is_paraphrase(one.change)]
+    least = threshold(paraphrases, seed=seed) if reads else None
     cells = []
     for one in pairs:
         facts = one.counted(metric, scores, n)
         if len(one.rows):
             rows = clusters[one.rows]
-            found = moved(one.change.kind, one.before, one.then, scale, rows)
+            kind = one.change.kind
+            found = moved(kind, one.before, one.then, scale, rows, level=level[kind])
             facts |= _numbers(found)
             if not one.both.any():
                 facts |= dict.fromkeys(_OF_PAIRS)
             if found.unchanged == 1 and metric.spec.needs.isdisjoint(one.change.changes):
                 facts["verdict"] = Verdict.NONE
-            elif least is not None and one.change.kind is Kind.ERROR:
-                share, interval = seen(one.falls(scale), least, rows)
+            elif least is not None and kind is Kind.ERROR:
+                share, interval = seen(one.falls(scale, clusters), least, level=level[kind])
                 facts |= {"seen": share} | _ends("seen_", interval)
         cells.append(Cell(**facts))
-    return cells, None if least is None else Alarm(metric=metric.canonical, **least._asdict())
+    return cells, None if least is None else _alarm(metric.canonical, least)
+
+
+def _alarm(metric: str, least: Threshold) -> Alarm:
+    return Alarm(
+        metric=metric,
+        fall=least.fall,
+        alarms=least.alarms,
+        paraphrases=least.paraphrases,
+        inert=least.inert,
+        **_ends("alarms_", least.interval),
+    )
 
 
 def _starts(paired: Paired, changes: Sequence[Perturbation]) -> Iterator[tuple[Perturbation, int]]:
@@ -249,9 +297,9 @@ class _Pairs:
         rows = places[counts]
         return cls(change, places, after, both, rows, scores.values[rows], scores.values[after[counts]])
 
-    def falls(self, scale: Scale) -> NDArray[np.float64]:
+    def falls(self, scale: Scale, clusters: NDArray[np.int64]) -> Falls:
         """By how much each value gets worse, in ranges of the metric; negative is better, NaN is lost."""
-        return (self.before - self.then) * scale.sign / scale.span
+        return Falls((self.before - self.then) * scale.sign / scale.span, clusters[self.rows])
 
     def counted(self, metric: AnyMetric, scores: Scores, n: int) -> dict[str, Any]:
         """What a cell says before any value is looked at."""
@@ -274,6 +322,7 @@ def fault_cell(
     before: Scores,
     spoiled: tuple[Scores, int],
     clusters: NDArray[np.int64],
+    level: float = 0.95,
 ) -> Cell:
     """A judged metric's cell for a judge fault.
 
@@ -284,6 +333,7 @@ def fault_cell(
         spoiled: the scores with its replies spoiled, and how many replies that were; without any, the fault
             does not apply.
         clusters: which rows share a question, shape (n,).
+        level: of the interval.
     """
     after, replies = spoiled
     known = before.ok
@@ -299,7 +349,8 @@ def fault_cell(
     }
     if known.any() and replies:
         scale = Scale.of(metric.spec, before.values)
-        facts |= _numbers(withstood(before.values[known], after.values[known], scale, clusters[known]))
+        found = withstood(before.values[known], after.values[known], scale, clusters[known], level=level)
+        facts |= _numbers(found)
     return Cell(**facts)
 
 

@@ -1,4 +1,4 @@
-"""What pairs of values, before and after, say of a metric: shares, intervals, and a word for them."""
+"""Measures of a metric from pairs of values, before and after a change: shares, intervals and a verdict."""
 
 from __future__ import annotations
 
@@ -135,7 +135,15 @@ class Moved:
     verdict: Verdict
 
 
-def moved(kind: Kind, before: Floats, after: Floats, scale: Scale, clusters: NDArray[np.int64]) -> Moved:
+def moved(
+    kind: Kind,
+    before: Floats,
+    after: Floats,
+    scale: Scale,
+    clusters: NDArray[np.int64],
+    *,
+    level: float = 0.95,
+) -> Moved:
     """What pairs of values say of a metric under a perturbation.
 
     The share under an error is P(worse) + ½·P(equal), which is ½ for a metric that sees nothing; a value that
@@ -149,6 +157,7 @@ def moved(kind: Kind, before: Floats, after: Floats, scale: Scale, clusters: NDA
         after: of the same rows, changed; NaN where an error leaves no value.
         scale: of the metric.
         clusters: which rows share a question, shape (n,).
+        level: of the interval, which decides the verdict; see `simultaneous_level`.
 
     Source: the share is the paired form of Agresti (1980), Biometrics 36 (generalised odds for ties).
 
@@ -161,7 +170,7 @@ def moved(kind: Kind, before: Floats, after: Floats, scale: Scale, clusters: NDA
     change = np.where(valued, (after - before) * scale.sign, 0.0)
     equal = np.abs(change) <= _EQUAL * scale.span
     did = _did(kind, change, equal, TOLERANCE * scale.span)
-    interval = share_interval(did, clusters)
+    interval = share_interval(did, clusters, level=level)
     median = float(np.median(change)) / scale.spread
     size = np.abs(change[valued]) / scale.span
     return Moved(
@@ -176,7 +185,20 @@ def moved(kind: Kind, before: Floats, after: Floats, scale: Scale, clusters: NDA
     )
 
 
-def share_interval(values: Floats, clusters: NDArray[np.int64]) -> Interval | None:
+def simultaneous_level(intervals: int, *, level: float = 0.95) -> float:
+    """The level of each of several intervals that hold all together with ``level``, by Bonferroni.
+
+    Args:
+        intervals: how many there are, at least 1.
+        level: in (0, 1).
+
+    >>> round(simultaneous_level(50), 6)
+    0.999
+    """
+    return 1 - (1 - level) / intervals
+
+
+def share_interval(values: Floats, clusters: NDArray[np.int64], *, level: float = 0.95) -> Interval | None:
     """The interval of a mean of values from 0 to 1; None of fewer than ``FEWEST_PAIRS``.
 
     >>> share_interval(np.ones(3), np.arange(3)) is None
@@ -184,7 +206,7 @@ def share_interval(values: Floats, clusters: NDArray[np.int64]) -> Interval | No
     """
     if len(values) < FEWEST_PAIRS:
         return None
-    return interval_or_none(mean_interval(values, clusters, low=0.0, high=1.0))
+    return interval_or_none(mean_interval(values, clusters, low=0.0, high=1.0, level=level))
 
 
 def _most(size: Floats) -> float:
@@ -220,7 +242,9 @@ def _steadiness(kind: Kind, interval: Interval, share: float) -> Verdict:
     return Verdict.STEADY if share >= STEADY and interval.low >= SURE else Verdict.UNCLEAR
 
 
-def withstood(before: Floats, after: Floats, scale: Scale, clusters: NDArray[np.int64]) -> Moved:
+def withstood(
+    before: Floats, after: Floats, scale: Scale, clusters: NDArray[np.int64], *, level: float = 0.95
+) -> Moved:
     """What pairs say of a judged metric whose judge's replies were spoiled.
 
     The share is of rows that then have no value, or the one they had; the numbers of changes are over the
@@ -231,6 +255,7 @@ def withstood(before: Floats, after: Floats, scale: Scale, clusters: NDArray[np.
         after: with its replies spoiled, NaN where there is no value.
         scale: of the metric.
         clusters: which rows share a question, shape (n,).
+        level: of the interval.
 
     >>> withstood(np.ones(20), np.full(20, np.nan), Scale(1.0, 0.2, 1), np.arange(20)).verdict.value
     'fails closed'
@@ -243,7 +268,7 @@ def withstood(before: Floats, after: Floats, scale: Scale, clusters: NDArray[np.
     size = np.abs(change[valued]) / scale.span
     return Moved(
         share=float(kept.mean()),
-        interval=share_interval(kept, clusters),
+        interval=share_interval(kept, clusters, level=level),
         unchanged=float((valued & equal).mean()),
         median=float(np.median(change[valued])) / scale.spread if valued.any() else 0.0,
         mean=float(size.mean()) if len(size) else 0.0,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sgi.report.charts import AnyChart
-    from sgi.testbench.matrix import Bench, Cell, Change
+    from sgi.testbench.matrix import Alarm, Bench, Cell, Change
 
 _NONE = "–"
 _CELL_WIDTH, _CELL_HEIGHT = 64, 22
@@ -44,7 +44,7 @@ _SHARES = {
 }
 
 
-_SEEN = "Errors seen, where at most 2 in 100 correct paraphrases give a false alarm"
+_SEEN = "Errors seen, at a threshold that 2 in 100 correct paraphrases exceed"
 
 
 @dataclass(frozen=True)
@@ -87,16 +87,33 @@ def bench_tables(bench: Bench, *, intervals: bool = True) -> list[BenchTable]:
 
 
 def _detections(bench: Bench, changes: Sequence[Change], *, intervals: bool) -> list[BenchTable]:
-    """Which share of errors every metric sees at the same rate of false alarms; none without paraphrases."""
+    """The share of errors that each metric sees, below its threshold and false alarms; none without them."""
     if not bench.alarms:
         return []
     metrics = [alarm.metric for alarm in bench.alarms]
-    falls = ("(a fall that counts)", f"{max(alarm.paraphrases for alarm in bench.alarms):,}")
-    rows = [(*falls, *(f"> {alarm.fall:.3f}" for alarm in bench.alarms))]
+    rows = [
+        ("(threshold: a fall of more than)", "", *(f"{alarm.fall:.3f}" for alarm in bench.alarms)),
+        ("(false alarms, other questions)", "", *map(alarms_of, bench.alarms)),
+    ]
     for one in changes:
         cells = [bench.cell(metric, one.name) for metric in metrics]
         rows.append((one.name, f"{one.applied:,}", *(_seen(cell, intervals=intervals) for cell in cells)))
     return [BenchTable(_SEEN, ("change", "rows", *metrics), tuple(rows))]
+
+
+def alarms_of(alarm: Alarm) -> str:
+    """The share of false alarms on questions that did not set the threshold, of how many paraphrases.
+
+    >>> from sgi.testbench.matrix import Alarm
+    >>> interval = {"alarms_low": 0.01, "alarms_high": 0.06}
+    >>> alarms_of(Alarm(metric="sgi", fall=0.1, alarms=0.025, paraphrases=200, **interval))
+    '0.025 [0.01, 0.06] of 200'
+    """
+    if alarm.alarms is None:
+        return f"– of {alarm.paraphrases:,}"
+    known = alarm.alarms_low is not None and alarm.alarms_high is not None
+    interval = f" [{alarm.alarms_low:.2f}, {alarm.alarms_high:.2f}]" if known else ""
+    return f"{alarm.alarms:.3f}{interval} of {alarm.paraphrases:,}"
 
 
 def _seen(cell: Cell | None, *, intervals: bool) -> str:
@@ -249,29 +266,33 @@ def _described(bench: Bench) -> list[tuple[str, str]]:
 
 
 def how_to_read() -> str:
-    """What the words and numbers mean, as Markdown."""
+    """The meaning of verdicts and numbers, as Markdown."""
     return f"""\
-Each change was made to the same grounded rows, and each metric scored them before and after. The demands are
-those on a metric of groundedness: one that compares with a reference answers another question, and may well
-move where the passages stay.
+Each change is made to the same grounded rows, and each metric scores them before and after. The demands are
+those on a metric of groundedness. A metric that compares with a reference answers another question, and may
+move where the passages do not change.
 
-- **Errors.** The share of rows that get worse, equal values counting half: ½ is a coin. *sees*: the 95 %
-  interval begins at {SEEN} or above, and the median fall is at least {NOTICEABLE} interquartile ranges;
-  *partly*: the interval lies above ½; *blind*: it holds ½ and ends at {BLIND} or below; *rewards it*: it lies
-  below ½.
-- **Errors seen.** The share of rows whose score falls by more than the fall that counts: the one that at
-  most {ALARM_RATE:.0%} of correct paraphrases exceed. Paraphrases are all harmless changes of the answer's
-  wording together; how many there are stands beside that fall. So every metric gives as few false alarms,
-  and one that moves with every word gains nothing by it.
+- **Intervals.** The intervals of a table hold all together with 95 %: each has the level 1 − 0.05/m, where m
+  is the number of cells (Bonferroni). They decide the verdicts, so at most 1 table in 20 has any verdict that
+  is wrong by chance. More metrics or changes make the intervals wider. Whole questions are resampled.
+- **Errors.** The share of rows that get worse; equal values count half, so ½ is chance. *sees*: the interval
+  begins at {SEEN} or above, and the median fall is at least {NOTICEABLE} interquartile ranges; *partly*: the
+  interval is above ½; *blind*: it contains ½ and ends at {BLIND} or below; *rewards it*: it is below ½.
+- **Errors seen.** The share of rows whose score falls by more than a threshold. The threshold is the least
+  fall that at most {ALARM_RATE:.0%} of the correct paraphrases exceed. Paraphrases are all harmless changes
+  of the wording together, without those that change this metric in no row. On the rows that set the
+  threshold, the rate of false alarms is at most {ALARM_RATE:.0%} by construction; *false alarms, other
+  questions* is measured on questions that did not set it (ten folds), with a 95 % interval. The intervals of
+  the errors take the threshold as fixed.
 - **Harmless changes.** The share of rows that move by no more than {TOLERANCE:.0%} of the metric's range (of
-  four interquartile ranges where that is open). *steady*: at least {STEADY}, and the interval begins at
+  four interquartile ranges if the range is open). *steady*: at least {STEADY}, and the interval begins at
   {SURE} or above; *moved though harmless*: it ends below {STEADY}.
-- **Surely supported answers.** The same, where only a fall counts: *falls though supported*.
-- **Faults of the judge.** *fails closed*: no spoiled reply became another value.
+- **Surely supported answers.** The same, but only a fall counts: *falls though supported*.
+- **Faults of the judge.** *fails closed*: no perturbed reply became another value.
 - *unclear*: the interval allows either; *too few*: fewer than {FEWEST_PAIRS} pairs; {_NONE}: the metric does
   not read what is changed, or the change applies to no row.
-- **Lost** rows have no value before or after. They are never counted as seen: under an error, a row that
-  loses its value counts as half in the share that gets worse, as one that stays does."""
+- **Lost** rows have no value before or after. They are never counted as seen. Under an error, a row that
+  loses its value counts half in the share that gets worse, like a row that does not change."""
 
 
 def bench_chart(bench: Bench) -> AnyChart:

@@ -103,7 +103,7 @@ ERRORS = ("number_swap", "unit_swap", "entity_swap", "negation", "contexts_excha
 
 
 def test_a_constant_metric_is_blind_and_steady():
-    made = bench(rows(), [Constant()], cache=False)
+    made = bench(rows(60), [Constant()], cache=False)
     for cell in made.cells:
         wanted = {
             Kind.ERROR: {Verdict.BLIND, Verdict.NONE},
@@ -117,12 +117,12 @@ def test_a_constant_metric_is_blind_and_steady():
 
 
 def test_a_metric_that_reads_the_passages_sees_every_error():
-    made = bench(rows(), [Substring()], ERRORS, cache=False)
+    made = bench(rows(60), [Substring()], ERRORS, cache=False)
     assert {cell.perturbation: cell.verdict for cell in made.cells} == dict.fromkeys(
         PERTURBATIONS.keys() & set(ERRORS), Verdict.SEES
     )
     for cell in made.cells:
-        assert (cell.pairs, cell.share, cell.median_change) == (24, 1.0, -1.0)
+        assert (cell.pairs, cell.share, cell.median_change) == (60, 1.0, -1.0)
     assert [cell.perturbation for cell in made.cells] == [n for n in PERTURBATIONS if n in ERRORS]
 
 
@@ -294,3 +294,11 @@ def test_lenders_are_all_rows_of_the_data(draw):
     lender = Sample(id="z", question="?", contexts=("x y z",), response="r")
     sample = Sample(id="a", question="Who?", contexts=("p",), response="It was.")
     assert [other.id for other in Others([sample, lender]).drawn(sample, draw)] == ["z"]
+
+
+def test_more_metrics_and_changes_make_the_intervals_wider():
+    alone = bench(rows(), [Substring()], ["number_swap"], cache=False).cells[0]
+    beside = bench(rows(), [Constant(), Substring()], ["number_swap", "entity_swap"], cache=False)
+    among = beside.cell("substring", "number_swap")
+    assert (among.share, among.seen) == (alone.share, alone.seen)
+    assert among.low < alone.low

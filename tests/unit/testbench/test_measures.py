@@ -6,7 +6,7 @@ import pytest
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import RESPONSE
-from sgi.testbench.measures import Scale, Verdict, moved, withstood
+from sgi.testbench.measures import Scale, Verdict, moved, simultaneous_level, withstood
 from sgi.testbench.perturbation import Kind
 
 UNIT = Scale(1.0, 0.2, 1)
@@ -116,3 +116,19 @@ def test_a_spoiled_reply_may_give_no_value_or_the_same():
 def test_few_rows_are_enough_to_be_fooled_but_not_to_be_safe():
     assert withstood(np.ones(3), np.full(3, np.nan), UNIT, np.arange(3)).verdict is Verdict.TOO_FEW
     assert withstood(np.ones(3), np.zeros(3), UNIT, np.arange(3)).verdict is Verdict.FOOLED
+
+
+def test_a_table_of_metrics_that_see_nothing_has_a_wrong_verdict_in_five_of_a_hundred_cases_at_most():
+    cells, tables = 40, 100
+    rng, before = np.random.default_rng(0), np.full(50, 0.5)
+
+    def wrong(level):
+        after = before + rng.choice([-0.3, 0.3], size=50)
+        made = moved(Kind.ERROR, before, after, UNIT, np.arange(50), level=level)
+        return made.verdict in {Verdict.SEES, Verdict.PARTLY, Verdict.REWARDS}
+
+    def share(level):
+        return np.mean([any(wrong(level) for _ in range(cells)) for _ in range(tables)])
+
+    assert share(simultaneous_level(cells)) <= 0.1
+    assert share(0.95) > 0.6

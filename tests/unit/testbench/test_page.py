@@ -69,15 +69,18 @@ def test_the_tables_have_a_part_for_each_kind(made):
 
 def test_errors_seen_at_one_rate_of_false_alarms_are_a_table_of_their_own(made):
     seen = made.cells[0].model_copy(update={"seen": 0.75, "seen_low": 0.6, "seen_high": 0.85})
-    alarm = Alarm(metric="sgi", fall=0.125, alarms=0.01, paraphrases=1200)
+    alarm = Alarm(
+        metric="sgi", fall=0.125, alarms=0.03, alarms_low=0.01, alarms_high=0.0649, paraphrases=1200, inert=7
+    )
     told = made.model_copy(update={"cells": (seen, *made.cells[1:]), "alarms": (alarm,)})
     assert [one.columns for one in bench_tables(told)][1] == ("change", "rows", "sgi")
     assert bench_tables(told)[1].rows == (
-        ("(a fall that counts)", "1,200", "> 0.125"),
+        ("(threshold: a fall of more than)", "", "0.125"),
+        ("(false alarms, other questions)", "", "0.030 [0.01, 0.06] of 1,200"),
         ("number_swap", "40", "0.750 [0.60, 0.85], 3 lost"),
     )
-    assert bench_tables(told, intervals=False)[1].rows[1][2] == "0.750, 3 lost"
-    assert "## Errors seen, where at most 2 in 100" in bench_markdown(told)
+    assert bench_tables(told, intervals=False)[1].rows[2][2] == "0.750, 3 lost"
+    assert "## Errors seen, at a threshold that 2 in 100" in bench_markdown(told)
 
 
 def test_the_words_count_what_has_a_verdict(made):

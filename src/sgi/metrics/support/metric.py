@@ -53,10 +53,10 @@ class Grounding(Metric):
     weights are in a small committed file. They were trained to be non-negative, with length as a nuisance.
 
     In [0, 1]; higher = better supported. It is a score, not a probability: on data that it was not trained
-    on, its calibration error is large. ``sgi calibrate`` turns it into a probability, with your own
-    labelled rows. Only English is scored. There is no value where the response or all passages are blank,
-    where the response claims nothing ("Yes", "I don't know", "the passages do not say"), or where the
-    response or all passages are in another language.
+    on, its calibration error is large. ``sgi calibrate`` turns it into a probability, with labelled rows of
+    your own. Only English is scored. There is no value where the response or all passages are blank, where
+    the response claims nothing ("Yes", "I don't know", "the passages do not say"), or where the response or
+    all passages are in another language.
 
     With ``nli``, an entailment model also scores whether each sentence follows from one of its best passages.
     The sentence that follows least gives one more signal, whose weight is a prior that was never trained (see
