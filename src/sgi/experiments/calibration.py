@@ -46,6 +46,8 @@ _COLUMNS = (
     Column("P(hallucinated) is", "forecast"),
     Column("n", "n"),
     Column("ECE, equal width", "width"),
+    Column("mean over draws", "drawn_mean"),
+    Column("range over draws", "drawn_range"),
     Column("ECE, equal mass", "mass"),
     Column("Brier", "brier", digits=4),
     Column("reliability", "reliability", digits=4),
@@ -85,6 +87,7 @@ def figure5(bench: Workbench) -> Finding:
     forecast = 1 - _minmax(study.of(model).sgi[selection.rows])
     rates = _deciles(study.of(model).sgi[selection.rows], wrong)
     error = expected_calibration_error(forecast, wrong)
+    drawn = _redrawn(study, model, bench.sample, "minmax")
     base = float(wrong.mean())
     steps = {str(n): rate for n, rate in enumerate(rates, 1)}
     series: Mapping[str, Mapping[str, float | None]] = {
@@ -111,7 +114,10 @@ def figure5(bench: Workbench) -> Finding:
                 line_chart(series, title="hallucinated, by decile of SGI", axis="share", across="decile"),
             )
         },
-        remarks=(_told_error(error, base), _told_deciles(rates)),
+        remarks=(
+            _error_remark(error, drawn, base),
+            _told_deciles(rates),
+        ),
         signatures=study.signatures([model], len(selection.rows)),
     )
 
@@ -131,11 +137,37 @@ def _refuse_too_few(study: Study, name: SampleName) -> None:
         raise DataError(told, file=study.answers.name, hint=hint)
 
 
-def _told_error(error: float, base: float) -> str:
+def _error_remark(error: float, drawn: Row, base: float) -> str:
     return (
-        f"ECE of 1 − min-max of SGI: {error:.3f} (the paper: {CALIBRATION_ERROR:.2f}). {100 * base:.0f} % of "
-        "this sample is hallucinated, and always saying so has an ECE of 0."
+        f"ECE of 1 − min-max of SGI: {error:.3f}{_over_draws(drawn)} (the paper: {CALIBRATION_ERROR:.2f}, of "
+        f"one draw). {100 * base:.0f} % of this sample is hallucinated; the constant forecast of that share "
+        "has an ECE of 0."
     )
+
+
+def _over_draws(drawn: Row) -> str:
+    """Mean and range over draws, in words; empty for a sample that is not drawn."""
+    if not drawn["draws"]:
+        return ""
+    low, high = drawn["drawn_range"]
+    mean = drawn["drawn_mean"]
+    return (
+        f" in the draw shown; over {drawn['draws']} draws {mean:.3f} on average, from {low:.3f} to {high:.3f}"
+    )
+
+
+def _redrawn(study: Study, model: str, name: SampleName, key: str) -> Row:
+    """ECE, equal width, over the draws of a sample; of the forecasts that are not fitted."""
+    errors = [
+        expected_calibration_error(share if key == "minmax_as_coded" else 1 - share, wrong, bins=DECILES)
+        for rows in (study.redrawn(name) if key.startswith("minmax") else ())
+        for share, wrong in [(_minmax(study.of(model).sgi[rows]), ~study.answers.labels[rows])]
+    ]
+    return {
+        "draws": len(errors),
+        "drawn_mean": float(np.mean(errors)) if errors else None,
+        "drawn_range": (min(errors), max(errors)) if errors else None,
+    }
 
 
 def _told_deciles(rates: Sequence[float]) -> str:
@@ -170,7 +202,14 @@ def _minmax(scores: Floats) -> Floats:
 def _rows(study: Study, model: str, name: SampleName, found: Mapping[str, Floats]) -> list[Row]:
     wrong = ~study.answers.labels[study.rows(name).rows]
     return [
-        {"model": model, "sample": name, "key": key, "forecast": FORECASTS[key], **_errors(forecast, wrong)}
+        {
+            "model": model,
+            "sample": name,
+            "key": key,
+            "forecast": FORECASTS[key],
+            **_errors(forecast, wrong),
+            **_redrawn(study, model, name, key),
+        }
         for key, forecast in found.items()
     ]
 
@@ -191,15 +230,15 @@ def _errors(forecast: Floats, wrong: NDArray[np.bool_]) -> Row:
 
 def _remark(model: str, sample: str, rows: Sequence[Row]) -> str:
     found = {row["key"]: row for row in rows if row["model"] == model and row["sample"] == sample}
-    base = found["base rate"]["brier"]
+    base, minmax = found["base rate"]["brier"], found["minmax"]
     gains = ", ".join(
         f"{found[key]['brier'] / base - 1:+.0%}".replace("%", " %") for key in ("platt", "isotonic")
     )
     return (
-        f"{model}, {sample} sample: ECE of 1 − min-max of SGI {found['minmax']['width']:.3f} (the paper: "
-        f"{CALIBRATION_ERROR:.2f}; with the sign in its code {found['minmax_as_coded']['width']:.3f}); of "
-        f"the constant base rate {found['base rate']['width']:.3f}. Brier scores of Platt's and the isotonic "
-        f"map beside the constant base rate's: {gains}."
+        f"{model}, {sample} sample: ECE of 1 − min-max of SGI {minmax['width']:.3f}{_over_draws(minmax)} "
+        f"(the paper: {CALIBRATION_ERROR:.2f}, of one draw); with the sign in its code "
+        f"{found['minmax_as_coded']['width']:.3f}; of the constant base rate "
+        f"{found['base rate']['width']:.3f}. Change of the Brier score from the constant base rate, Platt's and the isotonic map: {gains}."
     )
 
 

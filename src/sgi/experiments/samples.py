@@ -23,6 +23,8 @@ SHORTEST = 20
 """The characters below which the author's loader leaves an answer out."""
 MOST = 5000
 """How many answers the paper's sample has at most."""
+DRAWS = 200
+"""How many samples are drawn to see how much a number depends on the draw."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +77,19 @@ def select(answers: Answers, name: SampleName, *, seed: int = 0) -> Selection:
         kept = matched_rows(answers.lengths, answers.labels, seed=seed)
         return Selection(name, kept, {"without a partner of equal length": len(everything) - len(kept)})
     return _as_in_the_paper(answers, seed)
+
+
+def redrawn(answers: Answers, name: SampleName, *, seed: int = 0) -> tuple[NDArray[np.int64], ...]:
+    """The rows of `DRAWS` draws of a sample, the first by ``seed``; none of ``full``, which is not drawn.
+
+    Args:
+        answers: what to select from.
+        name: of the sample.
+        seed: of the first draw; each further one has the next seed.
+    """
+    if name == "full":
+        return ()
+    return tuple(select(answers, name, seed=seed + draw).rows for draw in range(DRAWS))
 
 
 def _as_in_the_paper(answers: Answers, seed: int) -> Selection:

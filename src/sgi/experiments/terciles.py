@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from sgi.experiments.published import REPORTED_MODEL, TABLE_2, TABLE_3, paper_mo
 from sgi.experiments.separation import CLASS_COLUMNS, LENGTH_COLUMN, separation
 from sgi.geometry.grounding import bounds
 from sgi.report.charts import line_chart, side_by_side
+from sgi.stats.effects import cohen_d
+from sgi.stats.ranking import auroc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
 
     from sgi.experiments.answers import Measured
     from sgi.experiments.published import Stratum
+    from sgi.experiments.samples import SampleName
     from sgi.experiments.workbench import Study, Workbench
 
     Floats = NDArray[np.float64]
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 
 _ROUNDING = 1e-6  # of angles between float32 rows, beside ratios near 1
 TERCILES = ("low", "middle", "high")
+_NAMES = {"effect": "d", "auroc": "AUROC"}
 
 _COLUMNS = (
     Column("tercile", "tercile"),
@@ -60,7 +65,7 @@ def table2(bench: Workbench) -> Finding:
         sections=tuple(Section(model, (*_COLUMNS, _ANGLES, *_MEANS), rows) for model, rows in tables.items()),
         figures={"table2": _lines("terciles of θ(q,c)", tables, TABLE_2)},
         remarks=(
-            *(_monotone(model, rows) for model, rows in tables.items()),
+            *(_trend(study, model, rows, bench.sample) for model, rows in tables.items()),
             *(_bounds(model, study.of(model)) for model in study.models),
         ),
         signatures=study.signatures(study.models, len(selection.rows)),
@@ -100,7 +105,7 @@ def figure3(bench: Workbench) -> Finding:
         settings=study.settings(selection),
         sections=(Section(model, (*_COLUMNS, _ANGLES, *_MEANS), rows),),
         figures={"figure3": side_by_side(*charts)},
-        remarks=(_monotone(model, rows),),
+        remarks=(_trend(study, model, rows, bench.sample),),
         signatures=study.signatures([model], len(selection.rows)),
     )
 
@@ -176,13 +181,38 @@ def _beside(found: Row, paper: Stratum, *, comparable: bool) -> Row:
     }
 
 
-def _monotone(model: str, rows: Sequence[Row]) -> str:
-    for key, name in (("effect", "d"), ("auroc", "AUROC")):
-        values = [row[key] for row in rows]
-        if None in values or not values[0] < values[1] < values[2]:
-            shown = ", ".join(Column("", key, digits=2).cell(row) for row in rows)
-            return f"{model}: {name} does not rise from tercile to tercile of θ(q,c): {shown}."
-    return f"{model}: d and AUROC, as measured, rise from tercile to tercile of θ(q,c), as the paper's do."
+def _trend(study: Study, model: str, rows: Sequence[Row], sample: SampleName) -> str:
+    """Whether d and AUROC rise from tercile to tercile of θ(q,c), in the draw shown and in how many draws."""
+    rising = {key: _rises([row[key] for row in rows]) for key in ("effect", "auroc")}
+    shown = ", ".join(f"{name} {'rises' if rising[key] else 'does not rise'}" for key, name in _NAMES.items())
+    draws = [_rising(study, model, drawn) for drawn in study.redrawn(sample)]
+    if not draws:
+        return f"{model}: from tercile to tercile of θ(q,c) {shown}. Both rise in the paper."
+    effect, area = np.mean(draws, axis=0)
+    both = np.mean([all(pair) for pair in draws])
+    return (
+        f"{model}: over {len(draws)} draws of the sample, d rises from tercile to tercile of θ(q,c) in "
+        f"{100 * effect:.0f} %, AUROC in {100 * area:.0f} %, both in {100 * both:.0f} %. In the draw shown "
+        f"{shown}. Both rise in the paper, which shows one draw."
+    )
+
+
+def _rising(study: Study, model: str, rows: NDArray[np.int64]) -> tuple[bool, bool]:
+    """Whether d, and whether AUROC, rises over the terciles of θ(q,c) of these rows."""
+    measured = study.of(model)
+    thirds, scores, labels = (
+        tercile_of(measured.theta_qc[rows]),
+        measured.sgi[rows],
+        study.answers.labels[rows],
+    )
+    parts = [(scores[thirds == third], labels[thirds == third]) for third in range(len(TERCILES))]
+    effects = [cohen_d(values[grounded], values[~grounded]) for values, grounded in parts]
+    return _rises(effects), _rises([auroc(values, grounded) for values, grounded in parts])
+
+
+def _rises(values: Sequence[float | None]) -> bool:
+    known = [value for value in values if value is not None]
+    return len(known) == len(values) and all(low < high for low, high in pairwise(known))
 
 
 def _bounds(model: str, measured: Measured) -> str:

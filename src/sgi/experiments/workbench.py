@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.engine.progress import silent
 from sgi.experiments.answers import Answers, Measured, embedded
 from sgi.experiments.published import REPORTED_MODEL, paper_model
-from sgi.experiments.samples import SampleName, Selection, select
+from sgi.experiments.samples import SampleName, Selection, redrawn, select
 from sgi.geometry.passages import LEAST_SEPARATION
 from sgi.kernel.errors import DataError
 from sgi.kernel.signature import run_signature
@@ -45,6 +45,7 @@ class Study:
     listener: Listener = silent
     measured: dict[str, Measured] = field(default_factory=dict)
     _selections: dict[SampleName, Selection] = field(default_factory=dict)
+    _redrawn: dict[SampleName, tuple[NDArray[np.int64], ...]] = field(default_factory=dict)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -71,6 +72,12 @@ class Study:
         if name not in self._selections:
             self._selections[name] = select(self.answers, name, seed=self.seed)
         return self._selections[name]
+
+    def redrawn(self, name: SampleName) -> tuple[NDArray[np.int64], ...]:
+        """The rows of many draws of a sample; none of one that is not drawn."""
+        if name not in self._redrawn:
+            self._redrawn[name] = redrawn(self.answers, name, seed=self.seed)
+        return self._redrawn[name]
 
     def sample(self, name: SampleName) -> Selection:
         """The rows of the sample that an experiment is made on.

@@ -12,11 +12,14 @@ from sgi.experiments import NAMES
 from sgi.experiments.displacement_scores import ReferenceScores
 from sgi.experiments.published import TABLE_1, TABLE_2
 from sgi.experiments.reproduce import EXPERIMENTS
+from sgi.experiments.samples import DRAWS
+from sgi.experiments.separation import separation
 from sgi.experiments.terciles import tercile_of
 from sgi.experiments.workbench import Workbench
 from sgi.kernel.errors import DataError, SgiError
 from sgi.kernel.ports import Embedded
 from sgi.kernel.sample import Sample
+from sgi.stats.calibration import expected_calibration_error
 
 PER_CLASS = 12
 
@@ -117,19 +120,38 @@ def placed_by_context(effects):
 
 
 @pytest.mark.parametrize(
-    ("effects", "told"),
+    ("effects", "effect"),
     [
-        ((0.01, 0.02, 0.06), "rise from tercile to tercile"),
+        ((0.01, 0.02, 0.06), "rises"),
         ((0.06, 0.005, 0.05), "does not rise"),
         ((0.01, 0.06, 0.02), "does not rise"),
         ((0.02, 0.01, 0.06), "does not rise"),
     ],
 )
-def test_table_2_says_rise_only_where_all_three_steps_rise(effects, told):
+def test_table_2_says_rises_only_if_every_tercile_is_above_the_one_before(effects, effect):
     made = EXPERIMENTS["table2"](bench(placed_by_context(effects), mpnet=Placed()))
     assert [row["n"] for row in rows(made)] == [12, 12, 12]
-    assert told in made.remarks[0]
+    assert f"from tercile to tercile of θ(q,c) d {effect}, AUROC" in made.remarks[0]
     assert [row["paper_auroc"] for row in rows(made)] == [made.auroc for made in TABLE_2.values()]
+
+
+def test_table_2_says_in_how_many_draws_of_the_sample_it_rises():
+    level = [
+        s for n in range(60) for s in item(n, right=0.6 + 0.001 * (n % 7), wrong=0.4, context=1 + n / 60)
+    ]
+    given = bench(level, sample="paper", mpnet=Placed())
+    study = given.halueval
+    assert len(study.redrawn("paper")) == DRAWS
+    both = []
+    for drawn in study.redrawn("paper"):
+        thirds = tercile_of(study.of("mpnet").theta_qc[drawn])
+        parts = [separation(study.of("mpnet").sgi, study.answers, drawn[thirds == k]) for k in range(3)]
+        rises = [[one.effect for one in parts], [one.ranking and one.ranking.auroc for one in parts]]
+        both.append(all(values[0] < values[1] < values[2] for values in rises))
+    told = EXPERIMENTS["table2"](given).remarks[0]
+    assert f"over {DRAWS} draws of the sample, d rises" in told
+    assert f"both in {100 * np.mean(both):.0f} %" in told
+    assert "draws" not in EXPERIMENTS["table2"](bench(level, mpnet=Placed())).remarks[0]
 
 
 def test_the_difference_from_the_paper_stands_only_beside_its_own_model_and_sample():
@@ -211,6 +233,23 @@ def test_calibration_keeps_a_question_in_one_fold_and_beats_or_not_the_base_rate
     assert found["minmax"]["brier"] < found["minmax_as_coded"]["brier"]
     assert found["isotonic"]["brier"] < found["base rate"]["brier"]
     assert found["base rate"]["brier"] == pytest.approx(0.25)
+
+
+def test_the_error_of_min_max_has_its_mean_and_range_over_draws():
+    given = bench(spread(30, right_length=30, wrong_length=30), sample="paper")
+    made = EXPERIMENTS["calibration"](given)
+    study, errors = given.halueval, []
+    for drawn in study.redrawn("paper"):
+        sgi = study.of("placed").sgi[drawn]
+        forecast = 1 - (sgi - sgi.min()) / (sgi.max() - sgi.min())
+        errors.append(expected_calibration_error(forecast, ~study.answers.labels[drawn]))
+    found = {row["key"]: row for row in rows(made) if row["sample"] == "paper"}
+    assert found["minmax"]["drawn_mean"] == pytest.approx(np.mean(errors))
+    assert found["minmax"]["drawn_range"] == pytest.approx((min(errors), max(errors)))
+    assert found["platt"]["drawn_mean"] is None
+    told = f"over {DRAWS} draws {np.mean(errors):.3f} on average, from {min(errors):.3f} to {max(errors):.3f}"
+    assert told in made.remarks[0]
+    assert told in EXPERIMENTS["figure5"](given).remarks[0]
 
 
 def test_out_of_fold_forecasts_of_a_question_never_saw_its_other_answers(monkeypatch):
