@@ -1,8 +1,9 @@
-"""Write what a billion rows cost into `docs/scale.md`, computed from the figures of a run of the benchmarks.
+"""Write the cost of a billion rows into `docs/scale.md`, computed from the results of the benchmarks.
 
     python benchmarks/scale.py [results.json]
 
-Without a file, the newest of `benchmarks/results`. Only the part between the two marks is written anew.
+Without a file, the newest of `benchmarks/results`. Only the part between the two marks is replaced. Times are
+those of one core, and are not divided by a number of cores: scaling was measured for two workers only.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def figures(record: Mapping[str, Any], beginning: str) -> dict[str, dict[str, An
 
 
 def computed(record: Mapping[str, Any]) -> str:
-    """The tables: core hours by metric, bytes by form."""
+    """The tables: core hours by metric, bytes by file format, and the measured speed of two workers."""
     about = record["machine"]
     where = f"{about['processor']}, {about['cores']} cores, Python {about['python']}"
     lines = [f"Measured {record['date'][:10]}, revision {record['revision']}, on {where}.\n"]
@@ -47,14 +48,11 @@ def computed(record: Mapping[str, Any]) -> str:
 
 
 def _costs(record: Mapping[str, Any]) -> Iterator[str]:
-    yield "| metric | a row, ms of one core | rows/s a core | 10⁹ rows, core hours | on 64 cores |"
-    yield "|---|---|---|---|---|"
+    yield "| metric | a row, ms of one core | rows/s on one core | 10⁹ rows, hours of one core |"
+    yield "|---|---|---|---|"
     for name, row in figures(record, TIME).items():
         hours = row["ours"] / 1000 * BILLION / HOUR
-        yield (
-            f"| {name} | {number(row['ours'])} | {number(1000 / row['ours'])} | {number(hours)} "
-            f"| {_long(hours / 64)} |"
-        )
+        yield f"| {name} | {number(row['ours'])} | {number(1000 / row['ours'])} | {number(hours)} |"
     yield ""
 
 
@@ -67,14 +65,14 @@ def _disk(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _actors(record: Mapping[str, Any]) -> Iterator[str]:
-    for row in record["figures"]:
-        if row["work"].startswith("Ray") and row["ratio"]:
-            yield f"{row['work']}: {number(row['ratio'])} × {row['beside']}.\n"
-
-
-def _long(hours: float) -> str:
-    """Hours or days, whichever is easier to grasp."""
-    return f"{number(hours)} hours" if hours < 72 else f"{number(hours / 24)} days"  # noqa: PLR2004 - three days
+    found = [row for row in record["figures"] if row["work"].startswith("Ray") and row["ratio"]]
+    for row in found:
+        yield f"{row['work']}: {number(row['ratio'])} × {row['beside']}.\n"
+    if found:
+        yield (
+            f"Measured on {record['machine']['cores']} cores of one machine; more workers, and several "
+            "machines, were not measured. Do not divide the hours of one core by your number of cores.\n"
+        )
 
 
 def placed(page: str, text: str) -> str:

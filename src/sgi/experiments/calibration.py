@@ -238,7 +238,8 @@ def _remark(model: str, sample: str, rows: Sequence[Row]) -> str:
         f"{model}, {sample} sample: ECE of 1 − min-max of SGI {minmax['width']:.3f}{_over_draws(minmax)} "
         f"(the paper: {CALIBRATION_ERROR:.2f}, of one draw); with the sign in its code "
         f"{found['minmax_as_coded']['width']:.3f}; of the constant base rate "
-        f"{found['base rate']['width']:.3f}. Change of the Brier score from the constant base rate, Platt's and the isotonic map: {gains}."
+        f"{found['base rate']['width']:.3f}. Change of the Brier score from the constant base rate, Platt's "
+        f"and the isotonic map: {gains}."
     )
 
 

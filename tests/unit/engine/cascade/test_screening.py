@@ -12,6 +12,7 @@ from sgi.engine.ledger import Ledger
 from sgi.engine.tools import Tools
 from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.metric import Status
+from sgi.kernel.ports import Embedded
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.testing.fakes import HashEmbedder
@@ -27,8 +28,8 @@ def screen(metrics, threshold=0.5):
     return Screen.of(Cascade(alpha=0.1, learnt=learnt), metrics)
 
 
-def scored(rows, metrics, judge, failed=None, **more):
-    batch, tools = Batch.of(rows), Tools({"hash": HashEmbedder()}, judge=judge)
+def scored(rows, metrics, judge, failed=None, *, embedder=None, **more):
+    batch, tools = Batch.of(rows), Tools({"hash": embedder or HashEmbedder()}, judge=judge)
     used, lost = screen(metrics, **more), failed or {}
 
     async def work():
@@ -100,6 +101,37 @@ def test_without_a_threshold_nothing_is_cleared():
     assert made.scores["politeness"].ok.all()
     assert Screen.of(None, []) is None
     assert Screen.of(Cascade(alpha=0.1), []) is None
+
+
+class Cutting(HashEmbedder):
+    """Reads eight characters of a text."""
+
+    def encode(self, texts, /):
+        return Embedded(self.embed(texts), np.array([len(text) > 8 for text in texts]))
+
+
+@pytest.mark.parametrize(
+    ("offline", "judged", "counted"),
+    [
+        # Both embed the questions; the judged metric only those of the rows in doubt.
+        ("theta_rq", Echo(), {"question": 4, "response": 2}),
+        ("theta_rq", Politeness(), {"question": 4, "response": 2}),
+        ("squad_em", Echo(), {"question": 3}),
+        # Rows a and c in one part; c, d and e in the other, as d and e have no contexts. At least 3.
+        ("theta_qc", Echo(), {"question": 3, "response": 2}),
+    ],
+)
+def test_truncated_rows_of_both_parts_are_counted_once(offline, judged, counted):
+    rows = [
+        row("a", 0.9, question="A long one?", contexts=("C.",), response="A long response."),
+        row("b", 0.9, question="Who?", contexts=("C.",), response="Short."),
+        row("c", 0.1, question="A long one, c?", contexts=("C.",), response="A long one."),
+        row("d", 0.1, question="A long one, d?", contexts=(), response="Short."),
+        row("e", 0.1, question="A long one, e?", contexts=(), response="Short."),
+    ]
+    metrics = [Stated(), metric(offline), judged]
+    _, made, _ = scored(rows, metrics, RuleJudge(), embedder=Cutting())
+    assert made.truncated == counted
 
 
 def test_every_row_and_metric_is_told_as_done_with():

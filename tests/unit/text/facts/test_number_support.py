@@ -56,3 +56,37 @@ def test_a_range_has_both_ends_in_one_clause(passage, how):
     support = number_support(said, quantity(said), passage)
 
     assert (support.how if support else None) == how
+
+
+@pytest.mark.parametrize(
+    ("said", "held"),
+    [
+        # A tenth of the number.
+        ("about 200 kg", ("180 kg", "181 kg", "219 kg", "220 kg")),
+        ("about 25 kg", ("22.5 kg", "27.5 kg")),
+        ("about 2 km", ("1,800 m", "2,200 m")),
+        # Half of the last digit that is not a zero, if that is less.
+        ("about 7 kg", ("6.5 kg", "7.5 kg")),
+        ("about 213 kg", ("212.5 kg", "213.5 kg")),
+    ],
+)
+def test_about_allows_so_much(said, held):
+    assert {number_support(said, quantity(said), f"It was {text}.").how for text in held} <= {
+        "rounded",
+        "converted",
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "held"),
+    [
+        ("about 200 kg", ("179 kg", "221 kg")),
+        ("about 25 kg", ("22.4 kg", "27.6 kg")),
+        ("about 2 km", ("1,799 m", "2,201 m")),
+        ("about 7 kg", ("6.4 kg", "7.6 kg")),
+        ("about 213 kg", ("212.4 kg", "213.6 kg")),
+        ("200 kg", ("199 kg", "201 kg")),
+    ],
+)
+def test_about_allows_no_more(said, held):
+    assert {number_support(said, quantity(said), f"It was {text}.") for text in held} == {None}
