@@ -1,4 +1,4 @@
-"""The parts of docs/grounding.md about the bench: what is asked of the detector, errors seen, steadiness."""
+"""The parts of docs/grounding.md about the bench: requirements, errors seen, and stability."""
 
 from __future__ import annotations
 
@@ -15,11 +15,15 @@ from sgi.report.markdown import table
 from sgi.testbench.bench import bench, perturbed
 from sgi.testbench.catalogue import PERTURBATIONS
 from sgi.testbench.detection import is_paraphrase
+from sgi.testbench.measures import share_interval
+from sgi.testbench.page import alarms_of
 from sgi.testbench.perturbation import Kind, Others
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from sgi.testbench.matrix import Bench, Cell
 
@@ -39,22 +43,29 @@ def benches(folder: Path) -> dict[str, Bench]:
 
 
 class Found(NamedTuple):
-    """What the detector makes of a row.
+    """The detector's result for a row.
 
     Attributes:
-        chance: P, NaN where there is none.
-        failing: the facts that no passage bears out, None where there is no evidence.
+        score: NaN where there is none.
+        failing: the facts that no passage supports, None where there is no evidence.
     """
 
-    chance: float
+    score: float
     failing: frozenset[str] | None
 
 
 class Pair(NamedTuple):
-    """A row as it is and as it became."""
+    """A row before and after a change.
+
+    Attributes:
+        before: the result for the row as it is.
+        after: the result for the changed row.
+        cluster: rows that share a question have the same number.
+    """
 
     before: Found
     after: Found
+    cluster: int
 
 
 def pairs_of(path: Path) -> dict[str, list[Pair]]:
@@ -66,16 +77,18 @@ def pairs_of(path: Path) -> dict[str, list[Pair]]:
     scores = sgi.evaluate(paired.all_rows(), "grounding")["grounding"]
     known = zip(scores.values.tolist(), scores.details, strict=True)
     found = [Found(value, failing(details)) for value, details in known]
-    made, start = {}, len(rows)
+    made, start, clusters = {}, len(rows), paired.clusters
     for one in changes:
         places = paired.changed[one.name][0].tolist()
-        made[one.name] = [Pair(found[row], found[start + at]) for at, row in enumerate(places)]
+        made[one.name] = [
+            Pair(found[row], found[start + at], int(clusters[row])) for at, row in enumerate(places)
+        ]
         start += len(places)
     return made
 
 
 def failing(details: Mapping[str, Any]) -> frozenset[str] | None:
-    """The facts of a row that no passage bears out; None of a row without evidence."""
+    """The facts of a row that no passage supports; None of a row without evidence."""
     if not details:
         return None
     checks = (
@@ -85,7 +98,7 @@ def failing(details: Mapping[str, Any]) -> frozenset[str] | None:
 
 
 def newly_marked(pairs: Sequence[Pair], *, lost: bool) -> str:
-    """The share of rows with a fact marked that was not marked before, of how many.
+    """The share of rows with a fact marked that was not marked before, with its interval, of how many.
 
     Args:
         pairs: the rows.
@@ -97,41 +110,49 @@ def newly_marked(pairs: Sequence[Pair], *, lost: bool) -> str:
         lost and before.failing is not None
         if after.failing is None
         else bool(after.failing - (before.failing or frozenset()))
-        for before, after in pairs
+        for before, after, _ in pairs
     ]
-    return f"{sum(marked) / len(marked):.3f} of {len(marked):,}"
+    return f"{share_of(marked, pairs)} of {len(marked):,}"
+
+
+def share_of(marked: Sequence[bool] | NDArray[np.bool_], pairs: Sequence[Pair]) -> str:
+    """A share of pairs with its 95 % interval over questions, if there are enough."""
+    values = np.asarray(marked, dtype=np.float64)
+    interval = share_interval(values, np.array([pair.cluster for pair in pairs]), seed=0)
+    return f"{values.mean():.3f}" + (
+        "" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]"
+    )
 
 
 def near(pairs: Sequence[Pair]) -> str:
-    """The share of rows with a P whose P stays near, lost ones not among them, and how far it moves."""
-    moves = np.array(
-        [abs(after.chance - before.chance) for before, after in pairs if math.isfinite(before.chance)]
-    )
+    """The share of rows whose score changes little; rows that lose it do not; and how far scores move."""
+    known = [pair for pair in pairs if math.isfinite(pair.before.score)]
+    moves = np.array([abs(pair.after.score - pair.before.score) for pair in known])
     still = moves[np.isfinite(moves)]
     if not len(still):
         return NONE
     most = np.quantile(still, USUAL, method="higher")
     lost = f", {len(moves) - len(still):,} lost" if len(moves) > len(still) else ""
-    share = f"{np.mean(moves <= NEAR):.3f} of {len(moves):,}"
+    share = f"{share_of(moves <= NEAR, known)} of {len(moves):,}"
     return f"{share}; mean {still.mean():.3f}, 98 of 100 within {most:.3f}{lost}"
 
 
 def demands(made: Mapping[str, Bench], folder: Path) -> str:
-    """What is asked of the detector, and what the bench found."""
+    """The requirements on the detector, and what was measured."""
     rows = [
         (name, *row)
         for name, one in made.items()
         for row in demanded(one, pairs_of(folder / training.SETS[name]))
     ]
-    return table(("set", "demand", "wanted", "found"), rows, left=("demand", "wanted", "found"))
+    return table(("set", "requirement", "limit", "measured"), rows, left=("requirement", "limit", "measured"))
 
 
 def demanded(one: Bench, pairs: Mapping[str, list[Pair]]) -> list[tuple[str, str, str]]:
-    """The demands on one set; what could not be measured is shown as missing, never as met."""
+    """The requirements on one set; what could not be measured is shown as missing, never as met."""
     alarm = next((alarm for alarm in one.alarms if alarm.metric == "grounding"), None)
     swapped = seen(one.cell("grounding", SWAP))
-    told = NONE if alarm is None else f"{alarm.alarms:.1%} of {alarm.paraphrases:,}"
-    falls = "" if alarm is None else f", where P falls by more than {alarm.fall:.3f}"
+    alarms = NONE if alarm is None else alarms_of(alarm)
+    falls = "" if alarm is None else f", where the score falls by more than {alarm.fall:.3f}"
     worded = [pair for name, some in pairs.items() if name not in {SWAP, *ADDED} for pair in some]
     return [
         (
@@ -140,11 +161,11 @@ def demanded(one: Bench, pairs: Mapping[str, list[Pair]]) -> list[tuple[str, str
             newly_marked(pairs.get(SWAP, []), lost=False),
         ),
         ("correct paraphrases with a fact newly marked", "≤ 0.02", newly_marked(worded, lost=True)),
-        ("number swaps seen in P, at most 2 % false alarms", "≥ 0.98", swapped + falls),
-        ("false alarms on correct paraphrases at that fall", "≤ 2 %", told),
+        ("number swaps seen in the score, at the threshold", "≥ 0.98", swapped + falls),
+        ("false alarms at that threshold, on questions that did not set it", "≤ 0.02", alarms),
         *(
             (
-                f"{name}, passages added: share of answers whose P changes by at most {NEAR}",
+                f"{name}, passages added: share of answers whose score changes by at most {NEAR}",
                 "all",
                 near(pairs.get(name, [])),
             )
@@ -154,7 +175,7 @@ def demanded(one: Bench, pairs: Mapping[str, list[Pair]]) -> list[tuple[str, str
 
 
 def errors_seen(made: Mapping[str, Bench]) -> str:
-    """The share of errors seen with at most two false alarms in a hundred."""
+    """The share of errors seen, at the threshold that two in a hundred paraphrases exceed."""
     rows = [
         (
             f"{name}, {one.name}",
@@ -180,14 +201,16 @@ def seen(cell: Cell | None) -> str:
 
 
 def steadiness(made: Mapping[str, Bench]) -> str:
-    """By how much P moves where it must not: the mean, what 98 of 100 do not exceed, the greatest."""
+    """How far the score moves under harmless changes: mean, 98th percentile, and greatest change."""
     rows = [
         (f"{name}, {one.name}", f"{one.applied:,}", *moves(bench.cell("grounding", one.name)))
         for name, bench in made.items()
         for one in bench.changes
         if one.kind is Kind.HARMLESS
     ]
-    return table(("harmless changes", "rows", "lost", "mean |ΔP|", "98 of 100 within", "greatest"), rows)
+    return table(
+        ("harmless changes", "rows", "lost", "mean absolute change", "98 of 100 within", "greatest"), rows
+    )
 
 
 def moves(cell: Cell | None) -> list[str]:

@@ -1,7 +1,7 @@
-"""Compute the numbers of docs/grounding.md: detector cards, ablation, evidence of ten answers, the bench.
+"""Compute the numbers of docs/grounding.md: detector cards, calibration, ablation, examples, the bench.
 
-The parts between markers in the page are written anew, all else stays. The sets are read from a folder; those
-that the weights are not learnt of are cut to their first rows. Equal files give an equal page.
+The parts between markers in the page are replaced. The sets are read from a folder; those that the weights
+are not trained on are cut to their first rows. Equal files give an equal page.
 
     python scripts/grounding_page.py DATA_FOLDER
 """
@@ -25,10 +25,13 @@ from sgi.cli.main import app
 from sgi.engine.card.features import overlaps
 from sgi.io.dataset import open_dataset
 from sgi.kernel.signature import digest
+from sgi.metrics.support.combination import sigmoid
 from sgi.metrics.support.evidence_map import EvidenceMap
 from sgi.metrics.support.signals import Signals
 from sgi.report.markdown import escaped, table
+from sgi.stats.calibration import brier, expected_calibration_error
 from sgi.stats.confounds import stratified_auroc
+from sgi.stats.intervals import mean_interval
 from sgi.stats.ranking import ranking
 from sgi.text.wording import wording
 
@@ -43,9 +46,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 PAGE = Path(__file__).parents[1] / "docs" / "grounding.md"
-NEVER_LEARNT = {"HaluEval QA": "halueval_qa.jsonl", "HaluEval dialogue": "halueval_dialogue.jsonl"}
-PART_OF = {"HaluEval QA": "HaluEval QA, equal lengths"}  # left out together with what holds it
-MOST_ROWS = 1000
+NEVER_TRAINED = {
+    "HaluEval QA": "halueval_qa.jsonl",
+    "HaluEval dialogue": "halueval_dialogue.jsonl",
+    "SummEdits": "entailment/summedits.jsonl",
+    "FoolMeTwice": "entailment/fool_me_twice.jsonl",
+}
+PART_OF = {"HaluEval QA": "HaluEval QA, equal lengths"}  # a training set that is a part of another set
+MAX_ROWS = 1000
 SHOWN = "RAGTruth QA"
 LONGEST = 900  # characters of an answer that is shown
 QUOTED = 180
@@ -60,24 +68,22 @@ class Scored:
     Attributes:
         samples: those with a label and a value of the detector.
         rows: their signals and labels, as the training takes them.
-        chance: the detector's value with the committed weights.
+        scores: of the detector with the committed weights.
         maps: its evidence.
         others: further scores by name, higher for supported, NaN where there is none.
     """
 
     samples: tuple[Sample, ...]
     rows: training.Rows
-    chance: Floats
+    scores: Floats
     maps: tuple[EvidenceMap, ...]
     others: dict[str, Floats]
 
 
-def scored(path: Path) -> Scored:
-    """Score a file's first labelled rows."""
+def scored(path: Path, *, most: int | None = None) -> Scored:
+    """Score the labelled rows of a file, at most so many."""
     asked = [sample for sample in open_dataset(path).samples() if sample.label is not None]
-    if path.name in NEVER_LEARNT.values():
-        asked = asked[:MOST_ROWS]
-    made = sgi.evaluate(asked, ["grounding", "sgi"])
+    made = sgi.evaluate(asked[:most], ["grounding", "sgi"])
     found, geometric = made["grounding"], made["sgi"]
     known = np.flatnonzero(found.ok)
     samples = tuple(made.samples[place] for place in known)
@@ -115,14 +121,47 @@ def similarity(found: EvidenceMap) -> float:
 
 
 def cards(sets: Mapping[str, Scored]) -> str:
-    """Areas of the detector and of what it has to beat, on every set."""
+    """AUROC of the detector and of its baselines, on every set."""
     rows = []
     for name, one in sets.items():
-        learnt = {other: found.rows for other, found in sets.items() if other in training.SETS}
-        odds = training.left_out(learnt, PART_OF.get(name, name)).log_odds(one.rows.signals)
-        scores = {"grounding, learnt without this set": odds, "grounding, as committed": one.chance}
+        scores = {"grounding, not trained on this set": one.scores}
+        if held_out(name):
+            scores = {
+                "grounding, trained on the other sets; design chosen on this one": log_odds(sets, name),
+                "grounding, as committed: trained on this set": one.scores,
+            }
         rows += [(name, score, *areas(one, values)) for score, values in (scores | one.others).items()]
     return table(("set", "score", "rows", "AUROC", "AUROC within lengths"), rows, left=("score",))
+
+
+def held_out(name: str) -> bool:
+    """Whether the committed weights were trained on the set, or on a part of it."""
+    return PART_OF.get(name, name) in training.SETS
+
+
+def log_odds(sets: Mapping[str, Scored], name: str) -> Floats:
+    """The detector's log odds on a set, with weights trained on the other sets."""
+    trained = {other: found.rows for other, found in sets.items() if other in training.SETS}
+    weights = training.left_out(trained, PART_OF.get(name, name))
+    return weights.log_odds(sets[name].rows.signals)
+
+
+def calibration(sets: Mapping[str, Scored]) -> str:
+    """How far the score is from a probability on sets that its weights were not trained on.
+
+    Rows are balanced, as many supported as not: a constant 0.5 then has a calibration error of 0 and a Brier
+    score of 0.25.
+    """
+    rows = []
+    for name, one in sets.items():
+        even = training.balanced(one.rows)
+        scores, true = sigmoid(log_odds(sets, name))[even], one.rows.true[even]
+        error = expected_calibration_error(scores, true, binning="mass")
+        interval = mean_interval((scores - true) ** 2, one.rows.clusters[even])
+        score = brier(scores, true).score
+        shown = "" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]"
+        rows.append((name, f"{len(even):,}", f"{error:.2f}", f"{score:.3f}{shown}", "0.250"))
+    return table(("set", "rows", "calibration error", "Brier score", "Brier score of a constant 0.5"), rows)
 
 
 def areas(one: Scored, values: Floats) -> tuple[str, str, str]:
@@ -137,17 +176,14 @@ def areas(one: Scored, values: Floats) -> tuple[str, str, str]:
 
 def ablation(sets: Mapping[str, Scored]) -> str:
     """What each signal ranks alone, and what the others rank without it, on every set."""
-    learnt = {name: one.rows for name, one in sets.items() if name in training.SETS}
-    whole = [
-        area_of(one, training.left_out(learnt, PART_OF.get(name, name)).log_odds(one.rows.signals))
-        for name, one in sets.items()
-    ]
+    trained = {name: one.rows for name, one in sets.items() if name in training.SETS}
+    whole = [area_of(one, log_odds(sets, name)) for name, one in sets.items()]
     rows = [("all signals", *whole)]
     for signal in Signals._fields:
         only = [area_of(one, training.alone(one.rows, signal)) for one in sets.values()]
         rows.append((f"{signal} alone", *only))
     for signal in Signals._fields:
-        fewer = {name: training.without(rows, signal) for name, rows in learnt.items()}
+        fewer = {name: training.without(rows, signal) for name, rows in trained.items()}
         rest = [
             area_of(
                 one,
@@ -168,20 +204,20 @@ def area_of(one: Scored, scores: Floats) -> str:
 
 
 def chosen(one: Scored) -> Iterator[tuple[str, int]]:
-    """Ten answers by rule: four right and judged right, one right and suspected, and the reverse."""
+    """Ten answers by rule: four supported with a high score, one with a low score, and the reverse."""
     order = sorted(range(len(one.samples)), key=lambda place: digest(b"0", one.samples[place].id.encode()))
     taken: set[str] = set()
-    wanted = (
-        ("supported, and found so", True, True, 4),
-        ("supported, and suspected: a false alarm", True, False, 1),
-        ("not supported, and found so", False, False, 4),
-        ("not supported, and not noticed: a miss", False, True, 1),
+    kinds = (
+        ("supported, high score", True, True, 4),
+        ("supported, low score: a false alarm", True, False, 1),
+        ("not supported, low score", False, False, 4),
+        ("not supported, high score: a miss", False, True, 1),
     )
-    for kind, label, high, most in wanted:
+    for kind, label, high, most in kinds:
         found = 0
         for place in order:
             sample = one.samples[place]
-            fits = sample.label == label and (one.chance[place] >= HALF) == high
+            fits = sample.label == label and (one.scores[place] >= HALF) == high
             if found < most and fits and len(sample.response) <= LONGEST and sample.question not in taken:
                 taken.add(sample.question)
                 found += 1
@@ -201,20 +237,20 @@ def example(number: int, kind: str, one: Scored, place: int) -> str:
     marked = "; ".join(f"“{cut(span['text'])}”" for span in spans) or "nothing"
     lines = [
         f"### {number}. {kind[:1].upper()}{kind[1:]}",
-        f"`{sample.id}`, P = {one.chance[place]:.2f}. Asked: *{escaped(sample.question)}*",
+        f"`{sample.id}`, score {one.scores[place]:.2f}. Question: *{escaped(sample.question)}*",
         f"People marked: {escaped(marked)}.",
         "\n".join(line for sentence in found.sentences for line in sentence_lines(sentence)),
         similarities(found),
     ]
     if found.unused:
-        lines.append(f"No sentence rests on passage {', '.join(str(place + 1) for place in found.unused)}.")
+        lines.append(f"Supports no sentence: passage {', '.join(str(place + 1) for place in found.unused)}.")
     return "\n\n".join(lines)
 
 
 def sentence_lines(sentence: SentenceEvidence) -> Iterator[str]:
     """A sentence with what is unbacked in bold type, its passage, and the facts that fail."""
-    chance = "–" if sentence.score is None else f"{sentence.score:.2f}"
-    yield f"- {chance} · {bold(sentence)}"
+    score = "–" if sentence.score is None else f"{sentence.score:.2f}"
+    yield f"- {score} · {bold(sentence)}"
     if sentence.score is not None:
         yield f"  - passage {sentence.passage + 1}: {escaped(cut(sentence.beside))}"
     for check in sentence.checks:
@@ -290,11 +326,13 @@ def main(words: Sequence[str]) -> None:
     if len(words) != 1 or not Path(words[0]).is_dir():
         sys.exit("Name the folder that holds the sets: python scripts/grounding_page.py DATA_FOLDER")
     folder, page = Path(words[0]), PAGE.read_text(encoding="utf-8")
-    sets = {name: scored(folder / file) for name, file in (training.SETS | NEVER_LEARNT).items()}
+    sets = {name: scored(folder / file) for name, file in training.SETS.items()}
+    sets |= {name: scored(folder / file, most=MAX_ROWS) for name, file in NEVER_TRAINED.items()}
     made = bench.benches(folder)
     parts = {
         "check": checked(page),
         "cards": cards(sets),
+        "calibration": calibration(sets),
         "ablation": ablation(sets),
         "demands": bench.demands(made, folder),
         "errors": bench.errors_seen(made),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
 from sgi.testbench.matrix import Alarm, Bench, Cell, Change
@@ -20,11 +22,12 @@ def script():
 
 @pytest.fixture
 def pair(script):
-    """A row whose P and failing facts were these, and are those."""
+    """A row of a question of its own whose score and failing facts were these, and are those."""
+    questions = count()
 
     def make(before, after, marked=((), ())):
         told = [None if one is None else frozenset(one) for one in marked]
-        return script.Pair(script.Found(before, told[0]), script.Found(after, told[1]))
+        return script.Pair(script.Found(before, told[0]), script.Found(after, told[1]), next(questions))
 
     return make
 
@@ -72,6 +75,13 @@ def test_a_value_that_is_lost_did_not_stay(script, pair):
     assert script.near([]) == script.near([pair(NOTHING, 0.5)]) == script.near([pair(0.5, NOTHING)]) == "–"
 
 
+def test_a_share_has_an_interval_over_questions(script, pair):
+    some = [pair(0.9, 0.1, ((), ("7",) if n else ())) for n in range(40)]
+    assert script.newly_marked(some, lost=True) == "0.975 [0.871, 0.996] of 40"
+    together = [one._replace(cluster=n // 20) for n, one in enumerate(some)]
+    assert script.newly_marked(together, lost=True) == "0.975 of 40"
+
+
 def test_what_is_missing_meets_no_demand(script):
     told = script.demanded(made_bench(), {})
     assert len(told) == 6
@@ -79,15 +89,17 @@ def test_what_is_missing_meets_no_demand(script):
 
 
 def test_demands_have_what_was_found(script, pair):
-    alarm = Alarm(metric="grounding", fall=0.125, alarms=0.01, paraphrases=1200)
+    alarm = Alarm(
+        metric="grounding", fall=0.125, alarms=0.03, alarms_low=0.01, alarms_high=0.06, paraphrases=1200
+    )
     swap = cell("number_swap", Kind.ERROR, lost=2, seen=0.9, seen_low=0.8, seen_high=0.95)
     pairs = {"number_swap": [pair(0.9, 0.1, ((), ("7",)))], "irrelevant_before": [pair(0.9, 0.9)]}
     pairs |= {"framed": [pair(0.9, 0.9)], "bullets": [pair(0.9, NOTHING, ((), None))]}
     assert [found for _, _, found in script.demanded(made_bench([swap], [alarm]), pairs)] == [
         "1.000 of 1",
         "0.500 of 2",
-        "0.900 [0.80, 0.95], 2 lost, where P falls by more than 0.125",
-        "1.0% of 1,200",
+        "0.900 [0.80, 0.95], 2 lost, where the score falls by more than 0.125",
+        "0.030 [0.01, 0.06] of 1,200",
         "–",
         "1.000 of 1; mean 0.000, 98 of 100 within 0.000",
     ]
@@ -124,5 +136,5 @@ def test_rows_are_paired_with_what_each_change_made_of_them(script, tmp_path):
     assert {"number_swap", "irrelevant_behind", "irrelevant_before", "framed"} <= set(found)
     assert "negation" not in found
     assert len(found["framed"]) == grounded
-    assert all(0 < pair.before.chance < 1 for pair in found["framed"])
+    assert all(0 < pair.before.score < 1 for pair in found["framed"])
     assert [pair.before for pair in found["framed"]] == [pair.before for pair in found["white_space"]]

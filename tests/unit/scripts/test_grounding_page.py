@@ -33,15 +33,26 @@ def test_rows_are_scored_with_their_evidence(script, sets):
     assert (len(one.samples), len(one.maps), one.rows.signals.shape) == (20, 20, (20, len(Signals._fields)))
     assert one.rows.true.tolist() == [sample.label for sample in one.samples]
     assert all(len(values) == 20 for values in one.others.values())
-    assert one.chance.tolist() == [float(value) for value in one.chance]
-    assert ((one.chance > 0) & (one.chance < 1)).all()
+    assert one.scores.tolist() == [float(value) for value in one.scores]
+    assert ((one.scores > 0) & (one.scores < 1)).all()
 
 
 def test_cards_tell_every_score_on_every_set(script, sets):
     told = script.cards(sets).splitlines()
     assert len(told) == 2 + len(sets) * 6
     assert all(line.count("|") == 6 for line in told)
-    assert sum("grounding, as committed" in line for line in told) == len(sets)
+    assert sum("grounding, as committed: trained on this set" in line for line in told) == len(sets)
+    assert sum("design chosen on this one" in line for line in told) == len(sets)
+    unseen = {**sets, "Other": next(iter(sets.values()))}
+    other = [line for line in script.cards(unseen).splitlines() if line.startswith("| Other")]
+    assert len(other) == 5
+    assert "grounding, not trained on this set" in other[0]
+
+
+def test_the_score_is_held_against_a_constant_on_balanced_rows(script, sets):
+    told = script.calibration(sets).splitlines()
+    assert len(told) == 2 + len(sets)
+    assert all(line.endswith("| 0.250 |") for line in told[2:])
 
 
 def test_the_ablation_has_a_line_a_signal(script, sets):
@@ -58,14 +69,14 @@ def test_answers_are_chosen_by_rule_and_the_same_again(script, sets):
     assert len({one.samples[place].question for _, place in found}) == len(found) >= 4
     for kind, place in found:
         assert kind.startswith("supported") == one.samples[place].label
-        assert (one.chance[place] >= 0.5) == kind.endswith(("found so", "a miss")) or not one.samples[
-            place
-        ].label
+        assert (one.scores[place] >= 0.5) == kind.endswith(
+            ("supported, high score", "a miss")
+        ) or not one.samples[place].label
 
 
 def test_examples_show_their_answer_and_what_people_marked(script, sets):
     told = script.examples(next(iter(sets.values())))
-    assert told.startswith("### 1. Supported, and found so\n\n`item-")
+    assert told.startswith("### 1. Supported, high score\n\n`item-")
     assert "People marked: nothing." in told
     assert "People marked: “a cat \\| two”." in told
 
@@ -107,14 +118,14 @@ def test_a_page_is_written_between_its_markers_and_nowhere_else(script):
 
 def test_the_page_has_all_markers_that_the_script_writes(script):
     page = script.PAGE.read_text(encoding="utf-8")
-    for name in ("check", "cards", "ablation", "demands", "errors", "steadiness", "examples"):
+    for name in ("check", "cards", "calibration", "ablation", "demands", "errors", "steadiness", "examples"):
         assert f"<!-- {name}: begin -->" in page
         assert f"<!-- {name}: end -->" in page
 
 
 def test_areas_leave_out_rows_without_a_score(script, sets):
     one = next(iter(sets.values()))
-    values = one.chance.copy()
+    values = one.scores.copy()
     values[:5] = np.nan
     assert script.areas(one, values)[0] == "15"
 
