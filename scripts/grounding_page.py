@@ -167,6 +167,8 @@ def calibration(sets: Mapping[str, Scored]) -> str:
 def areas(one: Scored, values: Floats) -> tuple[str, str, str]:
     """Over how many rows, how the score ranks them, and how within fifths of length."""
     kept = np.flatnonzero(np.isfinite(values))
+    if not len(kept):  # sgi, where no row has a question
+        return "0", "–", "–"
     true, clusters, length = one.rows.true[kept], one.rows.clusters[kept], one.rows.length[kept]
     edges = np.quantile(length, np.linspace(0, 1, training.STRATA + 1)[1:-1])
     inside = stratified_auroc(values[kept], true, np.digitize(length, edges), clusters)
