@@ -31,7 +31,7 @@ from sgi.metrics.support.signals import Signals
 from sgi.report.markdown import escaped, table
 from sgi.stats.calibration import brier, expected_calibration_error
 from sgi.stats.confounds import stratified_auroc
-from sgi.stats.intervals import mean_interval
+from sgi.stats.intervals import interval_or_none, mean_interval
 from sgi.stats.ranking import ranking
 from sgi.text.wording import wording
 
@@ -157,7 +157,9 @@ def calibration(sets: Mapping[str, Scored]) -> str:
         even = training.balanced(one.rows)
         scores, true = sigmoid(log_odds(sets, name))[even], one.rows.true[even]
         error = expected_calibration_error(scores, true, binning="mass")
-        interval = mean_interval((scores - true) ** 2, one.rows.clusters[even])
+        interval = interval_or_none(
+            mean_interval((scores - true) ** 2, one.rows.clusters[even], low=0.0, high=1.0)
+        )
         score = brier(scores, true).score
         shown = "" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]"
         rows.append((name, f"{len(even):,}", f"{error:.2f}", f"{score:.3f}{shown}", "0.250"))
