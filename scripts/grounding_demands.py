@@ -118,7 +118,7 @@ def newly_marked(pairs: Sequence[Pair], *, lost: bool) -> str:
 def share_of(marked: Sequence[bool] | NDArray[np.bool_], pairs: Sequence[Pair]) -> str:
     """A share of pairs with its 95 % interval over questions, if there are enough."""
     values = np.asarray(marked, dtype=np.float64)
-    interval = share_interval(values, np.array([pair.cluster for pair in pairs]), seed=0)
+    interval = share_interval(values, np.array([pair.cluster for pair in pairs]))
     return f"{values.mean():.3f}" + (
         "" if interval is None else f" [{interval.low:.3f}, {interval.high:.3f}]"
     )

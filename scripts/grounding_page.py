@@ -31,7 +31,8 @@ from sgi.metrics.support.signals import Signals
 from sgi.report.markdown import escaped, table
 from sgi.stats.calibration import brier, expected_calibration_error
 from sgi.stats.confounds import stratified_auroc
-from sgi.stats.intervals import interval_or_none, mean_interval
+from sgi.stats.intervals import interval_or_none
+from sgi.stats.means import mean_interval
 from sgi.stats.ranking import ranking
 from sgi.text.wording import wording
 
