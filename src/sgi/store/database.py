@@ -385,4 +385,4 @@ def _require_head(revision: str | None, shown: str) -> None:
 def _refuse_unknown(revision: str | None, shown: str) -> None:
     if revision is not None and revision not in REVISIONS:
         message = f"A newer version of SGI made {shown} (schema {revision}; this one knows {HEAD})."
-        raise SchemaAhead(message, hint="Use that version: pip install -U semantic-grounding-index")
+        raise SchemaAhead(message, hint="Update SGI to that version.")

@@ -281,9 +281,7 @@ def _check_version(first: dict[str, Any], file: Path) -> None:
     if first.get("sgi_database") == FORMAT and first.get("schema") in REVISIONS:
         hint = "Import it with that version, run `sgi db upgrade`, and export it again."
         raise StoreError(f"An older version of SGI wrote {file}.", hint=hint)
-    raise SchemaAhead(
-        f"A newer version of SGI wrote {file}.", hint="Use it: pip install -U semantic-grounding-index"
-    )
+    raise SchemaAhead(f"A newer version of SGI wrote {file}.", hint="Update SGI to that version.")
 
 
 def _table_name(line: _Line) -> Any:

@@ -29,7 +29,7 @@ def rows(tmp_path):
 
 @pytest.fixture
 def int8():
-    pytest.importorskip("openvino", reason="needs OpenVINO: pip install 'semantic-grounding-index[openvino]'")
+    pytest.importorskip("openvino", reason="needs OpenVINO: pip install '.[openvino]'")
     if not processor().int8:
         pytest.skip("this processor multiplies no 8-bit activations")
 

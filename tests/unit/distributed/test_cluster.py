@@ -25,7 +25,7 @@ def test_an_address_where_nothing_listens_is_told_at_once():
 
 def test_without_ray_the_extra_is_named(monkeypatch):
     monkeypatch.setattr("sgi.distributed.cluster.find_spec", lambda _: None)
-    with pytest.raises(MissingExtra, match=r"semantic-grounding-index\[ray\]"), joined("local", 2):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[ray\]"), joined("local", 2):
         pass
 
 

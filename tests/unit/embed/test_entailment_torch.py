@@ -13,7 +13,7 @@ from sgi.kernel.errors import ModelCorrupt, ModelMissing, NonFiniteVector, Usage
 from sgi.testing.entailing import check_entailment_model
 from support.entailment_models import NLI, WORDS, word_tokenizer
 
-torch = pytest.importorskip("torch", reason="needs torch: pip install 'semantic-grounding-index[torch]'")
+torch = pytest.importorskip("torch", reason="needs torch: pip install '.[torch]'")
 transformers = pytest.importorskip("transformers", reason="needs transformers, of the same extra")
 
 PAIRS = [

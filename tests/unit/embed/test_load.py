@@ -99,7 +99,7 @@ def test_a_precision_that_is_not_known():
 
 def test_the_openvino_extra_is_missing(monkeypatch):
     monkeypatch.setattr("sgi.embed.load.find_spec", lambda _: None)
-    with pytest.raises(MissingExtra, match=r"semantic-grounding-index\[openvino\]"):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[openvino\]"):
         load_embedder("minilm", backend="openvino")
 
 
@@ -148,5 +148,5 @@ def test_remote_services(monkeypatch, tmp_path):
 
 def test_the_torch_extra_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(MissingExtra, match=r"semantic-grounding-index\[torch\]"):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[torch\]"):
         load_embedder("torch:some/model").embed(["one"])

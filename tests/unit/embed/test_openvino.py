@@ -22,7 +22,7 @@ from sgi.kernel.ports import TruncatingEmbedder
 from sgi.testing.contracts import check_embedder
 from support.embedder_texts import HOSTILE, real_texts
 
-pytest.importorskip("openvino", reason="needs OpenVINO: pip install 'semantic-grounding-index[openvino]'")
+pytest.importorskip("openvino", reason="needs OpenVINO: pip install '.[openvino]'")
 
 TEXTS = [*HOSTILE, *real_texts()[:24]]
 
@@ -294,7 +294,7 @@ def test_the_extra_is_missing(monkeypatch, minilm_files):
         room, "_opened_core", room._opened_core.__wrapped__
     )  # as in a process that has none yet
     room.processor.cache_clear()
-    with pytest.raises(MissingExtra, match=r"semantic-grounding-index\[openvino\]"):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[openvino\]"):
         OpenvinoEmbedder(minilm_files).embed(["text"])
 
 

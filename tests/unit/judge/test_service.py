@@ -182,7 +182,7 @@ def test_a_client_that_is_not_installed_is_named_with_its_line(monkeypatch, kind
 
 def test_without_the_extra_its_line_is_named(monkeypatch):
     monkeypatch.setattr("sgi.judge.load.find_spec", lambda _: None)
-    with pytest.raises(MissingExtra, match=r"semantic-grounding-index\[judge\]"):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[judge\]"):
         complete("openai:m@http://127.0.0.1:1/v1")
 
 

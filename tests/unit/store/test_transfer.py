@@ -270,7 +270,7 @@ def test_files_of_other_versions(database, exported, monkeypatch):
     for old, new in ((b'"schema":"0004"', b'"schema":"0005"'), (b'_database":1', b'_database":2')):
         content = exported.read_bytes()
         exported.write_bytes(content.replace(old, new, 1))
-        with pytest.raises((SchemaAhead, StoreError), match=r"newer version.*pip install -U"):
+        with pytest.raises((SchemaAhead, StoreError), match=r"newer version.*Update SGI"):
             import_(database, exported)
         exported.write_bytes(content)
 

