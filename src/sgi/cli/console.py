@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from sgi.engine.progress import Advanced, Finished, Judged, Started
+from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started
 from sgi.report import wording
 from sgi.report.wording import STEERING
 
@@ -90,6 +90,7 @@ def _bar() -> Iterator[Listener]:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn("{task.fields[texts]}"),
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
     )
@@ -99,11 +100,15 @@ def _bar() -> Iterator[Listener]:
         def listen(event: Event) -> None:
             match event:
                 case Started(stage, total):
-                    tasks.append(bar.add_task(stage, total=total, rate=""))
+                    tasks.append(bar.add_task(stage, total=total, rate="", texts="", scored=0))
                 case Advanced(rows):
                     task = bar.tasks[-1]
                     rate = f"{task.speed:,.0f} rows/s" if task.speed else ""
-                    bar.update(tasks[-1], advance=rows, rate=rate)
+                    scored = task.fields["scored"] + rows
+                    bar.update(tasks[-1], completed=scored, scored=scored, texts="", rate=rate)
+                case Embedded(done, total):
+                    completed = bar.tasks[-1].fields["scored"] + event.row_share
+                    bar.update(tasks[-1], completed=completed, texts=f"{done:,} of {total:,} texts")
                 case Judged(done, total):
                     stage = bar.tasks[-1].description.partition(",")[0]
                     bar.update(tasks[-1], description=f"{stage}, judge {done:,} of {total:,}")
@@ -118,6 +123,8 @@ class _Lines:
 
     def __init__(self) -> None:
         self._stage, self._done, self._told = "", 0, 0
+        self._inside = 0.0
+        """Rows that the work on the current batch amounts to."""
         self._total: int | None = None
         self._judged: Judged | None = None
         self._began = self._spoke = time.monotonic()
@@ -127,9 +134,14 @@ class _Lines:
         match event:
             case Started(stage, total):
                 self._stage, self._total, self._done, self._told = stage, total, 0, 0
+                self._inside = 0.0
                 self._began = self._spoke = now
             case Advanced(rows):
                 self._done += rows
+                self._inside = 0.0
+                self._say_now_and_then(now)
+            case Embedded():
+                self._inside = event.row_share
                 self._say_now_and_then(now)
             case Judged():
                 self._judged = event
@@ -145,12 +157,13 @@ class _Lines:
 
     def _say(self, now: float) -> None:
         self._told = self._done
-        rate = self._done / max(now - self._began, 1e-9)
+        done = int(self._done + self._inside)
+        rate = done / max(now - self._began, 1e-9)
         share = f" of {self._total:,}" if self._total else ""
-        left = f", {(self._total - self._done) / rate:,.0f} s left" if self._total and rate else ""
+        left = f", {(self._total - done) / rate:,.0f} s left" if self._total and rate else ""
         told = self._judged
         judge = f"; judge: {told.done:,} of {told.total:,}" if told else ""
-        talk(f"{self._stage}: {self._done:,}{share} rows, {rate:,.0f} rows/s{left}{judge}")
+        talk(f"{self._stage}: {done:,}{share} rows, {rate:,.0f} rows/s{left}{judge}")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from sgi.embed.batching import distinct
 from sgi.kernel.ports import Embedded, embedder_name, encode
 from sgi.kernel.signature import digest
 from sgi.kernel.vectors import unit_rows, unusable_rows
+from sgi.kernel.work import current_work
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,6 +84,7 @@ class CachedEmbedder:
         keys = [digest(fingerprint, text.encode("utf-8", "surrogatepass")) for text in unique]
         found = _readable(self.cache.get_many(keys))
         missing = [place for place, key in enumerate(keys) if key not in found]
+        current_work().add(len(unique) - len(missing))
         fresh = self._compute(unique, keys, missing)
         if found and missing and len(fresh[keys[missing[0]]]) != len(next(iter(found.values()))):
             missing = list(range(len(unique)))  # what was found is no row of this model
@@ -98,6 +100,8 @@ class CachedEmbedder:
         values: dict[bytes, bytes] = {}
         name = embedder_name(self.embedder)
         step = getattr(self.embedder, "texts_at_once", _AT_ONCE)
+        work = current_work()
+        before = work.done
         for start in range(0, len(places), step):
             some = places[start : start + step]
             asked = [texts[place] for place in some]
@@ -109,6 +113,7 @@ class CachedEmbedder:
                 for place, row, cut in zip(compress(some, usable), good, truncated[usable], strict=True)
             }
             self.cache.put_many(made)
+            work.reach(before + start + len(some))  # for an embedder that does not count
             values |= made
             if not usable.all():
                 unit_rows(name, asked, rows)  # raises, naming the texts without a usable row

@@ -15,6 +15,7 @@ from sgi.embed.cores import usable_cores
 from sgi.embed.tokenize import open_tokenizer, token_counts, tokenize
 from sgi.kernel.errors import ModelCorrupt, UsageError
 from sgi.kernel.ports import Embedded
+from sgi.kernel.work import current_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -112,8 +113,11 @@ class LocalEmbedder(ABC):
         network = self.network(alone=alone)
         rows = np.zeros((len(ids), network.dimension), dtype=np.float32)
 
+        work = current_work()  # here: the threads that compute have contexts of their own
+
         def compute(batch: NDArray[np.int64]) -> None:
             rows[batch] = self._unit_rows(network.hidden(np.stack([ids[place] for place in batch])))
+            work.add(len(batch))
 
         if alone:
             for batch in batches:

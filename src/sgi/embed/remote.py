@@ -16,6 +16,7 @@ from sgi.embed.service import Service, deployment_name
 from sgi.kernel.errors import EmbedderError, MissingExtra, UsageError
 from sgi.kernel.ports import Embedded
 from sgi.kernel.vectors import unit_rows
+from sgi.kernel.work import current_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -107,7 +108,11 @@ class RemoteEmbedder:
         """
         unique, places = distinct(texts)
         _check_texts(unique)
-        parts = [self._request(part) for part in _requests(unique)]
+        work = current_work()
+        parts = []
+        for part in _requests(unique):
+            parts.append(self._request(part))
+            work.add(len(part))
         rows = np.concatenate([np.zeros((0, self._dimension), dtype=np.float32), *parts])
         return Embedded(rows[places], np.zeros(len(texts), dtype=np.bool_))
 

@@ -7,23 +7,21 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from itertools import compress, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import anyio
-import anyio.to_thread
 import numpy as np
 
 from sgi.engine.asking import Asked, Evidence, ask_batch
 from sgi.engine.entailments import entailments
+from sgi.engine.text_vectors import TextVectors, text_vectors
 from sgi.engine.token_vectors import token_parts
 from sgi.engine.tools import require_tools
-from sgi.kernel.errors import EmbedderError, NonFiniteVector
 from sgi.kernel.judging import JudgedMetric
 from sgi.kernel.metric import Metric, Scores, Status
-from sgi.kernel.ports import encode
 from sgi.kernel.sample import Batch, Field
-from sgi.kernel.vectors import VectorTable, short, unusable_rows
+from sgi.kernel.vectors import VectorTable, short
+from sgi.kernel.work import current_work
 from sgi.metrics.grounding import SEPARATOR
 
 if TYPE_CHECKING:
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from sgi.engine.token_vectors import TokenVectors
     from sgi.engine.tools import Tools
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.ports import Embedder
     from sgi.kernel.sample import Sample
     from sgi.kernel.tokens import TokenModel
 
@@ -127,19 +124,10 @@ class _Task:
 
 
 @dataclass(frozen=True, eq=False)
-class _Vectors:
-    """What one model made of the texts asked of it."""
-
-    table: VectorTable
-    unusable: frozenset[str] = frozenset()
-    failure: str = ""
-
-
-@dataclass(frozen=True, eq=False)
 class _Made:
     """What models made of a batch, by their names."""
 
-    vectors: Mapping[str, _Vectors]
+    vectors: Mapping[str, TextVectors]
     entailed: Mapping[str, Entailments]
 
     def wanted(self, task: _Task) -> _Made:
@@ -189,13 +177,20 @@ async def evaluate_batch(
     if asked is None:
         asked = await ask_batch(batch, metrics, tools.judge, failed)
     tasks = [_task(batch, metric, tools.names, failed, asked) for metric in metrics]
+    texts_by_model, pairs_by_model = _texts_by_model(tasks), _pairs_by_model(tasks)
+    token_models = {task.metric.token_model for task in tasks} - {None}
+    current_work().expect(
+        sum(len(texts) for texts in texts_by_model.values())
+        + sum(len(pairs) for pairs in pairs_by_model.values())
+        + len(batch) * len(token_models)
+    )
     vectors = {
-        model: await _embed(model, tools.embedders[model], texts)
-        for model, texts in _texts_by_model(tasks).items()
+        model: await text_vectors(model, tools.embedders[model], texts)
+        for model, texts in texts_by_model.items()
     }
     read = {
         name: await entailments(name, tools.entailment_models[name], pairs)
-        for name, pairs in _pairs_by_model(tasks).items()
+        for name, pairs in pairs_by_model.items()
     }
     made = _Made(vectors, read)
     computed, failures = await _computed_by_tokens(tasks, batch, made, tools)
@@ -235,30 +230,11 @@ def _texts_by_model(tasks: Sequence[_Task]) -> dict[str, list[str]]:
 
 
 def _pairs_by_model(tasks: Sequence[_Task]) -> dict[str, list[Pair]]:
-    wanted: dict[str, list[Pair]] = {}
+    wanted: dict[str, dict[Pair, None]] = {}
     for task in tasks:
         if task.metric.entailment_model is not None:
-            wanted.setdefault(task.metric.entailment_model, []).extend(task.pairs)
-    return wanted
-
-
-async def _embed(model: str, embedder: Embedder, texts: Sequence[str]) -> _Vectors:
-    """The vectors of these texts; those for which the model has none are named and left out."""
-    unusable: frozenset[str] = frozenset()
-    while True:
-        asked = [text for text in texts if text not in unusable]
-        try:
-            rows, cut = await anyio.to_thread.run_sync(encode, embedder, asked, abandon_on_cancel=True)
-            bad = unusable_rows(model, asked, rows)
-        except EmbedderError as error:
-            named = frozenset(error.texts if isinstance(error, NonFiniteVector) else ()) - unusable
-            if not named:
-                return _Vectors(VectorTable(model), failure=str(error))
-            unusable |= named
-        else:
-            sound = list(compress(asked, ~bad))
-            table = VectorTable.of(model, sound, rows[~bad], truncated=compress(asked, cut))
-            return _Vectors(table, unusable.union(compress(asked, bad)))
+            wanted.setdefault(task.metric.entailment_model, {}).update(dict.fromkeys(task.pairs))
+    return {model: list(pairs) for model, pairs in wanted.items()}
 
 
 def _truncated_rows(batch: Batch, texts: frozenset[str]) -> dict[str, int]:
@@ -301,6 +277,7 @@ async def _computed_by_tokens(
                 computed[task.metric.canonical] += _computed(task.within(rows), made, tokens)
             if tokens.failure:
                 failures[str(model)] = tokens.failure
+            current_work().add(len(rows))
     return computed, failures
 
 

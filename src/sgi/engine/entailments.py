@@ -12,6 +12,7 @@ import numpy as np
 from sgi.kernel.errors import EmbedderError, NonFiniteVector, UsageError
 from sgi.kernel.ports import EntailmentScores
 from sgi.kernel.vectors import EntailmentTable
+from sgi.kernel.work import current_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -84,7 +85,10 @@ async def _asked(name: str, model: EntailmentModel, pairs: Sequence[Pair]) -> En
         for hypothesis, readable in zip(hypotheses, fits, strict=True)
         if not readable
     }
-    tables = [await _read(name, model, call, unusable) for call in _calls(pairs)]
+    tables = []
+    for call in _calls(pairs):
+        tables.append(await _read(name, model, call, unusable))
+        current_work().add(len(call))
     return Entailments(_joined(name, tables), unusable)
 
 

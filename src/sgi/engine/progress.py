@@ -29,6 +29,26 @@ class Advanced:
 
 
 @dataclass(frozen=True)
+class Embedded:
+    """Inside the current batch: ``done`` of ``total`` texts are embedded, or pairs of texts read.
+
+    Attributes:
+        done: texts and pairs.
+        total: those known to be needed.
+        rows: the rows of the batch; ``Advanced`` follows when they are scored.
+    """
+
+    done: int
+    total: int
+    rows: int
+
+    @property
+    def row_share(self) -> float:
+        """The rows of the batch that this amounts to."""
+        return self.rows * self.done / self.total
+
+
+@dataclass(frozen=True)
 class Judged:
     """The judge has done with so many rows, each metric counted for itself, of at most ``total``."""
 
@@ -43,7 +63,7 @@ class Finished:
     stage: str
 
 
-Event = RunBegan | Started | Advanced | Judged | Finished
+Event = RunBegan | Started | Advanced | Embedded | Judged | Finished
 Listener = Callable[[Event], None]
 
 

@@ -15,15 +15,17 @@ from sgi.engine.cascade.screening import score_screened, screen_batch
 from sgi.engine.clusters import ClusterAccumulator
 from sgi.engine.ledger import MAX_FAILURES, Ledger
 from sgi.engine.plan import batch_digest
-from sgi.engine.progress import Advanced, Finished, Judged, Started, silent
+from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started, silent
 from sgi.engine.rows import output_rows
 from sgi.engine.summary import Summary, summarise
+from sgi.engine.ticking import ticking
 from sgi.engine.token_vectors import with_frequencies
 from sgi.io.write import RowWriter, open_writer
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import DataError, EmbedderError, JudgeError, SgiError, TargetError
 from sgi.kernel.metric import Status
 from sgi.kernel.ports import Usage, usage_of
+from sgi.kernel.work import counting_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -104,7 +106,7 @@ async def score_stream(
             batch, made = recording.batch(answered.start)
         else:
             batch = answered.batch
-            made = await _scored(prepared, plan.metrics, tools, screen, ledger)
+            made = await _scored(prepared, plan.metrics, tools, screen, ledger, listener)
         ledger.add(batch, made)
         limit.note(prepared, made)
         limit.check(fewest_asked=BATCH_SIZE)
@@ -203,13 +205,25 @@ async def _scored(
     tools: Tools,
     screen: Screen | None,
     ledger: Ledger,
+    listener: Listener,
 ) -> BatchScores:
-    """The scores of a batch about which all is asked."""
+    """The scores of a batch about which all is asked; the listener is told how far it is."""
     answered, screened = prepared.answered, prepared.screened
-    if screen is None or screened is None:
-        return await evaluate_batch(answered.batch, metrics, tools, answered.failed, prepared.asked)
-    ledger.inquired += screened.inquired
-    return await score_screened(screen, answered.batch, tools, answered.failed, screened)
+    rows = len(answered.batch)
+
+    async def score() -> BatchScores:
+        if screen is None or screened is None:
+            return await evaluate_batch(answered.batch, metrics, tools, answered.failed, prepared.asked)
+        ledger.inquired += screened.inquired
+        return await score_screened(screen, answered.batch, tools, answered.failed, screened)
+
+    with counting_work() as work:
+
+        def tick() -> None:
+            if work.total:
+                listener(Embedded(work.done, work.total, rows))
+
+        return await ticking(score, tick)
 
 
 class _Limit:

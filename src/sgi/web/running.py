@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, cast
 import anyio
 
 from sgi.engine.job import Surroundings, perform
-from sgi.engine.progress import Advanced, Finished, RunBegan, Started
+from sgi.engine.progress import Advanced, Embedded, Finished, RunBegan, Started
 from sgi.kernel.errors import SgiError
 from sgi.store.tending import set_tags
 from sgi.web.turns import Busy
@@ -42,7 +42,8 @@ class Job:
         tags: for its run.
         state: whether it waits, runs, or how it ended.
         stage: what is being done.
-        done: rows that are done in this stage.
+        scored: rows that are finished in this stage.
+        done: these and the part of the current batch that is embedded.
         total: rows of this stage; None where that isn't known.
         run: the id of its run, once there is one.
         problem: why it failed.
@@ -54,6 +55,7 @@ class Job:
     tags: tuple[str, ...] = ()
     state: State = "waiting"
     stage: str = ""
+    scored: int = 0
     done: int = 0
     total: int | None = None
     run: str | None = None
@@ -180,9 +182,12 @@ class Jobs:
                 set_tags(self._database, run, job.tags)
                 job.run = run
             case Started(stage, total):
-                job.stage, job.done, job.total = stage, 0, total
+                job.stage, job.scored, job.done, job.total = stage, 0, 0, total
             case Advanced(rows):
-                job.done += rows
+                job.scored += rows
+                job.done = job.scored
+            case Embedded():
+                job.done = job.scored + int(event.row_share)
             case Finished():
                 job.stage = ""
         if self._closed and job.run is None:

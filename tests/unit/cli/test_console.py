@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import io
+import re
+
 import pytest
 
 from sgi.cli import console
 from sgi.cli.console import plain, print_summary, progress
 from sgi.engine.evaluate import evaluate
-from sgi.engine.progress import Advanced, Finished, Started
+from sgi.engine.progress import Advanced, Embedded, Finished, Started
 from sgi.testing.fakes import HashEmbedder
 
 ROWS = [
@@ -83,6 +86,28 @@ def test_a_slow_stage_writes_lines_with_rate_and_time_left(monkeypatch, capsys):
         "scoring: 10 of 20 rows, 1 rows/s, 10 s left",
         "scoring: 20 of 20 rows, 2 rows/s, 0 s left",
     ]
+
+
+def test_lines_count_the_texts_of_the_current_batch(monkeypatch, capsys):
+    clock = iter([0, 0, 10, 20, 20])
+    monkeypatch.setattr(console.time, "monotonic", lambda: next(clock))
+    with progress(quiet=False) as listen:
+        for event in (Started("scoring", 20), Embedded(25, 100, 20), Advanced(20), Finished("scoring")):
+            listen(event)
+    assert capsys.readouterr().err.splitlines() == [
+        "scoring: 5 of 20 rows, 0 rows/s, 30 s left",
+        "scoring: 20 of 20 rows, 1 rows/s, 0 s left",
+    ]
+
+
+def test_the_bar_moves_inside_a_batch(monkeypatch):
+    drawn = io.StringIO()
+    drawn.isatty = lambda: True
+    monkeypatch.setattr(console.sys, "stderr", drawn)
+    with progress(quiet=False) as listen:
+        for event in (Started("scoring", 20), Embedded(25, 100, 20)):
+            listen(event)
+    assert re.search(r"5/20.*25 of 100 texts", drawn.getvalue())
 
 
 def test_quiet_is_quiet(capsys):
