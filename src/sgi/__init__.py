@@ -26,9 +26,12 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
     from sgi.kernel.sample import Batch, Field, Sample
     from sgi.kernel.vectors import VectorTable
+    from sgi.metrics.similarity import cosine_similarity
+    from sgi.testing import DummyEmbedder
 
 _HOMES = {
     "Batch": "sgi.kernel.sample",
+    "DummyEmbedder": "sgi.testing",
     "Field": "sgi.kernel.sample",
     "JudgedMetric": "sgi.kernel.judging",
     "Metric": "sgi.kernel.metric",
@@ -44,6 +47,7 @@ _HOMES = {
     "VectorTable": "sgi.kernel.vectors",
     "aevaluate": "sgi.engine.evaluate",
     "compute_sgi": "sgi.geometry.grounding",
+    "cosine_similarity": "sgi.metrics.similarity",
     "detector_card": "sgi.engine.card.detector",
     "evaluate": "sgi.engine.evaluate",
     "load_embedder": "sgi.engine.tools",
@@ -54,6 +58,7 @@ _ROOMS = ("geometry", "testing")
 
 __all__ = [  # noqa: RUF022 - the order of _HOMES, then the rooms
     "Batch",
+    "DummyEmbedder",
     "Field",
     "JudgedMetric",
     "Metric",
@@ -69,6 +74,7 @@ __all__ = [  # noqa: RUF022 - the order of _HOMES, then the rooms
     "VectorTable",
     "aevaluate",
     "compute_sgi",
+    "cosine_similarity",
     "detector_card",
     "evaluate",
     "load_embedder",

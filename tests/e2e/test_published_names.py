@@ -8,11 +8,16 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import sgi
 from support.embedding_server import EmbeddingServer
+
+ROOT = Path(__file__).parents[2]
 
 PRINTED_000 = """
 from sgi.core import sgi
@@ -130,6 +135,61 @@ def test_document_001_quick_start(data_folder, tmp_path):
     assert len(lines) == 100
     assert all(re.fullmatch(r"SGI: \d+\.\d{3}, Grounded: (True|False)", line) for line in lines)
     assert sum(line.endswith("True") for line in lines) == 50
+
+
+NO_NETWORK = """
+import socket
+def refuse(*_, **__):
+    raise AssertionError("a socket was opened")
+socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
+"""
+
+
+def test_document_001_quick_start_needs_no_network_on_a_base_install(tmp_path):
+    """Without data of one's own: the bundled items, and nothing on stderr."""
+    script = NO_NETWORK + PRINTED_001.replace(
+        "from sentence_transformers import SentenceTransformer", ENCODER
+    )
+    made = python("-c", script, cwd=tmp_path, SGI_DATA_DIR="", HF_HUB_OFFLINE="")
+    assert made.returncode == 0, made.stderr
+    assert len(made.stdout.splitlines()) == 100
+    assert made.stderr == ""
+
+
+def test_document_000_environment_template(tmp_path):
+    """A copy names every variable; with its blanks unfilled the embedded model is used."""
+    template = (ROOT / ".env.example").read_text(encoding="utf-8")
+    printed = ["API_KEY", "ENDPOINT", "DEPLOYMENT_NAME", "API_VERSION"]
+    assert re.findall(r"AZURE_OPENAI_(\w+)=", template) == printed
+    (tmp_path / ".env").write_text(template, encoding="utf-8")
+    made = python("-m", "sgi.cli", "compute", *TRIPLE, cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert made.stderr == ""
+
+
+def test_document_000_requirements_are_the_package_with_the_azure_client():
+    lines = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+    (requirement,) = [line for line in lines if not line.startswith("#")]
+    assert requirement == ".[openai]"
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert any(wanted.startswith("openai") for wanted in project["optional-dependencies"]["openai"])
+
+
+def test_document_000_dummy_embedder_is_deterministic(tmp_path):
+    script = (
+        "import sgi; from sgi.core import sgi as core; "
+        "print(core('q', 'c', 'r', embedder=sgi.DummyEmbedder())['sgi'])"
+    )
+    first, second = (python("-c", script, cwd=tmp_path) for _ in range(2))
+    assert first.stdout == second.stdout != ""
+
+
+def test_document_003_cosine_similarity():
+    assert sgi.cosine_similarity(vec1=[1.0, 2.0, 3.0], vec2=[2.0, 4.0, 6.0]) == pytest.approx(1.0)
+    assert sgi.cosine_similarity([1.0, 0.0], [-1.0, 0.0]) == 0.0
+    for vec2 in ([1.0], [], [0.0, 0.0], [float("nan"), 1.0]):
+        with pytest.raises(ValueError):  # noqa: PT011 - each has words of its own
+            sgi.cosine_similarity([1.0, 2.0], vec2)
 
 
 def test_an_embedder_of_ones_own_serves_core_sgi():

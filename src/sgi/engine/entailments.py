@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import anyio
-import anyio.to_thread
 import numpy as np
 
+from sgi.engine.in_thread import in_thread
 from sgi.kernel.errors import EmbedderError, NonFiniteVector, UsageError
 from sgi.kernel.ports import EntailmentScores
 from sgi.kernel.vectors import EntailmentTable
@@ -79,7 +78,7 @@ async def _asked(name: str, model: EntailmentModel, pairs: Sequence[Pair]) -> En
     hypotheses = list(dict.fromkeys(hypothesis for _, hypothesis in pairs))
     if not hypotheses:
         return Entailments(_joined(name, []))
-    fits = await anyio.to_thread.run_sync(model.readable, hypotheses, abandon_on_cancel=True)
+    fits = await in_thread(model.readable, hypotheses)
     unusable = {
         hypothesis: f"one of its sentences is too long for {name} to read beside a passage"
         for hypothesis, readable in zip(hypotheses, fits, strict=True)
@@ -116,7 +115,7 @@ async def _read(
         if not asked:
             return _joined(name, [])
         try:
-            scores = await anyio.to_thread.run_sync(model.entail, asked, abandon_on_cancel=True)
+            scores = await in_thread(model.entail, asked)
             return EntailmentTable.of(name, asked, scores)
         except NonFiniteVector as error:
             named = set(error.texts) - unusable.keys()

@@ -18,7 +18,6 @@ from sgi.engine.plan import batch_digest
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started, silent
 from sgi.engine.rows import output_rows
 from sgi.engine.summary import Summary, summarise
-from sgi.engine.ticking import ticking
 from sgi.engine.token_vectors import with_frequencies
 from sgi.io.write import RowWriter, open_writer
 from sgi.kernel.clusters import BY_QUESTION
@@ -210,20 +209,11 @@ async def _scored(
     """The scores of a batch about which all is asked; the listener is told how far it is."""
     answered, screened = prepared.answered, prepared.screened
     rows = len(answered.batch)
-
-    async def score() -> BatchScores:
+    with counting_work(lambda done, total: listener(Embedded(done, total, rows))):
         if screen is None or screened is None:
             return await evaluate_batch(answered.batch, metrics, tools, answered.failed, prepared.asked)
         ledger.inquired += screened.inquired
         return await score_screened(screen, answered.batch, tools, answered.failed, screened)
-
-    with counting_work() as work:
-
-        def tick() -> None:
-            if work.total:
-                listener(Embedded(work.done, work.total, rows))
-
-        return await ticking(score, tick)
 
 
 class _Limit:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING
 
-import anyio.to_thread
-
+from sgi.engine.in_thread import in_thread
 from sgi.kernel.errors import EmbedderError, NonFiniteVector
 from sgi.kernel.ports import encode
 from sgi.kernel.vectors import VectorTable, unusable_rows
@@ -39,7 +38,7 @@ async def text_vectors(model: str, embedder: Embedder, texts: Sequence[str]) -> 
     while True:
         asked = [text for text in texts if text not in unusable]
         try:
-            rows, cut = await anyio.to_thread.run_sync(encode, embedder, asked, abandon_on_cancel=True)
+            rows, cut = await in_thread(encode, embedder, asked)
             bad = unusable_rows(model, asked, rows)
         except EmbedderError as error:
             named = frozenset(error.texts if isinstance(error, NonFiniteVector) else ()) - unusable

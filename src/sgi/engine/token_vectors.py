@@ -9,6 +9,7 @@ import anyio
 import anyio.to_thread
 import numpy as np
 
+from sgi.engine.in_thread import in_thread
 from sgi.kernel.errors import EmbedderError, NonFiniteVector, UsageError
 from sgi.kernel.sample import REFERENCE
 from sgi.kernel.tokens import TokenFrequencies, TokenTable
@@ -128,7 +129,7 @@ async def _encoded(model: TokenModel, encoder: TokenEncoder, texts: Sequence[str
         if not asked:
             return TokenVectors(model, _empty(model), unusable)
         try:
-            table = await anyio.to_thread.run_sync(encoder.encode_tokens, asked, abandon_on_cancel=True)
+            table = await in_thread(encoder.encode_tokens, asked)
         except EmbedderError as error:
             named = frozenset(error.texts if isinstance(error, NonFiniteVector) else ()) - unusable
             if not named:

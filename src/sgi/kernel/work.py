@@ -8,11 +8,14 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 class WorkCount:
     """Texts embedded and pairs read so far, of those that are known to be needed; threads may share it.
+
+    Args:
+        listener: is given ``done`` and ``total`` by ``report``.
 
     >>> work = WorkCount()
     >>> work.expect(10)
@@ -21,7 +24,8 @@ class WorkCount:
     (4, 10)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, listener: Callable[[int, int], None] | None = None) -> None:
+        self._listener = listener
         self._lock = Lock()
         self._done = 0
         self._total = 0
@@ -35,6 +39,12 @@ class WorkCount:
     def total(self) -> int:
         """The units that are known to be needed."""
         return self._total
+
+    @property
+    def report(self) -> Callable[[], None] | None:
+        """Tells the listener how far the work is; None where nobody listens."""
+        listener = self._listener
+        return None if listener is None else lambda: listener(self.done, self.total)
 
     def expect(self, units: int) -> None:
         """Add units that are still to be done."""
@@ -61,7 +71,7 @@ def current_work() -> WorkCount:
 
 
 @contextmanager
-def counting_work() -> Iterator[WorkCount]:
+def counting_work(listener: Callable[[int, int], None] | None = None) -> Iterator[WorkCount]:
     """Count the work of this context, of the tasks awaited in it and of the threads they wait for.
 
     >>> with counting_work() as work:
@@ -69,7 +79,7 @@ def counting_work() -> Iterator[WorkCount]:
     >>> work.total
     3
     """
-    work = WorkCount()
+    work = WorkCount(listener)
     token = _CURRENT.set(work)
     try:
         yield work

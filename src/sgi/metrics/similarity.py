@@ -34,28 +34,28 @@ _BEGINNINGS = "both texts are longer than the model reads: their similarity is t
 _HALF = 0.5
 
 
-def cosine_similarity(u: ArrayLike, v: ArrayLike) -> float:
-    r"""Cosine of the angle between two vectors, with negative ones counted as 0.
+def cosine_similarity(vec1: ArrayLike, vec2: ArrayLike) -> float:
+    r"""Cosine of the angle between two vectors; a negative cosine is 0.
 
     .. math:: \max(0, u \cdot v / (\lVert u \rVert \, \lVert v \rVert))
 
     Args:
-        u: a vector of any length but zero, shape (d,); a list or an array.
-        v: the same.
+        vec1: a vector that is not zero, shape (d,); a list or an array. It need not be of unit length.
+        vec2: the same.
 
     Returns:
         A similarity in [0, 1].
 
     Raises:
-        ValueError: a vector is zero, not finite or no vector, or their dimensions differ.
+        ValueError: a vector is empty, zero or not finite, or the dimensions differ.
 
     >>> round(cosine_similarity([3.0, 4.0], [4.0, 3.0]), 4)
     0.96
     """
-    left, right = unit(u), unit(v)
+    left, right = unit(vec1), unit(vec2)
     if left.ndim != 1 or left.shape != right.shape:
         raise ValueError(
-            f"Two vectors of one dimension are wanted, not shapes {left.shape} and {right.shape}."
+            f"Two vectors of equal length are required, not shapes {left.shape} and {right.shape}."
         )
     return max(0.0, float(cosine(left[None], right[None])[0]))
 

@@ -5,7 +5,11 @@ from sgi.testing.entailing import check_entailment_model
 from sgi.testing.fakes import HashEmbedder, HashEntailment, HashTokenEncoder, ScriptedJudge
 from sgi.testing.judging import check_judge
 
+DummyEmbedder = HashEmbedder
+"""The published name."""
+
 __all__ = [
+    "DummyEmbedder",
     "HashEmbedder",
     "HashEntailment",
     "HashTokenEncoder",

