@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from dataclasses import dataclass, field
 from ipaddress import ip_address
+from pathlib import Path
 from typing import ClassVar, Self
 from urllib.parse import urlsplit
 
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import MissingExtra, UsageError
 from sgi.kernel.signature import digest
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -115,8 +117,19 @@ def setting(name: str) -> str:
 
     Raises:
         UsageError: ``.env`` cannot be read.
+        MissingExtra: ``.env`` sets the variable, and what reads that file is not installed.
     """
-    return os.environ.get(name, "").strip() or _dotenv().get(name, "").strip()
+    value = os.environ.get(name, "").strip()
+    if value:
+        return value
+    text = _dotenv_text()
+    if not re.search(rf"^[ \t]*(?:export[ \t]+)?{name}[ \t]*=[ \t]*[^\s#]", text, re.MULTILINE):
+        return ""
+    try:
+        from dotenv import dotenv_values
+    except ImportError:
+        raise MissingExtra(f"Reading {name} from .env", "openai") from None
+    return (dotenv_values(stream=io.StringIO(text)).get(name) or "").strip()
 
 
 def check_same_source(key: str, address: str) -> None:
@@ -177,14 +190,12 @@ def checked_url(url: str, what: str) -> str:
     return url.rstrip("/")
 
 
-def _dotenv() -> dict[str, str]:
-    """What ``.env`` says; nothing where python-dotenv is not installed."""
+def _dotenv_text() -> str:
+    """The file ``.env`` in the working folder; blank where there is none."""
     try:
-        from dotenv import dotenv_values
-    except ImportError:
-        return {}
-    try:
-        return {name: value or "" for name, value in dotenv_values(".env", encoding="utf-8-sig").items()}
+        return Path(".env").read_text(encoding="utf-8-sig")
+    except (FileNotFoundError, IsADirectoryError):
+        return ""
     except (OSError, UnicodeDecodeError) as error:
         message = f".env in the working folder cannot be read ({type(error).__name__})."
         raise UsageError(message, hint="Save it as UTF-8 text, or remove it.") from None

@@ -24,7 +24,7 @@ from sgi.kernel.environment import (
     place_of,
     setting,
 )
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import MissingExtra, UsageError
 
 KEY = "sk-very-secret-0123456789"
 pytestmark = pytest.mark.usefixtures("no_remote_settings")
@@ -46,8 +46,15 @@ def test_settings_come_from_the_environment_then_from_dotenv(monkeypatch, tmp_pa
     monkeypatch.setenv("OPENAI_API_KEY", " from shell\n")
     assert setting("OPENAI_API_KEY") == "from shell"
     assert "AZURE_OPENAI_API_KEY" not in os.environ
+
+
+def test_a_dotenv_file_that_cannot_be_read_is_not_passed_over(monkeypatch, tmp_path):
+    """Without its reader: a variable that the file sets is an error, one that it leaves blank is blank."""
+    (tmp_path / ".env").write_text("export AZURE_OPENAI_API_KEY=x\nOPENAI_API_KEY=\n# OPENAI_BASE_URL=y\n")
     monkeypatch.setitem(sys.modules, "dotenv", None)
-    assert setting("AZURE_OPENAI_API_KEY") == ""
+    with pytest.raises(MissingExtra, match=r"Reading AZURE_OPENAI_API_KEY from \.env .*\[openai\]"):
+        setting("AZURE_OPENAI_API_KEY")
+    assert setting("OPENAI_API_KEY") == setting("OPENAI_BASE_URL") == ""
 
 
 def test_a_dotenv_file_of_another_encoding_is_named(tmp_path):

@@ -254,7 +254,7 @@ def test_two_vectors_as_lists_or_arrays() -> None:
         ([1.0, float("inf")], [1.0, 0.0], "zero or not finite"),
         ([], [], "zero or not finite"),
         ([1.0, 0.0], [1.0, 0.0, 0.0], r"not shapes \(2,\) and \(3,\)"),
-        ([[1.0, 0.0]], [[1.0, 0.0]], "one dimension"),
+        ([[1.0, 0.0]], [[1.0, 0.0]], "equal length"),
         (["a"], ["b"], "real numbers"),
     ],
 )
