@@ -41,6 +41,25 @@ nbformat.write(notebook, sys.argv[2])
 """
 
 
+EVALUATE = """
+import sgi
+rows = [{"question": f"q{i}", "context": f"c{i}", "response": f"r{i}"} for i in range(300)]
+made = sgi.evaluate(rows, ["sgi(sentences=false)"], cache=False)
+"""
+
+
+def test_evaluate_shows_its_progress_and_clears_it(tmp_path):
+    """In the kernel of a notebook, without a listener: one output, updated and empty at the end."""
+    cell = {"cell_type": "code", "id": "one", "metadata": {}, "execution_count": None, "outputs": []}
+    notebook = {"cells": [cell | {"source": EVALUATE}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (tmp_path / "in.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    command = [sys.executable, "-c", RUN, "in.ipynb", "out.ipynb"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (ran,) = json.loads((tmp_path / "out.ipynb").read_text(encoding="utf-8"))["cells"]
+    assert [output["data"] for output in ran["outputs"]] == [{"text/html": [], "text/plain": []}]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_runs_from_top_to_bottom(path, data_folder, tmp_path):

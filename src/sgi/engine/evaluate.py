@@ -18,8 +18,9 @@ from sgi.engine.cascade.rule import beside, detector_of, read_cascade, require_j
 from sgi.engine.cascade.screening import Screen
 from sgi.engine.judge import with_judge
 from sgi.engine.ledger import MAX_FAILURES
+from sgi.engine.notebook_progress import default_listener
 from sgi.engine.plan import plan
-from sgi.engine.progress import Finished, Started, silent
+from sgi.engine.progress import Finished, Started
 from sgi.engine.result import Result
 from sgi.engine.run import score_stream
 from sgi.engine.tools import open_tools
@@ -95,7 +96,7 @@ def evaluate(
     max_failures: float = MAX_FAILURES,
     cluster: str = BY_QUESTION,
     cache: bool | str | Path = True,
-    listener: Listener = silent,
+    listener: Listener | None = None,
 ) -> Result:
     """Score data with metrics. Works inside a running event loop too (in notebooks and servers).
 
@@ -121,7 +122,8 @@ def evaluate(
         cache: where vectors of models known by name, and replies of judges known by name, are kept: a file,
             the user's cache (True), or nowhere beyond this call (False). Vectors of an embedder of your own
             stay in memory for this call.
-        listener: hears of the progress.
+        listener: is called with each event of the progress; None draws a bar in a notebook, and nothing
+            elsewhere.
 
     Returns:
         Scores by metric, with status and reason for each row.
@@ -171,7 +173,7 @@ def evaluate(
             skipping=skipping,
             limit=max_failures,
             cluster=cluster,
-            listener=listener,
+            listener=default_listener() if listener is None else listener,
         )
         ledger = _outside_any_loop(work.score)
     scores = {metric.canonical: _joined(taken.parts, metric.canonical) for metric in planned.metrics}
