@@ -80,7 +80,7 @@ def class_tables(groups: Sequence[Group]) -> tuple[ClassTable, ...]:
 def _in_order(metric: str, counts: Mapping[str, int]) -> dict[str, int]:
     with suppress(UsageError):
         return _spec(metric).in_order(counts)
-    return dict(counts)
+    return dict(Counter(counts).most_common())
 
 
 def _spec(metric: str) -> MetricSpec:
