@@ -22,10 +22,10 @@ def column(
     high: float | None = 1.0,
     higher_is_better: bool = True,
 ) -> MetricColumn:
-    """A metric's column; a value that is NaN has failed."""
+    """A metric's column, of its version 1; a value that is NaN has failed."""
     made = np.array(values, dtype=np.float64)
     codes = np.where(np.isnan(made), FAILED, OK).astype(np.int8)
-    return MetricColumn(metric, made, codes, low, high, higher_is_better)
+    return MetricColumn(metric, made, codes, low, high, higher_is_better, version=1)
 
 
 def run(
