@@ -17,6 +17,7 @@ from sgi.engine.shown import Shown
 from sgi.engine.summary import without_interval
 from sgi.kernel.errors import UsageError
 from sgi.kernel.scored import STATUSES
+from sgi.kernel.short_repr import short_repr
 from sgi.stats.paired import McNemar, PairedDifference, holm, mcnemar, paired_differences
 
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ class Comparison(Shown):
     paired_by: Literal["id", "content"] = "id"
     differences: tuple[Difference, ...] = ()
     notes: tuple[str, ...] = ()
+
+    __repr__ = short_repr
 
     def to_dict(self) -> dict[str, Any]:
         """The comparison as JSON values."""

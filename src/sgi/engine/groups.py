@@ -13,6 +13,7 @@ from sgi.engine.summary import MetricSummary, metric_summary
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import RATIO
 from sgi.kernel.registry import BUILT_IN, metric_class
+from sgi.kernel.short_repr import short_repr
 from sgi.metrics.calibrated import SPEC as CALIBRATED
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Group:
     name: str
     rows: int
     metrics: tuple[MetricSummary, ...]
+
+    __repr__ = short_repr
 
     def to_dict(self) -> dict[str, Any]:
         """The group as JSON values."""

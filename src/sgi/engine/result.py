@@ -15,6 +15,7 @@ from sgi.kernel.errors import MissingExtra, UnknownName
 from sgi.kernel.ports import Usage
 from sgi.kernel.sample import Batch, are_numbers
 from sgi.kernel.scored import ScoredRun
+from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,6 +58,8 @@ class Result(Shown, Mapping[str, "Scores"]):
     evidence: Mapping[str, Evidence] = field(default_factory=dict, repr=False)
     usage: Usage = field(default_factory=Usage)
     provenance: Mapping[str, Provenance] = field(default_factory=dict, repr=False)
+
+    __repr__ = short_repr
 
     def __getitem__(self, name: str) -> Scores:
         """The scores of a metric by its canonical string, or by its bare name if only one metric has it."""

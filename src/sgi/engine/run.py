@@ -24,6 +24,7 @@ from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import DataError, EmbedderError, JudgeError, SgiError, TargetError
 from sgi.kernel.metric import Status
 from sgi.kernel.ports import Usage, usage_of
+from sgi.kernel.short_repr import short_repr
 from sgi.kernel.work import counting_work
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class RunReport:
     rejected: int
     run: str | None = None
     usage: Usage = field(default_factory=Usage)
+
+    __repr__ = short_repr
 
 
 async def score_stream(

@@ -12,6 +12,7 @@ from sgi.engine.mean_scale import on_mean_scale, ratio_notes, ratio_summary, ver
 from sgi.engine.shown import Shown
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering, DominantQuestion
 from sgi.kernel.metric import COUNT, SCORE, Status
+from sgi.kernel.short_repr import short_repr
 from sgi.stats.confounds import Baseline, trivial_baselines
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
 from sgi.stats.means import mean_interval
@@ -64,6 +65,8 @@ class MetricSummary:
     no_interval: str = ""
     best: float | None = None
     worst: float | None = None
+
+    __repr__ = short_repr
 
     @property
     def class_shares(self) -> dict[str, float]:
@@ -126,6 +129,8 @@ class Summary(Shown):
     cascade: CascadeSummary | None = None
     verbatim_copies: int = 0
     clustering: Clustering = DEFAULT_CLUSTERING
+
+    __repr__ = short_repr
 
     def to_dict(self) -> dict[str, Any]:
         """The summary as JSON values; ``cascade`` only where there was one."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from sgi.kernel.short_repr import short_repr
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -108,6 +110,8 @@ class Scores:
     status: NDArray[np.str_]
     reasons: tuple[str, ...]
     details: tuple[Mapping[str, JsonValue], ...]
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         n = len(self.values)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
+from sgi.kernel.short_repr import short_repr
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -29,6 +31,8 @@ class Ragged(Generic[T]):
 
     values: tuple[T, ...]
     offsets: NDArray[np.int64]
+
+    __repr__ = short_repr
 
     @classmethod
     def from_rows(cls, rows: Iterable[Iterable[T]]) -> Ragged[T]:

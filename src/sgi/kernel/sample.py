@@ -14,6 +14,7 @@ from pydantic import Field as PydanticField
 
 from sgi.kernel.clusters import BY_QUESTION, cluster_number
 from sgi.kernel.ragged import Ragged
+from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -93,6 +94,8 @@ class Sample(BaseModel):
     alternatives: tuple[str, ...] = ()
     label: bool | None = None
     metadata: dict[str, JsonValue] = PydanticField(default_factory=dict)
+
+    __repr__ = short_repr
 
     @model_validator(mode="before")
     @classmethod
@@ -180,6 +183,8 @@ class Batch:
     """
 
     samples: tuple[Sample, ...]
+
+    __repr__ = short_repr
 
     @classmethod
     def of(cls, samples: Sequence[Sample]) -> Self:

@@ -11,6 +11,7 @@ import numpy as np
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.kernel.errors import UnknownName
 from sgi.kernel.metric import PERCENT, RATIO, SCORE, Status
+from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -76,6 +77,8 @@ class MetricColumn:
     version: int = 0
     unit: str = ""
     provenance: Provenance | None = None
+
+    __repr__ = short_repr
 
     @property
     def ok(self) -> NDArray[np.bool_]:
@@ -157,6 +160,8 @@ class ScoredRun:
     numbered: bool = False
     samples: ReadSamples | None = None
     clustering: Clustering = DEFAULT_CLUSTERING
+
+    __repr__ = short_repr
 
     def metric(self, name: str) -> MetricColumn:
         """A metric by its canonical string, or by its bare name if only one metric has it.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from sgi.kernel.errors import EmbedderError, NonFiniteVector
+from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -136,6 +137,8 @@ class TokenTable:
     special: NDArray[np.bool_]
     windows: NDArray[np.int64]
     frequencies: TokenFrequencies | None = None
+
+    __repr__ = short_repr
 
     @classmethod
     def checked(

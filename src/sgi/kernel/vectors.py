@@ -9,6 +9,7 @@ import numpy as np
 
 from sgi.kernel.errors import EmbedderError, NonFiniteVector
 from sgi.kernel.ports import EntailmentScores
+from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -48,6 +49,8 @@ class VectorTable:
     tokens: Mapping[TokenModel, TokenTable] = field(default_factory=dict)
     entailed: Mapping[str, EntailmentTable] = field(default_factory=dict)
     truncated: frozenset[str] = frozenset()
+
+    __repr__ = short_repr
 
     @classmethod
     def of(
@@ -90,6 +93,8 @@ class EntailmentTable:
     model: str
     index: Mapping[tuple[str, str], int]
     scores: EntailmentScores
+
+    __repr__ = short_repr
 
     @classmethod
     def of(cls, model: str, pairs: Sequence[tuple[str, str]], scores: EntailmentScores) -> Self:

@@ -13,6 +13,7 @@ from sgi.kernel.clusters import unknown_column
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.sample import Batch, are_numbers
 from sgi.kernel.scored import STATUSES, MetricColumn, Provenance, ScoredRun
+from sgi.kernel.short_repr import short_repr
 from sgi.store import schema
 from sgi.store.queries import committed, metric_ids, run_metrics
 from sgi.store.recorder import StoredAnswer
@@ -60,6 +61,8 @@ class StoredBatch:
     scores: Mapping[str, Scores]
     truncated: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
+
+    __repr__ = short_repr
 
 
 def scored_run(database: Database, record: RunRecord) -> ScoredRun:

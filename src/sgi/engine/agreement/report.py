@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sgi.kernel.short_repr import short_repr
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -90,6 +92,8 @@ class MetricAgreement:
     words: tuple[str, ...] = ()
     reason: str = ""
 
+    __repr__ = short_repr
+
 
 @dataclass(frozen=True)
 class AgreementReport:
@@ -114,6 +118,8 @@ class AgreementReport:
     metrics: tuple[MetricAgreement, ...]
     notes: tuple[str, ...]
     signature: str
+
+    __repr__ = short_repr
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON values."""

@@ -12,6 +12,7 @@ from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.registry import metric_names
 from sgi.kernel.sample import Sample
+from sgi.kernel.short_repr import short_repr
 from sgi.store.evals_record import METRICS, REASONED, REASONING
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ class Evaluation:
     judge: str = ""
     truncated: tuple[str, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
+
+    __repr__ = short_repr
 
     def to_dict(self) -> dict[str, Any]:
         """The flat record: a key for each metric, ``answer``, the reasonings, and ``reasons``.

@@ -25,6 +25,7 @@ from sgi.engine.calibration.origin import Origin
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judging import JudgedMetric
 from sgi.kernel.registry import metric as named_metric
+from sgi.kernel.short_repr import short_repr
 from sgi.kernel.signature import canonical_json, digest
 from sgi.metrics.calibrated import Calibration, calibrated
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
@@ -250,6 +251,8 @@ class CalibrationFile(BaseModel):
     base_rate: Quality
     false_positives: Rate
     recall: Rate
+
+    __repr__ = short_repr
 
     @model_validator(mode="after")
     def _whole(self) -> Self:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from sgi.kernel.short_repr import short_repr
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -160,6 +162,8 @@ class DetectorCard:
     draws: int = 1000
     seed: int = 0
     signature: str = ""
+
+    __repr__ = short_repr
 
     @property
     def ungrounded_share(self) -> float:

@@ -20,6 +20,7 @@ from sgi.engine.gating.rules import Condition, Rule, check_range, checked_share,
 from sgi.engine.groups import with_range
 from sgi.engine.mean_scale import ratio_notes
 from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,6 +65,8 @@ class GateReport:
     checks: tuple[Check, ...]
     looks: int | None = None
     notes: tuple[str, ...] = ()
+
+    __repr__ = short_repr
 
     @property
     def passed(self) -> bool:

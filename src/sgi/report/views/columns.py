@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.engine.groups import class_keys, with_range
+from sgi.kernel.short_repr import short_repr
 from sgi.store.row_filters import group_name
 from sgi.store.run_rows import whole_run
 
@@ -36,6 +37,8 @@ class RunColumns:
     labels: NDArray[np.int8]
     metadata: tuple[Mapping[str, Any], ...]
     classes: Mapping[str, Sequence[str | None]]
+
+    __repr__ = short_repr
 
     @property
     def metrics(self) -> tuple[MetricColumn, ...]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.engine.groups import class_keys, grouped
+from sgi.kernel.short_repr import short_repr
 from sgi.store.row_filters import column_reader, group_name
 from sgi.store.run_rows import grouped_run
 
@@ -32,6 +33,8 @@ class GroupTable:
 
     by: str
     groups: tuple[Group, ...]
+
+    __repr__ = short_repr
 
 
 def group_tables(columns: RunColumns) -> tuple[GroupTable, ...]:

@@ -11,6 +11,7 @@ from sgi.engine.cascade.telling import CascadeSummary  # noqa: TC001 - the JSON 
 from sgi.engine.groups import grouped
 from sgi.engine.summary import Summary, metric_summary
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
+from sgi.kernel.short_repr import short_repr
 from sgi.report.views.columns import run_columns
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class Headline:
     verbatim_copies: int = 0
     clustering: Clustering = DEFAULT_CLUSTERING
     recomputed: bool = False
+
+    __repr__ = short_repr
 
 
 def headline(database: Database, record: RunRecord, columns: RunColumns | None = None) -> Headline:

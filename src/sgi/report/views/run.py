@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sgi.kernel.short_repr import short_repr
 from sgi.report.views.columns import run_columns
 from sgi.report.views.correlation import Correlation, correlation
 from sgi.report.views.disagreement import Disagreement, disagreement
@@ -61,6 +62,8 @@ class RunView:
     labelled: tuple[Labelled, ...]
     reasons: tuple[Reason, ...]
     usage: Mapping[str, Usage]
+
+    __repr__ = short_repr
 
 
 def run_view(database: Database, record: RunRecord, *, worst: int = 10, points: int = 10_000) -> RunView:

@@ -1,0 +1,81 @@
+"""The repr of objects that hold many rows: sizes instead of contents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+MAX_REPR = 1000
+"""No repr is longer, in characters."""
+
+_MAX_TEXT = 60
+_MAX_ITEMS = 3
+_MAX_NESTED = 120
+
+
+def short_repr(self: Any) -> str:
+    """The ``__repr__`` of a dataclass or model that holds much; assign it in the body of the class.
+
+    Texts are cut, arrays are named by type and shape, and of long collections the first items and the number
+    of all are shown. Fields with ``repr=False``, and those of a model that were not given, are left out.
+
+    >>> from dataclasses import dataclass
+    >>> @dataclass
+    ... class Rows:
+    ...     ids: tuple[str, ...]
+    ...     values: object
+    ...     __repr__ = short_repr
+    >>> Rows(tuple("abcdefgh"), np.zeros((8, 2)))
+    Rows(ids=('a', 'b', 'c', … 8 items), values=<float64 array (8, 2)>)
+    """
+    if is_dataclass(self):
+        names = [field.name for field in fields(self) if field.repr]
+    else:
+        names = [name for name in type(self).model_fields if name in self.model_fields_set]
+    shown = (f"{name}={short(getattr(self, name))}" for name in names)
+    return _cut(f"{type(self).__name__}({', '.join(shown)})", MAX_REPR)
+
+
+def short(value: Any) -> str:
+    """Any value in few characters.
+
+    >>> short({"sgi": 1.5}), short("a" * 100)[-5:]
+    ("{'sgi': 1.5}", 'aaaa…')
+    """
+    match value:
+        case str() if len(value) > _MAX_TEXT and not isinstance(value, Enum):
+            return f"{value[: _MAX_TEXT - 1]!r}"[:-1] + "…"
+        case str() | bytes() | Enum():
+            return _cut(repr(value), _MAX_NESTED)
+        case np.ndarray():
+            return f"<{value.dtype} array {value.shape}>"
+        case Mapping() if _is_plain(value):
+            return _items([f"{key!r}: {short(value[key])}" for key in _first(value)], len(value), "{}")
+        case Sequence() | AbstractSet() if _is_plain(value):
+            brackets = "()" if isinstance(value, tuple) else "[]" if isinstance(value, list) else "{}"
+            return _items([short(item) for item in _first(value)], len(value), brackets)
+        case _:
+            return _cut(repr(value), _MAX_NESTED)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a collection has no repr of its own worth showing."""
+    return "__repr__" not in vars(type(value)) or type(value).__module__ == "builtins"
+
+
+def _first(values: Any) -> list[Any]:
+    return [item for item, _ in zip(values, range(_MAX_ITEMS), strict=False)]
+
+
+def _items(shown: list[str], total: int, brackets: str) -> str:
+    rest = [f"… {total:,} items"] if total > len(shown) else []
+    return f"{brackets[0]}{', '.join([*shown, *rest])}{brackets[1]}"
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
