@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sgi.engine.application.service import RAGEvalService
     from sgi.engine.card.detector import detector_card
     from sgi.engine.evaluate import aevaluate, evaluate
+    from sgi.engine.grounding_report import GroundingReport, evidence_map
     from sgi.engine.result import Result
     from sgi.engine.summary import Summary
     from sgi.engine.tools import load_embedder
@@ -33,6 +34,7 @@ _HOMES = {
     "Batch": "sgi.kernel.sample",
     "DummyEmbedder": "sgi.testing",
     "Field": "sgi.kernel.sample",
+    "GroundingReport": "sgi.engine.grounding_report",
     "JudgedMetric": "sgi.kernel.judging",
     "Metric": "sgi.kernel.metric",
     "MetricSpec": "sgi.kernel.metric",
@@ -50,6 +52,7 @@ _HOMES = {
     "cosine_similarity": "sgi.metrics.similarity",
     "detector_card": "sgi.engine.card.detector",
     "evaluate": "sgi.engine.evaluate",
+    "evidence_map": "sgi.engine.grounding_report",
     "load_embedder": "sgi.engine.tools",
     "load_halueval_qa": "sgi.io.benchmarks",
     "open_benchmark": "sgi.io.benchmarks",
@@ -60,6 +63,7 @@ __all__ = [  # noqa: RUF022 - the order of _HOMES, then the rooms
     "Batch",
     "DummyEmbedder",
     "Field",
+    "GroundingReport",
     "JudgedMetric",
     "Metric",
     "MetricSpec",
@@ -77,6 +81,7 @@ __all__ = [  # noqa: RUF022 - the order of _HOMES, then the rooms
     "cosine_similarity",
     "detector_card",
     "evaluate",
+    "evidence_map",
     "load_embedder",
     "load_halueval_qa",
     "open_benchmark",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from sgi.engine.grounding_report import GroundingReport, grounding_report
 from sgi.engine.rows import flat_row, nested_row
 from sgi.engine.shown import Shown
 from sgi.engine.summary import Summary, summarise
@@ -86,6 +87,20 @@ class Result(Shown, Mapping[str, "Scores"]):
     def summary(self) -> Summary:
         """Means with intervals and coverage, and rankings beside the trivial baselines where labels are."""
         return self._summary
+
+    def evidence_map(self, sample: str) -> GroundingReport:
+        """What each sentence of a response rests on, where the data was scored with ``grounding``.
+
+        Args:
+            sample: the id of the row.
+
+        Raises:
+            UnknownName: no row has this id, or the result has no scores of ``grounding``.
+        """
+        for row, found in enumerate(self.samples):
+            if found.id == sample:
+                return grounding_report(found, self["grounding"], row)
+        raise UnknownName("row of this result", sample, hint="Give the id of a row, as in `samples`.")
 
     def scored(self, name: str = "result") -> ScoredRun:
         """The scores as columns, which `compare`, `gate` and `grouped` read.

@@ -124,7 +124,7 @@ class Sample(BaseModel):
         """The sample with this response, or with none, in place of its own, and with these passages if given.
 
         >>> Sample(id="1", response="old", contexts=("kept",)).answered("new")
-        Sample(id='1', question='', contexts=('kept',), response='new', reference=None, ...)
+        Sample(id='1', contexts=('kept',), response='new')
         """
         given = {name: getattr(self, name) for name in self.model_fields_set if name != "response"}
         if response is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
-from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -45,20 +44,20 @@ def short(value: Any) -> str:
     """Any value in few characters.
 
     >>> short({"sgi": 1.5}), short("a" * 100)[-5:]
-    ("{'sgi': 1.5}", 'aaaa…')
+    ("{'sgi': 1.5}", "aaa…'")
     """
     match value:
-        case str() if len(value) > _MAX_TEXT and not isinstance(value, Enum):
-            return f"{value[: _MAX_TEXT - 1]!r}"[:-1] + "…"
-        case str() | bytes() | Enum():
-            return _cut(repr(value), _MAX_NESTED)
+        case str():
+            return repr(value if len(value) <= _MAX_TEXT else f"{value[: _MAX_TEXT - 1]}…")
         case np.ndarray():
             return f"<{value.dtype} array {value.shape}>"
         case Mapping() if _is_plain(value):
             return _items([f"{key!r}: {short(value[key])}" for key in _first(value)], len(value), "{}")
         case Sequence() | AbstractSet() if _is_plain(value):
-            brackets = "()" if isinstance(value, tuple) else "[]" if isinstance(value, list) else "{}"
-            return _items([short(item) for item in _first(value)], len(value), brackets)
+            shown = [short(item) for item in _first(value)]
+            if isinstance(value, tuple):
+                return f"({', '.join(shown)},)" if len(value) == 1 else _items(shown, len(value), "()")
+            return _items(shown, len(value), "[]" if isinstance(value, list) else "{}")
         case _:
             return _cut(repr(value), _MAX_NESTED)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sgi.metrics.support.evidence_map import EvidenceMap
-from sgi.report.views.support import evidence_in
+from sgi.metrics.support.evidence_map import EvidenceMap, evidence_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

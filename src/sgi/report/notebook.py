@@ -1,4 +1,4 @@
-"""A result as a notebook shows it: its headline as a table, and pictures that need no script."""
+"""A result as a notebook shows it: tables, pictures that need no script, and evidence maps."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import numpy as np
 from markupsafe import Markup
 
 from sgi.engine.compare import Comparison
+from sgi.engine.grounding_report import GroundingReport
 from sgi.engine.result import Result
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.report import wording
+from sgi.report.page import asset, environment, inline
+from sgi.report.views.support import support_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -41,13 +44,13 @@ _EITHER_GROUND: dict[str, Any] = {
 
 
 def html_of(shown: Shown) -> str:
-    """A result, a summary or a comparison as HTML: a table with coverage and intervals, and charts.
+    """A result, a summary or a comparison as a table with charts, a grounding report as an evidence map.
 
-    Charts are pictures with their meaning in words; where the package that draws them is missing, the table
-    stands alone. All text is escaped.
+    Charts are pictures with their meaning in words; without the package that draws them only the table is
+    shown. All text is escaped, no script runs, and nothing is loaded from elsewhere.
 
     Raises:
-        TypeError: it is none of the three.
+        TypeError: it is none of these.
 
     >>> from sgi.engine.evaluate import evaluate
     >>> page = html_of(evaluate([{"response": "a", "reference": "<b>"}], ["squad_em"]).summary())
@@ -61,9 +64,20 @@ def html_of(shown: Shown) -> str:
             parts = list(_summary(shown))
         case Comparison():
             parts = [*_comparison(shown), *_pictures(_differences(shown))]
+        case GroundingReport():
+            parts = [_evidence(shown)]
         case _:
             raise TypeError(f"{type(shown).__name__} is nothing that a notebook shows.")
     return "\n".join(parts)
+
+
+def _evidence(made: GroundingReport) -> str:
+    """The evidence map, with a style that applies to nothing else in the notebook."""
+    if made.evidence is None:
+        return _small(str(made))
+    view = support_view(made.evidence.model_dump(mode="json"), made.contexts)
+    template = environment().get_template("notebook_evidence.html")
+    return template.render(view=view, value=made.value, style=inline(asset("notebook.css")))
 
 
 def _summary(made: Summary) -> Iterator[str]:

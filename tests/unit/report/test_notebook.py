@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import json
 import re
 import sys
 import warnings
@@ -14,6 +15,7 @@ import pytest
 import sgi
 from sgi.engine.compare import compare
 from sgi.engine.shown import Shown
+from sgi.kernel.errors import UsageError
 from sgi.report.notebook import html_of
 
 HOSTILE = "</td><script>alert(1)</script><img src=x onerror=y> \x00\x1b\u202e"
@@ -146,3 +148,51 @@ def test_pictures_are_legible_on_either_ground(result):
 def test_what_is_no_result_is_refused():
     with pytest.raises(TypeError, match="Shown is nothing that a notebook shows"):
         html_of(Shown())
+
+
+@pytest.fixture(scope="module")
+def report():
+    contexts = ["The Anke was launched in 1950. She is 31 m long.", f"Lake Serrin freezes. {HOSTILE}"]
+    return sgi.evidence_map(f"She is 45 m long. {HOSTILE}", contexts, question=HOSTILE)
+
+
+def test_an_evidence_map_marks_what_is_unsupported(report):
+    page = report._repr_html_()
+    assert '<mark class="contradicted"' in page
+    assert "passage 1 has 31 m" in page
+    assert formatted(report)["text/plain"] == str(report)
+    assert str(report).startswith(f"grounding {report.value:.2f}: ")
+    assert "  doubtful: She is 45 m long." in str(report)
+
+
+def test_an_evidence_map_is_escaped_and_loads_nothing(report):
+    page = report._repr_html_()
+    assert "alert(1)" in page
+    assert not re.search(r"<(script|img|iframe|link|object)|url\(|@import", page.lower())
+    assert not re.search(r"\son[a-z]+=", re.sub("&lt;.*?&gt;", "", page))
+    assert not set(page) & set("\x00\x1b\u202e")
+    (style,) = re.findall("<style>(.*?)</style>", page, re.DOTALL)
+    rules = re.sub(r"/\*.*?\*/", "", style).strip().splitlines()
+    assert all(part.strip().startswith(".sgi-evidence") for rule in rules for part in _selectors(rule))
+
+
+def _selectors(rule):
+    return rule.partition("{")[0].split(",")
+
+
+def test_a_response_without_a_value_says_why():
+    found = sgi.evidence_map("", ["The Anke was launched in 1950."])
+    assert (found.value, found.evidence, found.status) == (None, None, "undefined")
+    assert str(found) == "grounding has no value: the response is blank"
+    assert "<p><small>grounding has no value: the response is blank</small></p>" in found._repr_html_()
+
+
+def test_a_result_has_the_evidence_map_of_each_row(report):
+    row = {"id": "a", "contexts": list(report.contexts), "response": report.response, "question": HOSTILE}
+    made = sgi.evaluate([row], ["grounding"])
+    assert made.evidence_map("a") == report
+    assert json.loads(json.dumps(report.to_dict()))["evidence"]["sentences"]
+    with pytest.raises(UsageError, match="Unknown row of this result 'b'"):
+        made.evidence_map("b")
+    with pytest.raises(UsageError, match="Unknown metric of this result 'grounding'"):
+        sgi.evaluate([row], ["sgi"]).evidence_map("a")

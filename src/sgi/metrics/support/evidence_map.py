@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
 
@@ -113,3 +116,17 @@ class EvidenceMap(BaseModel):
     sentences: tuple[SentenceEvidence, ...]
     passages: tuple[int, ...]
     unused: tuple[int, ...]
+
+
+def evidence_in(details: Mapping[str, Any]) -> EvidenceMap | None:
+    """The evidence map among a score's details; None where there is none.
+
+    >>> evidence_in({"score": 0.5}) is None
+    True
+    """
+    try:
+        return EvidenceMap.model_validate(
+            {name: details[name] for name in EvidenceMap.model_fields if name in details}
+        )
+    except ValidationError:
+        return None

@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pydantic import ValidationError
-
-from sgi.metrics.support.evidence_map import EvidenceMap
+from sgi.metrics.support.evidence_map import EvidenceMap, evidence_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -261,20 +259,6 @@ def support_view(details: Mapping[str, Any], contexts: Sequence[str]) -> Support
         more_unused=max(0, len(found.unused) - MOST_PASSAGES),
         signals=tuple(sorted(parts, key=lambda part: part.log_odds)),
     )
-
-
-def evidence_in(details: Mapping[str, Any]) -> EvidenceMap | None:
-    """The evidence map among a score's details; None where there is none.
-
-    >>> evidence_in({"score": 0.5}) is None
-    True
-    """
-    try:
-        return EvidenceMap.model_validate(
-            {name: details[name] for name in EvidenceMap.model_fields if name in details}
-        )
-    except ValidationError:
-        return None
 
 
 def beside_support(details: Mapping[str, Any]) -> dict[str, Any]:

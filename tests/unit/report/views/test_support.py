@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from sgi.engine.evaluate import evaluate
 from sgi.kernel.sample import Sample
-from sgi.metrics.support.evidence_map import EvidenceMap
+from sgi.metrics.support.evidence_map import EvidenceMap, evidence_in
 from sgi.metrics.support.signals import Signals
 from sgi.report.views.support import (
     IN_NO_PASSAGE,
@@ -18,7 +18,6 @@ from sgi.report.views.support import (
     Quote,
     Unused,
     beside_support,
-    evidence_in,
     support_view,
 )
 from support.evidence_maps import CONTEXTS, OPENED, SOLD, TALL, details, fact, hostile, sentence, stated
