@@ -20,7 +20,6 @@ from sgi.engine.tools import require_tools
 from sgi.kernel.judging import JudgedMetric
 from sgi.kernel.metric import Metric, Scores, Status
 from sgi.kernel.sample import Batch, Field
-from sgi.kernel.short_repr import short_repr
 from sgi.kernel.vectors import VectorTable, short
 from sgi.kernel.work import current_work
 from sgi.metrics.grounding import SEPARATOR
@@ -62,8 +61,6 @@ class BatchScores:
     truncated: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
-
-    __repr__ = short_repr
 
 
 @dataclass(frozen=True, eq=False)

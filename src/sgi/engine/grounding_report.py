@@ -47,13 +47,9 @@ class GroundingReport(Shown):
 
     @property
     def doubtful(self) -> tuple[str, ...]:
-        """The sentences that are rather unsupported than supported."""
+        """The sentences with a score below 0.5."""
         sentences = self.evidence.sentences if self.evidence is not None else ()
-        return tuple(
-            sentence.text
-            for sentence in sentences
-            if sentence.supported is not None and sentence.supported < _DOUBTFUL
-        )
+        return tuple(made.text for made in sentences if made.score is not None and made.score < _DOUBTFUL)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON values."""
