@@ -148,6 +148,35 @@ def test_too_many_failures_stop_the_run_and_it_goes_on_without_asking_again(tmp_
         assert len(server.asked) == calls  # bad replies were paid too, and are known
 
 
+def test_a_new_run_over_cached_bad_replies_says_so_and_how_to_ask_again(tmp_path):
+    rows_file(tmp_path, 2)
+    replies = {"now": saying("Well, \x1b[31mthat depends.")}
+
+    def answer(asked):
+        return replies["now"](asked)
+
+    with JudgeServer(replies=answer) as server:
+        words = ("run", "rows.jsonl", "-m", "faithfulness", "--judge", f"openai:m@{server.url}")
+        lenient = (*words, "--max-failures", "100%")
+        first = sgi(tmp_path, *lenient)
+        assert (first.code, "cached replies" in first.err) == (FINISHED_WITH_FAILURES, False)
+        calls = len(server.asked)
+        second = sgi(tmp_path, *lenient)
+        assert second.code == FINISHED_WITH_FAILURES
+        assert "2 rows failed from cached replies of the judge that could not be used" in second.err
+        assert "--retry-failed" in second.err
+        stopped = sgi(tmp_path, *words)
+        assert "For 2 of them the judge was not asked: its cached replies are unusable." in stopped.err
+        assert "--retry-failed" in stopped.err
+        assert len(server.asked) == calls
+        replies["now"] = saying(GOOD)
+        third = sgi(tmp_path, *words, "--retry-failed")
+        assert (third.code, "2 / 2" in third.out) == (0, True), third.err
+    shown = sgi(tmp_path, "show", "last~2", "--sample", "0").out
+    assert "judge_reply: Well, \N{REPLACEMENT CHARACTER}[31mthat depends." in shown
+    assert "reply_from_cache: yes" in shown
+
+
 @pytest.mark.slow
 def test_failed_rows_are_asked_about_once_more_on_demand_and_the_others_are_not(tmp_path):
     sound = threading.Event()

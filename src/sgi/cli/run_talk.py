@@ -129,6 +129,11 @@ def report_notes(spec: RunSpec, report: RunReport, words: str) -> list[str]:
         notes.append(
             f"{report.rejected:,} rows could not be read; they are in {spec.rejects}, with the reasons."
         )
+    if report.cached_failures:
+        notes.append(
+            f"{report.cached_failures:,} rows failed from cached replies of the judge that could not be used:"
+            " run again with --retry-failed to ask again."
+        )
     if report.failures:
         notes.append(f"{report.failures:.1%} of the rows failed; their reasons stand beside their scores.")
     notes += [usage_line(report.usage)] if report.usage != Usage() else []

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import anyio
 
 from sgi.engine.ahead import first_error
 from sgi.kernel.errors import JudgeError, UsageError
-from sgi.kernel.judging import JudgedMetric
+from sgi.kernel.judging import JudgedMetric, UnusableReply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from pydantic import BaseModel
 
-    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.metric import AnyMetric, Scores
     from sgi.kernel.ports import Judge
     from sgi.kernel.sample import Batch, Sample
 
@@ -31,10 +31,23 @@ class Asked:
     Attributes:
         evidence: by the metric's canonical string, one entry a row.
         failures: by the metric's canonical string: rows for which there was no usable reply, with the reason.
+        replies: likewise, the last reply about such a row, where there was one.
     """
 
     evidence: Mapping[str, Evidence] = field(default_factory=dict)
     failures: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    replies: Mapping[str, Mapping[int, UnusableReply]] = field(default_factory=dict)
+
+    def with_replies(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
+        """Scores by metric; the details of a row that failed for want of a usable reply hold the reply."""
+        made = dict(scores)
+        for metric, replies in self.replies.items():
+            if replies:
+                details = [*made[metric].details]
+                for row, reply in replies.items():
+                    details[row] = {**details[row], **reply.details()}
+                made[metric] = replace(made[metric], details=tuple(details))
+        return made
 
 
 def judged(metrics: Sequence[AnyMetric]) -> list[JudgedMetric[Any]]:
@@ -69,13 +82,13 @@ async def ask_batch(
     if judge is None:
         raise no_judge(asking)
     evidence: dict[str, list[BaseModel | None]] = {metric.canonical: [None] * len(batch) for metric in asking}
-    failures: dict[str, dict[int, str]] = {metric.canonical: {} for metric in asking}
+    errors: dict[str, dict[int, JudgeError]] = {metric.canonical: {} for metric in asking}
 
     async def ask(metric: JudgedMetric[Any], row: int, sample: Sample) -> None:
         try:
             evidence[metric.canonical][row] = await metric.ask(sample, judge)
         except JudgeError as error:
-            failures[metric.canonical][row] = str(error)
+            errors[metric.canonical][row] = error
         except Exception as error:
             error.add_note(f"in metric {metric.canonical}, sample {sample.id}")
             raise
@@ -87,9 +100,17 @@ async def ask_batch(
                 for metric in asking:
                     if row not in failed and all(map(sample.has, metric.spec.needs)):
                         group.start_soon(ask, metric, row, sample)
-    except BaseExceptionGroup as errors:
-        raise first_error(errors) from None
-    return Asked({name: tuple(found) for name, found in evidence.items()}, failures)
+    except BaseExceptionGroup as raised:
+        raise first_error(raised) from None
+    return Asked(
+        {name: tuple(found) for name, found in evidence.items()},
+        {name: {row: str(error) for row, error in found.items()} for name, found in errors.items()},
+        {name: _replies(found) for name, found in errors.items()},
+    )
+
+
+def _replies(errors: Mapping[int, JudgeError]) -> dict[int, UnusableReply]:
+    return {row: UnusableReply.of(error) for row, error in errors.items() if error.text}
 
 
 def no_judge(metrics: Sequence[AnyMetric]) -> UsageError:

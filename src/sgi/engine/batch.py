@@ -199,7 +199,7 @@ async def evaluate_batch(
         if task.metric.token_model is None:
             computed[task.metric.canonical] = _computed(task, made)
     return BatchScores(
-        {task.metric.canonical: _account(task, batch, computed[task.metric.canonical]) for task in tasks},
+        asked.with_replies({task.metric.canonical: _account(task, batch, computed) for task in tasks}),
         _truncated_rows(batch, frozenset().union(*(found.table.truncated for found in vectors.values()))),
         failures,
         asked.evidence,
@@ -290,8 +290,9 @@ def _token_texts(tasks: Sequence[_Task], n: int) -> list[list[str]]:
     return texts
 
 
-def _account(task: _Task, batch: Batch, computed: Sequence[_Part]) -> Scores:
+def _account(task: _Task, batch: Batch, by_metric: Mapping[str, Sequence[_Part]]) -> Scores:
     """The scores of all rows of the batch: computed, missing and failed."""
+    computed = by_metric[task.metric.canonical]
     if len(computed) == 1 and len(task.rows) == len(batch):
         return computed[0][1]
     lost = np.array(sorted(task.failed), dtype=np.int64)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.engine.clusters import ClusterAccumulator
+from sgi.kernel.judging import CACHED_REPLY
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import Field
 from sgi.kernel.scored import STATUSES, MetricColumn
@@ -90,6 +91,7 @@ class Ledger:
         verbatim_copies: rows whose response is a verbatim copy of a passage, where a metric looked for it.
         truncated: rows by the field in which a text was longer than a model reads.
         left_out: rows scored without a model that gave no vectors, by the model's name.
+        cached_failures: rows that failed from cached replies of the judge.
         screen: which rows the judge is not asked about; None where it is asked about all.
         cleared: 1 where it was not asked.
         cleared_rows: how many these are.
@@ -107,6 +109,7 @@ class Ledger:
     verbatim_copies: int = 0
     truncated: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
+    cached_failures: int = 0
     screen: Screen | None = None
     cleared: array[int] = field(default_factory=lambda: array("b"))
     cleared_rows: int = 0
@@ -120,12 +123,15 @@ class Ledger:
 
     def add(self, batch: Batch, made: BatchScores) -> None:
         """Enter one batch."""
+        from_cache: set[int] = set()
         for name, scores in made.scores.items():
             self._column(name).add(scores)
             failed = np.flatnonzero(scores.status == Status.FAILED.value)
             self._failed[name] = self._failed.get(name, 0) + len(failed)
             if len(failed):
                 self._reasons[name] = scores.reasons[failed[-1]]
+                from_cache.update(row for row in failed.tolist() if scores.details[row].get(CACHED_REPLY))
+        self.cached_failures += len(from_cache)
         self.verbatim_copies += _verbatim_copies(made)
         for model in made.failures:
             self.left_out[model] = self.left_out.get(model, 0) + len(batch)

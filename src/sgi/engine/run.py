@@ -58,6 +58,7 @@ class RunReport:
         rejected: rows that could not be read.
         run: its id in the store; None where it was not kept.
         usage: what was asked of the judge this time.
+        cached_failures: rows that failed from cached replies of the judge; ``retry_failed`` asks again.
     """
 
     summary: Summary
@@ -65,6 +66,7 @@ class RunReport:
     rejected: int
     run: str | None = None
     usage: Usage = field(default_factory=Usage)
+    cached_failures: int = 0
 
     __repr__ = short_repr
 
@@ -241,12 +243,18 @@ class _Limit:
         if found.share <= self._most:
             return
         rows = f"{found.rows} rows asked about" if found.asked else f"first {found.rows} rows"
+        cached = self._ledger.cached_failures
+        told = (
+            f" For {cached:,} of them the judge was not asked: its cached replies are unusable."
+            if cached
+            else ""
+        )
         raise self._kind(
-            f"{100 * found.share:.3g}% of the {rows} failed, more than {100 * self._most:.3g}%. "
+            f"{100 * found.share:.3g}% of the {rows} failed, more than {100 * self._most:.3g}%.{told} "
             f"The last reason: {found.reason or 'unknown'}",
-            hint="Mend the cause and go on with --retry-failed, or raise --max-failures."
+            hint="Fix the cause and ask the judge again with --retry-failed, or raise --max-failures."
             if self._kind is JudgeError
-            else "Mend the cause and run again, or raise --max-failures.",
+            else "Fix the cause and run again, or raise --max-failures.",
         )
 
 
@@ -306,7 +314,8 @@ async def run(
     if recording is not None:
         recording.finish(summary)
     run_id = recording.run if recording else None
-    return RunReport(summary, ledger.failure_share(), plan.rejected, run_id, usage)
+    share, from_cache = ledger.failure_share(), ledger.cached_failures
+    return RunReport(summary, share, plan.rejected, run_id, usage, from_cache)
 
 
 @contextmanager

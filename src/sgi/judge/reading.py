@@ -65,7 +65,7 @@ def read(completion: Completion, schema: type[T], context: Mapping[str, Any] | N
         body = _json_of(text)
     except Unfit:
         if _REFUSAL.match(text):
-            raise JudgeRefused(f"The judge declined: {shown(text)}") from None
+            raise JudgeRefused(f"The judge declined: {shown(text)}", text=text) from None
         raise
     try:
         return schema.model_validate_json(body, strict=True, context=context)
@@ -87,9 +87,10 @@ def shown(text: str, most: int = _SHOWN) -> str:
 def _check_whole(completion: Completion) -> None:
     """Nothing declined the request, and the reply is no fragment."""
     if completion.refusal:
-        raise JudgeRefused(f"The judge declined: {shown(completion.refusal)}")
+        raise JudgeRefused(f"The judge declined: {shown(completion.refusal)}", text=completion.refusal)
     if completion.finish == Finish.FILTER:
-        raise JudgeRefused("A content filter of the judge's service withheld the reply.")
+        message = "A content filter of the judge's service withheld the reply."
+        raise JudgeRefused(message, text=completion.text)
     if completion.finish == Finish.LENGTH:
         raise JudgeMalformed(
             f"The judge's reply was cut after {completion.output_tokens:,} tokens.",

@@ -82,8 +82,9 @@ class ChatJudge:
             anew = Call(first.messages, first.shape, first.take + 1)
             try:
                 return await self._converse(first, schema, inquiry.context, seen)
-            except (JudgeMalformed, JudgeRefused):
-                if not seen or not all(completion.cached for completion in seen) or not self._again(anew):
+            except (JudgeMalformed, JudgeRefused) as error:
+                error.cached = bool(seen) and all(completion.cached for completion in seen)
+                if not error.cached or not self._again(anew):
                     raise
             first = anew
 

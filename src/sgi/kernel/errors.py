@@ -128,7 +128,15 @@ class TargetError(SgiError):
 
 
 class JudgeError(SgiError):
-    """A judge gave no usable reply; the row becomes ``failed``, never a number."""
+    """A judge gave no usable reply; the row becomes ``failed``, never a number.
+
+    ``text`` is the last reply, empty where there was none; ``cached`` says that all replies were cached ones.
+    """
+
+    def __init__(self, message: str, *, text: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.text = text
+        self.cached = False
 
 
 class JudgeUnavailable(JudgeError):  # noqa: N818 - the name says what happened
@@ -154,11 +162,7 @@ class JudgeRefused(JudgeError):  # noqa: N818 - the name says what happened
 
 
 class JudgeMalformed(JudgeError):  # noqa: N818 - the name says what happened
-    """The judge's reply cannot be read as what was asked for; ``text`` is the reply."""
-
-    def __init__(self, message: str, *, text: str = "", hint: str = "") -> None:
-        super().__init__(message, hint=hint)
-        self.text = text
+    """The judge's reply cannot be read as what was asked for."""
 
 
 class BudgetSpent(SgiError):  # noqa: N818 - the name says what happened

@@ -19,10 +19,19 @@ from sgi.kernel.signature import canonical_json, digest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from pydantic import JsonValue
+
+    from sgi.kernel.errors import JudgeError
     from sgi.kernel.metric import Scores
     from sgi.kernel.ports import Judge
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.vectors import VectorTable
+
+MAX_REPLY = 4000
+"""Characters that are kept of a reply that could not be used."""
+
+CACHED_REPLY = "reply_from_cache"
+"""The detail of a failed row that says whether all replies about it came from the cache."""
 
 Section = str | tuple[str, ...]
 """A text, or a list of texts that are numbered from 1."""
@@ -232,6 +241,33 @@ def estimated_tokens(text: str) -> int:
 
 
 E = TypeVar("E", bound=BaseModel)
+
+
+class UnusableReply(BaseModel):
+    """The last reply about a row that failed.
+
+    Attributes:
+        text: the reply; a very long one is cut.
+        cached: whether every reply about the row came from the cache, so that asking again may help.
+
+    >>> UnusableReply(text="Well, …", cached=True).details()
+    {'judge_reply': 'Well, …', 'reply_from_cache': True}
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    cached: bool
+
+    @classmethod
+    def of(cls, error: JudgeError) -> UnusableReply:
+        """The reply that an error carries."""
+        text = error.text if len(error.text) <= MAX_REPLY else f"{error.text[: MAX_REPLY - 1]}…"
+        return cls(text=text, cached=error.cached)
+
+    def details(self) -> dict[str, JsonValue]:
+        """The reply as the details of a score."""
+        return {"judge_reply": self.text, CACHED_REPLY: self.cached}
 
 
 class JudgedMetric(AnyMetric, Generic[E]):

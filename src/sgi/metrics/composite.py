@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from sgi.kernel.errors import JudgeError
-from sgi.kernel.judging import JudgedMetric
+from sgi.kernel.judging import JudgedMetric, UnusableReply
 from sgi.kernel.metric import PERCENT, MetricSpec, Scores, Status
 from sgi.metrics.judged.answer_relevance import Answered, AnswerRelevance
 from sgi.metrics.judged.claims import Claims
@@ -124,6 +124,7 @@ class RagasParts(BaseModel):
         context_recall: the reference's statements.
         answer_relevance: the questions the response answers.
         failed: why the judge gave no usable reply, by part.
+        replies: the last reply to such a part, where there was one.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -133,6 +134,7 @@ class RagasParts(BaseModel):
     context_recall: Claims | None = None
     answer_relevance: Answered | None = None
     failed: dict[str, str] = {}
+    replies: dict[str, UnusableReply] = {}
 
 
 _SAFE: tuple[JudgedMetric[Any], ...] = (
@@ -213,9 +215,13 @@ class RagasScore(JudgedMetric[RagasParts]):
         parts = [part for part in self._parts if _has_fields(part, sample)]
         found = await _at_once([_asking(part, sample, judge) for part in parts])
         by_name = {part.spec.name: answer for part, answer in zip(parts, found, strict=True)}
-        failed = {name: str(answer) for name, answer in by_name.items() if isinstance(answer, JudgeError)}
-        kept = {name: answer for name, answer in by_name.items() if name not in failed}
-        return RagasParts(**kept, failed=failed)
+        errors = {name: answer for name, answer in by_name.items() if isinstance(answer, JudgeError)}
+        kept = {name: answer for name, answer in by_name.items() if name not in errors}
+        return RagasParts(
+            **kept,
+            failed={name: str(error) for name, error in errors.items()},
+            replies={name: UnusableReply.of(error) for name, error in errors.items() if error.text},
+        )
 
     def texts(self, batch: Batch, evidence: Sequence[RagasParts], /) -> Iterator[str]:
         """What the parts compare."""
@@ -233,11 +239,19 @@ class RagasScore(JudgedMetric[RagasParts]):
             failed = {row: one.failed[name] for row, one in enumerate(evidence) if name in one.failed}
             plain = _part_scores(part, batch, found, vectors, failed)
             parts[name] = replace(plain, values=plain.values * _PERCENT)
-        return weighted_mean_of_parts(parts, self.weights, failed=self.failed, high=_PERCENT)
+        scores = weighted_mean_of_parts(parts, self.weights, failed=self.failed, high=_PERCENT)
+        rows = zip(scores.details, scores.ok, evidence, strict=True)
+        details = [body if ok else {**body, **_reply_details(found)} for body, ok, found in rows]
+        return replace(scores, details=tuple(details))
 
     @property
     def _parts(self) -> tuple[JudgedMetric[Any], ...]:
         return _SAFE if self.conventions == "safe" else _DOCUMENT
+
+
+def _reply_details(found: RagasParts) -> dict[str, JsonValue]:
+    """The first unusable reply, as the details of a row that failed for it."""
+    return next((reply.details() for reply in found.replies.values()), {})
 
 
 def _has_fields(part: JudgedMetric[Any], sample: Sample) -> bool:

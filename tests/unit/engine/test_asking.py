@@ -7,8 +7,9 @@ import pytest
 
 from sgi.engine.asking import Asked, ask_batch, judged
 from sgi.engine.batch import evaluate_batch
+from sgi.engine.ledger import Ledger
 from sgi.engine.tools import Tools
-from sgi.kernel.errors import BudgetSpent, JudgeError, UsageError
+from sgi.kernel.errors import BudgetSpent, JudgeError, JudgeMalformed, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
@@ -155,3 +156,20 @@ def test_judged_metrics_are_told_apart():
 def test_a_judge_error_is_told_with_its_way_out():
     made = ask(Failing(JudgeError("It broke."), hint="Mend it."), [Politeness()])
     assert set(made.failures["politeness"].values()) == {"It broke. Mend it."}
+
+
+def test_the_reply_behind_a_failure_is_kept_with_its_row_and_a_long_one_is_cut():
+    class Chatty(RuleJudge):
+        async def ask(self, inquiry, schema, /):
+            error = JudgeMalformed("It is no JSON.", text="so " * 5000)
+            error.cached = True
+            raise error
+
+    scores = score(Chatty()).scores["politeness"]
+    assert scores.status.tolist() == ["failed", "failed", "missing", "failed"]
+    reply = scores.details[0]["judge_reply"]
+    assert (len(reply), reply[-1], scores.details[0]["reply_from_cache"]) == (4000, "…", True)
+    assert scores.details[2] == {}
+    ledger = Ledger()
+    ledger.add(ROWS, score(Chatty()))
+    assert ledger.cached_failures == 3  # rows, each once however many metrics failed

@@ -21,6 +21,9 @@ WEIGHTS = (0.3, 0.2, 0.2, 0.3)
 PARTS = ("faithfulness", "context_precision", "context_recall", "answer_relevance")
 
 
+OTHERS = ("context_precision.relevance", "answer_relevance.questions")
+
+
 def claimed(*supported):
     return Claims(claims=[Claim(claim=f"{n}.", reason="r", supported=one) for n, one in enumerate(supported)])
 
@@ -136,6 +139,16 @@ def test_a_part_whose_judge_failed_fails_the_row(prompt):
     )
     assert left_out.ok[0]
     assert "The judge is away." in left_out.details[0]["reasons"].values()
+
+
+def test_the_details_of_a_failed_row_hold_the_reply_that_could_not_be_used():
+    parts, _ = asked(
+        RagasScore(), ROW, {"claims.extract": "Well, that depends."} | dict.fromkeys(OTHERS, "no")
+    )
+    kept = RagasParts.model_validate_json(parts.model_dump_json())
+    details = scored(RagasScore(), ROW, kept).details[0]
+    assert details == {"judge_reply": "Well, that depends.", "reply_from_cache": False}
+    assert scored(RagasScore(failed="leave_out", weights=(0, 0, 0, 1)), ROW, kept).status[0] == "failed"
 
 
 def test_all_parts_failed_have_no_value_however_one_counts():
