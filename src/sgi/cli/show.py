@@ -39,19 +39,30 @@ def show(
     spec: Annotated[
         bool, typer.Option("--spec", help="Print only how it was asked for, as TOML that `sgi run` reads.")
     ] = False,
+    sort: Annotated[
+        str | None,
+        typer.Option(help="With --by: order the groups by the mean of this metric, the worst first."),
+    ] = None,
     sample: Annotated[
         str | None,
         typer.Option(help="The id of a row: its texts, and what each of its scores was made of."),
+    ] = None,
+    worst: Annotated[
+        int | None, typer.Option(min=1, max=1000, help="The N rows with the worst values of a metric.")
+    ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option("-m", "--metric", help="The metric of --worst. Default: the run's first with values."),
     ] = None,
     cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     percent: PercentOption = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a run: its numbers, what made them, how it was asked for, and how to go on with it.
+    """Show a run: its numbers, its settings, and how to resume it.
 
-    Of a run that is not finished, or never summed up, the means are those of the rows that are scored. Of a
-    row, all that a judge said is printed.
+    The means of a run that is not finished are over the rows that are scored so far. With --sample, all that
+    is kept of a row is printed, also the reply of the judge behind a failure.
 
     Examples:
 
@@ -59,20 +70,32 @@ def show(
 
       sgi show nightly --by question_type
 
+      sgi show last --by method --sort faithfulness
+
+      sgi show last --worst 10 -m faithfulness
+
       sgi show last --sample q17
 
       sgi show last --spec > again.toml
     """
     from sgi.cli.console import print_json, print_lines, readers_may_leave
     from sgi.kernel.errors import UsageError
-    from sgi.report.views.groups import group_table
+    from sgi.report.views.groups import group_table, sorted_groups
     from sgi.store.database import open_database
     from sgi.store.queries import find_run
 
-    asked = {"--spec": spec, "--by": by is not None, "--sample": sample is not None}
-    given = [name for name, there in asked.items() if there]
+    views = {
+        "--spec": spec,
+        "--by": by is not None,
+        "--sample": sample is not None,
+        "--worst": worst is not None,
+    }
+    given = [name for name, there in views.items() if there]
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} contradict each other.", hint="Give one of them.")
+    for name, needed, value in (("--sort", "--by", sort), ("-m", "--worst", metric)):
+        if value is not None and given != [needed]:
+            raise UsageError(f"{name} goes with {needed}.", hint=f"Add {needed}.")
     with open_database(db, create=False) as database, readers_may_leave():
         record = find_run(database, run).clustered(cluster)
         if spec and as_json:
@@ -82,7 +105,10 @@ def show(
         elif sample is not None:
             _show_sample(database, record, sample, as_json=as_json)
         elif by is not None:
-            _show_groups(record, group_table(database, record, by), percent=percent, as_json=as_json)
+            found = sorted_groups(group_table(database, record, by), sort)
+            _show_groups(record, found, percent=percent, as_json=as_json)
+        elif worst is not None:
+            _show_worst(database, record, metric, worst, percent=percent, as_json=as_json)
         else:
             _show_all(database, record, percent=percent, as_json=as_json)
 
@@ -136,6 +162,28 @@ def _notes(told: Headline) -> Iterator[str]:
 
     found = [one_line(note, longest=_LONGEST) for note in notes(replace(told, partial=""))]
     yield from [*found, ""] if found else ()
+
+
+def _show_worst(
+    database: Database, record: RunRecord, metric: str | None, most: int, *, percent: bool, as_json: bool
+) -> None:
+    from sgi.cli.console import print_json, print_lines, print_tables
+    from sgi.cli.tables import worst_facts, worst_table
+    from sgi.kernel.errors import UsageError
+    from sgi.report.views.columns import run_columns
+    from sgi.report.views.worst import worst_rows
+
+    columns = run_columns(database, record)
+    found = next(iter(worst_rows(database, record, columns, most=most, metric=metric)), None)
+    if found is None:
+        what = "no metric" if metric is None else f"no row with a value of {metric}"
+        raise UsageError(f"{record.label} has {what} to sort by.", hint="See why: sgi show RUN.")
+    if as_json:
+        print_json(_facts(record) | worst_facts(found))
+        return
+    column = next(column for column in columns.metrics if column.metric == found.metric)
+    print_tables([worst_table(found, column, percent=percent)])
+    print_lines([f"All that is kept of a row: sgi show {record.id} --sample ID"])
 
 
 def _gaps(found: list[Reason]) -> Iterator[str]:

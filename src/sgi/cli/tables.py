@@ -10,7 +10,7 @@ from sgi.cli.console import MEANS, add_row, means_cells, new_table, one_line, sc
 from sgi.engine.groups import class_tables
 from sgi.report import wording
 from sgi.report.views.head import state_of
-from sgi.report.wording import moment, probability
+from sgi.report.wording import beginning, moment, probability
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from sgi.engine.compare import Comparison, MetricComparison
     from sgi.engine.gating.gate import GateReport
     from sgi.engine.groups import ClassTable, Group
+    from sgi.kernel.scored import MetricColumn
+    from sgi.report.views.worst import WorstRows
     from sgi.store.queries import RunRecord
 
 
@@ -75,6 +77,7 @@ def runs_table(records: Iterable[RunRecord], *, percent: bool) -> Table:
     return table
 
 
+_BEGINNING = 80
 _LEFT = ("name", "tags", "data", "metrics", "state", "created")
 
 
@@ -104,6 +107,35 @@ def _classes_table(by: str, found: ClassTable) -> Table:
     for group, made in found.groups.items():
         add_row(table, one_line(group), *(wording.class_of(made, name) for name in found.classes))
     return table
+
+
+def worst_table(found: WorstRows, column: MetricColumn, *, percent: bool) -> Table:
+    """The rows with the worst values of a metric, with the beginnings of their texts."""
+    table = new_table("id", found.metric, "label", "question", "response", left=("question", "response"))
+    for row in found.samples:
+        value = row.scores[found.metric].value
+        shown = (
+            f"{value:.2f} %" if column.is_percentage else scaled(value, percent=percent and column.is_share)
+        )
+        label = "" if row.label is None else str(int(row.label))
+        texts = (beginning(text, _BEGINNING) for text in (row.question, row.response))
+        add_row(table, row.id, shown, label, *texts)
+    return table
+
+
+def worst_facts(found: WorstRows) -> dict[str, Any]:
+    """The same rows as JSON values."""
+    rows = [
+        {
+            "id": row.id,
+            "value": row.scores[found.metric].value,
+            "label": row.label,
+            "question": row.question,
+            "response": row.response,
+        }
+        for row in found.samples
+    ]
+    return {"metric": found.metric, "higher_is_better": found.higher_is_better, "worst": rows}
 
 
 def comparison_tables(made: Comparison, shares: Collection[str], *, percent: bool) -> list[Table]:

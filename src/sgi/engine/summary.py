@@ -47,6 +47,7 @@ class MetricSummary:
         total: the sum over the ok rows, where the metric counts; None without any.
         best: the best value of a row, by the metric's direction; None where the metric counts.
         worst: the worst value of a row.
+        higher_is_better: the direction.
         no_interval: why there is no interval; empty where there is one.
     """
 
@@ -65,6 +66,7 @@ class MetricSummary:
     no_interval: str = ""
     best: float | None = None
     worst: float | None = None
+    higher_is_better: bool = True
 
     __repr__ = short_repr
 
@@ -298,6 +300,7 @@ def _own_summary(
         is_score=column.unit == SCORE,
         no_interval=found.reason if isinstance(found, NoInterval) else "",
         total=float(values.sum()) if column.unit == COUNT and ok.any() else None,
+        higher_is_better=column.higher_is_better,
     )
 
 

@@ -77,6 +77,47 @@ def test_by_a_column(sgi, kept):
     assert sum(sum(band.values()) for band in bands) == 40
 
 
+def test_the_worst_rows_of_a_metric_with_the_beginnings_of_their_texts(sgi, kept):
+    made = sgi("show", "last", "--worst", "3", "-m", "semantic_similarity")
+    head, *lines = made.out.splitlines()
+    assert head.split() == ["id", "semantic_similarity", "label", "question", "response"]
+    told = sgi("show", "last", "--worst", "3", "-m", "semantic_similarity", "--json").json
+    assert (told["metric"], told["higher_is_better"], len(told["worst"])) == ("semantic_similarity", True, 3)
+    assert [line.split()[0] for line in lines[:3]] == [row["id"] for row in told["worst"]]
+    values = [row["value"] for row in told["worst"]]
+    assert values == sorted(values)
+    assert f"{values[0] * 100:.2f} %" in lines[0]
+    (first,) = sgi("show", "last", "--worst", "1", "--json").json["worst"]  # of the first metric
+    assert first["value"] == 0.0
+
+
+def test_groups_are_ordered_by_the_mean_of_a_metric_the_worst_first(sgi, tmp_path):
+    right = {"a": "yes", "b": "no"}
+    data = [
+        {"id": name, "response": right[name], "reference": "yes", "metadata": {"method": name}}
+        for name in "ab"
+    ]
+    write(tmp_path / "a.jsonl", data)
+    sgi("run", "a.jsonl", "-m", "squad_em", "-q")
+    told = sgi("show", "last", "--by", "method", "--sort", "squad_em", "--json").json
+    assert [group["name"] for group in told["groups"]] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--worst", "3", "-m", "nope"], "It has: squad_em, semantic_similarity"),
+        (["--by", "depth", "--sort", "nope"], "It has: squad_em, semantic_similarity"),
+        (["--sort", "squad_em"], "--sort goes with --by."),
+        (["-m", "squad_em"], "-m goes with --worst."),
+        (["--worst", "3", "--by", "depth"], "--by and --worst contradict each other."),
+    ],
+)
+def test_options_that_cannot_be_meant(sgi, kept, words, told):
+    made = sgi("show", "last", *words)
+    assert (made.code, made.out, told in made.err) == (2, "", True), made.err
+
+
 def test_by_label_and_by_what_is_no_text(sgi, kept):
     labels = sgi("show", "last", "--by", "label", "--json").json["groups"]
     assert [(group["name"], group["metrics"][0]["mean"]) for group in labels] == [("0", 0.5), ("1", 1.0)]
@@ -138,6 +179,8 @@ def test_a_run_without_a_scored_row(sgi, tmp_path):
     made = sgi("show", "last")
     assert (made.code, "rows      0 of 3" in made.out) == (0, True)
     assert sgi("show", "last", "--json").json["summary"]["metrics"] == []
+    none = sgi("show", "last", "--worst", "3")
+    assert (none.code, "has no metric to sort by" in none.err) == (2, True)
     assert sgi("show", "last", "--by", "method").code == 0
 
 

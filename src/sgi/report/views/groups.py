@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sgi.engine.groups import class_keys, grouped
+from sgi.kernel.errors import UnknownName
 from sgi.kernel.short_repr import short_repr
 from sgi.store.row_filters import column_reader, group_name
 from sgi.store.run_rows import grouped_run
@@ -60,6 +61,35 @@ def group_table(database: Database, record: RunRecord, by: str) -> GroupTable:
     run, values, classes = grouped_run(database, record, by, class_keys(record.metrics))
     named = {metric: list(map(group_name, found)) for metric, found in classes.items()}
     return GroupTable(by, grouped(run, list(map(group_name, values)), classes=named))
+
+
+def sorted_groups(table: GroupTable, metric: str | None) -> GroupTable:
+    """The groups by the mean of a metric, the worst first and groups without a mean last.
+
+    Args:
+        table: the groups.
+        metric: a canonical string, or a bare name that only one metric has; None keeps the order.
+
+    Raises:
+        UnknownName: no metric has this name, or several have it.
+    """
+    if metric is None or not table.groups:
+        return table
+    names = [made.metric for made in table.groups[0].metrics]
+    found = [name for name in names if name == metric] or [
+        name for name in names if name.partition("(")[0] == metric
+    ]
+    if len(found) != 1:
+        raise UnknownName("metric of the run", metric, hint=f"It has: {', '.join(names)}.")
+    place = names.index(found[0])
+
+    def mean(group: Group) -> tuple[bool, float]:
+        made = group.metrics[place]
+        if made.mean is None:
+            return True, 0.0
+        return False, made.mean if made.higher_is_better else -made.mean
+
+    return replace(table, groups=tuple(sorted(table.groups, key=mean)))
 
 
 def _group_columns(columns: RunColumns) -> Iterator[tuple[str, list[str | None]]]:

@@ -33,10 +33,23 @@ class WorstRows:
 
 
 def worst_rows(
-    database: Database, record: RunRecord, columns: RunColumns, *, most: int
+    database: Database, record: RunRecord, columns: RunColumns, *, most: int, metric: str | None = None
 ) -> tuple[WorstRows, ...]:
-    """The rows with the worst values of each metric that has values."""
-    wanted = {column.metric: _worst(column, most) for column in columns.metrics if column.ok.any()}
+    """The rows with the worst values of each metric that has values.
+
+    Args:
+        database: where the run is.
+        record: the run.
+        columns: its rows.
+        most: how many rows of a metric.
+        metric: the only metric, by its canonical string or its bare name; None for all.
+
+    Raises:
+        UnknownName: the run has no such metric, or several of that name.
+    """
+    only = None if metric is None else columns.run.metric(metric).metric
+    found = (column for column in columns.metrics if only in {None, column.metric})
+    wanted = {column.metric: _worst(column, most) for column in found if column.ok.any()}
     ids = columns.run.ids
     known = sample_views(database, record, (ids[row] for rows in wanted.values() for row in rows))
     higher = {column.metric: column.higher_is_better for column in columns.metrics}

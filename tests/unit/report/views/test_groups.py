@@ -1,19 +1,22 @@
+from dataclasses import replace
 from uuid import uuid4
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from sgi.engine.groups import grouped
 from sgi.kernel.errors import UnknownName
 from sgi.kernel.sample import Sample
 from sgi.report.views.columns import run_columns
-from sgi.report.views.groups import MOST_GROUPS, group_table, group_tables
+from sgi.report.views.groups import MOST_GROUPS, GroupTable, group_table, group_tables, sorted_groups
 from sgi.store.database import open_database
 from sgi.store.queries import find_run
 from sgi.store.row_pages import RowQuery, find_rows
 from support.run_columns import columns_of
 from support.runs import add_run
-from support.scored_runs import column
+from support.scored_runs import column, run
 
 
 def test_columns_with_few_values_make_groups(kept):
@@ -72,3 +75,11 @@ def test_known_truth_makes_groups_only_where_no_column_is_called_label():
     assert [group.name for group in truth.groups] == ["1", "0"]
     (theirs,) = group_tables(columns_of(scores, labels=labels, metadata=[{"label": "a"}, {}, {}]))
     assert [group.name for group in theirs.groups] == ["a", "(none)"]
+
+
+def test_groups_without_a_mean_come_last_and_the_direction_counts():
+    values = column("m", [0.5, 0.9, np.nan, 0.1])
+    for higher, order in ((True, ["d", "a", "b", "c"]), (False, ["b", "a", "d", "c"])):
+        made = grouped(run(replace(values, higher_is_better=higher)), list("abcd"))
+        assert [group.name for group in sorted_groups(GroupTable("k", made), "m").groups] == order
+    assert sorted_groups(GroupTable("k", made), None).groups == made
