@@ -40,6 +40,7 @@ BUILT_IN: dict[str, str] = {
     "squad_token_f1": f"{_LEXICAL}:SquadTokenF1",
     "content_f1": f"{_LEXICAL}:ContentF1",
     "lexical_aggregate": f"{_LEXICAL}:LexicalAggregate",
+    "reference_aggregate": "sgi.metrics.reference_aggregate:ReferenceAggregate",
     "bertscore": f"{_BERTSCORE}:BertScore",
     "bertscore_precision": f"{_BERTSCORE}:BertScorePrecision",
     "bertscore_recall": f"{_BERTSCORE}:BertScoreRecall",

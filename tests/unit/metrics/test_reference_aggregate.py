@@ -1,0 +1,52 @@
+import pytest
+
+import sgi
+from sgi.kernel.errors import UsageError
+from sgi.kernel.registry import metric
+from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import VectorTable
+
+PAIR = {"response": "The capital of France is Paris.", "reference": "Paris is the capital of France."}
+
+
+def test_it_is_the_weighted_mean_of_its_two_parts():
+    made = sgi.evaluate(
+        [PAIR],
+        [
+            "semantic_similarity",
+            "lexical_aggregate",
+            "reference_aggregate",
+            "reference_aggregate(weight=0.5)",
+        ],
+    )
+    meaning, wording = (made[name].values[0] for name in ("semantic_similarity", "lexical_aggregate"))
+    assert wording == pytest.approx(0.5539, abs=1e-4)
+    assert made["reference_aggregate"].values[0] == pytest.approx(0.9 * meaning + 0.1 * wording)
+    assert made["reference_aggregate(weight=0.5)"].values[0] == pytest.approx((meaning + wording) / 2)
+    assert made["reference_aggregate"].details[0]["parts"] == pytest.approx(
+        {"semantic_similarity": meaning, "lexical_aggregate": wording}
+    )
+
+
+def test_a_part_without_a_value_is_left_out_and_a_failed_one_fails_the_row():
+    rows = Batch.of([Sample(id="1", response="a", reference=" ")])
+    blank = metric("reference_aggregate").score(rows, VectorTable())
+    assert blank.values.tolist() == [0.0]
+    assert blank.details[0]["parts"]["lexical_aggregate"] is None
+    pair = Batch.of([Sample(id="1", response="a", reference="b")])
+    failed = metric("reference_aggregate").score(pair, VectorTable(failures={"demo": "it is away"}))
+    assert failed.status.tolist() == ["failed"]
+    only_words = metric("reference_aggregate(weight=0)").score(pair, VectorTable(failures={"demo": "away"}))
+    assert only_words.ok.tolist() == [True]
+
+
+@pytest.mark.parametrize("weight", ["-0.1", "1.1", '"half"', "true"])
+def test_the_weight_is_a_share(weight):
+    with pytest.raises(UsageError, match="weight is a number from 0 to 1"):
+        metric(f"reference_aggregate(weight={weight})")
+
+
+def test_it_uses_the_models_of_semantic_similarity():
+    assert metric("reference_aggregate").wanted_models(("a", "b")) == ("a", "b")
+    batch = Batch.of([Sample(id="1", **PAIR)])
+    assert list(metric("reference_aggregate").texts(batch)) == [PAIR["response"], PAIR["reference"]]
