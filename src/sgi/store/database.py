@@ -327,6 +327,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         _refuse_strangers(connection, path)
         write_ahead(connection)
         connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON").fetchone()  # deleted texts are overwritten with zeros
     except BaseException:
         connection.close()
         raise

@@ -255,3 +255,18 @@ def test_another_writer_is_still_told_apart(database):
     commit(recorder)
     with pytest.raises(StoreError, match="Another process is writing the run"):
         commit(recorder)
+
+
+def test_no_text_of_a_deleted_run_is_left_in_the_file(tmp_path):
+    path = tmp_path / "sgi.db"
+    secret = Sample(id="q0", question="Zeitgeist?", response="Zeitgeist it is.", reference="Zeitgeist.")
+    with open_database(path) as opened:
+        recorder = begun(opened, name="private")
+        scores = {one.canonical: Scores.of(np.ones(1)) for one in METRICS}
+        recorder.commit(0, (secret,), scores, truncated={}, failures={})
+        with opened.reading() as connection:
+            assert connection.exec_driver_sql("PRAGMA secure_delete").scalar_one() == 1
+    assert b"Zeitgeist" in path.read_bytes()
+    with open_database(path) as opened:
+        delete_run(opened, find_run(opened, "private").id)
+    assert not any(b"Zeitgeist" in file.read_bytes() for file in tmp_path.iterdir())
