@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import SgiError, TargetError, UsageError
+from sgi.kernel.json_path import check_path, get_path, set_path
 from sgi.kernel.ports import Reply
 from sgi.target.environment import Environment, has_variable
 from sgi.target.faults import raised, shown
 from sgi.target.http import HttpTarget
-from sgi.target.paths import check_path, found, placed
 from sgi.target.python import PythonTarget
 from sgi.target.spec import TargetSpec
 
@@ -78,12 +78,12 @@ def test_a_secret_is_in_no_error(ending, around):
 
 @given(PATHS, ANY_TEXT)
 def test_what_is_placed_is_found(path, value):
-    assert found(placed({"CONSTANT": 1}, path, value), check_path(path, every=False)) == value
+    assert get_path(set_path({"CONSTANT": 1}, path, value), check_path(path, every=False)) == value
 
 
 @given(DOCUMENTS, st.lists(NAMES | st.sampled_from(["*", "0", "1"]), min_size=1, max_size=4).map(".".join))
 def test_a_path_leads_somewhere_or_says_where_it_ends(document, path):
-    _, error = outcome(found, document, path, errors=LookupError)
+    _, error = outcome(get_path, document, path, errors=LookupError)
     assert error is None or path in str(error.args[0])
 
 

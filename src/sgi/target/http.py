@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin, urlsplit
 
 from sgi.kernel.errors import MissingExtra, TargetError, UsageError
+from sgi.kernel.json_path import get_path, kind_of, set_path
 from sgi.kernel.ports import Reply
 from sgi.target.environment import Environment
 from sgi.target.faults import TransientError, shown
-from sgi.target.paths import found, kind, placed
 from sgi.target.reply import encodable
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class HttpTarget:
         """
         import httpx2
 
-        content = json.dumps(placed(self._body, self._spec.question_field, question)).encode()
+        content = json.dumps(set_path(self._body, self._spec.question_field, question)).encode()
         broken = (httpx2.NetworkError, httpx2.TimeoutException, httpx2.RemoteProtocolError, httpx2.ProxyError)
         # The client's own words are not repeated: they may hold an address or a header.
         try:
@@ -138,9 +138,9 @@ class HttpTarget:
             words = self._shown(raw[:_MOST_BYTES_OF_AN_ERROR].decode(errors="replace"))
             raise TargetError(f"{self._place} sent no JSON: {words}", hint="Expected is JSON.") from None
         try:
-            answer = found(document, self._spec.answer_field)
+            answer = get_path(document, self._spec.answer_field)
             if not isinstance(answer, str):
-                raise LookupError(f"{self._spec.answer_field} is {kind(answer)}, not a text")  # noqa: TRY004, TRY301 - told below
+                raise LookupError(f"{self._spec.answer_field} is {kind_of(answer)}, not a text")  # noqa: TRY004, TRY301 - told below
             reply = Reply(answer, _passages(document, self._spec.contexts_field))
         except LookupError as error:
             problem = self._shown(str(error.args[0]))
@@ -166,14 +166,14 @@ def _passages(document: Any, path: str | None) -> tuple[str, ...] | None:
     first = wanted.partition(".")[0]
     if path != wanted and isinstance(document, dict) and document.get(first) is None:
         return None
-    value: Any = found(document, wanted)
+    value: Any = get_path(document, wanted)
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, list):
-        raise LookupError(f"{wanted} is {kind(value)}, not a list of texts")  # noqa: TRY004 - told like a missing one
+        raise LookupError(f"{wanted} is {kind_of(value)}, not a list of texts")  # noqa: TRY004 - told like a missing one
     strangers = [index for index, passage in enumerate(value) if not isinstance(passage, str)]
     if strangers:
-        raise LookupError(f"{wanted}: item {strangers[0]} is {kind(value[strangers[0]])}, not a text")
+        raise LookupError(f"{wanted}: item {strangers[0]} is {kind_of(value[strangers[0]])}, not a text")
     return tuple(value)
 
 

@@ -19,9 +19,9 @@ from pydantic import (
 )
 
 from sgi.kernel.errors import UsageError
+from sgi.kernel.json_path import check_path, set_path
 from sgi.kernel.settings import refusal
 from sgi.target.environment import has_variable, is_variable, names_a_count, names_a_secret
-from sgi.target.paths import check_path, placed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,7 +149,7 @@ def _check_fits(spec: TargetSpec) -> None:
     """The question has a place in the body, and a function has no settings of requests."""
     if spec.is_url:
         try:
-            placed(spec.body, spec.question_field, "")
+            set_path(spec.body, spec.question_field, "")
         except ValueError as error:
             raise UsageError(f"The target's question_field: {error}.") from None
         return

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.target.paths import check_path, found, kind, placed
+from sgi.kernel.json_path import PathAbsentError, check_path, get_path, kind_of, set_path
 
 REPLY = {
     "choices": [{"message": {"content": "Mars"}}],
@@ -22,11 +22,11 @@ REPLY = {
     ],
 )
 def test_what_stands_at_a_path(path, value):
-    assert found(REPLY, path) == value
+    assert get_path(REPLY, path) == value
 
 
 def test_every_item_of_no_list_is_an_empty_list():
-    assert found({"sources": []}, "sources.*.text") == []
+    assert get_path({"sources": []}, "sources.*.text") == []
 
 
 @pytest.mark.parametrize(
@@ -44,17 +44,37 @@ def test_every_item_of_no_list_is_an_empty_list():
 )
 def test_a_path_that_leads_nowhere_says_how_far_it_leads(path, problem):
     with pytest.raises(LookupError) as caught:
-        found(REPLY, path)
+        get_path(REPLY, path)
     assert problem in str(caught.value.args[0])
 
 
+@pytest.mark.parametrize(
+    ("document", "path", "absent"),
+    [
+        ({"a": None}, "a.b", True),
+        ({"a": {}}, "a.b", True),
+        ({"a": []}, "a.0", True),
+        (None, "a", True),
+        ({"a": "text"}, "a.b", False),
+        ({"a": 3}, "a.*", False),
+        ({"a": {}}, "a.*", False),
+        ({"a": [{}]}, "a.*.b", False),
+        ({"a": [None]}, "a.*.b", False),
+    ],
+)
+def test_a_value_that_is_absent_is_told_from_a_path_that_does_not_fit(document, path, absent):
+    with pytest.raises(LookupError) as caught:
+        get_path(document, path)
+    assert isinstance(caught.value, PathAbsentError) is absent
+
+
 def test_few_names_of_an_object_are_shown():
-    assert kind({str(index): 0 for index in range(9)}) == "an object with '0', '1', '2', '3', '4', …"
+    assert kind_of({str(index): 0 for index in range(9)}) == "an object with '0', '1', '2', '3', '4', …"
 
 
 def test_kinds_of_json():
     values = [None, True, False, 1.5, "", [], {}, {"a": 1}]
-    assert [kind(value) for value in values] == [
+    assert [kind_of(value) for value in values] == [
         "null",
         "true",
         "false",
@@ -68,9 +88,9 @@ def test_kinds_of_json():
 
 def test_a_question_is_placed_where_the_path_says_and_the_body_stays_as_it_was():
     body = {"input": {"lang": "en"}, "messages": [{"role": "user"}]}
-    assert placed(body, "input.query", "Who?")["input"] == {"lang": "en", "query": "Who?"}
-    assert placed(body, "a.b.c", "Who?")["a"] == {"b": {"c": "Who?"}}
-    assert placed(body, "messages.0.content", "Who?")["messages"][0] == {"role": "user", "content": "Who?"}
+    assert set_path(body, "input.query", "Who?")["input"] == {"lang": "en", "query": "Who?"}
+    assert set_path(body, "a.b.c", "Who?")["a"] == {"b": {"c": "Who?"}}
+    assert set_path(body, "messages.0.content", "Who?")["messages"][0] == {"role": "user", "content": "Who?"}
     assert body == {"input": {"lang": "en"}, "messages": [{"role": "user"}]}
 
 
@@ -79,7 +99,7 @@ def test_a_question_is_placed_where_the_path_says_and_the_body_stays_as_it_was()
 )
 def test_a_place_that_is_taken_or_not_there_is_refused(path):
     with pytest.raises(ValueError, match=path.partition(".")[0]):
-        placed({"taken": "x", "list": [{}], "number": 3}, path, "Who?")
+        set_path({"taken": "x", "list": [{}], "number": 3}, path, "Who?")
 
 
 @pytest.mark.parametrize("path", ["", ".", "a..b", ".a", "a.", "a. b", "a[0]", "sources[*].text"])

@@ -1,0 +1,152 @@
+"""Dotted paths into JSON: ``choices.0.message.content``, ``sources.*.text``.
+
+A name is a key of an object, a number is an index of a list, ``*`` is every item of a list. A key that
+contains a dot cannot be addressed.
+"""
+
+from __future__ import annotations
+
+import json
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+EVERY = "*"
+_MAX_KEYS_SHOWN = 5
+_MAX_INDEX_DIGITS = 9
+
+
+class PathAbsentError(LookupError):
+    """The path ends early at a null, at an object without the key, or past the end of a list.
+
+    Where a step after ``*`` fails, a plain LookupError is raised instead: some items have a value and one has
+    none, and leaving that one out would lose it.
+    """
+
+
+def check_path(path: str, *, every: bool) -> str:
+    """Return the path if its syntax is valid.
+
+    Args:
+        path: as written.
+        every: whether ``*`` is allowed.
+
+    Raises:
+        ValueError: the syntax is invalid.
+    """
+    steps = path.split(".")
+    if not path.isprintable():
+        raise ValueError("a path holds no control characters")
+    if "[" in path or "]" in path:
+        raise ValueError("lists are written with dots, as in choices.0.text or sources.*.text")
+    if not all(step and step == step.strip() for step in steps):
+        raise ValueError("a path is names with single dots between them, as in output.text")
+    if EVERY in steps and not every:
+        raise ValueError("one text is required here, so `*` is not allowed")
+    return path
+
+
+def set_path(body: dict[str, JsonValue], path: str, value: str) -> dict[str, JsonValue]:
+    """Return a copy of the body with the value at the path; missing objects are created.
+
+    Raises:
+        ValueError: the path crosses a value that is neither an object nor a list, passes the end of a list,
+            or ends where there is a value already.
+
+    >>> set_path({"messages": [{"role": "user"}]}, "messages.0.content", "Who?")
+    {'messages': [{'role': 'user', 'content': 'Who?'}]}
+    """
+    whole = deepcopy(body)
+    *parents, last = path.split(".")
+    place: Any = whole
+    for step in parents:
+        if isinstance(place, dict):
+            place = place.setdefault(step, {})
+        elif _is_item(place, step):
+            place = place[int(step)]
+        else:
+            raise ValueError(f"{path} leads through {kind_of(place)}, which has no {step!r}")
+    if not isinstance(place, dict) or last in place:
+        raise ValueError(f"{path} cannot be set in the constant body: there is {kind_of(place)}")
+    place[last] = value
+    return whole
+
+
+def get_path(document: Any, path: str, *, root: str = "the reply") -> Any:
+    """Return the value at the path; with ``*`` in it, the list of all values there.
+
+    Args:
+        document: JSON values.
+        path: as `check_path` accepts it.
+        root: what messages call the document.
+
+    Raises:
+        PathAbsentError: there is no value, and no ``*`` comes before the step that fails.
+        LookupError: there is no value. The message says how far the path leads and what is there.
+
+    >>> get_path({"sources": [{"text": "a"}, {"text": "b"}]}, "sources.*.text")
+    ['a', 'b']
+    >>> get_path({"output": {"text": "a"}}, "output.answer")
+    Traceback (most recent call last):
+    sgi.kernel.json_path.PathAbsentError: no output.answer: output is an object with 'text'
+    """
+    steps = path.split(".")
+    places: list[tuple[str, Any]] = [("", document)]
+    for number, step in enumerate(steps):
+        following = []
+        for where, place in places:
+            items = _items(place, step)
+            if items is None:
+                problem = f"no {path}: {where or root} is {kind_of(place)}"
+                absent = EVERY not in steps[:number] and _may_be_absent(place, step)
+                raise PathAbsentError(problem) if absent else LookupError(problem)
+            following += [(f"{where}.{name}".lstrip("."), value) for name, value in items]
+        places = following
+    values = [value for _, value in places]
+    return values if EVERY in steps else values[0]
+
+
+def _items(place: Any, step: str) -> list[tuple[str, Any]] | None:
+    """The values that one step leads to, with their names; None where it leads nowhere."""
+    if isinstance(place, dict) and step in place:
+        return [(step, place[step])]
+    if isinstance(place, list) and step == EVERY:
+        return [(str(index), item) for index, item in enumerate(place)]
+    return [(step, place[int(step)])] if _is_item(place, step) else None
+
+
+def _may_be_absent(place: Any, step: str) -> bool:
+    """Whether a value of this kind can hold what the step asks for, though this one does not."""
+    return place is None or (isinstance(place, dict) and step != EVERY) or _is_index(place, step)
+
+
+def _is_index(place: Any, step: str) -> bool:
+    is_number = step.isdecimal() and step.isascii() and len(step) <= _MAX_INDEX_DIGITS
+    return isinstance(place, list) and is_number
+
+
+def _is_item(place: Any, step: str) -> bool:
+    """Whether the place is a list with such an item."""
+    return _is_index(place, step) and int(step) < len(place)
+
+
+def kind_of(value: Any) -> str:
+    """What kind of JSON value it is. Contents are not shown, except some keys of an object.
+
+    >>> kind_of(None), kind_of(3), kind_of(["a"]), kind_of({"text": "a"})
+    ('null', 'a number', 'a list of 1', "an object with 'text'")
+    """
+    if value is None or isinstance(value, bool):
+        return json.dumps(value)
+    if isinstance(value, int | float):
+        return "a number"
+    if isinstance(value, str):
+        return "a text"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if not value:
+        return "an empty object"
+    names = ", ".join(f"'{key}'" for key in list(value)[:_MAX_KEYS_SHOWN])
+    return f"an object with {names}{', …' if len(value) > _MAX_KEYS_SHOWN else ''}"
