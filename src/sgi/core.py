@@ -6,16 +6,16 @@ import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from sgi.kernel.ports import Embedder
+    from collections.abc import Sequence
 
-_FIELDS = ("question", "context", "response")
+    from sgi.kernel.ports import Embedder
 
 
 class Truncated(NamedTuple):
     """A text of which the model read only the beginning; the counts are None where the model has none."""
 
     field: str
-    """``question``, ``context`` or ``response``."""
+    """``question``, ``context`` or ``response``; of several contexts ``context 1`` and so on."""
     tokens: int | None
     """The tokens of the whole text, special ones included."""
     limit: int | None
@@ -27,7 +27,7 @@ class Truncated(NamedTuple):
         return f"the {self.field} has {self.tokens:,} tokens; the model reads {self.limit:,}"
 
 
-def sgi(q: str, c: str, r: str, embedder: Embedder | None = None) -> dict[str, float]:
+def sgi(q: str, c: str | Sequence[str], r: str, embedder: Embedder | None = None) -> dict[str, float]:
     """The Semantic Grounding Index of one question, context and response.
 
     SGI = θ(r, q) / (θ(r, c) + 1e-8), where θ is the angle between two texts' embeddings. Above 1 the
@@ -35,15 +35,16 @@ def sgi(q: str, c: str, r: str, embedder: Embedder | None = None) -> dict[str, f
 
     Args:
         q: the question.
-        c: the context.
+        c: the context, or several; the one nearest to the response counts, as in the metric ``sgi``.
         r: the response.
-        embedder: what embeds the three texts; None for the embedded model.
+        embedder: what embeds the texts; None for the embedded model.
 
     Returns:
-        ``theta_rq`` and ``theta_rc`` in radians, in [0, π], and ``sgi``, in [0, ∞).
+        ``theta_rq`` and ``theta_rc`` in radians, in [0, π], and ``sgi``, in [0, ∞). Where a list of contexts
+        was given, also ``context``, the number of the nearest, from 0.
 
     Raises:
-        UsageError: a text is blank.
+        UsageError: a text is blank, or there is no context.
         EmbedderError: the embedder gave no usable vector for one of the texts.
 
     Warns:
@@ -64,7 +65,7 @@ def sgi(q: str, c: str, r: str, embedder: Embedder | None = None) -> dict[str, f
 
 
 def sgi_with_truncation(
-    q: str, c: str, r: str, embedder: Embedder | None = None
+    q: str, c: str | Sequence[str], r: str, embedder: Embedder | None = None
 ) -> tuple[dict[str, float], list[Truncated]]:
     """As `sgi`, and which of the texts the model read only in part; warns of nothing.
 
@@ -77,18 +78,26 @@ def sgi_with_truncation(
     from sgi.kernel.ports import TokenCounter, encode
     from sgi.kernel.vectors import unit_rows
 
-    texts = (q, c, r)
-    for field, text in zip(_FIELDS, texts, strict=True):
+    contexts = [c] if isinstance(c, str) else [*c]
+    if not contexts:
+        raise UsageError("There is no context.")
+    numbered = [f"context {number}" for number in range(1, len(contexts) + 1)]
+    fields = ["question", "response", *(numbered if len(contexts) > 1 else ["context"])]
+    texts = (q, r, *contexts)
+    for field, text in zip(fields, texts, strict=True):
         if not text.strip():
             raise UsageError(f"The {field} is blank; it has no direction to measure.")
     used = embedder or load_embedder()
     rows, cut = encode(used, texts)
     truncated = []
-    for field, text, is_cut in zip(_FIELDS, texts, cut.tolist(), strict=True):
+    for field, text, is_cut in zip(fields, texts, cut.tolist(), strict=True):
         if is_cut:
             counter = used if isinstance(used, TokenCounter) else None
             tokens = None if counter is None else counter.token_counts([text])[0]
             truncated.append(Truncated(field, tokens, None if counter is None else counter.limit))
-    question, context, response = unit_rows("The embedder", texts, rows)
-    made = compute_sgi(question, context, response)
-    return {"theta_rq": made.theta_rq, "theta_rc": made.theta_rc, "sgi": made.sgi}, truncated
+    question, response, *passages = unit_rows("The embedder", texts, rows)
+    made = [compute_sgi(question, passage, response) for passage in passages]
+    nearest = max(range(len(made)), key=lambda index: made[index].sgi)
+    best = made[nearest]
+    result = {"theta_rq": best.theta_rq, "theta_rc": best.theta_rc, "sgi": best.sgi}
+    return result | ({} if isinstance(c, str) else {"context": nearest}), truncated

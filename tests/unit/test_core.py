@@ -77,3 +77,15 @@ def test_a_model_that_counts_no_tokens_still_warns():
 
     with pytest.warns(TruncationWarning, match="the response is longer than the model reads"):
         sgi("q", "c", "long", Cutting(q=[1, 0], c=[0, 1], long=[1, 1]))
+
+
+def test_of_several_contexts_the_nearest_to_the_response_counts():
+    fixed = Fixed(q=[1, 0], far=[-1, 0], near=[1, 2], r=[1, 3])
+    found = sgi("q", ["far", "near"], "r", fixed)
+    assert found == sgi("q", "near", "r", fixed) | {"context": 1}
+    assert sgi("q", ["near"], "r", fixed)["context"] == 0
+
+
+def test_without_a_context_there_is_no_number():
+    with pytest.raises(UsageError, match="no context"):
+        sgi("q", [], "r", Fixed(q=[1, 0], r=[1, 1]))

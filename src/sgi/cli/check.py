@@ -8,10 +8,13 @@ import typer
 
 from sgi.cli.options import (
     BackendOption,
+    ContextsOption,
     EmbedderOption,
     JsonOption,
     NliOption,
     PrecisionOption,
+    QuestionOption,
+    ResponseOption,
     chosen_embedders,
     with_entailment,
 )
@@ -24,9 +27,9 @@ _HOW_TO_FIX = "Give an answer that states something (--r) and a passage that is 
 
 
 def check(
-    c: Annotated[list[str], typer.Option("--c", help="A retrieved passage; repeatable.")],
-    r: Annotated[str, typer.Option("--r", help="The response.")],
-    q: Annotated[str, typer.Option("--q", help="The question, if there is one.")] = "",
+    c: ContextsOption,
+    r: ResponseOption,
+    q: QuestionOption = "",
     fail_under: Annotated[
         float | None,
         typer.Option(min=0.0, max=1.0, help="Exit with 4 if the score is lower, or has no value."),

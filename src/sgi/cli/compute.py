@@ -6,13 +6,21 @@ from typing import Annotated
 
 import typer
 
-from sgi.cli.options import BackendOption, JsonOption, PrecisionOption, chosen_embedders
+from sgi.cli.options import (
+    BackendOption,
+    ContextsOption,
+    JsonOption,
+    PrecisionOption,
+    QuestionOption,
+    ResponseOption,
+    chosen_embedders,
+)
 
 
 def compute(
-    q: Annotated[str, typer.Option("--q", help="The question.")],
-    c: Annotated[str, typer.Option("--c", help="The context: what was retrieved.")],
-    r: Annotated[str, typer.Option("--r", help="The response.")],
+    q: QuestionOption,
+    c: ContextsOption,
+    r: ResponseOption,
     deployment: Annotated[
         str | None, typer.Option(help="An Azure OpenAI deployment; the AZURE_OPENAI_… variables say where.")
     ] = None,
@@ -26,6 +34,8 @@ def compute(
 ) -> None:
     """Print the SGI of one triple, with its two angles in radians.
 
+    Of several contexts, the one nearest to the response counts, as in the metric `sgi`.
+
     Where AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT are set, in the environment or in a file .env in this
     folder, Azure OpenAI embeds the texts; otherwise the embedded model does, offline. Only one of the two set
     is an error. `sgi run` chooses in the same way.
@@ -36,7 +46,7 @@ def compute(
 
       sgi compute --q "Who wrote Emma?" --c "Emma is a novel by Jane Austen." --r "Jane Austen."
 
-      sgi compute --q "…" --c "…" --r "…" --json
+      sgi compute --question "…" --context "…" --context "…" --response "…" --json
 
       sgi compute --q "…" --c "…" --r "…" --backend openvino
 
@@ -48,9 +58,8 @@ def compute(
     from sgi.embed.models import DEFAULT_MODEL
 
     name = _embedder_name(deployment, embedder, backend, precision) or DEFAULT_MODEL
-    result, truncated = sgi_with_truncation(
-        q, c, r, load_embedder(name, backend=backend, precision=precision)
-    )
+    used = load_embedder(name, backend=backend, precision=precision)
+    result, truncated = sgi_with_truncation(q, c if len(c) > 1 else c[0], r, used)
     for text in truncated:
         talk(f"Note: {text}.")
     if as_json:
@@ -60,6 +69,8 @@ def compute(
         typer.echo(json.dumps(result | ({"truncated": cut} if cut else {}), indent=2))
     else:
         typer.echo("SGI={sgi:.6f}  theta_rq={theta_rq:.6f}  theta_rc={theta_rc:.6f}".format(**result))
+        if len(c) > 1:
+            talk(f"The nearest to the response is context {int(result['context']) + 1} of {len(c)}.")
 
 
 def _embedder_name(deployment: str | None, name: str | None, backend: str, precision: str) -> str:

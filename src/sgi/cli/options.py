@@ -42,7 +42,7 @@ MetricOption = Annotated[
         "-m",
         "--metric",
         help="A metric, or several with commas; repeatable. Parameters in brackets: 'rouge_l(beta=1.2)'. "
-        "Without it: what the data's fields allow of sgi, semantic_similarity, lexical_aggregate.",
+        "Without it: what the data's fields allow of grounding, sgi, semantic_similarity, lexical_aggregate.",
         autocompletion=_complete_metric,
     ),
 ]
@@ -67,7 +67,21 @@ GivenBackendOption = Annotated[str | None, typer.Option("--backend", help=_BACKE
 GivenPrecisionOption = Annotated[str | None, typer.Option("--precision", help=_PRECISION)]
 MapOption = Annotated[
     list[str] | None,
-    typer.Option("--map", help="field=column, where a column's name is not recognised; repeatable."),
+    typer.Option(
+        "--map",
+        help="field=column, where a column's name is not recognised; repeatable. A path leads into a column "
+        "(response=outputs.answer, contexts=docs.*.text), commas join columns (contexts=ctx_1,ctx_2), and "
+        "nothing drops the field (label=).",
+    ),
+]
+QuestionOption = Annotated[str, typer.Option("--question", "--q", help="The question.")]
+ContextsOption = Annotated[
+    list[str], typer.Option("--context", "--c", help="A retrieved passage; repeatable, once for each.")
+]
+ResponseOption = Annotated[str, typer.Option("--response", "--r", help="The response.")]
+EncodingOption = Annotated[
+    str | None,
+    typer.Option(help="Encoding of a text file, such as cp1252; UTF-8 by default, or the byte order mark's."),
 ]
 OnErrorOption = Annotated[
     str,
@@ -282,15 +296,22 @@ def _from_anywhere(nli: str) -> str:
 def column_map(texts: list[str] | None) -> dict[str, str]:
     """``field=column`` pairs as a mapping.
 
-    >>> column_map(["response=model output"])
-    {'response': 'model output'}
+    >>> column_map(["response=model output", "label="])
+    {'response': 'model output', 'label': ''}
+
+    Raises:
+        UsageError: a text is not such a pair, or a field is mapped twice.
     """
-    columns = {}
+    columns: dict[str, str] = {}
     for text in texts or ():
         field, equals, column = text.partition("=")
-        if not (field and equals and column):
+        field = field.strip()
+        if not (field and equals):
             raise UsageError(f"Cannot read --map {text!r}.", hint="Write --map field=column.")
-        columns[field.strip()] = column
+        if field in columns:
+            hint = f"To join columns: --map {field}={columns[field]},{column}."
+            raise UsageError(f"--map names the field {field!r} twice.", hint=hint)
+        columns[field] = column
     return columns
 
 

@@ -43,6 +43,11 @@ def test_a_score_is_not_called_a_probability_and_how_to_calibrate_it_is_printed(
     assert "%" not in made.out
 
 
+def test_long_names_of_the_inputs(sgi):
+    long = {"--q": "--question", "--c": "--context", "--r": "--response"}
+    assert sgi("check", *(long.get(word, word) for word in WRONG)).out == sgi("check", *WRONG).out
+
+
 def test_json_is_the_evidence_map_with_its_value(sgi):
     made = sgi("check", *WRONG, "--json").json
     assert list(made)[:3] == ["grounding", "status", "reason"]
