@@ -6,15 +6,18 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
 import orjson
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sgi.io import open_dataset, open_writer
 from sgi.io.columns import NAMES, recognise
+from sgi.io.printed_list import read_list
 from sgi.kernel.errors import DataError, UsageError
-from sgi.kernel.sample import Sample
+from sgi.kernel.sample import Field, Sample
 
 # A busy machine can take its time over a file.
 SOME = settings(deadline=None)
@@ -220,3 +223,101 @@ def test_any_mapping_is_followed_or_refused(mapping, columns):
         return
     assert all(field in NAMES and column in columns for field, column in mapping.items())
     assert "response" not in mapping or sample.response == "1"
+
+
+KEYS = st.sampled_from(["a", "b", "a.b", "a,b", " a", "answer", "context", "0"])
+NESTED = st.recursive(
+    st.none() | TEXTS | st.integers() | st.sampled_from(['{"a": "x"}', '["x"]', "['x' 'y']"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=10,
+)
+PLACES = st.lists(st.sampled_from(["a", "b", ".", ",", "*", " ", "0", "[", "a.b", "a.*.b"]), max_size=5).map(
+    "".join
+)
+
+
+@MANY
+@given(
+    st.lists(st.dictionaries(KEYS, NESTED, min_size=1, max_size=4), min_size=1, max_size=4),
+    st.dictionaries(st.sampled_from(list(NAMES)), PLACES, max_size=3),
+)
+def test_any_mapping_into_any_objects_gives_samples_or_an_error_in_plain_words(rows, mapping):
+    bad = []
+    try:
+        found = list(open_dataset(rows, columns=mapping).samples(on_reject=bad.append))
+    except (DataError, UsageError):
+        return
+    assert len(found) + len(bad) == len(rows)
+    assert all(row.error.line and row.error.file is None for row in bad)
+    for sample in found:
+        assert all(not sample.has(name) for name in Field if name in mapping and not mapping[name].strip())
+        json.dumps(sample.model_dump(), allow_nan=False, ensure_ascii=False).encode()
+
+
+@MANY
+@given(
+    st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), min_size=1, max_size=6),
+    st.sampled_from(["python", "numpy", "repr", "json"]),
+)
+def test_a_list_of_any_texts_is_read_as_it_was_printed(texts, way):
+    array = np.array([*texts, None], dtype=object)[:-1]  # NumPy drops NUL characters from arrays of text
+    printed = {"python": str(texts), "numpy": str(array), "repr": repr(array), "json": json.dumps(texts)}
+
+    assert read_list(printed[way]) == texts
+
+
+PRINTED = st.lists(
+    st.sampled_from(
+        ["[", "]", "'a'", '"b"', ",", " ", "...", "{", "}", ":", "array(", ")", "\\", "'", "None", "1.5"]
+    ),
+    max_size=14,
+).map("".join)
+
+
+@MANY
+@given(PRINTED | st.text(max_size=20).map("['{}".format) | st.text(max_size=20).map("['a', {}]".format))
+def test_any_cell_is_a_list_a_text_or_refused(cell):
+    with suppress(ValueError):
+        found = read_list(cell)
+        assert found is None or isinstance(found, list)
+        if found is not None:
+            assert read_list(json.dumps(found)) == found
+
+
+@MANY
+@given(
+    st.binary(max_size=100),
+    st.sampled_from(
+        ["utf-8", "utf-16", "utf-16-le", "utf-32", "cp1252", "shift_jis", "utf-7", "iso2022_jp", "cp037"]
+    ),
+    st.sampled_from([".jsonl", ".json", ".csv"]),
+)
+def test_any_bytes_in_any_encoding_give_samples_or_an_error_that_names_the_file(data, encoding, suffix):
+    with TemporaryDirectory() as folder:
+        path = Path(folder, f"a{suffix}")
+        path.write_bytes(data)
+        try:
+            _, bad = read_all(path, encoding=encoding)
+        except DataError as error:
+            assert error.file == str(path)  # noqa: PT017 - not raising is right too
+        else:
+            assert all(row.error.file == str(path) and row.error.line for row in bad)
+
+
+PASSAGES = st.none() | st.lists(st.sampled_from(["a", "b's", 'c "d"', "e\nf"]), min_size=1, max_size=3)
+
+
+@SOME
+@given(st.lists(st.tuples(PASSAGES, PASSAGES, PASSAGES), min_size=1, max_size=6))
+def test_every_format_takes_the_same_passages(rows):
+    pytest.importorskip("pyarrow")
+    names = ("retrieved_contexts", "context", "documents")
+    frame = pd.DataFrame([{"response": "r", **dict(zip(names, row, strict=True))} for row in rows])
+    filled = [name for name in names if frame[name].notna().any()]
+    expected = [tuple(passages or ()) for passages in frame[filled[0]]] if filled else [()] * len(rows)
+    with TemporaryDirectory() as folder:
+        frame.to_csv(Path(folder, "a.csv"))
+        frame.to_json(Path(folder, "a.jsonl"), orient="records", lines=True)
+        frame.to_parquet(Path(folder, "a.parquet"))
+        for data in (frame, *map(str, Path(folder).iterdir())):
+            assert [sample.contexts for sample in open_dataset(data).samples()] == expected

@@ -101,6 +101,7 @@ def bench_metrics(
       sgi bench-metrics --list
     """
     from sgi.cli.console import progress
+    from sgi.cli.run_talk import print_columns
     from sgi.kernel.clusters import BY_QUESTION
     from sgi.testbench.bench import bench
 
@@ -112,6 +113,7 @@ def bench_metrics(
     metrics = metric_list(metric or []) or None
     with ExitStack() as stack:
         rows = data if data is not None else _sample(stack, quiet=quiet)
+        listener = stack.enter_context(progress(quiet=quiet))
         made = bench(
             rows,
             metrics,
@@ -123,7 +125,7 @@ def bench_metrics(
             columns=column_map(columns),
             cluster=cluster or BY_QUESTION,
             cache=cache_choice(cache, no_cache=no_cache),
-            listener=stack.enter_context(progress(quiet=quiet)),
+            listener=listener if quiet else print_columns(listener),
         )
     _show(made, as_json=as_json)
     if out is not None:

@@ -17,6 +17,7 @@ from sgi.cli.options import (
     DatabaseOption,
     DryRunOption,
     EmbedderOption,
+    EncodingOption,
     GivenBackendOption,
     GivenPrecisionOption,
     InputsOption,
@@ -44,7 +45,7 @@ from sgi.cli.options import (
 )
 from sgi.cli.ray_run import RayOption, WorkersOption, run_on_ray
 from sgi.cli.run_spec import check_files, recorded_settings, run_spec
-from sgi.cli.run_talk import database_words, report_notes, tell_plan, tell_report
+from sgi.cli.run_talk import database_words, print_columns, report_notes, tell_plan, tell_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from sgi.engine.spec import RunSpec
     from sgi.store.queries import RunRecord
 
-_READ = {"data", "columns", "on_error"}
+_READ = {"data", "columns", "encoding", "on_error"}
 """Whoever names one of these means the data as it is now."""
 
 Data = Annotated[
@@ -140,6 +141,7 @@ def run(
     backend: GivenBackendOption = None,
     precision: GivenPrecisionOption = None,
     columns: MapOption = None,
+    encoding: EncodingOption = None,
     on_error: OnError = None,
     rejects: RejectsOption = None,
     max_failures: Failures = None,
@@ -184,6 +186,8 @@ def run(
 
       sgi run 'answers/*.jsonl' -m sgi --ray local --workers 4 -o scores
 
+      sgi run log.jsonl --map response=outputs.answer --map 'contexts=retrieval.documents.*.content'
+
       sgi run answers.jsonl -m sgi --dry-run
     """
     asked = {
@@ -208,6 +212,7 @@ def run(
         "backend": backend,
         "precision": precision,
         "columns": column_map(columns) or None,
+        "encoding": encoding,
         "on_error": on_error,
         "max_failures": max_failures,
         "out": out,
@@ -270,7 +275,7 @@ def _performed(
         _noting(listener, words, tagging) as noting,
         redirect_stdout(sys.stderr),
     ):
-        place = Surroundings(**around, listener=noting)
+        place = Surroundings(**around, listener=noting if quiet else print_columns(noting))
         if record is None:
             return spec, anyio.run(lambda: perform(spec, place, retry_failed=retry_failed))
         options = {"retry_failed": retry_failed, "reread": reread}

@@ -15,8 +15,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sgi.engine.plan import Plan
+    from sgi.engine.progress import Event, Listener
     from sgi.engine.run import RunReport
     from sgi.engine.spec import RunSpec
+
+
+def print_columns(listener: Listener) -> Listener:
+    """The listener, and before it one that prints which columns were used as soon as it is known."""
+    from sgi.cli.console import talk
+    from sgi.engine.progress import ColumnsRead
+
+    def listen(event: Event) -> None:
+        if isinstance(event, ColumnsRead) and (line := event.columns.line()):
+            talk(line)
+        listener(event)
+
+    return listen
 
 
 def tell_plan(spec: RunSpec, *, cache: bool | Path, quiet: bool, as_json: bool) -> None:
@@ -31,6 +45,7 @@ def tell_plan(spec: RunSpec, *, cache: bool | Path, quiet: bool, as_json: bool) 
     if as_json:
         print_json(facts)
         return
+    facts["columns"] = planned.columns.line().removeprefix("Columns: ")
     for name, value in facts.items():
         typer.echo(plain(f"{name.replace('_', ' ')}: {_shown(name, value)}"))
 
@@ -41,6 +56,7 @@ def _facts(spec: RunSpec, planned: Plan) -> dict[str, Any]:
         "rows": planned.rows,
         "rejected": planned.rejected,
         "fields": {str(name): count for name, count in planned.present.items()},
+        "columns": planned.columns.to_dict(),
         "metrics": [metric.canonical for metric in planned.metrics],
     }
     if spec.target is not None:
@@ -83,7 +99,9 @@ def tell_report(spec: RunSpec, report: RunReport, notes: list[str], *, percent: 
     if as_json:
         kept = {"output": str(spec.out) if spec.out else None, "rejected": report.rejected}
         aside = str(spec.rejects) if report.rejected and spec.rejects else None
-        print_json(report.summary.to_dict() | {"run": report.run} | kept | {"rejects": aside})
+        columns = None if report.columns is None else report.columns.to_dict()
+        more = {"run": report.run, "columns": columns, **kept, "rejects": aside}
+        print_json(report.summary.to_dict() | more)
     else:
         print_summary(report.summary, percent=percent)
         print_lines(report.summary.cascade.told() if report.summary.cascade is not None else ())

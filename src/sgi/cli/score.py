@@ -15,6 +15,7 @@ from sgi.cli.options import (
     BackendOption,
     CacheOption,
     EmbedderOption,
+    EncodingOption,
     InputsOption,
     JudgeOption,
     JudgeSetOption,
@@ -23,6 +24,7 @@ from sgi.cli.options import (
     NoCacheOption,
     OnErrorOption,
     PrecisionOption,
+    QuietOption,
     cache_choice,
     chosen_embedders,
     column_map,
@@ -33,9 +35,10 @@ from sgi.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from sgi.engine.tools import Tools
+    from sgi.io.column_use import ColumnUse
     from sgi.io.rows import Rejected
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
@@ -53,11 +56,13 @@ def score(
     backend: BackendOption = "auto",
     precision: PrecisionOption = "auto",
     columns: MapOption = None,
+    encoding: EncodingOption = None,
     on_error: OnErrorOption = "stop",
     cache: CacheOption = None,
     no_cache: NoCacheOption = False,
     inputs: InputsOption = False,
     batch_size: Annotated[int, typer.Option(min=1, help="Rows scored together; 1 answers at once.")] = 256,
+    quiet: QuietOption = False,
 ) -> None:
     """Score rows as they come, one JSON line out for each line in. Row order is kept.
 
@@ -79,9 +84,6 @@ def score(
     from sgi.cli.run_talk import truncation_notes
     from sgi.engine.plan import resolve
     from sgi.engine.tools import open_tools
-    from sgi.io.dataset import open_dataset
-    from sgi.io.jsonl import stream_rows
-    from sgi.kernel.errors import UsageError
 
     chosen = resolve(with_entailment(metric_list(metric), nli))
     rejected = 0
@@ -92,14 +94,9 @@ def score(
         talk(f"Rejected: {item.error}")
 
     on_reject = reject if skipping(on_error) else None
-    if str(data) == "-":
-        if sys.stdin.isatty():
-            raise UsageError(
-                "There is nothing on standard input.", hint="Pipe JSON lines in, or name a file."
-            )
-        rows = stream_rows(sys.stdin.buffer, name="<stdin>", columns=column_map(columns), on_reject=on_reject)
-    else:
-        rows = open_dataset(data, columns=column_map(columns)).samples(on_reject=on_reject)
+    told = _Columns(quiet=quiet)
+    reading = {"columns": column_map(columns), "encoding": encoding}
+    rows = _rows(data, reading, ahead=batch_size, on_reject=on_reject, on_columns=told.add)
     kept = cache_choice(cache, no_cache=no_cache)
     asked = judge_settings(judge, judge_set)
     embedders = chosen_embedders(embedder, chosen, backend=backend, precision=precision)
@@ -110,10 +107,46 @@ def score(
         except BrokenPipeError:
             _stop_writing()
             raise typer.Exit from None
-    for line in truncation_notes(truncated, scored):
+    told.finish()
+    for line in () if quiet else truncation_notes(truncated, scored):
         talk(line)
     if failed or rejected:
         raise typer.Exit(3)
+
+
+def _rows(data: Path, reading: dict[str, Any], *, ahead: int, **listeners: Any) -> Iterator[Sample]:
+    """The samples of a file, or of standard input as they arrive."""
+    from sgi.io.dataset import open_dataset
+    from sgi.io.jsonl import stream_rows
+    from sgi.kernel.errors import UsageError
+
+    if str(data) != "-":
+        return open_dataset(data, **reading).samples(**listeners)
+    if sys.stdin.isatty():
+        raise UsageError("There is nothing on standard input.", hint="Pipe JSON lines in, or name a file.")
+    return stream_rows(sys.stdin.buffer, name="<stdin>", ahead=ahead, **reading, **listeners)
+
+
+class _Columns:
+    """Prints which columns are used: with the first row, and at the end if later rows had others."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._printed = self._last = ""
+
+    def add(self, columns: ColumnUse) -> None:
+        """Take the use of columns so far."""
+        self._last = columns.line()
+        if not self._printed:
+            self.finish()
+
+    def finish(self) -> None:
+        """Print the use of columns, unless it was printed."""
+        from sgi.cli.console import talk
+
+        if self._last != self._printed and not self._quiet:
+            talk(self._last)
+        self._printed = self._last
 
 
 async def _pour(

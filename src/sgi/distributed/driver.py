@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +24,13 @@ from sgi.embed.load import require_backend
 from sgi.engine.clusters import ClusterAccumulator
 from sgi.engine.ledger import MAX_FAILURES, Ledger
 from sgi.engine.plan import resolve
-from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.engine.recording import versions
 from sgi.engine.run import RunReport
 from sgi.engine.spec import RunSpec
 from sgi.engine.summary import summarise
 from sgi.io.benchmarks.naming import named
+from sgi.io.column_use import ColumnUse
 from sgi.kernel.errors import EmbedderError, JudgeError, StoreError, UsageError
 from sgi.kernel.judging import JudgedMetric
 from sgi.kernel.ports import Usage
@@ -123,7 +124,7 @@ def perform(spec: RunSpec, place: Place) -> RunReport:
     _refuse(spec, place)
     folder = Folder(_absolute(spec.out or Path()))
     before = KeptRun.read(folder)
-    found = sources(as_address(str(spec.data)) or str(spec.data))
+    found = sources(as_address(str(spec.data)) or str(spec.data), spec.encoding)
     if before is not None:
         before.check_sources(found, folder)
     with joined(place.address, place.workers) as cluster:
@@ -153,7 +154,7 @@ def perform(spec: RunSpec, place: Place) -> RunReport:
             place.listener(Advanced(manifest.rows))
             tally.add([manifest])
         place.listener(Finished("scoring"))
-    return _summed_up(kept, settings, folder, tally.share, usage)
+    return replace(_summed_up(kept, settings, folder, tally.share, usage), columns=_columns(surveys))
 
 
 def partitions(
@@ -214,7 +215,12 @@ def _surveyed(
         listener(Advanced(found[number].rows))
     listener(Finished("reading"))
     surveys = [found[number] for number in range(len(fragments))]
+    listener(ColumnsRead(_columns(surveys)))
     return settled(fragments, surveys, spec.columns, cluster.each, skipping=spec.on_error == "skip")
+
+
+def _columns(surveys: Sequence[FragmentSurvey]) -> ColumnUse:
+    return reduce(ColumnUse.merge, (ColumnUse.from_dict(found.use) for found in surveys))
 
 
 def _survey(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import count, islice
 from pathlib import Path
@@ -13,14 +14,16 @@ from sgi.io.columns import checked_mapping
 from sgi.io.csv import csv_rows
 from sgi.io.files import suffix
 from sgi.io.jsonl import json_file, json_lines
+from sgi.io.look_ahead import NullColumns, look_ahead
 from sgi.io.parquet import arrow_rows
 from sgi.io.rows import RawRow, Reading, Rejected, placed, raw_values
 from sgi.io.text_file import numbered_lines
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
 
+    from sgi.io.column_use import ReportColumns
     from sgi.io.columns import Pairs
     from sgi.io.rows import Reject
     from sgi.kernel.sample import Sample
@@ -73,8 +76,8 @@ def fragment_size(total: int, workers: int) -> int:
 def cut(source: Source, size: int) -> Iterator[Fragment]:
     """Cut a file into fragments of about ``size`` bytes.
 
-    JSON Lines are cut at the ends of lines, Parquet between its row groups. Other files, compressed ones and
-    those in UTF-16 are one fragment each.
+    JSON Lines are cut at the ends of lines, Parquet between its row groups. Other files, compressed ones,
+    those in UTF-16 and those with an encoding of their own are one fragment each.
 
     Raises:
         DataError: the file cannot be read.
@@ -82,7 +85,7 @@ def cut(source: Source, size: int) -> Iterator[Fragment]:
     kind = suffix(Path(source.shown))
     if kind == ".parquet":
         yield from _cut_groups(source, size)
-    elif kind in {".jsonl", ".ndjson"} and not source.shown.casefold().endswith(".gz"):
+    elif kind in {".jsonl", ".ndjson"} and not (source.encoding or source.shown.casefold().endswith(".gz")):
         with open_input(source.place, source.shown) as stream:
             yield from _cut_lines(source, stream, size)
     else:
@@ -143,14 +146,22 @@ class FragmentDataset:
         """The file's name without its folder."""
         return Path(self.fragment.source.shown).name
 
-    def samples(self, *, on_reject: Reject | None = None) -> Iterator[Sample]:
+    def samples(
+        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
+    ) -> Iterator[Sample]:
         """The samples in order; whether all mapped columns are there, only all fragments can tell."""
-        yield from self.read(self.reading(), on_reject=on_reject)
+        reading = self.reading()
+        reading.on_columns = on_columns
+        yield from self.read(reading, on_reject=on_reject)
 
     def reading(self) -> Reading:
-        """What a reading of the fragment remembers."""
-        source = self.fragment.source
-        return Reading(source.shown, checked_mapping(self.columns), source.stem)
+        """What a reading of the fragment remembers; which columns hold nothing, the whole file says."""
+        source, mapping = self.fragment.source, checked_mapping(self.columns)
+        null = NullColumns()
+        # What is wrong with the file is raised where its rows are read.
+        with suppress(DataError), closing(raw_rows(Fragment(source), mapping)) as rows:
+            _, null = look_ahead(rows, mapping)
+        return Reading(source.shown, mapping, source.stem, null=null)
 
     def read(self, reading: Reading, *, on_reject: Reject | None = None) -> Iterator[Sample]:
         """The samples in order, with a memory of what was read."""
@@ -196,7 +207,7 @@ def same_id(sample_id: str, where: str) -> DataError:
     return DataError(f"{where} has the same id", sample_id=sample_id, field="id", hint=hint)
 
 
-def raw_rows(fragment: Fragment, mapping: Pairs = ()) -> Iterator[RawRow]:
+def raw_rows(fragment: Fragment, mapping: Pairs = ()) -> Generator[RawRow]:
     """The raw rows of a fragment, numbered as in their file.
 
     Raises:
@@ -209,9 +220,11 @@ def raw_rows(fragment: Fragment, mapping: Pairs = ()) -> Iterator[RawRow]:
             yield from _group_rows(fragment, stream, mapping)
         elif kind in {".csv", ".tsv"}:
             delimiter = "\t" if kind == ".tsv" else None
-            yield from csv_rows(stream, source.shown, mapping=mapping, delimiter=delimiter)
+            yield from csv_rows(
+                stream, source.shown, mapping=mapping, delimiter=delimiter, encoding=source.encoding
+            )
         elif kind == ".json":
-            yield from json_file(stream, source.shown)
+            yield from json_file(stream, source.shown, source.encoding)
         else:
             yield from json_lines(_numbered(fragment, stream))
 
@@ -219,7 +232,8 @@ def raw_rows(fragment: Fragment, mapping: Pairs = ()) -> Iterator[RawRow]:
 def _numbered(fragment: Fragment, stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
     """The lines of a fragment; the first of a file may begin with a mark, and says whether it is text."""
     if fragment.begin == 0:
-        yield from islice(numbered_lines(stream, fragment.source.shown), fragment.parts)
+        lines = numbered_lines(stream, fragment.source.shown, fragment.source.encoding)
+        yield from islice(lines, fragment.parts)
         return
     try:
         stream.seek(fragment.begin)
@@ -232,8 +246,8 @@ def _numbered(fragment: Fragment, stream: IO[bytes]) -> Iterator[tuple[int, byte
 def _group_rows(fragment: Fragment, stream: IO[bytes], mapping: Pairs) -> Iterator[RawRow]:
     from pyarrow import ArrowException, parquet
 
-    parts = fragment.parts or 0
-    groups = list(range(fragment.begin, fragment.begin + parts))
+    parts = fragment.parts
+    groups = None if parts is None else list(range(fragment.begin, fragment.begin + parts))
     try:
         table = parquet.ParquetFile(stream)
         batches = table.iter_batches(batch_size=_ROWS_AT_ONCE, row_groups=groups)

@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
 from sgi.distributed.addresses import as_address, below, parted
-from sgi.io.files import SUFFIXES, check_readable, suffix
+from sgi.io.files import SUFFIXES, check_encoded, check_readable, suffix
 from sgi.io.text_file import open_bytes
 from sgi.io.write import open_writer, write_whole
 from sgi.kernel.errors import DataError, UsageError
@@ -41,32 +41,39 @@ class Source:
         shown: what messages call it: as the user named it.
         size: its bytes.
         stem: what the ids of its rows begin with where they have none; None where there is but one file.
+        encoding: of its text; None for UTF-8, or what its byte order mark says.
     """
 
     place: str
     shown: str
     size: int
     stem: str | None = None
+    encoding: str | None = None
 
 
-def sources(data: str) -> list[Source]:
+def sources(data: str, encoding: str | None = None) -> list[Source]:
     """The files of a path or an address: one file, all in a folder, or those of a pattern; sorted.
 
     In a folder, files of unknown kinds and those whose names begin with a dot or an underscore are passed
     over. Rows without an id get that of their file and number where there are several files.
 
+    Args:
+        data: the path or the address.
+        encoding: of the files.
+
     Raises:
         DataError: there is no such file, or it cannot be read.
+        UsageError: there is no such encoding, or a file is not text.
     """
     address = as_address(data)
     found = _local(data) if address is None else _remote(address)
     if not found:
         hint = f"Files can be {', '.join(SUFFIXES)}."
         raise DataError("holds no file that can be read", file=data, hint=hint)
-    if len(found) == 1:
-        return found
-    stems = _stems([source.shown for source in found])
-    return [Source(s.place, s.shown, s.size, stem) for s, stem in zip(found, stems, strict=True)]
+    for source in found:
+        check_encoded(Path(source.shown), encoding)
+    stems = _stems([source.shown for source in found]) if len(found) > 1 else [None]
+    return [replace(s, stem=stem, encoding=encoding) for s, stem in zip(found, stems, strict=True)]
 
 
 @contextmanager

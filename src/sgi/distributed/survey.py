@@ -12,6 +12,7 @@ from sgi.distributed.crossing import packed, unpacked
 from sgi.distributed.fragments import Fragment, FragmentDataset
 from sgi.engine.batch import batches
 from sgi.engine.plan import Plan, Scan, batch_digest, check_cluster, check_fields, joined, preferred, resolve
+from sgi.io.column_use import ColumnUse
 from sgi.io.columns import missing_mapped
 from sgi.io.rows import placed
 from sgi.kernel.clusters import BY_QUESTION
@@ -41,6 +42,7 @@ class FragmentSurvey:
         metadata: its metadata columns.
         error: the first thing that is wrong; None where nothing is.
         taken: ids that stand in fragments before, with their places; rows with them were refused.
+        use: which columns became which fields, as JSON values.
     """
 
     rows: int
@@ -53,6 +55,7 @@ class FragmentSurvey:
     metadata: tuple[str, ...]
     error: Mapping[str, Any] | None = None
     taken: Mapping[str, str] = field(default_factory=dict)
+    use: Mapping[str, Any] = field(default_factory=ColumnUse().to_dict)
 
     @property
     def digest(self) -> str:
@@ -143,6 +146,7 @@ def survey(
         tuple(sorted(metadata)),
         packed(refused[0]) if refused else None,
         dataset.taken,
+        reading.use.to_dict(),
     )
 
 

@@ -58,6 +58,7 @@ class Options(TypedDict, total=False):
     """The keyword arguments of `evaluate`."""
 
     columns: Mapping[str, str] | None
+    encoding: str | None
     on_error: Literal["raise", "skip"]
     judge: JudgeLike | None
     retry_failed: bool
@@ -88,6 +89,7 @@ def evaluate(
     embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
     *,
     columns: Mapping[str, str] | None = None,
+    encoding: str | None = None,
     on_error: Literal["raise", "skip"] = "raise",
     judge: JudgeLike | None = None,
     retry_failed: bool = False,
@@ -103,10 +105,12 @@ def evaluate(
     Args:
         data: a path, a list of dicts or Samples, a pandas, polars or Arrow frame, or a Hugging Face Dataset.
         metrics: names such as ``"sgi"`` or ``"rouge_l(beta=1.2)"``, or metrics; None takes what the data's
-            fields allow of sgi, semantic_similarity and lexical_aggregate.
+            fields allow of grounding, sgi, semantic_similarity and lexical_aggregate.
         embedder: a name, a folder or an embedder, or several, the primary one first; None for the embedded
             model. It is only loaded if a metric needs vectors.
-        columns: field → column, where the data's names are not recognised.
+        columns: field → column, where the data's names are not recognised; see `sgi.io.open_dataset` for
+            paths, joined columns and fields to drop. ``.columns`` of the result says what was used.
+        encoding: of a text file; None for UTF-8, or what its byte order mark says.
         on_error: ``"raise"`` stops at the first row that cannot be read; ``"skip"`` puts it in ``.rejected``.
         judge: what judged metrics ask: a name such as ``"openai:NAME"`` or ``"openai:NAME@URL"``, a mapping
             of its settings, or a judge of your own.
@@ -144,7 +148,7 @@ def evaluate(
         raise UsageError(f"max_failures is a share from 0 to 1, not {max_failures!r}.")
     rejected: list[Rejected] = []
     skipping = on_error == "skip"
-    dataset = open_dataset(data, columns=columns)
+    dataset = open_dataset(data, columns=columns, encoding=encoding)
     named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
     fitted = None if calibration is None else read_calibration(calibration)
     rule = read_cascade(cascade)
@@ -188,6 +192,7 @@ def evaluate(
         evidence,
         work.usage,
         work.provenance,
+        planned.columns,
     )
 
 

@@ -71,7 +71,7 @@ def plan_of(spec: RunSpec, *, count_texts: bool = False, listener: Listener = si
         UsageError: a metric cannot be had, or asks a judge and none is named; or a target is to be asked and
             no row has a question.
     """
-    dataset = open_dataset(spec.data, columns=spec.columns)
+    dataset = open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding)
     asked = spec.target is not None
     planned = plan(
         dataset,
@@ -97,7 +97,7 @@ def judging_of(spec: RunSpec, planned: Plan, *, cache: bool | Path = True) -> Us
     """What the judge would be asked and what that would cost; None where none is, or nobody can know."""
     if spec.judge is None or spec.target is not None or not judged(planned.metrics):
         return None
-    dataset = open_dataset(spec.data, columns=spec.columns)
+    dataset = open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding)
     rows = dataset.samples(on_reject=(lambda _: None) if spec.on_error == "skip" else None)
     return anyio.run(partial(estimate, rows, planned.metrics, spec.judge, cache=cache))
 
@@ -214,7 +214,7 @@ async def _learnt(spec: RunSpec, planned: Plan, tools: Tools, listener: Listener
         spec.cascade,
         detector_of(planned.metrics),
         tools,
-        open_dataset(spec.data, columns=spec.columns),
+        open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding),
         columns=spec.columns,
         own_answers=spec.target is None,
         cluster=spec.cluster,
@@ -231,7 +231,7 @@ async def _run(
         around.listener(RunBegan(recording.run))
     with _stopping(recording):
         return await run(
-            open_dataset(spec.data, columns=spec.columns),
+            open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding),
             planned,
             tools,
             screen=Screen.of(spec.cascade, planned.metrics),

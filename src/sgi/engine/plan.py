@@ -8,7 +8,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from sgi.engine.batch import batches
-from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
+from sgi.io.column_use import ColumnUse
 from sgi.io.write import json_line
 from sgi.kernel.clusters import BY_QUESTION, is_column, unknown_column
 from sgi.kernel.errors import DataError, UsageError
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Batch, Fields
 
-PREFERRED = ("sgi", "semantic_similarity", "lexical_aggregate")
+PREFERRED = ("grounding", "sgi", "semantic_similarity", "lexical_aggregate")
 """The metrics of a run that names none, as far as the data has their fields."""
 
 
@@ -45,6 +46,7 @@ class Plan:
         characters: their length in all.
         identity: a hash of all samples in their order.
         digests: of each batch, by which a second reading knows that nothing changed.
+        columns: which columns of the data became which fields.
     """
 
     dataset: str
@@ -56,6 +58,7 @@ class Plan:
     characters: int = 0
     identity: str = ""
     digests: tuple[bytes, ...] = ()
+    columns: ColumnUse = field(default_factory=ColumnUse)
 
 
 @dataclass
@@ -69,6 +72,7 @@ class Scan:
     identity: str = ""
     digests: list[bytes] = field(default_factory=list)
     metadata: set[str] = field(default_factory=set)
+    columns: ColumnUse = field(default_factory=ColumnUse)
 
 
 def plan(
@@ -122,6 +126,7 @@ def plan(
         characters,
         scan.identity,
         tuple(scan.digests),
+        scan.columns,
     )
 
 
@@ -152,9 +157,12 @@ def _scan(dataset: Dataset, on_reject: Callable[[Rejected], None] | None, listen
         scan.first_error = scan.first_error or rejected.error
         on_reject(rejected)
 
+    def note_columns(columns: ColumnUse) -> None:
+        scan.columns = columns
+
     listener(Started("reading", None))
     identity = blake2b(digest_size=16)
-    for batch in batches(dataset.samples(on_reject=reject)):
+    for batch in batches(dataset.samples(on_reject=reject, on_columns=note_columns)):
         scan.digests.append(batch_digest(batch))
         identity.update(scan.digests[-1])
         scan.rows += len(batch)
@@ -162,6 +170,7 @@ def _scan(dataset: Dataset, on_reject: Callable[[Rejected], None] | None, listen
         scan.metadata.update(name for sample in batch.samples for name in sample.metadata)
         listener(Advanced(len(batch)))
     listener(Finished("reading"))
+    listener(ColumnsRead(scan.columns))
     scan.identity = identity.hexdigest()
     return scan
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sgi.io.column_use import ColumnUse
 
 
 @dataclass(frozen=True)
@@ -11,6 +15,13 @@ class RunBegan:
     """A run is in the store under this id, and can be gone on with from now on."""
 
     run: str
+
+
+@dataclass(frozen=True)
+class ColumnsRead:
+    """The data was read once; these are the columns that became fields."""
+
+    columns: ColumnUse
 
 
 @dataclass(frozen=True)
@@ -63,7 +74,7 @@ class Finished:
     stage: str
 
 
-Event = RunBegan | Started | Advanced | Embedded | Judged | Finished
+Event = RunBegan | ColumnsRead | Started | Advanced | Embedded | Judged | Finished
 Listener = Callable[[Event], None]
 
 

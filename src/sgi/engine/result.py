@@ -11,6 +11,7 @@ from sgi.engine.grounding_report import GroundingReport, grounding_report
 from sgi.engine.rows import flat_row, nested_row
 from sgi.engine.shown import Shown
 from sgi.engine.summary import Summary, summarise
+from sgi.io.column_use import ColumnUse
 from sgi.io.write import json_line
 from sgi.kernel.errors import MissingExtra, UnknownName
 from sgi.kernel.ports import Usage
@@ -48,6 +49,7 @@ class Result(Shown, Mapping[str, "Scores"]):
         evidence: what the judge made of each row, by the metric's canonical string; None where nothing.
         usage: what the judge was asked, and what it took.
         provenance: what computed each metric, by canonical string.
+        columns: which columns of the data became which fields.
     """
 
     samples: tuple[Sample, ...]
@@ -59,6 +61,7 @@ class Result(Shown, Mapping[str, "Scores"]):
     evidence: Mapping[str, Evidence] = field(default_factory=dict, repr=False)
     usage: Usage = field(default_factory=Usage)
     provenance: Mapping[str, Provenance] = field(default_factory=dict, repr=False)
+    columns: ColumnUse = field(default_factory=ColumnUse)
 
     __repr__ = short_repr
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Listener
     from sgi.engine.recording import Recording
     from sgi.engine.tools import Tools
+    from sgi.io.column_use import ColumnUse
     from sgi.io.dataset import Dataset
     from sgi.io.rows import Rejected
     from sgi.kernel.metric import AnyMetric
@@ -59,6 +60,7 @@ class RunReport:
         run: its id in the store; None where it was not kept.
         usage: what was asked of the judge this time.
         cached_failures: rows that failed from cached replies of the judge; ``retry_failed`` asks again.
+        columns: which columns of the data became which fields; None where the data was not read.
     """
 
     summary: Summary
@@ -67,6 +69,7 @@ class RunReport:
     run: str | None = None
     usage: Usage = field(default_factory=Usage)
     cached_failures: int = 0
+    columns: ColumnUse | None = field(default=None, compare=False)
 
     __repr__ = short_repr
 
@@ -315,7 +318,7 @@ async def run(
         recording.finish(summary)
     run_id = recording.run if recording else None
     share, from_cache = ledger.failure_share(), ledger.cached_failures
-    return RunReport(summary, share, plan.rejected, run_id, usage, from_cache)
+    return RunReport(summary, share, plan.rejected, run_id, usage, from_cache, plan.columns)
 
 
 @contextmanager

@@ -94,6 +94,7 @@ class RunSpec(BaseModel):
         backend: what runs a model known by name or folder.
         precision: in which arithmetic: ``auto``, ``f32``, ``bf16`` or ``int8``.
         columns: field → column, where names are not recognised.
+        encoding: of a text file; None for UTF-8, or what its byte order mark says.
         on_error: ``stop`` at the first row that cannot be read, or ``skip`` such rows.
         max_failures: the share of failed rows above which the run stops, in [0, 1].
         target: the RAG system that is asked for the responses; None where the data has them.
@@ -115,6 +116,7 @@ class RunSpec(BaseModel):
     backend: str = "auto"
     precision: str = "auto"
     columns: dict[str, str] = Field(default_factory=dict)
+    encoding: str | None = None
     on_error: Literal["stop", "skip"] = "stop"
     max_failures: Annotated[float, BeforeValidator(share)] = MAX_FAILURES
     target: TargetSpec | None = None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 from datetime import date, time, timedelta
@@ -12,6 +11,7 @@ from uuid import UUID
 
 import numpy as np
 
+from sgi.io.printed_list import read_list
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -152,19 +152,29 @@ def loosely_json(value: Any) -> JsonValue:
     return _shown(value)
 
 
-def table_row(values: Mapping[str, Any], plan: Plan) -> Mapping[str, Any]:
-    """The row with those texts read that stand for more: lists of passages or answers, metadata objects.
+def table_row(values: Mapping[str, Any], plan: Plan, *, blank_response: bool = False) -> Mapping[str, Any]:
+    """The row with lists of passages or answers and metadata objects read from the texts that hold them.
 
-    Tables without lists carry them as JSON, or as Python prints them (which is what pandas writes).
+    Tables without lists hold them as JSON, or as Python and NumPy print them (which is what pandas writes).
+
+    Args:
+        values: the row.
+        plan: how its columns become fields.
+        blank_response: whether an absent response is an empty answer, as in CSV, which has no null.
+
+    Raises:
+        DataError: a printed list was cut off or shortened; names field and column.
     """
-    read = {
-        column: _list_in(values[column])
-        for column in (plan.fields[field] for field in _LISTS if field in plan.fields)
-        if isinstance(values[column], str)
-    }
-    column = plan.fields.get("metadata", "")
-    if isinstance(values.get(column), str):
-        read[column] = _object_in(values[column])
+    read: dict[str, Any] = {}
+    for name in _LISTS:
+        for column in plan.columns_of(name):
+            if isinstance(values[column], str):
+                read[column] = _list_in(values[column], name, column)
+    for column in plan.columns_of("metadata"):
+        if isinstance(values[column], str):
+            read[column] = _object_in(values[column])
+    if blank_response:
+        read |= {column: "" for column in plan.columns_of("response") if values[column] is None}
     return {**values, **read} if read else values
 
 
@@ -258,19 +268,15 @@ def _printed(value: object) -> str:
         return f"{found(value)} nested too deeply to be shown"
 
 
-def _list_in(cell: str) -> Any:
+def _list_in(cell: str, name: str, column: str) -> Any:
     """The list of texts a cell holds, or else its text."""
-    text = cell.strip()
-    if not (text.startswith("[") and text.endswith("]")):
-        return cell
-    for read in (json.loads, ast.literal_eval):
-        try:
-            value = read(text)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            continue
-        if isinstance(value, list) and all(isinstance(item, (str, dict)) for item in value):
-            return value
-    return cell
+    try:
+        value = read_list(cell)
+    except ValueError as error:
+        where = "" if column == name else f" in column {column[:60]!r}"
+        hint = "Write it again as JSON. A text that only looks like a list can be a JSON list of one text."
+        raise DataError(f"{error}{where}", field=name, hint=hint) from None
+    return cell if value is None else value
 
 
 def _object_in(cell: str) -> Any:

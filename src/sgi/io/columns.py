@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from sgi.io.mapping import clean_name, resolve
 from sgi.kernel.errors import DataError, UnknownName, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sgi.io.mapping import Source
+
 Pairs = tuple[tuple[str, str], ...]
-"""A checked mapping: (field, column) pairs."""
+"""A checked mapping: pairs of a field and the text that says where its value is (see `sgi.io.mapping`)."""
 
 _INVERTED = ("hallucination", "is_hallucination", "hallucinated", "is_hallucinated")
 
 NAMES: dict[str, tuple[str, ...]] = {
     "id": ("id", "_id", "sample_id", "qid", "example_id", "row_id", "uid", "uuid"),
     "question": ("question", "user_input", "input", "query", "prompt", "user_query", "dialogue_history"),
+    # What was retrieved comes before a plain `context`, which other tools use for the ideal passages.
     "contexts": (
         "contexts",
-        "context",
         "retrieved_contexts",
         "retrieved_context",
         "retrieval_context",
+        "retrieval_contexts",
+        "retrieved_documents",
+        "retrieved_docs",
+        "retrieved_passages",
+        "retrieved_chunks",
+        "context",
         "documents",
         "document",
         "docs",
@@ -63,11 +74,16 @@ NAMES: dict[str, tuple[str, ...]] = {
     "label": ("label", "is_grounded", "grounded", "is_correct", *_INVERTED),
     "metadata": ("metadata", "meta"),
 }
-"""Field → the column names that mean it, the canonical one first; compared without case, space and hyphen."""
+"""Field → the column names that mean it, in order of preference. Case, spaces and hyphens do not matter."""
 
 _SCORABLE = {"question", "contexts", "response", "reference", "alternatives"}
+_JOINABLE = ("contexts", "reference", "alternatives")
 _PAIRS = tuple((f"right_{word}", f"hallucinated_{word}") for word in ("answer", "response", "summary"))
+_NO_COLUMNS: frozenset[str] = frozenset()
 _SHOWN = 20
+UNNAMED = "Unnamed: 0"
+"""What pandas calls a first column without a name when it reads it back: the index of a frame."""
+_INDEX = re.compile(rf"{UNNAMED}(\.\d+)?")
 
 
 @dataclass(frozen=True)
@@ -75,113 +91,187 @@ class Plan:
     """How the columns of a row become the fields of a sample.
 
     Attributes:
-        fields: field → its column.
+        fields: field → its column, or the text of the mapping where `composed` has the field.
         inverted: whether the label's column says the reverse, as ``hallucination`` does.
         pair: the columns of the right and the hallucinated answer, where a row holds both.
         spare: the columns that go into the metadata.
+        composed: field → the parts of its value, where the mapping joins columns or leads into one.
+        unused: column → the field it could have been; these are spare.
+        index: the columns that hold the index of a pandas frame; they are left out.
     """
 
     fields: Mapping[str, str]
     inverted: bool
     pair: tuple[str, str] | None
     spare: tuple[str, ...]
+    composed: Mapping[str, tuple[Source, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    unused: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    index: tuple[str, ...] = ()
+
+    def columns_of(self, name: str) -> tuple[str, ...]:
+        """The columns that a field takes as a whole."""
+        if name in self.composed:
+            return tuple(source.column for source in self.composed[name] if not source.path)
+        return (self.fields[name],) if name in self.fields else ()
 
 
 def checked_mapping(columns: Mapping[str, str] | None) -> Pairs:
-    """The user's field → column mapping, checked.
+    """The user's mapping of fields, checked.
 
     >>> checked_mapping({"question": "ask"})
     (('question', 'ask'),)
 
     Raises:
         UnknownName: no such field; says which come near.
-        UsageError: a column's name is no text.
+        UsageError: a column's name is not text.
     """
     pairs = tuple((columns or {}).items())
-    for field, column in pairs:
-        if field not in NAMES:
-            near = tuple(difflib.get_close_matches(str(field), NAMES, n=2, cutoff=0.5))
-            raise UnknownName("field", str(field), near, hint=f"The fields: {', '.join(NAMES)}.")
+    for name, column in pairs:
+        if name not in NAMES:
+            near = tuple(difflib.get_close_matches(str(name), NAMES, n=2, cutoff=0.5))
+            raise UnknownName("field", str(name), near, hint=f"The fields: {', '.join(NAMES)}.")
         if not isinstance(column, str):
-            raise UsageError(f"The field {field!r} is mapped to {column!r}, which is no column name.")
+            raise UsageError(f"The field {name!r} is mapped to {column!r}, which is not a column name.")
     return pairs
 
 
 # Few key sets repeat over a whole file; a small cache keeps hostile files from filling the memory.
 @lru_cache(maxsize=32)
-def recognise(columns: tuple[str, ...], mapping: Pairs = ()) -> Plan:
+def recognise(columns: tuple[str, ...], mapping: Pairs = (), null: frozenset[str] = _NO_COLUMNS) -> Plan:
     """The plan for rows that have these columns.
 
-    A mapped field takes its column and no other. For the rest the canonical name wins, then the first listed
-    alias; columns nobody takes are spare.
+    A mapped field takes what the mapping says and nothing else. For the rest the first name in `NAMES` wins;
+    columns that no field takes are spare.
+
+    Args:
+        columns: the columns of the row.
+        mapping: from `checked_mapping`.
+        null: columns that hold nothing; used only where no other column means the field.
 
     >>> plan = recognise(("Query", "answer", "source"))
     >>> dict(plan.fields), plan.spare
     ({'question': 'Query', 'response': 'answer'}, ('source',))
 
     Raises:
-        DataError: no column is recognised, or a name is no text; place unknown.
+        DataError: no column is recognised, or a name is not text; place unknown.
     """
     for column in columns:
         if not isinstance(column, str):
             raise DataError(f"a column's name must be text, found {column!r}")
+    composed = _composed(columns, mapping)
     by_name = _by_name(columns)
-    wanted = dict(mapping)
     chosen: dict[str, str] = {}
-    for field, names in NAMES.items():
-        if field in wanted:
-            found = [wanted[field]] if wanted[field] in columns else []
-        else:
-            found = [by_name[name] for name in names if name in by_name]
-            found = [column for column in found if column not in wanted.values()]
-        if found:
-            chosen[field] = found[0]
-    pair = _pair(by_name, chosen)
+    unused: dict[str, str] = {}
+    for name, candidates in _candidates(columns, mapping).items():
+        if name in composed:
+            whole = len(composed[name]) == 1 and not composed[name][0].path
+            chosen[name] = composed[name][0].column if whole else dict(mapping)[name]
+        elif candidates:
+            chosen[name] = next((column for column in candidates if column not in null), candidates[0])
+            unused |= {column: name for column in candidates if column != chosen[name]}
+    composed = {name: sources for name, sources in composed.items() if chosen[name] != sources[0].column}
+    pair = None if {"response", "label"} & {*chosen, *dict(mapping)} else _pair(by_name)
     if not pair and not _SCORABLE & chosen.keys():
         raise unrecognised(columns, mapping)
     taken = {*chosen.values(), *(pair or ())}
+    taken |= {source.column for sources in composed.values() for source in sources}
+    index = tuple(column for column in columns if _INDEX.fullmatch(column) and column not in taken)
     return Plan(
         fields=chosen,
-        inverted="label" in chosen and _normal(chosen["label"]) in _INVERTED,
+        inverted="label" in chosen and _normal(chosen["label"].rpartition(".")[2]) in _INVERTED,
         pair=pair,
-        spare=tuple(column for column in columns if column not in taken),
+        spare=tuple(column for column in columns if column not in taken and column not in index),
+        composed=composed,
+        unused=unused,
+        index=index,
     )
 
 
-def recognise_header(header: Sequence[str], mapping: Pairs) -> Plan:
-    """The plan for a table, whose columns are all known beforehand.
+@lru_cache(maxsize=32)
+def ambiguous(columns: tuple[object, ...], mapping: Pairs) -> tuple[tuple[str, ...], ...]:
+    """Of each field that several columns could be, these columns in order of preference."""
+    named = tuple(column for column in columns if isinstance(column, str))
+    return tuple(found for found in _candidates(named, mapping).values() if len(found) > 1)
+
+
+def recognise_header(header: Sequence[str], mapping: Pairs) -> None:
+    """Check the columns of a table, which are all known beforehand.
 
     Raises:
-        DataError: a name is blank or stands twice, a mapped column is not there, or none is recognised;
+        DataError: a name is blank or occurs twice, a mapped column is missing, or none is recognised;
             place unknown.
     """
     for position, column in enumerate(header, 1):
         if not str(column).strip():
-            hint = "Name the column, or leave it out (pandas: to_csv(…, index=False))."
+            hint = "Name the column, or leave it out. Only the first may have none: an index of pandas."
             raise DataError(f"column {position} has no name", hint=hint)
         if header.index(column) != position - 1:
             raise DataError(f"two columns are called {column!r}", hint="Rename one of them.")
-    missing_mapped(header, [column for _, column in mapping])
-    return recognise(tuple(header), mapping)
+    missing = [
+        part for _, text in mapping for part, source in resolve(text, header).items() if source is None
+    ]
+    missing_mapped(header, missing)
+    recognise(tuple(header), mapping)
 
 
-def missing_mapped(columns: Sequence[str], wanted: Sequence[str]) -> None:
-    """Raise a DataError naming the first wanted column that is not among ``columns``."""
-    for column in wanted:
-        if column not in columns:
-            near = difflib.get_close_matches(column, columns, n=1, cutoff=0.6)
-            hint = f"Did you mean {near[0]!r}?" if near else ""
-            raise DataError(f"no column is called {column!r}; there are: {_listed(columns)}", hint=hint)
+def missing_mapped(
+    columns: Sequence[str], missing: Sequence[str], reasons: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Raise a DataError for the first part of a mapping that is missing, if any is.
+
+    Args:
+        columns: the columns there are.
+        missing: parts of the mapping that no row has.
+        reasons: why a path leads to nothing, as far as it is known.
+    """
+    for part in missing[:1]:
+        if part in reasons:
+            raise DataError(f"no row has a value at {part!r}: {reasons[part]}")
+        near = difflib.get_close_matches(part, columns, n=1, cutoff=0.6)
+        hint = f"Did you mean {near[0]!r}?" if near else ""
+        raise DataError(f"no column is called {part!r}; there are: {_listed(columns)}", hint=hint)
 
 
 def unrecognised(columns: Sequence[str], mapping: Pairs) -> DataError:
     """The error of a row in which no column is known."""
-    missing = [f"{column!r} (mapped to {field})" for field, column in mapping if column not in columns]
+    missing = [
+        f"{part!r} (mapped to {name})"
+        for name, text in mapping
+        for part, source in resolve(text, columns).items()
+        if source is None
+    ]
     found = f"found {_listed(columns)}" if columns else "found none"
     also = f"; {', '.join(missing)} is not there" if missing else ""
-    known = "; ".join(f"{field}: {', '.join(NAMES[field][:4])}" for field in NAMES if field in _SCORABLE)
+    known = "; ".join(f"{name}: {', '.join(NAMES[name][:4])}" for name in NAMES if name in _SCORABLE)
     hint = f"Known names are, among others, {known}. Name yours with a mapping, as in response=my_column."
     return DataError(f"no column is recognised: {found}{also}.", hint=hint)
+
+
+def _candidates(columns: tuple[str, ...], mapping: Pairs) -> dict[str, tuple[str, ...]]:
+    """Field → the columns that could be it, in order of preference; none for fields that are mapped."""
+    by_name = _by_name(columns)
+    wanted = dict(mapping)
+    found = (source for text in wanted.values() for source in resolve(text, columns).values())
+    mapped = {source.column for source in found if source is not None}
+    return {
+        name: ()
+        if name in wanted
+        else tuple(by_name[known] for known in names if known in by_name and by_name[known] not in mapped)
+        for name, names in NAMES.items()
+    }
+
+
+def _composed(columns: tuple[str, ...], mapping: Pairs) -> dict[str, tuple[Source, ...]]:
+    """Field → the parts of a mapping that the row has; fields of which it has none are left out."""
+    composed = {}
+    for name, text in mapping:
+        sources = tuple(source for source in resolve(text, columns).values() if source is not None)
+        if len(sources) > 1 and name not in _JOINABLE:
+            hint = f"{', '.join(_JOINABLE)} can take several."
+            raise DataError(f"{name} takes one column, not {text!r}", hint=hint)
+        if sources:
+            composed[name] = sources
+    return composed
 
 
 def _by_name(columns: tuple[str, ...]) -> dict[str, str]:
@@ -192,16 +282,14 @@ def _by_name(columns: tuple[str, ...]) -> dict[str, str]:
     return by_name
 
 
-def _pair(by_name: Mapping[str, str], chosen: Mapping[str, str]) -> tuple[str, str] | None:
-    """HaluEval's two answers in one row, unless a column says which answer is meant."""
-    if "response" in chosen or "label" in chosen:
-        return None
+def _pair(by_name: Mapping[str, str]) -> tuple[str, str] | None:
+    """The two answers of a row of HaluEval."""
     found = (pair for pair in _PAIRS if by_name.keys() >= {*pair})
     return next(((by_name[right], by_name[wrong]) for right, wrong in found), None)
 
 
 def _normal(column: str) -> str:
-    return column.strip().casefold().replace(" ", "_").replace("-", "_")
+    return clean_name(column).casefold().replace(" ", "_").replace("-", "_")
 
 
 def _listed(columns: Sequence[str]) -> str:

@@ -6,48 +6,53 @@ import csv
 import re
 from typing import IO, TYPE_CHECKING
 
-from sgi.io.cells import table_row
-from sgi.io.columns import recognise_header
+from sgi.io.columns import UNNAMED, recognise_header
 from sgi.io.rows import RawRow, placed
-from sgi.io.text_file import numbered_lines
+from sgi.io.text_file import NOT_UTF8, numbered_lines
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sgi.io.columns import Pairs, Plan
+    from sgi.io.columns import Pairs
 
 _LARGEST_CELL = 256 * 2**20
 _ESCAPED = re.compile("[\udc80-\udcff]")
 
 
-def csv_rows(stream: IO[bytes], file: str, *, mapping: Pairs, delimiter: str | None) -> Iterator[RawRow]:
-    """The rows of a table in CSV.
+def csv_rows(
+    stream: IO[bytes], file: str, *, mapping: Pairs, delimiter: str | None, encoding: str | None = None
+) -> Iterator[RawRow]:
+    """The rows of a table in CSV; empty cells are None.
 
-    An empty cell is an absent value, except for the response: an empty answer is an answer. Lists stand in a
-    cell as JSON or as Python prints them.
+    A first column without a name, which is how pandas writes the index of a frame, gets the name that pandas
+    gives it when it reads the file back.
 
     Args:
         stream: the file's bytes.
         file: its name for messages.
         mapping: field → column, checked.
         delimiter: the character between cells; None to find out which of comma, semicolon and tab it is.
+        encoding: of the text; None for UTF-8, or what its byte order mark says.
 
     Raises:
-        DataError: the header is unusable, or the file is no text.
+        DataError: the header is unusable, or the file is not text.
     """
-    records = _records(numbered_lines(stream, file), delimiter)
+    records = _records(numbered_lines(stream, file, encoding), delimiter)
     line, header, _ = next(records, (1, [], ""))
     if isinstance(header, DataError):
         raise placed(header, file=file, line=line)
     if not header:
         return
+    if not header[0].strip() and len(header) > 1:
+        header[0] = _free_name(header)
     try:
-        plan = recognise_header(header, mapping)
+        recognise_header(header, mapping)
     except DataError as error:
         raise placed(error, file=file, line=line) from None
     for line, cells, text in records:
-        yield RawRow(line, cells if isinstance(cells, DataError) else _values(header, cells, plan), text)
+        values = cells if isinstance(cells, DataError) else _values(header, cells)
+        yield RawRow(line, values, text, "csv")
 
 
 def _records(
@@ -77,11 +82,19 @@ def _records(
         except csv.Error as error:
             cells = DataError(f"invalid CSV: {error}", hint="Is a quotation mark missing or not doubled?")
         text = "".join(taken)
-        if not text.isascii() and _ESCAPED.search(text):
-            cells = DataError("the text is not UTF-8", hint="Save the file as UTF-8.")
+        if not text.isascii() and (bad := _ESCAPED.search(text)):
+            cells = _not_utf8(text, bad, begin)
             text = text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         if cells:
             yield begin, cells, text.rstrip("\r\n")
+
+
+def _not_utf8(text: str, bad: re.Match[str], begin: int) -> DataError:
+    """The error of a byte that is not UTF-8, with its place in the file."""
+    line = begin + text.count("\n", 0, bad.start())
+    character = bad.start() - text.rfind("\n", 0, bad.start())
+    byte = ord(bad[0]) - 0xDC00
+    return DataError(f"byte 0x{byte:02x} at character {character} of line {line} is not UTF-8", hint=NOT_UTF8)
 
 
 def _again(first: str, rest: Iterator[str], taken: list[str]) -> Iterator[str]:
@@ -91,16 +104,17 @@ def _again(first: str, rest: Iterator[str], taken: list[str]) -> Iterator[str]:
     yield from rest
 
 
-def _values(header: list[str], cells: list[str], plan: Plan) -> dict[str, object] | DataError:
+def _free_name(header: list[str]) -> str:
+    """The name for a first column without one; several are there after several round trips."""
+    names = (UNNAMED, *(f"{UNNAMED}.{number}" for number in range(1, len(header) + 1)))
+    return next(name for name in names if name not in header)
+
+
+def _values(header: list[str], cells: list[str]) -> dict[str, object] | DataError:
     if len(cells) != len(header):
         hint = "A cell that holds the delimiter or a line break must be quoted."
         return DataError(f"expected {len(header)} cells, found {len(cells)}", hint=hint)
-    response = plan.fields.get("response")
-    values = {
-        column: cell if cell or column == response else None
-        for column, cell in zip(header, cells, strict=True)
-    }
-    return dict(table_row(values, plan))
+    return {column: cell or None for column, cell in zip(header, cells, strict=True)}
 
 
 def _sniff(header: str) -> str:

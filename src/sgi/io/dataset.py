@@ -20,6 +20,7 @@ from sgi.kernel.sample import Sample
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from sgi.io.column_use import ReportColumns
     from sgi.io.rows import Reject
 
 
@@ -31,11 +32,14 @@ class Dataset(Protocol):
     def name(self) -> str:
         """What messages and the signature call it."""
 
-    def samples(self, *, on_reject: Reject | None = None) -> Iterator[Sample]:
+    def samples(
+        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
+    ) -> Iterator[Sample]:
         """The samples in order.
 
         Args:
             on_reject: is given each bad row; without it the first one raises its DataError.
+            on_columns: is given the use of columns so far whenever it changes.
         """
 
 
@@ -44,7 +48,9 @@ DataLike = str | os.PathLike[str] | Iterable[Mapping[str, Any] | Sample] | Datas
 a Dataset."""
 
 
-def open_dataset(data: DataLike, *, columns: Mapping[str, str] | None = None) -> Dataset:
+def open_dataset(
+    data: DataLike, *, columns: Mapping[str, str] | None = None, encoding: str | None = None
+) -> Dataset:
     """The data as a dataset.
 
     Args:
@@ -52,7 +58,10 @@ def open_dataset(data: DataLike, *, columns: Mapping[str, str] | None = None) ->
             `sgi.io.benchmarks.open_benchmark`), unless a file has that very name; a list or another iterable
             of dicts or Samples; a pandas, polars or Arrow table; a Hugging Face ``Dataset``; or a Dataset,
             which comes back as it is.
-        columns: field → column, where names are not recognised.
+        columns: field → column, where names are not recognised. A dotted path leads into a column
+            (``outputs.answer``, ``docs.*.text``), commas join columns (``ctx_1,ctx_2``), and an empty text
+            drops the field.
+        encoding: of a text file; None for UTF-8, or what its byte order mark says.
 
     >>> data = open_dataset([{"query": "Who?", "answer": "Nobody."}])
     >>> [(sample.id, sample.question) for sample in data.samples()]
@@ -61,12 +70,17 @@ def open_dataset(data: DataLike, *, columns: Mapping[str, str] | None = None) ->
     Raises:
         DataError: the file cannot be read as a whole.
         UnknownName: no such benchmark; says which come near.
-        UsageError: the data is of no known kind, or the mapping names an unknown field.
+        UsageError: the data is of no known kind, the mapping names an unknown field, or the encoding is
+            unknown or does not go with the data.
     """
     checked_mapping(columns)
     if isinstance(data, (str, os.PathLike)):
         spelt = named(data)
-        return open_file(Path(data), columns) if spelt is None else open_named(spelt, columns)
+        if spelt is None:
+            return open_file(Path(data), columns, encoding)
+        data = open_named(spelt, columns)
+    if encoding is not None:
+        raise UsageError("Only files of text have an encoding.", hint="Leave out --encoding.")
     table = frame_dataset(data, columns)
     if table is not None:
         return table
@@ -93,10 +107,12 @@ class ObjectDataset:
     columns: Mapping[str, str] | None = None
     name: str = "python objects"
 
-    def samples(self, *, on_reject: Reject | None = None) -> Iterator[Sample]:
+    def samples(
+        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
+    ) -> Iterator[Sample]:
         """The samples in order; see `read_rows` for what is refused."""
         rows = (_object_row(number, row) for number, row in enumerate(self.rows, 1))
-        return read_rows(rows, file=None, columns=self.columns, on_reject=on_reject)
+        return read_rows(rows, file=None, columns=self.columns, on_reject=on_reject, on_columns=on_columns)
 
 
 def _object_row(number: int, row: Any) -> RawRow:

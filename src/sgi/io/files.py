@@ -11,12 +11,13 @@ from sgi.io.csv import csv_rows
 from sgi.io.jsonl import json_file, json_lines
 from sgi.io.parquet import parquet_rows
 from sgi.io.rows import RawRow, read_rows
-from sgi.io.text_file import numbered_lines, open_bytes
-from sgi.kernel.errors import DataError
+from sgi.io.text_file import checked_encoding, numbered_lines, open_bytes
+from sgi.kernel.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from sgi.io.column_use import ReportColumns
     from sgi.io.columns import Pairs
     from sgi.io.rows import Reject
     from sgi.kernel.sample import Sample
@@ -34,37 +35,54 @@ class FileDataset:
     Attributes:
         path: the file.
         columns: field → column, where names are not recognised.
+        encoding: of a text file; None for UTF-8, or what its byte order mark says.
     """
 
     path: Path
     columns: Mapping[str, str] | None = None
+    encoding: str | None = None
 
     @property
     def name(self) -> str:
         """The file's name without its folder."""
         return self.path.name
 
-    def samples(self, *, on_reject: Reject | None = None) -> Iterator[Sample]:
+    def samples(
+        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
+    ) -> Iterator[Sample]:
         """The samples in order; see `read_rows` for what is refused."""
-        rows = filled(file_rows(self.path, checked_mapping(self.columns)), str(self.path))
-        return read_rows(rows, file=str(self.path), columns=self.columns, on_reject=on_reject)
+        rows = filled(file_rows(self.path, checked_mapping(self.columns), self.encoding), str(self.path))
+        return read_rows(
+            rows, file=str(self.path), columns=self.columns, on_reject=on_reject, on_columns=on_columns
+        )
 
 
-def open_file(path: Path, columns: Mapping[str, str] | None = None) -> FileDataset:
+def open_file(
+    path: Path, columns: Mapping[str, str] | None = None, encoding: str | None = None
+) -> FileDataset:
     """A file as a dataset.
 
     Args:
         path: the file, of a kind in `SUFFIXES`.
         columns: field → column, where names are not recognised.
+        encoding: of a text file; None for UTF-8, or what its byte order mark says.
 
     Raises:
         DataError: the file cannot be read, or is of no known kind.
+        UsageError: there is no such encoding, or the file is not text.
     """
     check_readable(path)
-    return FileDataset(path, columns)
+    check_encoded(path, encoding)
+    return FileDataset(path, columns, encoding)
 
 
-def file_rows(path: Path, mapping: Pairs = ()) -> Iterator[RawRow]:
+def check_encoded(path: Path, encoding: str | None) -> None:
+    """Raise a UsageError if the encoding is unknown, or the file is of a kind that has none."""
+    if checked_encoding(encoding) is not None and suffix(path) == ".parquet":
+        raise UsageError("Parquet files have no encoding of their own.", hint="Leave out --encoding.")
+
+
+def file_rows(path: Path, mapping: Pairs = (), encoding: str | None = None) -> Iterator[RawRow]:
     """The raw rows of a file of any kind in `SUFFIXES`; opened when the first is asked for.
 
     Raises:
@@ -76,11 +94,12 @@ def file_rows(path: Path, mapping: Pairs = ()) -> Iterator[RawRow]:
         return
     with open_bytes(path) as stream:
         if kind in _TABLES:
-            yield from csv_rows(stream, file, mapping=mapping, delimiter=_TABLES[kind])
+            delimiter = _TABLES[kind]
+            yield from csv_rows(stream, file, mapping=mapping, delimiter=delimiter, encoding=encoding)
         elif kind == ".json":
-            yield from json_file(stream, file)
+            yield from json_file(stream, file, encoding)
         else:
-            yield from json_lines(numbered_lines(stream, file))
+            yield from json_lines(numbered_lines(stream, file, encoding))
 
 
 def filled(rows: Iterator[RawRow], file: str) -> Iterator[RawRow]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sgi.io.cells import table_row
 from sgi.io.columns import checked_mapping, recognise_header
 from sgi.io.parquet import arrow_rows
 from sgi.io.rows import RawRow, read_rows
@@ -14,6 +13,7 @@ from sgi.kernel.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from sgi.io.column_use import ReportColumns
     from sgi.io.columns import Pairs
     from sgi.io.rows import Reject
     from sgi.kernel.sample import Sample
@@ -35,11 +35,19 @@ class FrameDataset:
     name: str
     columns: Mapping[str, str] | None = None
 
-    def samples(self, *, on_reject: Reject | None = None) -> Iterator[Sample]:
+    def samples(
+        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
+    ) -> Iterator[Sample]:
         """The samples in order; see `read_rows` for what is refused."""
         mapping = checked_mapping(self.columns)
         rows = _hugging_face_rows if _library(self.frame) == "datasets" else _frame_rows
-        return read_rows(rows(self.frame, mapping), file=None, columns=self.columns, on_reject=on_reject)
+        return read_rows(
+            rows(self.frame, mapping),
+            file=None,
+            columns=self.columns,
+            on_reject=on_reject,
+            on_columns=on_columns,
+        )
 
 
 def frame_dataset(data: Any, columns: Mapping[str, str] | None) -> FrameDataset | None:
@@ -76,10 +84,10 @@ def _frame_rows(frame: Any, mapping: Pairs) -> Iterator[RawRow]:
         yield from arrow_rows(batches, frame.column_names, mapping=mapping, file=None)
         return
     header = list(frame.columns)
-    plan = recognise_header(header, mapping)
+    recognise_header(header, mapping)
     rows = nw.from_native(frame, eager_only=True).iter_rows(named=False, buffer_size=_BATCH)
     for number, row in enumerate(rows, 1):
-        yield RawRow(number, table_row(dict(zip(header, row, strict=True)), plan))
+        yield RawRow(number, dict(zip(header, row, strict=True)), kind="table")
 
 
 def _hugging_face_rows(dataset: Any, mapping: Pairs) -> Iterator[RawRow]:

@@ -9,13 +9,15 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 import orjson
 
 from sgi.io import cells
+from sgi.io.look_ahead import MAX_ROWS
 from sgi.io.rows import RawRow, read_rows
-from sgi.io.text_file import broken_text, numbered_lines
+from sgi.io.text_file import NOT_UTF8, broken_text, checked_encoding, numbered_lines
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from sgi.io.column_use import ReportColumns
     from sgi.io.rows import Reject
     from sgi.kernel.sample import Sample
 
@@ -29,6 +31,9 @@ def stream_rows(
     name: str,
     columns: Mapping[str, str] | None = None,
     on_reject: Reject | None = None,
+    on_columns: ReportColumns | None = None,
+    encoding: str | None = None,
+    ahead: int = MAX_ROWS,
 ) -> Iterator[Sample]:
     """The samples of a stream of JSON lines, as they arrive.
 
@@ -37,16 +42,22 @@ def stream_rows(
         name: what messages call it.
         columns: field → column, where names are not recognised.
         on_reject: is given each bad row; without it the first one raises.
+        on_columns: is given the use of columns so far whenever it changes.
+        encoding: of the text; None for UTF-8, or what its byte order mark says.
+        ahead: how many rows may be read ahead to find columns that hold nothing.
 
     >>> import io
     >>> [sample.question for sample in stream_rows(io.BytesIO(b'{"query": "Who?"}'), name="stdin")]
     ['Who?']
 
     Raises:
-        DataError: a bad row, or a stream that is no text.
+        DataError: a bad row, or a stream that is not text.
+        UsageError: there is no such encoding.
     """
-    rows = json_lines(numbered_lines(lines, name))
-    return read_rows(rows, file=name, columns=columns, on_reject=on_reject)
+    rows = json_lines(numbered_lines(lines, name, checked_encoding(encoding)))
+    return read_rows(
+        rows, file=name, columns=columns, on_reject=on_reject, on_columns=on_columns, ahead=ahead
+    )
 
 
 def json_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[RawRow]:
@@ -67,20 +78,21 @@ def json_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[RawRow]:
             yield RawRow(number, refused, _shown(line))
 
 
-def json_file(stream: IO[bytes], file: str) -> Iterator[RawRow]:
+def json_file(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterator[RawRow]:
     """The rows of a ``.json`` file: a list of objects, an object with such a list, or JSON lines after all.
 
     Raises:
         DataError: the file is not JSON; what follows a mistake in a list cannot be trusted.
     """
-    lines = list(numbered_lines(stream, file))
+    lines = list(numbered_lines(stream, file, encoding))
     filled = [line for _, line in lines if not line.isspace()]
     if len(filled) > 1 and _is_object(filled[0]):
         yield from json_lines(lines)
         return
     document = b"".join(line for _, line in lines)
     if wrong := broken_text(document):
-        raise DataError(wrong, file=file, line=_line_of_bad_byte(lines))
+        number, line = next((number, line) for number, line in lines if broken_text(line))
+        raise DataError(broken_text(line) or wrong, file=file, line=number, hint=NOT_UTF8)
     yield from _Scan(document.decode(), file).rows()
 
 
@@ -186,7 +198,7 @@ class _Scan:
 def _why(line: bytes, error: orjson.JSONDecodeError) -> DataError:
     """Why a line is not JSON, as exactly as can be known."""
     if wrong := broken_text(line):
-        return DataError(wrong, hint="Save the file as UTF-8.")
+        return DataError(wrong, hint=NOT_UTF8)
     try:
         mistake = _mistake(json.loads(line))
     except (ValueError, RecursionError):
@@ -236,7 +248,3 @@ def _is_object(line: bytes) -> bool:
         return isinstance(orjson.loads(line), dict)
     except orjson.JSONDecodeError:
         return False
-
-
-def _line_of_bad_byte(lines: Iterable[tuple[int, bytes]]) -> int:
-    return next(number for number, line in lines if broken_text(line))

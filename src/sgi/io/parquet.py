@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.io.cells import table_row
 from sgi.io.columns import recognise_header
 from sgi.io.rows import RawRow, placed
 from sgi.io.text_file import open_bytes
@@ -47,11 +46,11 @@ def arrow_rows(
 ) -> Iterator[RawRow]:
     """The rows of Arrow record batches or tables that all have the columns ``header``."""
     try:
-        plan = recognise_header(header, mapping)
+        recognise_header(header, mapping)
     except DataError as error:
         raise placed(error, file=file, line=None) from None
     number = 0
     for batch in batches:
         for values in batch.to_pylist(maps_as_pydicts="strict"):
             number += 1
-            yield RawRow(number, table_row(values, plan))
+            yield RawRow(number, values, kind="table")

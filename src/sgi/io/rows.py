@@ -1,4 +1,4 @@
-"""Raw rows → samples, whatever they were read from; here a bad row is refused, with its place."""
+"""Raw rows to samples, whatever they were read from. Bad rows are refused here, with their place."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ from array import array
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from sgi.io import cells
+from sgi.io.column_use import ColumnUse, column_use
 from sgi.io.columns import checked_mapping, missing_mapped, recognise
+from sgi.io.look_ahead import MAX_ROWS, NullColumns, look_ahead
+from sgi.io.mapping import join, parts_of, read_source, resolve
 from sgi.kernel.errors import DataError
+from sgi.kernel.json_path import PathAbsentError
 from sgi.kernel.sample import Sample
 
 if TYPE_CHECKING:
@@ -20,7 +24,9 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from sgi.io.column_use import ReportColumns
     from sgi.io.columns import Pairs, Plan
+    from sgi.io.mapping import Source
 
     Reject = Callable[["Rejected"], None]
     Convert = Callable[[Mapping[str, Any], int], Iterable[Mapping[str, Any]]]
@@ -46,7 +52,9 @@ class RawRow(NamedTuple):
     values: Mapping[str, Any] | Sample | DataError
     """Its columns; or why it could not be parsed."""
     text: str = ""
-    """What stood there, where it could not be parsed."""
+    """The text of the row, where it could not be parsed."""
+    kind: Literal["object", "table", "csv"] = "object"
+    """Texts in a table may hold lists; in CSV a null may also be an empty text."""
 
 
 @dataclass(frozen=True)
@@ -68,25 +76,31 @@ def read_rows(
     file: str | None,
     columns: Mapping[str, str] | None = None,
     on_reject: Reject | None = None,
+    on_columns: ReportColumns | None = None,
     stem: str | None = None,
     convert: Convert | None = None,
+    ahead: int = MAX_ROWS,
 ) -> Iterator[Sample]:
     """The samples of raw rows, in order.
 
     Args:
         rows: raw rows; a DataError raised while they are made is the whole file's, and goes through.
         file: the name for messages, or None.
-        columns: field → column, where names are not recognised.
+        columns: field → where its value is, where names are not recognised; see `sgi.io.mapping`.
         on_reject: is given each bad row; without it the first one raises.
+        on_columns: is given the use of columns so far whenever it changes.
         stem: what ids begin with where a row has none, as in ``<stem>-17``; by default such an id is the
             number alone, and that of a pair begins with the file's name.
         convert: makes rows in columns known here of a row, given with its number; a row of which any part
             is bad is refused whole.
+        ahead: how many rows may be read ahead to find columns that hold nothing.
 
     Raises:
         DataError: a bad row; or no row at all has a known, or a mapped, column.
     """
-    reading = Reading(file, checked_mapping(columns), stem, convert)
+    mapping = checked_mapping(columns)
+    rows, null = look_ahead(iter(rows), mapping, ahead) if convert is None else (rows, NullColumns())
+    reading = Reading(file, mapping, stem, convert, null, on_columns)
     for number, row in enumerate(rows, 1):
         try:
             samples = reading.samples(row, number)
@@ -110,21 +124,41 @@ def placed(
 
 
 class Reading:
-    """What one pass over the rows remembers: the ids, and which columns there were."""
+    """What one pass over the rows remembers: the ids, and which columns there were.
+
+    Args:
+        file: the name for messages, or None.
+        mapping: from `checked_mapping`.
+        stem: as for `read_rows`.
+        convert: as for `read_rows`.
+        null: the columns that are passed over.
+        on_columns: as for `read_rows`.
+    """
 
     def __init__(
-        self, file: str | None, mapping: Pairs, stem: str | None = None, convert: Convert | None = None
+        self,
+        file: str | None,
+        mapping: Pairs,
+        stem: str | None = None,
+        convert: Convert | None = None,
+        null: NullColumns = NullColumns(),  # noqa: B008 - immutable
+        on_columns: ReportColumns | None = None,
     ) -> None:
         self.file = file
         self.mapping = mapping
         self.stem = stem or PurePath(file or "row").name.partition(".")[0]
         self.before_number = f"{stem}-" if stem else ""
         self.convert = convert
+        self.null = null
+        self.on_columns = on_columns
+        self.use = ColumnUse()
         self.ids = _Ids(file)
-        self.unseen = {column for _, column in mapping}
+        self.unseen = {part for _, text in mapping for part in parts_of(text)}
+        self.reasons: dict[str, str] = {}
         self.noted: dict[str, None] = {}
         self.unrecognised: DataError | None = None
         self.recognised = False
+        self._plan: Plan | None = None
 
     def samples(self, row: RawRow, number: int) -> list[Sample]:
         """The samples of a row, which is the ``number``-th; raises what is wrong with it."""
@@ -135,7 +169,7 @@ class Reading:
             samples = [_encodable(row.values)]
         else:
             parts = [row.values] if self.convert is None else self.convert(row.values, number)
-            samples = [sample for part in parts for sample in self._understood(part, number)]
+            samples = [sample for part in parts for sample in self._understood(part, number, row.kind)]
         for sample in samples:
             self.ids.add(sample.id, row.line)
         return samples
@@ -144,31 +178,94 @@ class Reading:
         """Judge the rows as a whole: every mapped column, and some known one, must have been there."""
         try:
             if self.noted:
-                missing_mapped(tuple(self.noted), sorted(self.unseen))
+                missing_mapped(tuple(self.noted), sorted(self.unseen), self.reasons)
         except DataError as error:
             raise placed(error, file=self.file, line=None) from None
         if self.unrecognised and not self.recognised:
             raise placed(self.unrecognised, file=self.file, line=None)
 
-    def _understood(self, values: Mapping[str, Any], number: int) -> list[Sample]:
+    def _understood(self, values: Mapping[str, Any], number: int, kind: str) -> list[Sample]:
         if self.unseen:  # the names are for a message that a fulfilled mapping never needs
             self._note(values)
         try:
-            plan = recognise(tuple(values), self.mapping)
+            plan = recognise(tuple(values), self.mapping, self.null.columns)
         except DataError as error:
             self.unrecognised = self.unrecognised or error
             raise
         self.recognised = True
+        if plan is not self._plan:
+            self._report(plan)
+        if self.null.columns:
+            self._check_null(values)
+        if kind != "object" or plan.composed:
+            values = self._prepared(values, plan, kind)
         if plan.pair:
             return _pair(values, plan, plan.pair, f"{self.stem}-{number}", number)
         return [_single(values, plan, f"{self.before_number}{number}")]
 
+    def _report(self, plan: Plan) -> None:
+        self._plan = plan
+        use = self.use.merge(column_use(plan, dict.fromkeys(self.null.columns, self.null.why())))
+        if use is not self.use:
+            self.use = use
+            if self.on_columns is not None:
+                self.on_columns(use)
+
+    def _check_null(self, values: Mapping[str, Any]) -> None:
+        """Refuse a value in a column that was passed over for its nulls."""
+        for column in self.null.columns & values.keys():
+            if not cells.is_absent(values[column]):
+                hint = "Name the column you mean with a mapping, as in contexts=my_column."
+                problem = f"column {column[:60]!r} has a value here, but it is {self.null.why()}"
+                raise DataError(f"{problem}, so another column was used", hint=hint)
+
+    def _prepared(self, values: Mapping[str, Any], plan: Plan, kind: str) -> Mapping[str, Any]:
+        """The values with lists read from cells of a table, and with the fields that a mapping composes."""
+        try:
+            if kind != "object":
+                values = cells.table_row(values, plan, blank_response=kind == "csv")
+            composed = {plan.fields[name]: self._composed(values, plan, name) for name in plan.composed}
+        except DataError as error:
+            known = _id_if_known(values, plan)
+            raise DataError(error.message, sample_id=known, field=error.field, hint=error.hint) from None
+        return {**values, **composed}
+
+    def _composed(self, values: Mapping[str, Any], plan: Plan, name: str) -> Any:
+        """The value of a field whose mapping joins columns or leads into one; None where there is none."""
+        sources = plan.composed[name]
+        try:
+            read = [self._read(values, source) for source in sources]
+        except DataError as error:
+            raise DataError(error.message, field=name, hint=error.hint) from None
+        found = [value for value in read if value is not None]
+        if len(sources) == 1:
+            return found[0] if found else None
+        return join(found) if found else None
+
+    def _read(self, values: Mapping[str, Any], source: Source) -> Any:
+        try:
+            value = read_source(values, source)
+        except PathAbsentError as error:
+            reason = str(error)
+            if reason.endswith(" is null"):
+                self.unseen.discard(source.text)
+            else:
+                self.reasons.setdefault(source.text, reason)
+            return None
+        self.unseen.discard(source.text)
+        return None if cells.is_absent(value) else value
+
     def _note(self, values: Mapping[str, Any]) -> None:
         """Keep some of the column names, for the message, until every mapped one has been seen."""
-        for column in values:
-            self.unseen.discard(column)
+        keys: Iterable[object] = values
+        columns = tuple(column for column in keys if isinstance(column, str))
+        for column in columns[:_NOTED]:
             if len(self.noted) < _NOTED:
                 self.noted[column] = None
+        for _, text in self.mapping:
+            for part, source in resolve(text, columns).items():
+                if source is not None and not source.path:
+                    self.unseen -= {part, *parts_of(text)} if part == text else {part}
 
 
 class _Ids:
@@ -224,6 +321,14 @@ def _known_id(values: Mapping[str, Any], plan: Plan) -> str | None:
     if column is None or cells.is_absent(values[column]):
         return None
     return str(_read(cells.as_id, values, "id", column))
+
+
+def _id_if_known(values: Mapping[str, Any], plan: Plan) -> str | None:
+    """The id for the message of another error."""
+    try:
+        return _known_id(values, plan)
+    except (DataError, KeyError):
+        return None
 
 
 def _given(values: Mapping[str, Any], plan: Plan) -> dict[str, Any]:

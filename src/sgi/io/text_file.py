@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 import zlib
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
-from sgi.kernel.errors import DataError
+from sgi.kernel.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +24,12 @@ _MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _SIGNATURES = (b"PAR1", b"PK\x03\x04", b"\x1f\x8b", b"%PDF", b"\x89PNG", b"SQLite format 3\x00", b"ARROW1")
+NOT_UTF8 = (
+    "Save the file as UTF-8, or name its encoding with --encoding (encoding= in Python), "
+    "such as cp1252 for files from Windows in Western Europe."
+)
+"""The hint of a text that is not UTF-8; which encoding it has is never guessed."""
+_UNDECODED = re.compile("[\udc80-\udcff]")
 _HEAD = 4096
 _BINARY_SHARE = 0.05
 
@@ -52,32 +59,58 @@ def open_bytes(path: Path) -> Iterator[BinaryIO]:
             yield unpacked
 
 
-def numbered_lines(stream: IO[bytes], file: str) -> Iterator[tuple[int, bytes]]:
+def checked_encoding(encoding: str | None) -> str | None:
+    """The encoding, if Python can decode text with it.
+
+    Raises:
+        UsageError: there is no such encoding of text.
+    """
+    if encoding is not None:
+        try:
+            io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+        except (LookupError, ValueError) as error:
+            hint = "Examples: utf-8, utf-16, cp1252, latin-1, shift_jis, gb18030."
+            raise UsageError(f"Unknown encoding {encoding!r}.", hint=hint) from error
+    return encoding
+
+
+def numbered_lines(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterator[tuple[int, bytes]]:
     r"""The lines with their numbers from 1, as UTF-8 bytes without the byte order mark.
 
-    Lines end in ``\n``, which is kept; bytes that are not UTF-8 are passed on for the reader of the line to
-    refuse. UTF-16 and UTF-32 are known by their marks.
+    Lines end in ``\n``, which is kept. UTF-16 and UTF-32 are detected by their byte order marks; everything
+    else is read as UTF-8, and bytes that are not UTF-8 are passed on for the reader of the line to refuse.
+
+    Args:
+        stream: the file's bytes.
+        file: its name for messages.
+        encoding: from `checked_encoding`; None for the above.
 
     >>> list(numbered_lines(io.BytesIO("a\nb".encode("utf-16")), "a.txt"))
     [(1, b'a\n'), (2, b'b')]
 
     Raises:
-        DataError: the file is binary, or breaks off.
+        DataError: the file is binary, breaks off, or is not in the given encoding.
     """
     peeks = hasattr(stream, "peek")
     buffered = cast("io.BufferedReader", stream if peeks else io.BufferedReader(cast("io.RawIOBase", stream)))
     number = 0
     try:
         head = buffered.peek(_HEAD)[:_HEAD]
-        mark, encoding = next(((m, e) for m, e in _MARKS if head.startswith(m)), (b"", ""))
-        _refuse_binary(head, encoding, file)
+        mark, marked = next(((m, e) for m, e in _MARKS if head.startswith(m)), (b"", ""))
+        if encoding and marked and not codecs.lookup(encoding).name.startswith(marked[:6].rstrip("-")):
+            message = f"begins with the byte order mark of {marked}, so it is not {encoding}"
+            raise DataError(message, file=file, hint="Leave out --encoding.")
+        chosen = marked or codecs.lookup(encoding or "utf-8").name
+        if chosen == "utf-8":
+            _refuse_binary(head, file)
         buffered.read(len(mark))
-        lines = buffered if encoding in {"", "utf-8"} else _recoded(buffered, encoding)
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(buffered if chosen == "utf-8" else _recoded(buffered, chosen), 1):
             yield number, line
-    except UnicodeDecodeError as error:
-        message = f"the text breaks off: {error.reason} in {error.encoding}"
-        raise DataError(message, file=file, line=number + 1) from None
+    except _UndecodedError as error:
+        raise DataError(str(error), file=file, line=number + 1, hint="Is --encoding right?") from None
+    except UnicodeError as error:
+        reason = f"{error.reason} in {error.encoding}" if isinstance(error, UnicodeDecodeError) else error
+        raise DataError(f"the text breaks off: {reason}", file=file, line=number + 1) from None
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"cannot be read: {error}", file=file, line=number + 1) from error
     finally:
@@ -112,23 +145,33 @@ def _refuse_odd(path: Path, name: str) -> None:
         )
 
 
-def _refuse_binary(head: bytes, encoding: str, file: str) -> None:
-    if encoding not in {"", "utf-8"}:
-        return
+def _refuse_binary(head: bytes, file: str) -> None:
     controls = sum(byte < 9 or 13 < byte < 32 for byte in head)  # noqa: PLR2004 - tab to CR are text
     if head.startswith(_SIGNATURES) or controls > _BINARY_SHARE * len(head):
-        hint = "Save it as UTF-8 text; UTF-16 needs a byte order mark, and other formats their own suffix."
-        raise DataError("is no text but binary data", file=file, hint=hint)
+        hint = (
+            "Save it as UTF-8 text. UTF-16 needs a byte order mark or --encoding utf-16-le, and other "
+            "formats their own suffix."
+        )
+        raise DataError("is binary data, not text", file=file, hint=hint)
 
 
 def _recoded(stream: IO[bytes], encoding: str) -> Iterator[bytes]:
-    """UTF-8 lines of a stream in another encoding; lone surrogates stay what they are, and wrong."""
-    text = io.TextIOWrapper(stream, encoding=encoding, errors="surrogatepass", newline="\n")
+    """UTF-8 lines of a stream in another encoding; lone surrogates of UTF-16 are passed on."""
+    wide = encoding.startswith(("utf-16", "utf-32"))
+    errors = "surrogatepass" if wide else "surrogateescape"
+    text = io.TextIOWrapper(stream, encoding=encoding, errors=errors, newline="\n")
     try:
-        for line in text:
-            yield line.encode("utf-8", "surrogatepass")
+        for number, line in enumerate(text):
+            if not wide and not line.isascii() and (bad := _UNDECODED.search(line)):
+                byte = ord(bad[0]) - 0xDC00
+                raise _UndecodedError(f"byte 0x{byte:02x} at character {bad.start() + 1} is not {encoding}")
+            yield (line.removeprefix("\ufeff") if number == 0 else line).encode("utf-8", "surrogatepass")
     finally:
         _leave(text)
+
+
+class _UndecodedError(Exception):
+    """A byte that the given encoding does not have."""
 
 
 def _leave(wrapper: io.BufferedReader | io.TextIOWrapper) -> None:

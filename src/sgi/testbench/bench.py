@@ -18,7 +18,7 @@ import numpy as np
 from sgi.engine.asking import judged, no_judge
 from sgi.engine.clusters import clustering_of
 from sgi.engine.evaluate import evaluate
-from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.io.dataset import ObjectDataset, open_dataset
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import DataError, UsageError
@@ -105,7 +105,7 @@ def bench(
         raise UsageError(f"n is a number of rows, at least 1, not {n}.")
     on_rows, faults = _split(changes)
     dataset = open_dataset(data, columns=columns)
-    everything = list(dataset.samples())
+    everything = list(dataset.samples(on_columns=lambda columns: listener(ColumnsRead(columns))))
     rows, notes = _grounded(everything, n, seed, dataset.name)
     wanted = _metrics(metrics, rows)
     _check_judge(wanted, named=judge is not None, spoiled=bool(changes and faults))

@@ -58,7 +58,7 @@ def test_json_on_stdout_is_the_whole_summary(sgi, answers):
 def test_dry_run_says_what_would_be_done_and_does_nothing(sgi, answers, tmp_path):
     made = sgi("run", answers, "--dry-run", "-o", "out.jsonl", "--json", "-q")
     assert made.json["rows"] == 2
-    assert made.json["metrics"] == ["sgi"]
+    assert made.json["metrics"] == ["grounding", "sgi"]
     assert made.json["distinct_texts"] == 6
     assert not (tmp_path / "out.jsonl").exists()
 
@@ -66,6 +66,92 @@ def test_dry_run_says_what_would_be_done_and_does_nothing(sgi, answers, tmp_path
 def test_inputs_stand_beside_the_scores_when_asked(sgi, answers, tmp_path):
     sgi("run", answers, "-m", "theta_rq", "-o", "out.jsonl", "--inputs", "-q")
     assert json.loads((tmp_path / "out.jsonl").read_text().splitlines()[1])["response"] == "In Italy."
+
+
+BOTH = {
+    "input": "Who wrote Emma?",
+    "context": ["ideal"],
+    "retrieval_context": ["Jane Austen wrote Emma."],
+    "actual_output": "Jane Austen.",
+    "expected_output": "Jane Austen",
+}
+USED = (
+    "Columns: question ← input, contexts ← retrieval_context, response ← actual_output, "
+    "reference ← expected_output. Not used: context (contexts ← retrieval_context)."
+)
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("--no-store",), ("--json",), ("-o", "out.jsonl"), ("--on-error", "skip")]
+)
+def test_every_run_says_which_columns_it_used(sgi, tmp_path, words):
+    (tmp_path / "a.jsonl").write_text(lines([BOTH]))
+    made = sgi("run", "a.jsonl", "-m", "squad_em", *words)
+    assert made.code == 0
+    assert made.err.splitlines()[0] == USED
+    if "--json" in words:
+        assert made.json["columns"]["fields"]["contexts"] == ["retrieval_context"]
+        assert made.json["columns"]["not_used"] == {"context": "contexts ← retrieval_context"}
+
+
+def test_a_dry_run_and_a_quiet_one(sgi, tmp_path):
+    (tmp_path / "a.jsonl").write_text(lines([BOTH]))
+    assert f"\n{USED.replace('Columns', 'columns')}\n" in sgi("run", "a.jsonl", "--dry-run").out
+    assert sgi("run", "a.jsonl", "--dry-run", "--json").json["columns"]["fields"]["question"] == ["input"]
+    assert sgi("run", "a.jsonl", "-m", "squad_em", "-q").err == ""
+
+
+def test_a_run_in_a_spec_file_maps_paths_joins_and_encodes(sgi, tmp_path):
+    text = 'frage;antwort;a;b;label\nWo?;"{""text"": ""Im Café""}";eins;zwei;topic\n'
+    (tmp_path / "a.csv").write_bytes(text.encode("cp1252"))
+    (tmp_path / "spec.toml").write_text(
+        'data = "a.csv"\nmetrics = "theta_rc"\nencoding = "cp1252"\ninputs = true\nout = "out.jsonl"\n'
+        '[columns]\nquestion = "frage"\nresponse = "antwort.text"\ncontexts = "a,b"\nlabel = ""\n'
+    )
+    assert sgi("run", "spec.toml").code == 0
+    row = json.loads((tmp_path / "out.jsonl").read_text())
+    assert (row["response"], row["contexts"]) == ("Im Café", ["eins", "zwei"])
+    assert (row.get("label"), row["metadata"]) == (None, {"label": "topic"})
+    assert sgi("run", "--resume", "last", "--encoding", "cp1252").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--map", "label"), "Cannot read --map 'label'"),
+        (("--map", "=a"), "Cannot read --map '=a'"),
+        (("--map", "contexts=a", "--map", "contexts=b"), "To join columns: --map contexts=a,b."),
+        (("--map", "question=input..a"), "Cannot read the path 'input..a' of the mapping"),
+        (("--encoding", "nonsense"), "Unknown encoding 'nonsense'"),
+    ],
+)
+def test_a_mapping_or_an_encoding_that_cannot_be_used(sgi, tmp_path, words, message):
+    (tmp_path / "a.jsonl").write_text(lines([BOTH]))
+    made = sgi("run", "a.jsonl", "-m", "squad_em", *words)
+    assert made.code == 2
+    assert message in made.err
+
+
+def test_without_metrics_grounding_leads_and_rows_without_its_value_are_no_failure(sgi, tmp_path):
+    german = {
+        "id": "de",
+        "question": "Wer schrieb Emma?",
+        "contexts": ["Jane Austen schrieb den Roman Emma im Jahr 1815 in England."],
+        "response": "Der Roman wurde im Jahr 1815 von der Schriftstellerin Jane Austen geschrieben.",
+    }
+    blank = {"id": "blank", "question": "Who?", "contexts": ["A passage."], "response": " "}
+    (tmp_path / "a.jsonl").write_text(lines([*ROWS, german, blank, {"id": "none", "response": "r"}]))
+    made = sgi("run", "a.jsonl", "--json", "-o", "out.jsonl")
+    assert made.code == 0, made.err
+    assert [metric["metric"] for metric in made.json["metrics"]] == ["grounding", "sgi"]
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["scores"]["grounding"]["status"] for row in rows] == [
+        "ok",
+        "ok",
+        "undefined",
+        "undefined",
+        "missing",
+    ]
 
 
 def test_columns_of_other_names_are_mapped(sgi, tmp_path):
@@ -125,7 +211,7 @@ def test_bad_input_is_one_clear_error(sgi, answers, content, words):
     assert made.code == 2
     assert made.out == ""
     assert words in made.err
-    assert made.err.startswith("Error: ")
+    assert made.err.splitlines()[-1].startswith("Error: ")
     assert "Traceback" not in made.err
 
 

@@ -25,6 +25,27 @@ def test_compute_json_has_the_three_published_keys_in_order(sgi):
     assert made.json["sgi"] == pytest.approx(made.json["theta_rq"] / made.json["theta_rc"], rel=1e-6)
 
 
+def test_compute_takes_long_names(sgi):
+    long = [{"--q": "--question", "--c": "--context", "--r": "--response"}.get(word, word) for word in TRIPLE]
+    assert sgi("compute", *long).out == sgi("compute", *TRIPLE).out
+
+
+def test_compute_of_several_contexts_is_that_of_the_nearest(sgi):
+    made = sgi("compute", *TRIPLE, "--c", "Bananas are yellow.")
+    assert made.out == sgi("compute", *TRIPLE).out
+    assert made.err == "The nearest to the response is context 1 of 2.\n"
+    other_order = sgi("compute", "--c", "Bananas are yellow.", *TRIPLE, "--json").json
+    assert list(other_order) == ["theta_rq", "theta_rc", "sgi", "context"]
+    assert other_order["context"] == 1
+
+
+def test_compute_names_the_context_that_is_blank_or_cut(sgi):
+    blank = sgi("compute", *TRIPLE, "--c", " ")
+    assert (blank.code, "The context 2 is blank" in blank.err) == (2, True)
+    long = sgi("compute", *TRIPLE, "--c", "Bananas are yellow. " * 100, "--json")
+    assert list(long.json["truncated"]) == ["context 2"]
+
+
 def test_compute_with_a_deployment_but_no_variables_names_them(sgi):
     made = sgi("compute", *TRIPLE, "--deployment", "text-embedding-3-small")
     assert made.code == 2
@@ -44,6 +65,24 @@ def test_score_is_a_filter(sgi, monkeypatch):
     rows = [json.loads(line) for line in made.out.splitlines()]
     assert [row["scores"]["squad_em"]["value"] for row in rows] == [1.0, 0.0]
     assert [row["id"] for row in rows] == ["1", "2"]
+    assert made.err == "Columns: response, reference.\n"
+
+
+def test_score_says_again_which_columns_it_used_if_later_rows_had_others(sgi, monkeypatch):
+    text = b'{"output": "Paris", "reference": "paris"}\n{"answer": "Rome", "reference": "Paris"}\n'
+    pipe(monkeypatch, text)
+    assert sgi("score", "-m", "squad_em").err.splitlines() == [
+        "Columns: response ← output, reference.",
+        "Columns: response ← output, answer, reference.",
+    ]
+    pipe(monkeypatch, text)
+    assert sgi("score", "-m", "squad_em", "--quiet").err == ""
+
+
+def test_score_reads_another_encoding_from_standard_input(sgi, monkeypatch):
+    pipe(monkeypatch, '{"response": "Café", "reference": "café"}\n'.encode("cp1252"))
+    made = sgi("score", "-m", "squad_em", "--encoding", "cp1252")
+    assert json.loads(made.out)["scores"]["squad_em"]["value"] == 1.0
 
 
 def test_score_names_the_bad_line_and_can_skip_it(sgi, monkeypatch):

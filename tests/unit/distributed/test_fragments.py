@@ -115,6 +115,34 @@ def test_what_cannot_be_cut_is_one_fragment(tmp_path, name):
     assert [sample.id for sample in FragmentDataset(fragment).samples()] == ["1", "2"]
 
 
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+@pytest.mark.parametrize("values", [[None] * 40, [None, "found", None] * 10, [None] * 30 + ["found"]])
+def test_every_fragment_uses_the_columns_of_the_whole_file(tmp_path, kind, values):
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    path = tmp_path / f"rows.{kind}"
+    rows = [{"context": "ideal", "retrieval_context": value, "response": "r" * 200} for value in values]
+    if kind == "parquet":
+        parquet.write_table(pa.Table.from_pylist(rows), path, row_group_size=7)
+    else:
+        path.write_text("\n".join(map(json.dumps, rows)))
+    fragments = list(cut(_source(path), 500))
+    assert len(fragments) > 2
+    found = [sample for fragment in fragments for sample in FragmentDataset(fragment).samples()]
+    assert found == list(open_dataset(path).samples())
+
+
+def test_a_file_with_an_encoding_is_one_fragment(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes("".join(f'{{"response": "é{n}"}}\n' for n in range(9)).encode("cp1252"))
+    (source,) = sources(str(path), "cp1252")
+    (fragment,) = cut(source, 1)
+    assert Fragment.from_dict(fragment.to_dict()) == fragment
+    found = list(FragmentDataset(fragment).samples())
+    assert found == list(open_dataset(path, encoding="cp1252").samples())
+
+
 @pytest.mark.parametrize("size", [1, 2000, 10**9])
 def test_parquet_is_cut_between_row_groups(tmp_path, size):
     import pyarrow as pa

@@ -1,4 +1,5 @@
 import json
+from functools import reduce
 
 import pytest
 
@@ -6,6 +7,7 @@ from sgi.distributed.fragments import cut
 from sgi.distributed.places import sources
 from sgi.distributed.survey import FragmentSurvey, chosen_metrics, survey
 from sgi.engine.plan import plan
+from sgi.io.column_use import ColumnUse
 from sgi.io.dataset import open_dataset
 from sgi.kernel.errors import DataError, UsageError
 
@@ -37,6 +39,7 @@ def test_the_surveys_together_know_what_a_plan_knows(tmp_path):
     assert sum(part.rows for part in found) == whole.rows == 9
     assert sum(part.present.get("question", 0) for part in found) == 1
     assert chosen(path) == whole.metrics
+    assert reduce(ColumnUse.merge, (ColumnUse.from_dict(part.use) for part in found)) == whole.columns
 
 
 def test_a_survey_survives_json_and_plans_its_fragment(tmp_path):

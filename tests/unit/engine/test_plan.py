@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from sgi.engine.plan import plan, resolve
-from sgi.engine.progress import Advanced, Finished, Started
+from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started
+from sgi.io.column_use import ColumnUse
 from sgi.io.dataset import open_dataset
 from sgi.kernel.errors import DataError, UnknownName, UsageError
 from sgi.kernel.sample import Field
@@ -16,10 +17,15 @@ ROWS = [
 
 def test_without_names_the_fields_choose_the_metrics():
     chosen = plan(open_dataset(ROWS)).metrics
-    assert [metric.canonical for metric in chosen] == ["sgi"]
+    assert [metric.canonical for metric in chosen] == ["grounding", "sgi"]
     with_reference = [row | {"reference": "r"} for row in ROWS]
     chosen = plan(open_dataset(with_reference)).metrics
-    assert [metric.canonical for metric in chosen] == ["sgi", "semantic_similarity", "lexical_aggregate"]
+    assert [metric.canonical for metric in chosen] == [
+        "grounding",
+        "sgi",
+        "semantic_similarity",
+        "lexical_aggregate",
+    ]
 
 
 def test_counts_rows_and_fields():
@@ -80,4 +86,10 @@ def test_resolve_refuses_none_twice_and_unknown():
 def test_the_listener_hears_of_every_row():
     heard = []
     plan(open_dataset(ROWS), ["sgi"], listener=heard.append)
-    assert heard == [Started("reading", None), Advanced(2), Finished("reading")]
+    columns = {name: (name,) for name in ("id", "question", "contexts", "response")}
+    assert heard == [
+        Started("reading", None),
+        Advanced(2),
+        Finished("reading"),
+        ColumnsRead(ColumnUse(columns)),
+    ]

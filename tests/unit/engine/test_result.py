@@ -16,6 +16,16 @@ ROWS = [
 ]
 
 
+def test_a_result_knows_which_columns_it_was_made_of():
+    given = [{"input": "q", "context": "ideal", "retrieval_context": ["found"], "answer": "r", "n": 1}]
+    result = sgi.evaluate(given, ["theta_rc"])
+    assert result.samples[0].contexts == ("found",)
+    assert result.columns.fields["contexts"] == ("retrieval_context",)
+    assert result.columns.line().endswith(
+        "Not used: context (contexts ← retrieval_context). In the metadata: n."
+    )
+
+
 def test_a_result_as_columns():
     result = sgi.evaluate(ROWS, ["squad_em", "rouge_l(beta=1.2)"])
     made = result.scored("today")

@@ -65,6 +65,33 @@ def test_the_canonical_name_wins_and_the_loser_is_spare():
     assert plan.spare == ("answer", "output")
 
 
+@pytest.mark.parametrize(
+    "retrieved", ["retrieved_contexts", "retrieval_context", "retrieved_documents", "Retrieved Chunks"]
+)
+@pytest.mark.parametrize("other", ["context", "documents", "knowledge", "passages"])
+def test_what_was_retrieved_goes_before_other_passages(retrieved, other):
+    plan = recognise((other, retrieved, "response"))
+
+    assert plan.fields["contexts"] == retrieved
+    assert plan.unused == {other: "contexts"}
+    assert plan.spare == (other,)
+
+
+def test_a_column_that_holds_nothing_is_taken_only_if_there_is_no_other():
+    columns = ("retrieval_context", "context", "response")
+
+    assert recognise(columns, (), frozenset({"retrieval_context"})).fields["contexts"] == "context"
+    assert recognise(columns, (), frozenset(columns)).fields["contexts"] == "retrieval_context"
+
+
+@pytest.mark.parametrize("name", ["Unnamed: 0", "Unnamed: 0.1"])
+def test_the_index_of_pandas_goes_nowhere_unless_it_is_mapped(name):
+    plan = recognise((name, "response"))
+    assert (plan.index, plan.spare) == ((name,), ())
+    mapped = recognise((name, "response"), (("id", name),))
+    assert (mapped.index, mapped.fields["id"]) == ((), name)
+
+
 def test_among_aliases_the_first_listed_wins():
     assert recognise(("prediction", "answer")).fields["response"] == "answer"
 
@@ -185,7 +212,7 @@ def test_an_unknown_field_in_a_mapping_is_told_with_its_neighbours():
 
 
 def test_a_mapping_to_something_else_than_a_name_is_refused():
-    with pytest.raises(UsageError, match="no column name"):
+    with pytest.raises(UsageError, match="not a column name"):
         checked_mapping({"question": 3})
 
 

@@ -1,9 +1,11 @@
 import csv
+import gzip
 
+import pandas as pd
 import pytest
 
 from sgi.io.dataset import open_dataset
-from sgi.kernel.errors import DataError
+from sgi.kernel.errors import DataError, UsageError
 
 
 @pytest.fixture
@@ -61,6 +63,82 @@ def test_lists_stand_in_cells_as_json_or_as_pandas_writes_them(read):
     assert samples[0].metadata == {"n": 1}
 
 
+def test_the_index_that_pandas_writes_is_left_out(read):
+    (sample,) = read(",question,answer\n7,q,a\n")
+
+    assert (sample.id, sample.question, sample.response, sample.metadata) == ("1", "q", "a", {})
+
+
+def test_a_table_that_went_through_pandas_twice_is_read(tmp_path):
+    frame = pd.DataFrame([{"question": "q", "answer": "a", "n": 1}], index=["x"])
+    for _ in range(3):
+        frame.to_csv(tmp_path / "a.csv")
+        frame = pd.read_csv(tmp_path / "a.csv")
+
+    for data in (tmp_path / "a.csv", frame):
+        (sample,) = open_dataset(data).samples()
+        assert (sample.id, sample.metadata) == ("1", {"n": 1} if data is frame else {"n": "1"})
+
+
+def test_the_index_can_be_mapped(read):
+    (sample,) = read(",question\nx,q\n", columns={"id": "Unnamed: 0"})
+
+    assert sample.id == "x"
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff", "\ufeff\ufeff"])
+@pytest.mark.parametrize(
+    "header", ["question , response", " question,response ", "\tquestion, \ufeffresponse"]
+)
+def test_spaces_and_marks_around_names_do_not_count(read, mark, header):
+    for columns in (None, {"question": "question", "response": "response"}):
+        (sample,) = read(f"{mark}{header}\nq,r\n", columns=columns)
+        assert (sample.question, sample.response) == ("q", "r")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.jsonl", "a.json", "a.csv.gz"])
+def test_text_files_have_an_encoding(tmp_path, name):
+    separator = "\t" if "tsv" in name else ","
+    text = '{"question": "Où?", "response": "là"}'
+    if "json" not in name:
+        text = separator.join(["question", "response"]) + "\n" + separator.join(["Où?", "là"])
+    data = text.encode("cp1252")
+    (tmp_path / name).write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+
+    with pytest.raises(DataError, match=r"is not UTF-8.*--encoding"):
+        list(open_dataset(tmp_path / name).samples())
+    (sample,) = open_dataset(tmp_path / name, encoding="cp1252").samples()
+    assert (sample.question, sample.response) == ("Où?", "là")
+
+
+@pytest.mark.parametrize(
+    "data", [[{"response": "r"}], pd.DataFrame({"response": ["r"]}), "rows.parquet", "stsb:a.csv"]
+)
+def test_other_data_has_no_encoding(tmp_path, monkeypatch, data):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"response": ["r"]}).to_parquet("rows.parquet")
+    (tmp_path / "a.csv").write_text("sentence1,sentence2,score\na,b,1\n")
+
+    with pytest.raises(UsageError, match="encoding"):
+        open_dataset(data, encoding="cp1252")
+
+
+@pytest.mark.parametrize(
+    ("cell", "problem"),
+    [
+        ("['a' 'b' ... 'z']", "a printed list was shortened when it was printed ('...') at character 10"),
+        ("['a', 'b", "a printed list is broken at character 7"),
+    ],
+)
+def test_a_printed_list_that_is_not_whole_is_refused_with_its_place(read, cell, problem):
+    with pytest.raises(DataError) as caught:
+        read(f'id,context,response\nx,"{cell}",r\n')
+
+    error = caught.value
+    assert (error.line, error.sample_id, error.field) == (2, "x", "contexts")
+    assert f"{problem} in column 'context'. Write it again as JSON." in str(error)
+
+
 def test_lines_are_counted_through_quoted_breaks_and_blank_lines(read):
     bad = []
     text = 'id,question,label\n"a","one\ntwo\n\nthree",1\n\nb,q,maybe\nc,q,1\n'
@@ -105,12 +183,12 @@ def test_bytes_that_are_not_utf_8_are_refused_with_their_line(read):
 
     assert [sample.id for sample in samples] == ["a", "c"]
     assert [(row.error.line, row.error.message, row.row) for row in bad] == [
-        (3, "the text is not UTF-8", "b,na\\xefve")
+        (3, "byte 0xef at character 5 of line 3 is not UTF-8", "b,na\\xefve")
     ]
 
 
 def test_a_header_that_is_not_utf_8_is_the_whole_files_error(read):
-    with pytest.raises(DataError, match=r"a.csv:1: the text is not UTF-8"):
+    with pytest.raises(DataError, match=r"a.csv:1: byte 0xef at character 6 of line 1 is not UTF-8"):
         read(b"id,qu\xefstion\na,b\n", on_reject=[].append)
 
 
@@ -118,7 +196,7 @@ def test_a_header_that_is_not_utf_8_is_the_whole_files_error(read):
     ("text", "message"),
     [
         ("question,\na,b\n", "a.csv:1: column 2 has no name"),
-        (",question\n0,q\n", "a.csv:1: column 1 has no name"),
+        (",,question\n0,1,q\n", "a.csv:1: column 2 has no name"),
         ("question,question\na,b\n", "a.csv:1: two columns are called 'question'"),
         ("foo,bar\na,b\n", "a.csv:1: no column is recognised: found 'foo', 'bar'"),
         ("question,response\n", "a.csv: holds no rows"),

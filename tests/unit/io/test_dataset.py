@@ -113,7 +113,7 @@ def test_a_dataset_comes_back_as_it_is():
     class Mine:
         name = "mine"
 
-        def samples(self, *, on_reject=None):
+        def samples(self, *, on_reject=None, on_columns=None):
             return iter(())
 
     data = Mine()

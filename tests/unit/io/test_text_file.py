@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from sgi.io.text_file import broken_text, numbered_lines, open_bytes
-from sgi.kernel.errors import DataError
+from sgi.io.text_file import broken_text, checked_encoding, numbered_lines, open_bytes
+from sgi.kernel.errors import DataError, UsageError
 
 TEXT = "first line, naïve\n\nthird: 漢字 🧪\nlast without end"
 LINES = [(1, "first line, naïve\n"), (2, "\n"), (3, "third: 漢字 🧪\n"), (4, "last without end")]
@@ -68,7 +68,7 @@ def test_nothing_at_all_has_no_lines():
     ],
 )
 def test_binary_data_is_told(data):
-    with pytest.raises(DataError, match=r"^a.txt: is no text but binary data"):
+    with pytest.raises(DataError, match=r"^a.txt: is binary data, not text"):
         lines(data)
 
 
@@ -155,3 +155,68 @@ def test_a_name_too_long_for_the_system_is_told(tmp_path):
 def test_a_name_with_nul_is_told(tmp_path):
     with pytest.raises(DataError):
         opened(tmp_path / "a\0.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("cp1252", "café “quoted” €\nend"),
+        ("latin-1", "café\nend"),
+        ("shift_jis", "表示\n終"),
+        ("gb18030", "汉字\n完"),
+        ("utf-16-le", "naïve\nend"),
+        ("utf-32", "naïve\nend"),
+        ("utf-8", "naïve\nend"),
+        ("utf-8-sig", "naïve\nend"),
+        ("cp037", "EBCDIC\nend"),
+    ],
+)
+def test_a_named_encoding_is_used(encoding, text):
+    found = list(numbered_lines(io.BytesIO(text.encode(encoding)), "a.txt", encoding))
+
+    assert "".join(line.decode() for _, line in found) == text
+    assert [number for number, _ in found] == [1, 2]
+
+
+def test_a_mark_is_dropped_where_the_encoding_agrees_with_it():
+    for encoding in ("utf-8", "UTF_8", "utf-8-sig"):
+        assert list(numbered_lines(io.BytesIO(codecs.BOM_UTF8 + b"a"), "a.txt", encoding)) == [(1, b"a")]
+    utf16 = codecs.BOM_UTF16_BE + "a".encode("utf-16-be")
+    assert list(numbered_lines(io.BytesIO(utf16), "a.txt", "utf-16")) == [(1, b"a")]
+
+
+def test_a_mark_that_contradicts_the_encoding_is_an_error():
+    with pytest.raises(
+        DataError, match=r"^a.txt: begins with the byte order mark of utf-8, so it is not cp1252"
+    ):
+        list(numbered_lines(io.BytesIO(codecs.BOM_UTF8 + b"a"), "a.txt", "cp1252"))
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding", "message"),
+    [
+        (b"fine\nna\x81ve", "cp1252", "a.txt:2: byte 0x81 at character 3 is not cp1252"),
+        (b"fine\ncaf\xe9", "ascii", "a.txt:2: byte 0xe9 at character 4 is not ascii"),
+        (b"fine\n\x81", "shift_jis", "a.txt:2: byte 0x81 at character 1 is not shift_jis"),
+        (b"a\x00b\x00c", "utf-16-le", "a.txt:1: the text breaks off: truncated data in utf-16-le"),
+        (b"+AA", "undefined", "a.txt:1: the text breaks off"),
+    ],
+)
+def test_bytes_that_the_encoding_lacks_are_told_with_their_place(data, encoding, message):
+    with pytest.raises(DataError) as caught:
+        list(numbered_lines(io.BytesIO(data), "a.txt", encoding))
+
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize("name", ["utf-9", "base64", "rot13", "zip", "", "utf-8\x00", "../etc"])
+def test_an_unknown_encoding_is_refused(name):
+    with pytest.raises(UsageError, match="Unknown encoding"):
+        checked_encoding(name)
+
+
+def test_a_named_encoding_leaves_the_stream_open():
+    stream = io.BytesIO(b"a\nb")
+    list(numbered_lines(stream, "a.txt", "cp1252"))
+
+    assert not stream.closed

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from sgi.io.benchmarks.reading import Reading
+    from sgi.io.column_use import ReportColumns
     from sgi.io.rows import Reject
     from sgi.kernel.sample import Sample
 
@@ -175,7 +176,9 @@ class BenchmarkDataset:
         told = [f"{key}={value}" for key, value in sorted(self.options.items())]
         return f"{self.benchmark.name}({', '.join(told)})" if told else self.benchmark.name
 
-    def samples(self, *, on_reject: Reject | None = None) -> Iterator[Sample]:
+    def samples(
+        self, *, on_reject: Reject | None = None, on_columns: ReportColumns | None = None
+    ) -> Iterator[Sample]:
         """The samples in order; see `sgi.io.rows.read_rows` for what is refused."""
         options: dict[str, Any] = dict(self.options)
         reading = self.benchmark.read(self.path, **options)
@@ -183,6 +186,7 @@ class BenchmarkDataset:
             filled(reading.rows, str(reading.file)),
             file=str(reading.file),
             on_reject=on_reject,
+            on_columns=on_columns,
             stem=self.benchmark.name,
             convert=reading.convert,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sgi.io.rows import RawRow
-from sgi.io.text_file import broken_text, numbered_lines, open_bytes
+from sgi.io.text_file import NOT_UTF8, broken_text, numbered_lines, open_bytes
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def tab_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[RawRo
             if line.isspace():
                 continue
             if wrong := broken_text(line):
-                refused = DataError(wrong, hint="Save the file as UTF-8.")
+                refused = DataError(wrong, hint=NOT_UTF8)
                 yield RawRow(number, refused, line.decode("utf-8", "backslashreplace").rstrip("\r\n"))
                 continue
             text = line.decode().rstrip("\r\n")

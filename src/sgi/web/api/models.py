@@ -85,7 +85,7 @@ class ScoreRequest(BaseModel):
         min_length=1,
         max_length=MOST_METRICS,
         description="Names such as `sgi` or `rouge_l(beta=1.2)`, none of which asks a judge. Without them: "
-        "of sgi, semantic_similarity and lexical_aggregate those for which a row has the fields.",
+        "of grounding, sgi, semantic_similarity and lexical_aggregate those for which a row has the fields.",
     )
     details: bool = Field(default=False, description="Whether to tell what each value was made of.")
 

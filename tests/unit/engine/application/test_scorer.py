@@ -473,9 +473,10 @@ def test_the_embedded_model_is_the_default():
 
 def test_metrics_for_callers_who_name_none():
     answered = Sample(id="1", question="q", contexts=("c",), response="r")
-    assert [found.canonical for found in allowed_metrics([answered])] == ["sgi"]
+    assert [found.canonical for found in allowed_metrics([answered])] == ["grounding", "sgi"]
     with_truth = row(2)
     assert [found.canonical for found in allowed_metrics([answered, with_truth])] == [
+        "grounding",
         "sgi",
         "semantic_similarity",
         "lexical_aggregate",

@@ -1,0 +1,119 @@
+"""Which columns of the data became which fields: what every run reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pydantic import JsonValue
+
+    from sgi.io.columns import Plan
+
+_MAX_KEPT = 50
+_MAX_SHOWN = 6
+_MAX_NAME = 60
+
+
+@dataclass(frozen=True)
+class ColumnUse:
+    """Which columns of the data became which fields.
+
+    Attributes:
+        fields: field → its columns; several where rows have different columns, or where columns are joined.
+        not_used: columns that could have been a field, and why they are not. They are in the metadata.
+        metadata: the other columns that are in the metadata, at most 50.
+
+    >>> ColumnUse({"question": ("input",)}, {"context": "contexts ← retrieval_context"}).line()
+    'Columns: question ← input. Not used: context (contexts ← retrieval_context).'
+    """
+
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    not_used: Mapping[str, str] = field(default_factory=dict)
+    metadata: tuple[str, ...] = ()
+
+    def line(self) -> str:
+        """One line for people; empty where there were no columns, as in data made of Samples."""
+        if not self.fields:
+            return ""
+        fields = ", ".join(
+            name if columns == (name,) else f"{name} ← {', '.join(map(_short, columns))}"
+            for name, columns in self.fields.items()
+        )
+        reasons = [f"{_short(column)} ({why})" for column, why in self.not_used.items()]
+        not_used = f" Not used: {_listed(reasons)}." if reasons else ""
+        metadata = f" In the metadata: {_listed(map(_short, self.metadata))}." if self.metadata else ""
+        return f"Columns: {fields}.{not_used}{metadata}"
+
+    def to_dict(self) -> dict[str, JsonValue]:
+        """The same as JSON values."""
+        return {
+            "fields": {name: list(columns) for name, columns in self.fields.items()},
+            "not_used": dict(self.not_used),
+            "metadata": list(self.metadata),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The use that `to_dict` wrote."""
+        fields = {name: tuple(columns) for name, columns in values["fields"].items()}
+        return cls(fields, dict(values["not_used"]), tuple(values["metadata"]))
+
+    def merge(self, other: ColumnUse) -> ColumnUse:
+        """The use over both parts of the data; this very object where the other adds nothing."""
+        fields = {
+            name: _union(self.fields.get(name, ()), other.fields.get(name, ()))
+            for name in {**self.fields, **other.fields}
+        }
+        used = {column for columns in fields.values() for column in columns}
+        not_used = dict([*self.not_used.items(), *other.not_used.items()][:_MAX_KEPT])
+        merged = ColumnUse(
+            fields,
+            {column: why for column, why in not_used.items() if column not in used},
+            _union(self.metadata, other.metadata),
+        )
+        return self if merged == self else merged
+
+
+ReportColumns = Callable[[ColumnUse], None]
+"""Is called with the use of columns so far, whenever it changed."""
+
+
+def column_use(plan: Plan, null_columns: Mapping[str, str]) -> ColumnUse:
+    """The use of columns in rows of one plan.
+
+    Args:
+        plan: how the columns become fields.
+        null_columns: columns that were passed over since they hold nothing, and in which rows.
+    """
+    fields = {
+        name: tuple(source.text for source in plan.composed[name]) if name in plan.composed else (column,)
+        for name, column in plan.fields.items()
+    }
+    if plan.pair:
+        fields["response"] = plan.pair
+    not_used = {
+        column: null_columns.get(column) or f"{name} ← {', '.join(fields[name])}"
+        for column, name in plan.unused.items()
+    }
+    not_used |= dict.fromkeys(plan.index, "the index that pandas wrote")
+    return ColumnUse(
+        fields, not_used, tuple(column for column in plan.spare if column not in not_used)[:_MAX_KEPT]
+    )
+
+
+def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))[:_MAX_KEPT]
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _MAX_NAME else f"{name[: _MAX_NAME - 1]}…"
+
+
+def _listed(names: Iterable[str]) -> str:
+    found = list(names)
+    more = f" and {len(found) - _MAX_SHOWN} more" if len(found) > _MAX_SHOWN else ""
+    return ", ".join(found[:_MAX_SHOWN]) + more

@@ -1,0 +1,128 @@
+"""Where a mapping says that a field's value is: a column, a path into a column, or several of them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sgi.io.cells import as_json, found, is_absent
+from sgi.kernel.errors import DataError, UsageError
+from sgi.kernel.json_path import PathAbsentError, check_path, get_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_INVISIBLE = "\ufeff\u200b\u2060"
+
+
+class Source(NamedTuple):
+    """One part of a mapping.
+
+    Attributes:
+        text: as the mapping writes it.
+        column: the column.
+        path: the dotted path inside the column's value; empty for the whole value.
+    """
+
+    text: str
+    column: str
+    path: str = ""
+
+
+def clean_name(column: str) -> str:
+    r"""A column's name without spaces, byte order marks and zero-width characters around it.
+
+    >>> clean_name("\ufeff answer ")
+    'answer'
+    """
+    return column.strip().strip(_INVISIBLE).strip()
+
+
+def parts_of(text: str) -> list[str]:
+    """The parts of a mapping; none for the empty one, which drops the field.
+
+    >>> parts_of("ctx_1, ctx_2"), parts_of("")
+    (['ctx_1', 'ctx_2'], [])
+    """
+    return [part.strip() for part in text.split(",")] if text.strip() else []
+
+
+def resolve(text: str, columns: Sequence[str]) -> dict[str, Source | None]:
+    """Each part of a mapping with its place in rows of these columns; None where its column is missing.
+
+    A column whose name is the whole text comes first, so names may hold commas and dots. Then each part is
+    the name of a column, or the longest such name followed by a dotted path. Spaces around names are ignored.
+
+    >>> resolve("outputs.answer", ("id", "outputs"))
+    {'outputs.answer': Source(text='outputs.answer', column='outputs', path='answer')}
+
+    Raises:
+        UsageError: a path has invalid syntax.
+    """
+    parts = parts_of(text)
+    whole = _named(text, columns)
+    if whole is not None and parts:
+        return {text: Source(text, whole)}
+    return {part: _source(part, columns) for part in parts}
+
+
+def _source(part: str, columns: Sequence[str]) -> Source | None:
+    head = part
+    while (column := _named(head, columns)) is None:
+        head, dot, _ = head.rpartition(".")
+        if not dot:
+            return None
+    path = part[len(head) + 1 :]
+    if head != part:
+        try:
+            check_path(path, every=True)
+        except ValueError as error:
+            raise UsageError(f"Cannot read the path {part!r} of the mapping: {error}.") from None
+    return Source(part, column, path)
+
+
+def _named(name: str, columns: Sequence[str]) -> str | None:
+    """The column of this name, or the only one that differs by invisible characters around it."""
+    if name in columns:
+        return name
+    alike = [column for column in columns if clean_name(column) == clean_name(name)]
+    return alike[0] if len(alike) == 1 else None
+
+
+def read_source(values: Mapping[str, Any], source: Source) -> Any:
+    """The value of one part in a row. Text is read as JSON where a path leads into it.
+
+    Raises:
+        PathAbsentError: the path ends at a null or at an object without the key.
+        DataError: the path does not fit the value.
+    """
+    value = values[source.column]
+    if not source.path or is_absent(value) or value == "":
+        return value
+    if isinstance(value, str):
+        try:
+            document = json.loads(value)
+        except (ValueError, RecursionError):
+            problem = f"no {source.text}: column {source.column[:60]!r} holds {found(value)}, not JSON"
+            raise DataError(problem) from None
+    else:
+        document = as_json(value)
+    try:
+        return get_path(document, source.path, root=source.column)
+    except PathAbsentError:
+        raise
+    except LookupError as error:
+        raise DataError(f"in column {source.column[:60]!r}: {error}") from None
+
+
+def join(values: Sequence[Any]) -> list[Any]:
+    """The values of several columns as one list, without those that are absent."""
+    joined: list[Any] = []
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            joined.extend(value)
+        elif hasattr(value, "tolist") and not isinstance(value, str):
+            joined.extend(value.tolist())
+        else:
+            joined.append(value)
+    return joined
