@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from sgi.engine.progress import Advanced, Finished, Started
+from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started
 from sgi.kernel.errors import DataError, UnknownName, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE, Sample
@@ -247,7 +247,7 @@ def test_it_runs_within_an_event_loop_and_tells_of_its_progress():
         return bench(rows(), [Length()], ["refusal"], cache=False, listener=heard.append)
 
     assert asyncio.run(within()).rows == 24
-    assert [type(event) for event in heard] == [Started, Advanced, Finished]
+    assert [type(event) for event in heard] == [ColumnsRead, Started, Advanced, Finished]
 
 
 def test_a_bench_is_json_of_its_schema_and_reads_back():
