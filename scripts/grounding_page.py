@@ -204,7 +204,7 @@ def ablation(sets: Mapping[str, Scored]) -> str:
 
 def area_of(one: Scored, scores: Floats) -> str:
     """A bare area, without an interval."""
-    found = ranking(scores, one.rows.true, one.rows.clusters, draws=1)
+    found = ranking(scores, one.rows.true, one.rows.clusters)
     return "–" if found is None else f"{found.auroc:.3f}"
 
 

@@ -39,7 +39,11 @@ def test_on_halueval_length_beats_sgi_and_sgi_keeps_what_length_does_not_explain
     assert matched["ranking"]["auroc"] == pytest.approx(0.77, abs=0.03)
     assert matched["baselines"][0]["ranking"]["auroc"] == 0.5
     # Without the right contexts θ(r,q) is left: better on all rows, where it goes by length, worse on these.
-    assert told["shuffled"]["lead"]["interval"]["high"] < 0 < matched["shuffled"]["lead"]["interval"]["low"]
+    assert (
+        told["shuffled"]["difference"]["interval"]["high"]
+        < 0
+        < matched["shuffled"]["difference"]["interval"]["low"]
+    )
     assert told["permuted"]["auroc"] == pytest.approx(0.5, abs=0.02)
     assert told["warnings"] == []
 

@@ -7,8 +7,8 @@ from sklearn import metrics
 
 from sgi.stats import (
     auroc,
-    auroc_interval,
     average_precision,
+    bootstrap_interval,
     cohen_d,
     fpr_at_recall,
     pearson,
@@ -74,7 +74,7 @@ def test_stratified_auroc_is_the_weighted_mean_of_scikit_learns(seed):
         if 0 < labels[rows].sum() < rows.sum():
             areas.append(metrics.roc_auc_score(labels[rows], scores[rows]))
             pairs.append(float(labels[rows].sum()) * float((~labels[rows]).sum()))
-    ours = stratified_auroc(scores, labels, strata, draws=1)
+    ours = stratified_auroc(scores, labels, strata)
     assert ours.ranking.auroc == pytest.approx(np.average(areas, weights=pairs), abs=1e-12)
     assert ours.strata == len(areas)
 
@@ -153,5 +153,5 @@ def test_bootstrap_of_auroc_equals_one_that_writes_the_rows_out():
     for _ in range(200):
         rows = (2 * draws.integers(0, 50, size=50)[:, None] + [0, 1]).ravel()
         areas.append(metrics.roc_auc_score(labels[rows], scores[rows]))
-    ours = auroc_interval(scores, labels, clusters, draws=200)
+    ours = bootstrap_interval(auroc, scores, labels, clusters, draws=200)
     assert (ours.low, ours.high) == pytest.approx(tuple(np.quantile(areas, [0.025, 0.975])), abs=1e-12)

@@ -50,7 +50,7 @@ def card(**changes: Any) -> DetectorCard:
         "length_within": None,
         "overlap_matched": None,
         "baselines": (),
-        "leads": {},
+        "differences": {},
         "permuted": None,
         "shuffled": NOT_SHUFFLED,
         "subgroups": (),

@@ -1,4 +1,4 @@
-"""``sgi agree``: a run's metrics beside human labels."""
+"""``sgi agree``: compares a run's metrics with human labels."""
 
 from __future__ import annotations
 
@@ -29,9 +29,7 @@ _LONGEST_NOTE = 400
 
 def agree(
     run: RunArgument,
-    label: Annotated[
-        str, typer.Option(help="The column of the data that holds what people said: label, or another.")
-    ] = "label",
+    label: Annotated[str, typer.Option(help="The column of the data with the human labels.")] = "label",
     metric: Annotated[
         list[str] | None,
         typer.Option("-m", "--metric", help="Only this metric, or several with commas; repeatable."),
@@ -39,28 +37,29 @@ def agree(
     threshold: Annotated[
         float | None,
         typer.Option(
-            help="From this value on (if lower is better: up to it) a metric says yes; the middle of shares."
+            help="From this value on (if lower is better: up to it) a metric says yes; default: 0.5."
         ),
     ] = None,
     scale: Annotated[
         str | None,
-        typer.Option(help="LOW:HIGH, the ends of the labels' scale, where it is not the metric's own."),
+        typer.Option(help="LOW:HIGH, the ends of the labels' scale, if it is not the metric's own."),
     ] = None,
     weights: Annotated[
         Literal["quadratic", "linear"],
-        typer.Option(help="What a disagreement of numbers or grades costs in kappa."),
+        typer.Option(help="The cost of a disagreement of numbers or grades in kappa."),
     ] = "quadratic",
     cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     percent: PercentOption = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Hold a run's metrics against human labels, and correct its means by them.
+    """Compare a run's metrics with human labels, and correct its means by them.
 
     Labels are yes and no (true, 1, …: the answer is good), numbers, or names of a metric's classes or grades.
-    A few labels do: the corrected mean joins them with the scores of all rows (prediction-powered inference),
-    if the labelled rows are a random sample. Intervals are at 95 %, with clusters of rows (by default,
-    questions) resampled whole.
+    Numbers and grades also get Pearson's and Spearman's correlation. A few labels are enough for the
+    corrected mean: it joins them with the scores of all rows (prediction-powered inference), if the labelled
+    rows are a random sample. Intervals are at 95 % and treat clusters of rows (by default,
+    questions) as the independent units.
 
     Examples:
 
@@ -97,7 +96,7 @@ def agree(
         else:
             print_lines([f"{one_line(made.run)}: {_head(made)}", ""])
             print_tables(agreement_tables(made, percent=percent))
-            print_lines([*_words(made.metrics), made.signature])
+            print_lines([*_verdicts(made.metrics), made.signature])
     for line in (*_unfinished(record), *made.notes):
         talk(one_line(line, longest=_LONGEST_NOTE))
 
@@ -124,9 +123,10 @@ def _unfinished(record: RunRecord) -> Iterator[str]:
 
 
 def agreement_tables(made: AgreementReport, *, percent: bool) -> list[Table]:
-    """Agreement beyond chance; what is right of each label; the corrected means. Empty ones are left out."""
+    """Agreement, correlations, rates by label and corrected means; empty tables are left out."""
     tables = [
         _beyond_chance(made.metrics),
+        _correlations(made.metrics),
         _rates(made.metrics, percent=percent),
         _corrected(made.metrics, percent=percent),
     ]
@@ -146,6 +146,16 @@ def _beyond_chance(metrics: Iterable[MetricAgreement]) -> Table:
             add_row(
                 table, made.metric, compared, *numbers, f"{made.rows:,}", f"{sum(made.lacking.values()):,}"
             )
+    return table
+
+
+def _correlations(metrics: Iterable[MetricAgreement]) -> Table:
+    from sgi.cli.console import add_row, new_table
+
+    table = new_table("correlation", "Pearson", "95 % interval", "Spearman", "95 % interval")
+    for made in metrics:
+        if made.pearson is not None and made.spearman is not None:
+            add_row(table, made.metric, *_agreement(made.pearson), *_agreement(made.spearman))
     return table
 
 
@@ -200,13 +210,18 @@ def _estimate(made: Estimate, *, percent: bool) -> tuple[str, str]:
     return scaled(made.value, percent=percent), span(made.interval, percent=percent)
 
 
-def _words(metrics: Iterable[MetricAgreement]) -> Iterator[str]:
-    """What it means, and why there is no more to say."""
+def _verdicts(metrics: Iterable[MetricAgreement]) -> Iterator[str]:
+    """The verdicts, and why numbers are missing."""
     from sgi.cli.console import one_line
 
     for made in metrics:
-        parts = [f"not compared: {made.reason}."] if made.reason else [*made.words]
-        told = {"kappa": made.kappa, "alpha": made.alpha}
-        parts += [f"{name}: {one.reason}." for name, one in told.items() if one is not None and one.reason]
+        parts = [f"not compared: {made.reason}."] if made.reason else [*made.verdicts]
+        coefficients = {
+            "kappa": made.kappa,
+            "alpha": made.alpha,
+            "Pearson": made.pearson,
+            "Spearman": made.spearman,
+        }
+        parts += [f"{name}: {one.reason}." for name, one in coefficients.items() if one and one.reason]
         yield f"{one_line(made.metric)}: {one_line(' '.join(parts), longest=2 * _LONGEST_NOTE)}"
     yield ""

@@ -1,4 +1,4 @@
-"""``sgi card``: how well a metric of a run detects what is not grounded, beside all that is trivial."""
+"""``sgi card``: how well a metric detects ungrounded answers, compared with trivial scores."""
 
 from __future__ import annotations
 
@@ -32,37 +32,35 @@ _LONGEST = 400
 
 def card(
     run: RunArgument,
-    metric: Annotated[
-        str, typer.Option("-m", "--metric", help="The metric that is held against the labels.")
-    ],
+    metric: Annotated[str, typer.Option("-m", "--metric", help="The metric to compare with the labels.")],
     label: Annotated[
         str,
-        typer.Option(help="The column of the data that holds the labels, 1 for grounded: label, or another."),
+        typer.Option(help="The column of the data with the labels, 1 for grounded."),
     ] = "label",
     beside: Annotated[
         list[str] | None,
-        typer.Option(help="Another metric of the run, to stand among the rivals; repeatable."),
+        typer.Option(help="Another metric of the run to compare with; repeatable."),
     ] = None,
     by: Annotated[
         list[str] | None,
-        typer.Option(help="A column of subgroups; repeatable. Without it: all with 2 to 12 distinct values."),
+        typer.Option(help="A column of subgroups; repeatable. Default: all with 2 to 12 distinct values."),
     ] = None,
     embedder: Annotated[
         str | None,
-        typer.Option("-e", "--embedder", help="The model for the cosines, in place of the run's own."),
+        typer.Option("-e", "--embedder", help="The embedder for the cosines. Default: the run's own."),
     ] = None,
     shuffled: Annotated[
         bool,
         typer.Option(
-            "--shuffled/--no-shuffled", help="Score the metric once more with contexts of other questions."
+            "--shuffled/--no-shuffled", help="Also score the metric with the contexts of other questions."
         ),
     ] = True,
     out: Annotated[
         Path | None,
         typer.Option("-o", "--out", help="A folder for card.md, card.json, card.png and card.svg."),
     ] = None,
-    draws: Annotated[int, typer.Option(min=1, help="Draws of every bootstrap.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Of everything random.")] = 0,
+    draws: Annotated[int, typer.Option(min=1, help="Number of bootstrap draws.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
     cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     cache: CacheOption = None,
@@ -70,12 +68,12 @@ def card(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Hold a metric against labels, beside everything trivial that could rank as well.
+    """Compare a metric with labels, and with trivial scores that could rank as well.
 
-    AUROC, average precision and false positives with intervals over whole clusters (by default, questions);
-    the same on answers matched by length and by overlap; length, overlap, verbatim copies and plain cosines
-    as rivals; labels and contexts shuffled; subgroups; probabilities beside the constant base rate; and what
-    all that says, in words. On a terminal it prints tables, elsewhere Markdown.
+    Prints AUROC, average precision and false positives with intervals over whole clusters (by default,
+    questions); the same for answers matched by length and by overlap; AUROC within each categorical column; length, overlap, verbatim
+    copies and plain cosines as competitors; shuffled labels and contexts; subgroups; probabilities compared
+    with the constant base rate; and verdicts in plain words. Tables on a terminal, Markdown elsewhere.
 
     Examples:
 
@@ -95,7 +93,7 @@ def card(
     from sgi.store.queries import find_run
 
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)  # what cannot be written is told before the work
+        out.mkdir(parents=True, exist_ok=True)  # fails before the work if the folder cannot be made
     vectors = cache_choice(cache, no_cache=no_cache)
     with open_database(db, create=False) as database:
         record = find_run(database, run).clustered(cluster)

@@ -193,14 +193,16 @@ def _read_ranking(values: Mapping[str, Any]) -> Ranking:
 
 
 def reasons_without_interval(metrics: Iterable[MetricSummary]) -> list[str]:
-    """Why means have no interval, one line for each reason.
+    """Why means, and AUROCs, have no interval: one line for each reason.
 
     >>> counts = dict.fromkeys(Status, 0)
     >>> made = MetricSummary("sgi", 1.0, None, None, counts, None, no_interval="1 cluster is too few")
     >>> reasons_without_interval([made])
     ['No interval for sgi: 1 cluster is too few.']
     """
-    return without_interval((made.metric, made.no_interval) for made in metrics if made.mean is not None)
+    known = [made for made in metrics if made.mean is not None]
+    areas = [(f"AUROC of {made.metric}", made.ranking.no_interval) for made in known if made.ranking]
+    return without_interval([*((made.metric, made.no_interval) for made in known), *areas])
 
 
 def without_interval(reasons: Iterable[tuple[str, str]]) -> list[str]:

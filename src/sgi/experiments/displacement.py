@@ -18,7 +18,6 @@ from sgi.experiments.displacement_scores import (
 )
 from sgi.experiments.findings import Column, Finding, Section, ranked
 from sgi.experiments.published import DISPLACEMENT
-from sgi.experiments.separation import DRAWS
 from sgi.report.charts import Dot, dot_chart
 from sgi.stats.confounds import permutation_control
 from sgi.stats.ranking import auroc, ranking
@@ -143,7 +142,7 @@ def _plain(study: Study, name: str, values: Floats) -> Row:
 def _ranked(study: Study, values: Floats, rows: Rows, key: str) -> Row:
     kept = rows[np.isfinite(values[rows])]
     answers = study.answers
-    found = ranking(values[kept], answers.labels[kept], answers.clusters[kept], draws=DRAWS, seed=study.seed)
+    found = ranking(values[kept], answers.labels[kept], answers.clusters[kept])
     return ranked(found, key)
 
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Rows = NDArray[np.int64]
 
-DRAWS = 500
-"""Of each bootstrap: its ends are then good to about 0.002 on samples of this size."""
 
 CLASS_COLUMNS = (
     Column("n", "n"),
@@ -73,14 +71,13 @@ class Separation:
         }
 
 
-def separation(scores: Floats, answers: Answers, rows: Rows, *, seed: int = 0) -> Separation:
+def separation(scores: Floats, answers: Answers, rows: Rows) -> Separation:
     """How a score separates the classes over these rows.
 
     Args:
         scores: of all answers, higher = grounded, shape (n,).
         answers: what was scored.
         rows: those to look at.
-        seed: of the bootstrap.
     """
     column, labels, clusters = scores[rows], answers.labels[rows], answers.clusters[rows]
     first, second = column[labels], column[~labels]
@@ -92,7 +89,7 @@ def separation(scores: Floats, answers: Answers, rows: Rows, *, seed: int = 0) -
         hallucinated=_mean(second),
         effect=cohen_d(first, second),
         p=welch_p(first, second),
-        ranking=ranking(column, labels, clusters, draws=DRAWS, seed=seed),
+        ranking=ranking(column, labels, clusters),
         length=None if by_length is None else max(by_length, 1.0 - by_length),
     )
 

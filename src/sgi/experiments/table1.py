@@ -84,8 +84,8 @@ def _columns() -> tuple[Column, ...]:
 
 def _row(study: Study, model: str, name: SampleName) -> Row:
     measured, rows = study.of(model), study.rows(name).rows
-    found = separation(measured.sgi, study.answers, rows, seed=study.seed).row()
-    angle = separation(measured.theta_rq, study.answers, rows, seed=study.seed)
+    found = separation(measured.sgi, study.answers, rows).row()
+    angle = separation(measured.theta_rq, study.answers, rows)
     row = {
         "model": model,
         "sample": name,

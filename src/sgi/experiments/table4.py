@@ -73,7 +73,7 @@ def table4(bench: Workbench) -> Finding:
 def _row(study: Study, model: str, name: str) -> Row:
     answers = study.answers
     rows = np.arange(len(answers.labels)) if name == "all" else _as_loaded(study)
-    found = separation(study.of(model).theta_rq, answers, rows, seed=study.seed).row()
+    found = separation(study.of(model).theta_rq, answers, rows).row()
     paper_auroc = TABLE_4.auroc if name == "loader" and paper_model(model) == REPORTED_MODEL else None
     return {
         "model": model,

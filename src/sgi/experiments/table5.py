@@ -58,7 +58,7 @@ def table5(bench: Workbench) -> Finding:
 def _row(study: Study, model: str, name: SampleName) -> Row:
     measured, rows = study.of(model), study.rows(name).rows
     near_question, near_context, index = (
-        separation(values, study.answers, rows, seed=study.seed)
+        separation(values, study.answers, rows)
         for values in (measured.theta_rq, -measured.theta_rc, measured.sgi)
     )
     paper = TABLE_5.get(paper_model(model) or "") if name == "paper" else None

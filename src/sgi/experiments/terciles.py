@@ -160,7 +160,7 @@ def _rows(
     made = []
     for third, name in enumerate(TERCILES):
         chosen = rows[thirds == third]
-        found = separation(scores, study.answers, chosen, seed=study.seed).row()
+        found = separation(scores, study.answers, chosen).row()
         ends = (float(values[chosen].min()), float(values[chosen].max())) if len(chosen) else None
         made.append(
             {"tercile": name, "range": ends, **found, **_beside(found, paper[name], comparable=comparable)}

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.engine.card.controls import LENGTH, OVERLAP
-from sgi.engine.card.words import number, width_words
+from sgi.engine.card.verdicts import number, width_words
+from sgi.engine.summary import without_interval
 from sgi.report.markdown import escaped, table
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def card_tables(card: DetectorCard) -> list[CardTable]:
         _score(card),
         _controls(card),
         _beside(card),
+        _within(card),
         _subgroups(card),
         _calibration(card),
         _dropped(card),
@@ -85,10 +87,17 @@ def remarks(card: DetectorCard) -> Iterator[str]:
     """How the numbers were made, and what could not be."""
     yield (
         "AUROC is the chance that a grounded answer scores better than an ungrounded one. Average precision"
-        " and false positives are of the search for ungrounded answers. Intervals are at 95 %, from"
-        f" {card.draws:,} draws of whole groups (seed {card.seed}); that of average precision is from"
-        " leaving out one at a time."
+        " and false positives are of the search for ungrounded answers. Intervals are at 95 % and treat"
+        " whole groups as independent units: score intervals for AUROC, a jackknife for average precision,"
+        f" and {card.draws:,} bootstrap draws (seed {card.seed}) for false positives."
     )
+    yield from without_interval(_reasons(card))
+    if card.within:
+        yield (
+            "Within a column, only rows with the same value are compared. The column alone ranks each row by"
+            " the share of grounded rows that have its value; p is of a permutation test, corrected for the"
+            " number of columns."
+        )
     if card.shuffled.reason:
         yield f"Contexts were not shuffled: {card.shuffled.reason}."
     if card.unpermuted:
@@ -168,6 +177,37 @@ def _one(found: Ranking | None) -> str:
 
 def _of(made: Matched, name: str) -> str:
     return _one(next((one.ranking for one in made.baselines if one.name == name), None))
+
+
+def _reasons(card: DetectorCard) -> Iterator[tuple[str, str]]:
+    """What has no interval of AUROC, and why."""
+    yield "AUROC", card.ranking.no_interval
+    matched = (("length", card.length_matched), ("overlap", card.overlap_matched))
+    yield from ((f"pairs of equal {unit}", one.ranking.no_interval) for unit, one in matched if one)
+    yield from ((one.name, one.ranking.no_interval) for one in card.baselines)
+    yield from ((f"within {one.column}", one.within.ranking.no_interval) for one in card.within)
+    named = ((f"{one.column} = {one.value}", one.ranking) for one in card.subgroups)
+    yield from ((name, "one label only" if found is None else found.no_interval) for name, found in named)
+
+
+def _within(card: DetectorCard) -> CardTable:
+    """The score within the groups of each categorical column, and the column alone."""
+    rows = []
+    for one in card.within:
+        alone = (f"{one.alone:.3f}", f"{one.left_out:.3f}", f"{one.p:.3f}")
+        rows.append(
+            (one.column, "the score itself", *_auroc(one.within.ranking), f"{card.ranking.auroc:.3f}", *alone)
+        )
+        pooled = {found.name: found.ranking.auroc for found in card.baselines}
+        rows += [
+            (one.column, found.name, *_auroc(found.ranking), f"{pooled[found.name]:.3f}", "", "", "")
+            for found in one.baselines
+        ]
+    columns = (
+        *("within", "AUROC of", "AUROC", _INTERVAL, "all rows"),
+        *("column alone", "own label left out", "p"),
+    )
+    return CardTable("Within the groups of a column", columns, tuple(rows), left=("AUROC of",))
 
 
 def _subgroups(card: DetectorCard) -> CardTable:

@@ -1,6 +1,8 @@
-"""Intervals, tests, rankings and agreement that respect repeated questions; controls for every detector."""
+"""Intervals, tests, rankings and agreement for clustered rows, and the controls of a detector."""
 
 from sgi.stats.agreement import Agreement, cohen_kappa, krippendorff_alpha
+from sgi.stats.auroc_difference import AurocDifference, auroc_difference
+from sgi.stats.auroc_intervals import auroc_interval
 from sgi.stats.calibration import (
     Brier,
     Reliability,
@@ -20,30 +22,23 @@ from sgi.stats.confounds import (
     stratified_auroc,
     trivial_baselines,
 )
+from sgi.stats.correlation import correlation
 from sgi.stats.effects import cohen_d, pearson, spearman, welch_p
 from sgi.stats.intervals import Interval, NoInterval, wilson_interval
-from sgi.stats.leads import Lead, auroc_lead
 from sgi.stats.means import mean_interval
 from sgi.stats.paired import McNemar, PairedDifference, holm, mcnemar, paired_differences
 from sgi.stats.prediction_powered import PoweredMean, prediction_powered_mean
 from sgi.stats.probability_maps import IsotonicMap, PlattMap, fit_isotonic, fit_platt
-from sgi.stats.ranking import (
-    Ranking,
-    auroc,
-    auroc_interval,
-    average_precision,
-    average_precision_interval,
-    bootstrap_interval,
-    fpr_at_recall,
-)
+from sgi.stats.rank_resampling import average_precision_interval, bootstrap_interval
+from sgi.stats.ranking import Ranking, auroc, average_precision, fpr_at_recall
 
 __all__ = [
     "Agreement",
+    "AurocDifference",
     "Baseline",
     "Brier",
     "Interval",
     "IsotonicMap",
-    "Lead",
     "LengthThresholds",
     "McNemar",
     "NoInterval",
@@ -55,8 +50,8 @@ __all__ = [
     "Reliability",
     "Stratified",
     "auroc",
+    "auroc_difference",
     "auroc_interval",
-    "auroc_lead",
     "average_precision",
     "average_precision_interval",
     "baseline",
@@ -65,6 +60,7 @@ __all__ = [
     "cohen_d",
     "cohen_kappa",
     "conformal_threshold",
+    "correlation",
     "expected_calibration_error",
     "fit_isotonic",
     "fit_platt",

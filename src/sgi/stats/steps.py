@@ -1,4 +1,4 @@
-"""Rows sorted once by score, tied rows as one step: what every statistic of a ranking is summed over."""
+"""Rows sorted by score, with tied rows grouped into one step."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """Rows by score, rows of one score together, from the lowest to the highest.
+    """Rows sorted by score from low to high, with tied rows grouped into one step.
 
-    A threshold can only lie between two steps, so that ties need no further thought.
+    A threshold separates two steps, so no statistic has to treat ties itself.
 
     Attributes:
         order: the rows, lowest score first, shape (n,).
@@ -27,12 +27,12 @@ class Steps:
 
     @classmethod
     def of(cls, scores: NDArray[np.float64], strata: NDArray[np.int64] | None = None) -> Self:
-        """Sort the rows; with strata, stratum after stratum, no step reaching over two.
+        """Sort the rows; with strata, by stratum first, and no step spans two strata.
 
         >>> Steps.of(np.array([0.5, 0.2, 0.5])).starts.tolist()
         [0, 1]
         """
-        # A stable sort takes rows that are sorted already in one pass, as those of bootstrap draws are.
+        # A stable sort needs one pass where rows are sorted already, as in bootstrap draws.
         order = np.argsort(scores, kind="stable") if strata is None else np.lexsort((scores, strata))
         begins = np.ones(len(order), dtype=np.bool_)
         ordered = scores[order]
@@ -43,17 +43,17 @@ class Steps:
         return cls(order, np.flatnonzero(begins))
 
     def sums(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The weight that stands on each step, shape (k,).
+        """The sum of the weights of each step, shape (k,).
 
         >>> Steps.of(np.array([0.5, 0.2, 0.5])).sums(np.array([1.0, 2.0, 4.0])).tolist()
         [2.0, 5.0]
         """
         ordered = weights[self.order]
-        # Without ties there is nothing to sum, which summing would take most of the time to find.
+        # Without ties there is nothing to sum: skip the slow reduction.
         return ordered if len(self.starts) == len(ordered) else np.add.reduceat(ordered, self.starts)
 
     def of_rows(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What each row has, from what its step has: shape (k,) to shape (n,).
+        """The value of each row's step: shape (k,) to shape (n,).
 
         >>> Steps.of(np.array([0.5, 0.2, 0.5])).of_rows(np.array([7.0, 9.0])).tolist()
         [9.0, 7.0, 9.0]
@@ -63,66 +63,8 @@ class Steps:
         return spread
 
 
-@dataclass(frozen=True, eq=False)
-class Within:
-    """AUROC inside strata: rows sorted once by stratum and score, an area under any weights then a few sums.
-
-    Attributes:
-        truth: of the rows, shape (n,).
-        true: the true rows, by stratum and score, shape (n⁺,).
-        false: the false rows, likewise, shape (n⁻,).
-        below: how many of these come before each true row, other strata among them, shape (n⁺,).
-        up_to: the same and those that tie with it, shape (n⁺,).
-        strata: of the true rows, counted from 0, shape (n⁺,).
-        starts: how many false rows come before each stratum, and all of them, shape (strata + 1,).
-    """
-
-    truth: NDArray[np.bool_]
-    true: NDArray[np.int64]
-    false: NDArray[np.int64]
-    below: NDArray[np.int64]
-    up_to: NDArray[np.int64]
-    strata: NDArray[np.int64]
-    starts: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, scores: NDArray[np.float64], truth: NDArray[np.bool_], strata: NDArray[np.int64]) -> Self:
-        """Sort the rows; the strata are counted from 0."""
-        steps = Steps.of(scores, strata)
-        places = steps.of_rows(np.arange(len(steps.starts), dtype=np.float64))
-        true, false = (steps.order[side[steps.order]] for side in (truth, ~truth))
-        below, up_to = (np.searchsorted(places[false], places[true], side=side) for side in ("left", "right"))
-        count = int(strata.max(initial=-1)) + 1
-        starts = np.searchsorted(strata[false], np.arange(count + 1))
-        return cls(truth, true, false, below, up_to, strata[true], starts)
-
-    def area(self, weights: NDArray[np.float64]) -> float | None:
-        """The share of pairs within strata that the true row wins, ties counting half.
-
-        Args:
-            weights: of the rows, shape (n,).
-
-        Returns:
-            None where no stratum has weight in both classes.
-
-        >>> scores, truth = np.array([1.0, 2.0, 9.0, 8.0]), np.array([False, True, False, True])
-        >>> Within.of(scores, truth, np.array([0, 0, 1, 1])).area(np.array([2.0, 1.0, 1.0, 1.0]))
-        0.6666666666666666
-        """
-        true = weights[self.true]
-        passed = np.zeros(len(self.false) + 1)
-        np.cumsum(weights[self.false], out=passed[1:])
-        strata = len(self.starts) - 1
-        # Of one stratum the sum is the same, in a tenth of the time.
-        of_strata = true.sum(keepdims=True) if strata == 1 else np.bincount(self.strata, true, strata)
-        before = passed[self.starts]
-        pairs = np.einsum("i,i->", of_strata, np.diff(before))
-        won = np.einsum("i,i->", true, passed[self.below] + passed[self.up_to]) / 2
-        return float((won - np.einsum("i,i->", of_strata, before[:-1])) / pairs) if pairs else None
-
-
 def scores_and_truths(scores: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Both as columns of one length.
+    """Scores and labels as columns of the same length.
 
     Args:
         scores: shape (n,); not NaN.
@@ -136,12 +78,12 @@ def scores_and_truths(scores: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.
     """
     column, truth = values_and_truths(scores, labels)
     if np.isnan(column).any():
-        raise ValueError("A score is NaN, which has no rank.")
+        raise ValueError("A score is NaN and has no rank.")
     return column, truth
 
 
 def values_and_truths(values: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """As `scores_and_truths`, NaN standing for a value that is not known.
+    """As `scores_and_truths`, with NaN for an unknown value.
 
     >>> values_and_truths([np.nan, 0.4], [False, True])[0]
     array([nan, 0.4])
@@ -155,7 +97,7 @@ def values_and_truths(values: ArrayLike, labels: ArrayLike) -> tuple[NDArray[np.
 
 
 def row_weights(weights: ArrayLike | None, n: int) -> NDArray[np.float64]:
-    """How often each row counts; once where nothing is said.
+    """The weight of each row; 1 by default.
 
     Args:
         weights: finite and not negative, shape (n,); 0 leaves a row out.

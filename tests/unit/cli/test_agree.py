@@ -102,6 +102,26 @@ def test_numbers_on_their_own_scale(sgi, made_run):
     assert linear["metrics"][0]["weights"] == "linear"
 
 
+def test_numbers_have_correlations_in_the_terminal_and_as_json(sgi, made_run):
+    data = labelled()
+    for k, row in enumerate(data):
+        row["metadata"]["stars"] = 1 + (k * 7) % 5
+    made_run(data)
+    shown = sgi("agree", "nightly", "--label", "stars", "--scale", "1:5", "-m", "rouge_l").out
+    made = json.loads(
+        sgi("agree", "nightly", "--label", "stars", "--scale", "1:5", "-m", "rouge_l", "--json").out
+    )
+    (found,) = made["metrics"]
+    line = next(line for line in shown.split("Pearson")[1].splitlines() if line.startswith("rouge_l"))
+    for kind in ("pearson", "spearman"):
+        assert (
+            -1 < found[kind]["interval"]["low"] < found[kind]["value"] < found[kind]["interval"]["high"] < 1
+        )
+        assert f"{found[kind]['value']:.4f}" in line
+    yes_or_no = json.loads(sgi("agree", "nightly", "--json").out)
+    assert {one["pearson"] for one in yes_or_no["metrics"]} == {None}
+
+
 def test_a_threshold(sgi, made_run):
     data = labelled()
     for row in data[::2]:

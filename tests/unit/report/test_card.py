@@ -121,7 +121,7 @@ def test_remarks_say_why_something_is_not_there():
     assert "No probabilities were fitted: too few clusters." in told
     assert "ECE" not in told
     told = " ".join(remarks(full(draws=2000, seed=3)))
-    assert "2,000 draws of whole groups (seed 3)" in told
+    assert "2,000 bootstrap draws (seed 3)" in told
     assert "not shuffled" not in told
     assert "ECE" in told
 

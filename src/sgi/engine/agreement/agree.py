@@ -1,11 +1,11 @@
-"""A run beside people: how far its metrics agree with human labels, and its scores corrected by them."""
+"""Agreement of a run's metrics with human labels, and mean scores corrected by the labels."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,14 +15,15 @@ from sgi.engine.agreement.report import (
     CorpusScore,
     Estimate,
     MetricAgreement,
-    class_words,
-    number_words,
-    verdict_words,
+    class_verdicts,
+    number_verdicts,
+    rate_verdicts,
 )
 from sgi.engine.groups import class_keys, with_range
 from sgi.kernel.errors import UsageError
 from sgi.kernel.scored import STATUSES
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
+from sgi.stats.correlation import correlation
 from sgi.stats.intervals import FEWEST_CLUSTERS, interval_or_none
 from sgi.stats.means import mean_interval
 from sgi.stats.prediction_powered import prediction_powered_mean, slice_difference
@@ -47,12 +48,11 @@ _STRANGE = 2.58
 
 @dataclass(frozen=True, eq=False)
 class _Beside:
-    """A metric's column and the labels: what every comparison of the two needs."""
+    """A metric's column and the labels."""
 
     column: MetricColumn
     labels: Labels
     clusters: NDArray[np.int64]
-    draws: int
 
     @property
     def known(self) -> Rows:
@@ -76,12 +76,16 @@ class _Beside:
         return MetricAgreement(self.column.metric, int(self.both.sum()), lacking)
 
     def agreement(self, first: Floats, second: Floats, weights: Weights, scale: Scale) -> dict[str, Any]:
-        """κ and α of these two columns over the rows that have both."""
+        """κ and α over the rows that have both; of numbers and grades the correlations, too."""
         clusters = self.clusters[self.both]
+        kinds: tuple[Literal["pearson", "spearman"], ...] = (
+            () if scale == "nominal" else ("pearson", "spearman")
+        )
         return {
-            "kappa": cohen_kappa(first, second, clusters, weights=weights, draws=self.draws),
+            **{kind: correlation(first, second, clusters, kind=kind) for kind in kinds},
+            "kappa": cohen_kappa(first, second, clusters, weights=weights),
             "weights": weights,
-            "alpha": krippendorff_alpha(first, second, clusters, scale=scale, draws=self.draws),
+            "alpha": krippendorff_alpha(first, second, clusters, scale=scale),
             "scale": scale,
         }
 
@@ -115,9 +119,8 @@ def agree(
     threshold: float | None = None,
     weights: Weights = "quadratic",
     scale: tuple[float, float] | None = None,
-    draws: int = 2000,
 ) -> AgreementReport:
-    """Hold a run's metrics against human labels.
+    """Compare a run's metrics with human labels.
 
     Labels that are yes or no (yes: the answer is good) are compared with the metric's verdict, numbers with
     its values, names with its classes. Rows without a label or without a value take no part, and are counted.
@@ -131,7 +134,6 @@ def agree(
         threshold: from where on a metric's value is a yes (if lower is better: up to where); 0.5 for shares.
         weights: what a disagreement of numbers or grades costs in κ.
         scale: the least and greatest possible label; the metric's own ends if None.
-        draws: of the bootstrap.
 
     Raises:
         UnknownName: the run has no such metric.
@@ -152,7 +154,7 @@ def agree(
     made = []
     for name in run.metrics:
         if name in wanted:
-            beside = _Beside(with_range(run.metrics[name]), labels, run.clusters, draws)
+            beside = _Beside(with_range(run.metrics[name]), labels, run.clusters)
             made.append(_compared(beside, (classes or {}).get(name), threshold, weights, scale))
     return AgreementReport(
         run=run.name,
@@ -233,7 +235,7 @@ def _verdicts(beside: _Beside, made: MetricAgreement, threshold: float | None) -
         is_share=True,
         **beside.agreement(truth[both], verdicts[both], "nominal", "nominal"),
     )
-    return replace(made, words=tuple(verdict_words(made)))
+    return replace(made, verdicts=tuple(rate_verdicts(made)))
 
 
 def _confusion(truth: Floats, verdicts: Floats) -> dict[str, dict[str, int]]:
@@ -266,7 +268,7 @@ def _numbers(
         is_share=column.is_share,
         **beside.agreement(truth[both], column.values[both], weights, "interval"),
     )
-    return replace(made, words=tuple(number_words(made, column.values[both] - truth[both])))
+    return replace(made, verdicts=tuple(number_verdicts(made, column.values[both] - truth[both])))
 
 
 def _moved(values: Floats, scale: tuple[float, float], ends: tuple[float, float]) -> Floats:
@@ -300,7 +302,7 @@ def _classes(
         confusion=counted,
         **beside.agreement(codes[:, 0], codes[:, 1], *kinds),
     )
-    return replace(made, words=tuple(class_words(made)))
+    return replace(made, verdicts=tuple(class_verdicts(made)))
 
 
 def _folded(name: str | None) -> str:
@@ -310,14 +312,14 @@ def _folded(name: str | None) -> str:
 def _notes(
     run: ScoredRun, labels: Labels, made: Sequence[MetricAgreement], scale: tuple[float, float] | None
 ) -> Iterator[str]:
-    """What was taken for granted, and what speaks against it."""
+    """Assumptions of the numbers, and signs that they do not hold."""
     known = np.array([value is not None for value in labels.values], dtype=np.bool_)
     if labels.kind == "numbers" and scale is None:
-        yield "Labels are read on each metric's own scale; if theirs is another, tell its ends: --scale 0:3."
+        yield "Labels are read on each metric's own scale; for another, give its ends: --scale 0:3."
     if any(found.corpus is not None for found in made) and not known.all():
         yield (
-            "The corrected means hold if the labelled rows are a random sample of all rows, drawn without a"
-            " look at answers or scores."
+            "The corrected means are valid if the labelled rows are a random sample of all rows, chosen"
+            " independently of answers and scores."
         )
         yield from _sampled(run, known, made)
     for found in made:

@@ -1,4 +1,4 @@
-"""What `sgi.engine.agreement.agree` finds: each metric beside the labels, in numbers and in words."""
+"""The result of `sgi.engine.agreement.agree`: numbers and verdicts for each metric."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean, and where its true value plausibly lies.
+    """A mean and its interval.
 
     Attributes:
         value: the mean.
@@ -42,7 +42,7 @@ class CorpusScore:
         naive: of the metric's scores, as if they were never wrong.
         labels: of the labels alone.
         corrected: of the scores of all rows, corrected by the labels (`prediction_powered_mean`).
-        power: λ, how far the correction leans on the scores; 0 leaves the labels alone.
+        power: λ, the weight of the scores; 0 uses the labels alone.
     """
 
     naive: Estimate
@@ -53,11 +53,11 @@ class CorpusScore:
 
 @dataclass(frozen=True)
 class MetricAgreement:
-    """One metric beside the labels.
+    """One metric compared with the labels.
 
     Attributes:
         metric: its canonical string.
-        compared: what was held against the labels, in words; empty where nothing could be.
+        compared: what was compared with the labels; empty where nothing could be.
         rows: how many have both a label and a value.
         lacking: labelled rows without a value, by their status.
         threshold: from where on (or up to where, if lower is better) the metric says yes; None unless labels
@@ -66,12 +66,14 @@ class MetricAgreement:
         weights: what a disagreement costs in κ.
         alpha: Krippendorff's α; None where nothing could be compared.
         scale: what of the values counts in α.
+        pearson: Pearson's correlation of values and labels; None unless they are numbers or grades.
+        spearman: Spearman's rank correlation; None likewise.
         sensitivity: the share of rows labelled yes of which the metric says yes.
         specificity: the share of rows labelled no of which the metric says no.
         confusion: rows by label and by what the metric says, where both are names or yes and no.
         corpus: the score of all rows, corrected; None where labels are names.
         is_share: whether the corpus score can be read as percent.
-        words: what this means.
+        verdicts: the numbers in plain words.
         reason: why nothing could be compared; empty where it was.
     """
 
@@ -84,12 +86,14 @@ class MetricAgreement:
     weights: Weights = "nominal"
     alpha: Agreement | None = None
     scale: Scale = "nominal"
+    pearson: Agreement | None = None
+    spearman: Agreement | None = None
     sensitivity: Estimate | None = None
     specificity: Estimate | None = None
     confusion: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     corpus: CorpusScore | None = None
     is_share: bool = False
-    words: tuple[str, ...] = ()
+    verdicts: tuple[str, ...] = ()
     reason: str = ""
 
     __repr__ = short_repr
@@ -97,7 +101,7 @@ class MetricAgreement:
 
 @dataclass(frozen=True)
 class AgreementReport:
-    """A run's metrics beside the labels of one column.
+    """A run's metrics compared with the labels of one column.
 
     Attributes:
         run: its name.
@@ -106,8 +110,8 @@ class AgreementReport:
         rows: rows of the run that are done.
         labelled: rows with a label.
         metrics: in the run's order.
-        notes: what was taken for granted, and what speaks against it.
-        signature: what made the scores.
+        notes: assumptions, and signs that they do not hold.
+        signature: identifies what made the scores.
     """
 
     run: str
@@ -126,11 +130,11 @@ class AgreementReport:
         return asdict(self)
 
 
-def verdict_words(made: MetricAgreement) -> Iterator[str]:
+def rate_verdicts(made: MetricAgreement) -> Iterator[str]:
     """What sensitivity, specificity and the corrected score mean.
 
     >>> half = Estimate(0.5, None, 4)
-    >>> next(verdict_words(MetricAgreement("squad_em", 8, {}, sensitivity=half, specificity=half)))
+    >>> next(rate_verdicts(MetricAgreement("squad_em", 8, {}, sensitivity=half, specificity=half)))
     'It says yes to 50.0 % of the rows that people labelled no, and no to 50.0 % of those labelled yes.'
     """
     if made.sensitivity is not None and made.specificity is not None:
@@ -139,26 +143,26 @@ def verdict_words(made: MetricAgreement) -> Iterator[str]:
             f"It says yes to {wrong * 100:.1f} % of the rows that people labelled no,"
             f" and no to {missed * 100:.1f} % of those labelled yes."
         )
-    yield from _corpus_words(made)
+    yield from _corpus_verdicts(made)
 
 
-def number_words(made: MetricAgreement, gaps: NDArray[np.float64]) -> Iterator[str]:
+def number_verdicts(made: MetricAgreement, gaps: NDArray[np.float64]) -> Iterator[str]:
     """What the distances of a metric's values from the labels mean.
 
-    >>> next(number_words(MetricAgreement("groundedness", 2, {}), np.array([0.25, 0.0])))
+    >>> next(number_verdicts(MetricAgreement("groundedness", 2, {}), np.array([0.25, 0.0])))
     'It lies 0.125 above the labels on average; the mean distance is 0.125.'
     """
     mean, distance = float(gaps.mean()), float(np.abs(gaps).mean())
     side = "above" if mean >= 0 else "below"
     yield f"It lies {abs(mean):.3g} {side} the labels on average; the mean distance is {distance:.3g}."
-    yield from _corpus_words(made)
+    yield from _corpus_verdicts(made)
 
 
-def class_words(made: MetricAgreement) -> Iterator[str]:
+def class_verdicts(made: MetricAgreement) -> Iterator[str]:
     """What the classes given to rows mean.
 
     >>> said = {"b": {"a": 1, "b": 3}}
-    >>> next(class_words(MetricAgreement("factual_accuracy", 4, {}, confusion=said)))
+    >>> next(class_verdicts(MetricAgreement("factual_accuracy", 4, {}, confusion=said)))
     'It gives the class that people gave to 75.0 % of the rows; most often wrong: b called a (1 row).'
     """
     cells = [(rows, label, said) for label, found in made.confusion.items() for said, rows in found.items()]
@@ -171,7 +175,7 @@ def class_words(made: MetricAgreement) -> Iterator[str]:
     yield f"It gives the class that people gave to {right / made.rows * 100:.1f} % of the rows{most}."
 
 
-def _corpus_words(made: MetricAgreement) -> Iterator[str]:
+def _corpus_verdicts(made: MetricAgreement) -> Iterator[str]:
     """Whether the mean score can be taken as it is."""
     corpus = made.corpus
     if corpus is None or corpus.corrected.interval is None or corpus.labels.rows == corpus.naive.rows:
@@ -184,6 +188,6 @@ def _corpus_words(made: MetricAgreement) -> Iterator[str]:
         else f"[{found.low:.4g}, {found.high:.4g}]",
     )
     side = "above" if naive > found.high else "below"
-    verdict = "is no contradiction to" if found.low <= naive <= found.high else f"lies {side}"
+    verdict = "is consistent with" if found.low <= naive <= found.high else f"is {side}"
     own = f"{naive * 100:.1f} %" if made.is_share else f"{naive:.4g}"
-    yield f"Its own mean, {own}, {verdict} what people would say of all rows: {shown[0]} {shown[1]}."
+    yield f"Its own mean, {own}, {verdict} the mean label of all rows, estimated as {shown[0]} {shown[1]}."

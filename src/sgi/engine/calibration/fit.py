@@ -21,12 +21,13 @@ from sgi.engine.calibration.file import (
 )
 from sgi.engine.calibration.origin import origin_of
 from sgi.kernel.errors import UsageError
+from sgi.stats.auroc_intervals import auroc_interval
 from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold
 from sgi.stats.conformal import conformal_threshold, length_thresholds, one_of_each, stratum_of
 from sgi.stats.intervals import interval_or_none
 from sgi.stats.means import mean_interval
 from sgi.stats.probability_maps import fit_isotonic, fit_platt
-from sgi.stats.ranking import auroc, auroc_interval
+from sgi.stats.ranking import auroc
 from sgi.store.run_rows import grouped_run, stored_batches
 
 if TYPE_CHECKING:
@@ -253,7 +254,8 @@ def _discrimination(
     record: RunRecord, column: MetricColumn, rows: LabelledScores, label: str
 ) -> Discrimination:
     """How well the metric ranks; one that ranks the wrong way would flag the answers it should let pass."""
-    area, interval = auroc(rows.values, rows.truth), auroc_interval(rows.values, rows.truth, rows.clusters)
+    area = auroc(rows.values, rows.truth)
+    interval = interval_or_none(auroc_interval(rows.values, rows.truth, rows.clusters))
     assert area is not None  # noqa: S101 - rows of both labels are there
     if interval is not None and interval.high < CHANCE:
         better = "higher" if column.higher_is_better else "lower"

@@ -1,4 +1,4 @@
-"""What a detector card holds: numbers with their intervals, controls beside them, and what they mean."""
+"""The data of a detector card: numbers with intervals, controls, and verdicts."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sgi.engine.agreement.report import Estimate
+    from sgi.engine.card.within_groups import WithinGroups
+    from sgi.stats.auroc_difference import AurocDifference
     from sgi.stats.calibration import Brier, Reliability
     from sgi.stats.confounds import Baseline, Permuted, Stratified
-    from sgi.stats.leads import Lead
     from sgi.stats.ranking import Ranking
 
 
 @dataclass(frozen=True)
 class Shuffled:
-    """How well the same detector ranks where every answer got the contexts of another question.
+    """AUROC of the same detector where every answer has the contexts of another question.
 
     Attributes:
         ranking: None where that was not measured.
-        lead: by how much AUROC is higher with the right contexts, over the same rows.
+        difference: AUROC with the right contexts minus AUROC with shuffled ones, over the same rows.
         reason: why nothing was measured; empty where something was.
     """
 
     ranking: Ranking | None
-    lead: Lead | None = None
+    difference: AurocDifference | None = None
     reason: str = ""
 
 
@@ -43,7 +44,7 @@ class Matched:
         pairs: rows of each class that were kept.
         ranking: of the score, over these rows.
         baselines: what the trivial scores rank over the same rows, in the direction they have on all rows.
-        leads: by how much the score's AUROC is above theirs, by name, over rows that have both.
+        differences: the score's AUROC minus theirs, by name, over rows that have both.
         shuffled: what the same detector ranks over them with contexts of other questions.
     """
 
@@ -51,7 +52,7 @@ class Matched:
     pairs: int
     ranking: Ranking
     baselines: tuple[Baseline, ...]
-    leads: Mapping[str, Lead]
+    differences: Mapping[str, AurocDifference]
     shuffled: Shuffled
 
 
@@ -100,7 +101,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class DetectorCard:
-    """A score held against labels, and against everything trivial that could rank as well.
+    """A score compared with labels, and with trivial scores that could rank as well.
 
     AUROC is the chance that a grounded answer scores better than an ungrounded one. Average precision and
     the false positive rate are of the search for ungrounded answers, which is what a detector is for.
@@ -121,18 +122,20 @@ class DetectorCard:
         length_within: what length alone still ranks within those tenths, in its direction on all rows.
         overlap_matched: over rows of equal overlap with their contexts; None without overlaps.
         baselines: what trivial scores rank over the same rows.
-        leads: by how much the score's AUROC is above theirs, by name, over rows that have both.
+        differences: the score's AUROC minus theirs, by name, over rows that have both; the intervals hold
+            together at 95 % (Bonferroni).
         permuted: AUROC where labels are shuffled; None where they cannot be.
         shuffled: AUROC where contexts are.
-        subgroups: the rows by what they share.
+        subgroups: AUROC over the rows that share a value of a column.
+        within: AUROC within the groups of each categorical column, and of the column alone.
         calibration: maps to probabilities, the base rate last; empty where none could be fitted.
         uncalibrated: why there is none.
         unpermuted: why labels were not shuffled; empty where they were.
-        notes: what the numbers say, in words, decided from intervals.
-        warnings: what looks too good to be true.
-        draws: of every bootstrap.
-        seed: of everything random.
-        signature: what made the scores.
+        notes: verdicts in plain words, decided from intervals.
+        warnings: signs of a leak or of a confounder.
+        draws: number of bootstrap draws.
+        seed: random seed.
+        signature: identifies what made the scores.
     """
 
     name: str
@@ -150,11 +153,12 @@ class DetectorCard:
     length_within: Ranking | None
     overlap_matched: Matched | None
     baselines: tuple[Baseline, ...]
-    leads: Mapping[str, Lead]
+    differences: Mapping[str, AurocDifference]
     permuted: Permuted | None
     shuffled: Shuffled
     subgroups: tuple[Subgroup, ...]
     calibration: tuple[Calibration, ...]
+    within: tuple[WithinGroups, ...] = ()
     uncalibrated: str = ""
     unpermuted: str = ""
     notes: tuple[str, ...] = ()
@@ -172,4 +176,5 @@ class DetectorCard:
 
     def to_dict(self) -> dict[str, Any]:
         """The card as JSON values."""
-        return asdict(self) | {"ungrounded_share": self.ungrounded_share}
+        within = [asdict(one) | {"ranks_labels": one.ranks_labels} for one in self.within]
+        return asdict(self) | {"ungrounded_share": self.ungrounded_share, "within": within}

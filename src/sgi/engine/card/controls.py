@@ -1,4 +1,4 @@
-"""The controls of a detector card: matched rows, subgroups, trivial scores, probabilities."""
+"""The controls of a detector card: matched rows, subgroups, baselines, probabilities."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from sgi.engine.agreement.report import Estimate
 from sgi.engine.card.card import Calibration, Matched, Shuffled, Subgroup
+from sgi.stats.auroc_difference import auroc_difference
 from sgi.stats.calibration import (
     brier,
     expected_calibration_error,
@@ -25,25 +26,18 @@ from sgi.stats.confounds import (
     trivial_baselines,
 )
 from sgi.stats.intervals import interval_or_none
-from sgi.stats.leads import auroc_lead
 from sgi.stats.means import mean_interval
-from sgi.stats.ranking import (
-    auroc,
-    average_precision,
-    average_precision_interval,
-    bootstrap_interval,
-    fpr_at_recall,
-    ranking,
-)
+from sgi.stats.rank_resampling import average_precision_interval, bootstrap_interval
+from sgi.stats.ranking import auroc, average_precision, fpr_at_recall, ranking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from sgi.stats.auroc_difference import AurocDifference
     from sgi.stats.calibration import CalibrationMethod
     from sgi.stats.confounds import Baseline, Permuted, Stratified
-    from sgi.stats.leads import Lead
     from sgi.stats.ranking import Ranking
 
     Floats = NDArray[np.float64]
@@ -73,17 +67,18 @@ RECALL = 0.95
 _LOWER = {"shorter", "lower"}
 _STRATA = 10
 _CHANCE = 0.5
+_ERROR = 0.05
 _TERCILES = ("short", "medium", "long")
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledScores:
-    """Scores with labels, and how intervals are made of them.
+    """Scores with labels and clusters, and the settings of the bootstrap.
 
     Attributes:
         scores: higher = grounded, finite, shape (n,).
         grounded: the labels, shape (n,).
-        clusters: what belongs together, whole numbers, shape (n,).
+        clusters: rows with the same number are dependent, shape (n,).
         draws: of every bootstrap.
         seed: of everything random.
     """
@@ -104,13 +99,15 @@ class LabelledScores:
         """AUROC of the scores, or of others over the same rows; rows where these are NaN are left out."""
         column = self.scores if scores is None else scores
         known = ~np.isnan(column)
-        return ranking(
-            column[known], self.grounded[known], self.clusters[known], draws=self.draws, seed=self.seed
-        )
+        return ranking(column[known], self.grounded[known], self.clusters[known])
 
-    def lead(self, others: Floats) -> Lead | None:
-        """By how much the score's AUROC is above that of another, over rows that have both."""
-        return auroc_lead(self.scores, others, self.grounded, self.clusters, draws=self.draws, seed=self.seed)
+    def difference(self, others: Floats, *, comparisons: int = 1) -> AurocDifference | None:
+        """The score's AUROC minus that of another, over rows that have both.
+
+        The interval is at 1 − 0.05/m where m comparisons are made at once (Bonferroni).
+        """
+        level = 1 - _ERROR / comparisons
+        return auroc_difference(self.scores, others, self.grounded, self.clusters, level=level)
 
     def shuffled(self, scores: Floats | str) -> Shuffled:
         """How the scores with contexts of other questions rank; or the reason why there are none."""
@@ -119,7 +116,7 @@ class LabelledScores:
         found = self.ranking(scores)
         if found is None:
             return Shuffled(None, reason="with contexts shuffled, a class has no scores left")
-        return Shuffled(found, self.lead(scores))
+        return Shuffled(found, self.difference(scores))
 
     def average_precision(self) -> Estimate:
         """Of finding the ungrounded, which have the lowest scores."""
@@ -159,9 +156,13 @@ class LabelledScores:
         edges = np.unique(np.quantile(column, np.arange(1, _STRATA) / _STRATA))
         strata = np.searchsorted(edges, column, side="right")
         ranked = part.scores if scores is None else scores[rows]
-        return stratified_auroc(
-            ranked, part.grounded, strata, part.clusters, draws=self.draws, seed=self.seed
-        )
+        return stratified_auroc(ranked, part.grounded, strata, part.clusters)
+
+    def within(self, groups: Rows, scores: Floats | None = None) -> Stratified | None:
+        """AUROC of the scores, or of others, within groups; rows where these are NaN are left out."""
+        column = self.scores if scores is None else scores
+        known = ~np.isnan(column)
+        return stratified_auroc(column[known], self.grounded[known], groups[known], self.clusters[known])
 
 
 def _flagged(scores: Floats, labels: NDArray[np.bool_], weights: Floats | None) -> float | None:
@@ -169,8 +170,8 @@ def _flagged(scores: Floats, labels: NDArray[np.bool_], weights: Floats | None) 
 
 
 @dataclass(frozen=True, eq=False)
-class TrivialScores:
-    """What could rank without looking at meaning, over the rows of a card.
+class Baselines:
+    """Trivial scores, which could rank without looking at meaning, over the rows of a card.
 
     Attributes:
         lengths: characters of each response; None where they were not given.
@@ -182,21 +183,21 @@ class TrivialScores:
     overlaps: Floats | None
     others: Mapping[str, tuple[Floats, Direction]]
 
-    def ranked(self, data: LabelledScores) -> tuple[Rival, ...]:
+    def ranked(self, data: LabelledScores) -> tuple[Competitor, ...]:
         """Those that rank at all, length first."""
-        bootstrap: dict[str, Any] = {"clusters": data.clusters, "draws": data.draws, "seed": data.seed}
-        found = trivial_baselines(data.grounded, lengths=self.lengths, overlaps=self.overlaps, **bootstrap)
+        labels, clusters = data.grounded, data.clusters
+        found = trivial_baselines(labels, lengths=self.lengths, overlaps=self.overlaps, clusters=clusters)
         own = {LENGTH: self.lengths, OVERLAP: self.overlaps}
-        rivals = [Rival.of(one, values) for one in found if (values := own[one.name]) is not None]
+        competitors = [Competitor.of(one, values) for one in found if (values := own[one.name]) is not None]
         for name, (values, direction) in self.others.items():
-            made = baseline(name, values, data.grounded, direction=direction, **bootstrap)
-            rivals += [] if made is None else [Rival.of(made, values)]
-        return tuple(rivals)
+            made = baseline(name, values, labels, clusters, direction=direction)
+            competitors += [] if made is None else [Competitor.of(made, values)]
+        return tuple(competitors)
 
 
 @dataclass(frozen=True, eq=False)
-class Rival:
-    """A trivial score that ranks, with its values: no name has to be looked up.
+class Competitor:
+    """A trivial score that the score of the card is compared with.
 
     Attributes:
         baseline: how it ranks over the rows of the card.
@@ -207,20 +208,20 @@ class Rival:
     values: Floats
 
     @classmethod
-    def of(cls, found: Baseline, values: Floats) -> Rival:
+    def of(cls, found: Baseline, values: Floats) -> Competitor:
         """Of values as they were given."""
         return cls(found, -values if found.direction in _LOWER else values)
 
-    def within(self, data: LabelledScores, rows: Rows) -> Rival | None:
+    def within(self, data: LabelledScores, rows: Rows) -> Competitor | None:
         """Over these rows alone, in the direction of all rows; None where it ranks nothing there."""
         values = self.values[rows]
         found = data.take(rows).ranking(values)
-        return None if found is None else Rival(replace(self.baseline, ranking=found), values)
+        return None if found is None else Competitor(replace(self.baseline, ranking=found), values)
 
 
-def leads_over(data: LabelledScores, rivals: Iterable[Rival]) -> dict[str, Lead]:
+def differences_from(data: LabelledScores, competitors: Iterable[Competitor]) -> dict[str, AurocDifference]:
     """By how much the score's AUROC is above theirs, by name."""
-    made = {one.baseline.name: data.lead(one.values) for one in rivals}
+    made = {one.baseline.name: data.difference(one.values) for one in competitors}
     return {name: lead for name, lead in made.items() if lead is not None}
 
 
@@ -228,7 +229,7 @@ def matched(
     data: LabelledScores,
     values: Floats | None,
     widths: Sequence[float],
-    rivals: Sequence[Rival],
+    competitors: Sequence[Competitor],
     shuffled: Floats | str,
 ) -> Matched | None:
     """The ranking of rows among which a nuisance is equal in both classes, or nearly so.
@@ -237,7 +238,7 @@ def matched(
         data: the scores.
         values: the nuisance; rows where it is NaN are left out.
         widths: of bins, the narrowest first.
-        rivals: what else ranks the rows.
+        competitors: what else ranks the rows.
         shuffled: the scores with other contexts, NaN where there is none; or why there are none.
 
     Returns:
@@ -250,10 +251,10 @@ def matched(
     found = part.ranking()
     if found is None:
         return None
-    again = [made for one in rivals if (made := one.within(data, kept)) is not None]
+    again = [made for one in competitors if (made := one.within(data, kept)) is not None]
     baselines = tuple(one.baseline for one in again)
     other = part.shuffled(shuffled if isinstance(shuffled, str) else shuffled[kept])
-    return Matched(width, len(kept) // 2, found, baselines, leads_over(part, again), other)
+    return Matched(width, len(kept) // 2, found, baselines, differences_from(part, again), other)
 
 
 def _matched_rows(data: LabelledScores, values: Floats, widths: Sequence[float]) -> tuple[float, Rows]:

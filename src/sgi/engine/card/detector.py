@@ -18,15 +18,16 @@ from sgi.engine.card.controls import (
     LENGTH_WIDTHS,
     OVERLAP,
     OVERLAP_WIDTHS,
+    Baselines,
     Direction,
     LabelledScores,
-    TrivialScores,
     calibrated,
-    leads_over,
+    differences_from,
     matched,
     subgroups_of,
 )
-from sgi.engine.card.words import notes, warnings
+from sgi.engine.card.verdicts import notes, warnings
+from sgi.engine.card.within_groups import within_groups
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from sgi.engine.card.controls import Rival
+    from sgi.engine.card.controls import Competitor
     from sgi.stats.ranking import Ranking
 
     Floats = NDArray[np.float64]
@@ -52,6 +53,7 @@ def detector_card(
     overlaps: ArrayLike | None = None,
     baselines: Mapping[str, tuple[ArrayLike, Direction]] = _NOTHING,
     subgroups: Mapping[str, Sequence[Any]] = _NOTHING,
+    columns: Mapping[str, Sequence[Any]] | None = None,
     shuffled: ArrayLike | str | None = None,
     higher_is_better: bool = True,
     dropped: Mapping[str, int] = _NOTHING,
@@ -59,7 +61,7 @@ def detector_card(
     seed: int = 0,
     signature: str = "",
 ) -> DetectorCard:
-    """Hold any detector's scores against labels, beside all that could have ranked as well without it.
+    """Compare any detector's scores with labels, and with trivial scores that could rank as well.
 
     Length and overlap are printed as they rank, and then kept from ranking, or nearly so: over rows matched
     by length (of equal length in characters, or within bins where there are fewer than 50 such pairs, as long
@@ -78,13 +80,15 @@ def detector_card(
         baselines: further trivial scores by name: values, and whether ``higher`` or ``lower`` ones are taken
             for grounded, or ``either``, whichever ranks better. None is called ``length`` or ``overlap``.
         subgroups: columns by name, shape (n,) each; those with 2 to 12 distinct values are shown.
+        columns: columns by name, shape (n,) each; the score is also compared within the groups of those with
+            2 to 30 distinct values. The subgroups' columns if None.
         shuffled: the scores of the same detector where every answer got the contexts of another question,
             shape (n,); or a text that says why there are none.
         higher_is_better: whether higher scores are taken for grounded.
         dropped: rows that were left out before, by reason.
-        draws: of every bootstrap, 1 or more.
-        seed: of everything random, 0 or more; equal input gives equal bits.
-        signature: what made the scores, printed below.
+        draws: number of bootstrap draws, 1 or more.
+        seed: random seed, 0 or more; equal input gives equal bits.
+        signature: identifies what made the scores; printed at the end.
 
     Raises:
         UsageError: a column is not one value for each score, a label is neither true nor false, or the rows
@@ -104,12 +108,13 @@ def detector_card(
     given = _Given.of(scores, labels, clusters)
     data = given.labelled(higher_is_better=higher_is_better, draws=draws, seed=seed)
     ranking = _ranking(name, data)
-    trivial = TrivialScores(
+    trivial = Baselines(
         None if lengths is None else given.within("lengths", lengths, sys.float_info.max),
         None if overlaps is None else given.within("overlaps", overlaps, 1.0),
         {key: (given.numbers(key, values), side) for key, (values, side) in baselines.items()},
     )
-    columns = {key: given.values(key, values) for key, values in subgroups.items()}
+    grouped = {key: given.values(key, values) for key, values in subgroups.items()}
+    compared = grouped if columns is None else {key: given.values(key, one) for key, one in columns.items()}
     others = given.shuffled(shuffled, higher_is_better=higher_is_better)
     ranked = trivial.ranked(data)
     maps, uncalibrated = calibrated(data)
@@ -130,10 +135,11 @@ def detector_card(
         overlap_matched=matched(data, trivial.overlaps, OVERLAP_WIDTHS, ranked, others),
         length_within=_length_within(data, trivial.lengths, ranked),
         baselines=tuple(one.baseline for one in ranked),
-        leads=leads_over(data, ranked),
+        differences=differences_from(data, ranked),
         permuted=None if isinstance(permuted, str) else permuted,
         shuffled=data.shuffled(others),
-        subgroups=subgroups_of(data, columns, trivial.lengths),
+        subgroups=subgroups_of(data, grouped, trivial.lengths),
+        within=within_groups(data, compared, ranked),
         calibration=maps,
         uncalibrated=uncalibrated,
         unpermuted=permuted if isinstance(permuted, str) else "",
@@ -144,7 +150,9 @@ def detector_card(
     return replace(card, notes=tuple(notes(card)), warnings=tuple(warnings(card)))
 
 
-def _length_within(data: LabelledScores, lengths: Floats | None, ranked: Sequence[Rival]) -> Ranking | None:
+def _length_within(
+    data: LabelledScores, lengths: Floats | None, ranked: Sequence[Competitor]
+) -> Ranking | None:
     """What length alone ranks within tenths of itself."""
     turned = next((one.values for one in ranked if one.baseline.name == LENGTH), None)
     found = None if lengths is None or turned is None else data.stratified(lengths, turned)

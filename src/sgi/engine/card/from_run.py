@@ -80,9 +80,9 @@ async def card_of_run(
         embedder: by name, in place of the run's own.
         shuffled: whether to score it with contexts shuffled.
         cache: where vectors are kept: a file, the user's own cache (True), or nowhere (False).
-        draws: of every bootstrap.
-        seed: of everything random.
-        listener: hears of the progress.
+        draws: number of bootstrap draws.
+        seed: random seed.
+        listener: receives the progress.
 
     Raises:
         UnknownName: the run has no such metric, or its data no such column; says what there is.
@@ -118,6 +118,7 @@ async def card_of_run(
             **rows.others,
         },
         subgroups=groups,
+        columns={name: values for name, values in rows.columns(()).items() if name != label},
         shuffled=rescored,
         higher_is_better=column.higher_is_better,
         dropped=rows.dropped | _never_scored(record),

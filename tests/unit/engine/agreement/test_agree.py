@@ -8,6 +8,7 @@ from sgi.engine.agreement.agree import agree
 from sgi.kernel.errors import DataError, UnknownName, UsageError
 from sgi.stats import mean_interval
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
+from sgi.stats.correlation import correlation
 from sgi.stats.prediction_powered import prediction_powered_mean
 from support.scored_runs import column, run
 
@@ -111,7 +112,7 @@ def test_the_range_of_a_built_in_metric_is_known():
 def test_where_nothing_can_be_said_a_reason_stands_and_no_number(values, labels, reason):
     found = only(agree(run(column("faith", values)), "label", labels))
     assert reason in found.reason
-    assert (found.kappa, found.alpha, found.sensitivity, found.corpus, found.words) == (
+    assert (found.kappa, found.alpha, found.sensitivity, found.corpus, found.verdicts) == (
         None,
         None,
         None,
@@ -123,7 +124,7 @@ def test_where_nothing_can_be_said_a_reason_stands_and_no_number(values, labels,
 def test_a_judge_who_always_says_yes_agrees_by_chance():
     found = only(agree(run(column("faith", [1.0] * 20)), "label", [0, 1] * 10))
     assert (found.kappa.value, found.sensitivity.value, found.specificity.value) == (0.0, 1.0, 0.0)
-    assert "It says yes to 100.0 % of the rows that people labelled no" in found.words[0]
+    assert "It says yes to 100.0 % of the rows that people labelled no" in found.verdicts[0]
 
 
 def test_numbers_are_compared_on_one_scale():
@@ -144,10 +145,13 @@ def test_numbers_are_compared_on_one_scale():
         None,
         None,
     )
+    assert found.pearson == correlation(truth, values, made.clusters)
+    assert found.spearman == correlation(truth, values, made.clusters, kind="spearman")
+    assert found.pearson.interval.low < found.pearson.value < found.pearson.interval.high
     linear = only(agree(made, "stars", stars.tolist(), scale=(1.0, 5.0), weights="linear"))
     assert linear.kappa.value == cohen_kappa(truth, values, weights="linear").value
     assert found.corpus.labels.value == pytest.approx(truth.mean())
-    assert "on average; the mean distance is 0.0" in found.words[0]
+    assert "on average; the mean distance is 0.0" in found.verdicts[0]
     assert not report.notes
 
 
@@ -186,7 +190,7 @@ def test_names_are_compared_with_the_classes(monkeypatch):
         "wrong": {"correct": 6, "wrong": 6},
     }
     assert found.corpus is None
-    assert "50.0 % of the rows; most often wrong: dont_know called wrong (6 rows)" in found.words[0]
+    assert "50.0 % of the rows; most often wrong: dont_know called wrong (6 rows)" in found.verdicts[0]
 
 
 def test_grades_are_ordered(monkeypatch):
@@ -198,6 +202,7 @@ def test_grades_are_ordered(monkeypatch):
     assert (found.compared, found.weights, found.scale) == ("grades", "quadratic", "ordinal")
     assert found.kappa == cohen_kappa(first, second, weights="quadratic")
     assert found.alpha == krippendorff_alpha(first, second, scale="ordinal")
+    assert found.spearman.value == correlation(first, second, kind="spearman").value
 
 
 def test_names_that_are_no_classes_of_the_metric_are_told(monkeypatch):
@@ -234,9 +239,9 @@ def test_the_words_say_whether_the_own_mean_can_stand():
     some = [label if row % 5 == 0 else None for row, label in enumerate(labels)]
     report = agree(run(column("strict", verdicts), column("lenient", lenient)), "human", some)
     strict, other = report.metrics
-    assert "is no contradiction to what people would say" in strict.words[1]
-    assert "lies above what people would say of all rows" in other.words[1]
-    assert "says yes to 0.0 % of the rows that people labelled no" in strict.words[0]
+    assert "is no contradiction to what people would say" in strict.verdicts[1]
+    assert "lies above what people would say of all rows" in other.verdicts[1]
+    assert "says yes to 0.0 % of the rows that people labelled no" in strict.verdicts[0]
 
 
 def test_a_metric_that_says_the_opposite_is_told():

@@ -8,17 +8,18 @@ from sgi.engine.card.controls import (
     ENOUGH_PAIRS,
     FEWEST_PAIRS,
     LENGTH_WIDTHS,
+    Baselines,
     LabelledScores,
-    TrivialScores,
     calibrated,
-    leads_over,
+    differences_from,
     matched,
     subgroups_of,
     value_names,
 )
+from sgi.stats.auroc_difference import auroc_difference
 from sgi.stats.calibration import brier, out_of_fold
-from sgi.stats.leads import auroc_lead
-from sgi.stats.ranking import auroc, average_precision_interval
+from sgi.stats.rank_resampling import average_precision_interval
+from sgi.stats.ranking import auroc
 
 N = 240
 GENERATOR = np.random.default_rng(21)
@@ -33,12 +34,12 @@ def data(scores=SCORES, grounded=GROUNDED, clusters=CLUSTERS, draws=40):
 
 
 def trivial(lengths=None, overlaps=None, **others):
-    return TrivialScores(lengths, overlaps, others)
+    return Baselines(lengths, overlaps, others)
 
 
 def kept(values, widths=LENGTH_WIDTHS, over=None, beside=None, shuffled="not asked for"):
-    of, rivals = over or data(), beside or trivial(values)
-    return matched(of, values, widths, rivals.ranked(of), shuffled)
+    of, competitors = over or data(), beside or trivial(values)
+    return matched(of, values, widths, competitors.ranked(of), shuffled)
 
 
 def test_taking_rows_takes_them_of_every_column():
@@ -149,8 +150,8 @@ def test_matched_rows_are_what_everything_beside_is_held_against():
     # One that has a single class ranks nothing, there as on all rows.
     assert [one.name for one in found.baselines] == ["length", "rival"]
     assert found.baselines[1].ranking.auroc == pytest.approx(1 - found.ranking.auroc)
-    wanted = auroc_lead(SCORES[rest], -SCORES[rest], GROUNDED[rest], CLUSTERS[rest], draws=40, seed=0)
-    assert found.leads["rival"] == wanted
+    wanted = auroc_difference(SCORES[rest], -SCORES[rest], GROUNDED[rest], CLUSTERS[rest], level=0.975)
+    assert found.differences["rival"] == wanted
     assert found.shuffled.ranking.auroc == auroc(NOISE[rest], GROUNDED[rest])
     assert kept(lengths, beside=rival).shuffled.reason == "not asked for"
 
@@ -160,7 +161,7 @@ def test_a_baseline_keeps_the_direction_of_all_rows():
     (ranked,) = values.ranked(data())
     assert ranked.baseline.direction == "lower"
     assert ranked.values.tolist() == SCORES.tolist()
-    assert leads_over(data(), [ranked])["rival"].value == 0.0
+    assert differences_from(data(), [ranked])["rival"].value == 0.0
 
 
 def test_one_cluster_for_a_class_leaves_points_without_intervals():
@@ -169,8 +170,8 @@ def test_one_cluster_for_a_class_leaves_points_without_intervals():
     assert part.ranking().interval is None
     assert part.average_precision().interval is None
     assert part.false_positive_rate().interval is None
-    assert part.lead(NOISE).interval is None
-    assert part.lead(NOISE).value == pytest.approx(auroc(SCORES, GROUNDED) - auroc(NOISE, GROUNDED))
+    assert part.difference(NOISE).interval is None
+    assert part.difference(NOISE).value == pytest.approx(auroc(SCORES, GROUNDED) - auroc(NOISE, GROUNDED))
     maps, why = calibrated(part)
     assert maps == ()
     assert "two clusters" in why
@@ -180,7 +181,7 @@ def test_shuffled_scores_that_are_partly_unknown():
     gaps = np.where(np.arange(N) < 30, np.nan, NOISE)
     found = data().shuffled(gaps)
     assert found.ranking.positives + found.ranking.negatives == N - 30
-    assert found.lead.rows == N - 30
+    assert found.difference.rows == N - 30
     assert data().shuffled(np.where(GROUNDED, np.nan, NOISE)).reason.endswith("a class has no scores left")
     assert data().shuffled("no contexts").reason == "no contexts"
 

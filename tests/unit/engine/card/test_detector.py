@@ -218,7 +218,7 @@ def test_no_probabilities_where_a_class_stands_in_one_cluster():
     assert "cluster" in card.uncalibrated
     assert card.ranking.interval is None
     assert card.average_precision.interval is None
-    assert card.notes[0].startswith("There are too few rows for an interval")
+    assert card.notes[0].startswith("AUROC has no interval (the rarer class occurs in 1 independent group")
 
 
 def test_a_perfect_score_is_a_warning():

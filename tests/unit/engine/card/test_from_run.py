@@ -214,6 +214,6 @@ def test_other_metrics_of_the_run_stand_among_the_rivals(database):
     assert {"sgi", "rouge_l"} < set(areas)
     assert "support" not in areas
     assert areas["rouge_l"] == pytest.approx(1 - made.ranking.auroc)
-    assert made.leads["sgi"].value == pytest.approx(0.0)
+    assert made.differences["sgi"].value == pytest.approx(0.0)
     with pytest.raises(UnknownName, match="theta_rc"):
         card(database, beside=["theta_rc"])

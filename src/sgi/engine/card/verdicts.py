@@ -1,4 +1,4 @@
-"""What the numbers of a detector card say, in words. Every verdict is decided from intervals."""
+"""The verdicts of a detector card in plain words. Every verdict is decided from intervals."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.engine.card.card import DetectorCard, Matched, Shuffled
+    from sgi.stats.auroc_difference import AurocDifference
     from sgi.stats.intervals import Interval
-    from sgi.stats.leads import Lead
     from sgi.stats.ranking import Ranking
 
 CHANCE = 0.5
@@ -36,7 +36,7 @@ _LEAK = (
 
 
 def warnings(card: DetectorCard) -> Iterator[str]:
-    """What looks too good to be true."""
+    """Signs of a leak or of a confounder."""
     if card.ranking.auroc > TOO_GOOD:
         yield f"AUROC {card.ranking.auroc:.3f} is above {TOO_GOOD}: look for a leak. {_LEAK}"
     elif card.ranking.auroc < 1 - TOO_GOOD:
@@ -47,6 +47,13 @@ def warnings(card: DetectorCard) -> Iterator[str]:
             " either few labels can change places, groups of rows exchanging theirs only with groups of the"
             " same size, or something other than the labels decides."
         )
+    for one in card.within:
+        if one.ranks_labels:
+            yield (
+                f"The column {one.column} ranks the labels by itself (AUROC {one.alone:.3f}, p = {one.p:.3f};"
+                f" {one.left_out:.3f} where each row's own label is left out). Within its {one.values} values"
+                f" the score has AUROC {_ranked(one.within.ranking)}; over all rows {card.ranking.auroc:.3f}."
+            )
 
 
 def notes(card: DetectorCard) -> Iterator[str]:
@@ -102,20 +109,20 @@ def _above(one: Ranking, other: Ranking) -> bool:
     return one.interval is not None and other.interval is not None and one.interval.low > other.interval.high
 
 
-def _leads(one: Ranking, other: Ranking, lead: Lead | None) -> int:
-    """1 where the first ranks better over the same rows, −1 where the other does, 0 where neither is shown.
+def _order(one: Ranking, other: Ranking, difference: AurocDifference | None) -> int:
+    """1 where the first is shown to rank better over the same rows, −1 where the other is, else 0.
 
-    The interval of the difference decides. Where there is none, as between scores that rank perfectly or not
-    at all, the intervals of the two have to lie apart.
+    The interval of the difference decides. Where there is none, the two intervals must not overlap.
     """
-    if lead is not None and lead.interval is not None:
-        return (lead.interval.low > 0) - (lead.interval.high < 0)
+    if difference is not None and difference.interval is not None:
+        return (difference.interval.low > 0) - (difference.interval.high < 0)
     return _above(one, other) - _above(other, one)
 
 
 def _chance(found: Ranking) -> Iterator[str]:
     if found.interval is None:
-        yield "There are too few rows for an interval, so nothing here is shown to differ from chance."
+        reason = found.no_interval or "there are too few rows"
+        yield f"AUROC has no interval ({reason}), so it is not shown to differ from chance."
         return
     low, high = found.interval.low, found.interval.high
     shown = f"[{low:.2f}, {high:.2f}]"
@@ -138,7 +145,7 @@ def _chance(found: Ranking) -> Iterator[str]:
 def _beside(card: DetectorCard) -> Iterator[str]:
     """How the score ranks beside each trivial one over the same rows."""
     found, given = card.ranking, card.baselines
-    order = {one.name: _leads(found, one.ranking, card.leads.get(one.name)) for one in given}
+    order = {one.name: _order(found, one.ranking, card.differences.get(one.name)) for one in given}
     for one in given:
         if order[one.name] < 0:
             told = f"{one.ranking.auroc:.2f} over {found.auroc:.2f}; {one.direction} = grounded"
@@ -149,6 +156,12 @@ def _beside(card: DetectorCard) -> Iterator[str]:
         yield f"It is not shown to rank better than these alone: {told}."
     if given and min(order.values()) > 0:
         yield "It ranks better than each of the trivial scores."
+    levels = [found.interval.level for found in card.differences.values() if found.interval is not None]
+    if len(levels) > 1:
+        yield (
+            f"The {len(card.differences)} comparisons with trivial scores are corrected for their number:"
+            f" each uses an interval at {100 * levels[0]:.2f} %, so that all hold together at 95 %."
+        )
     for one in given:
         if one.ranking.interval is not None and one.ranking.interval.high < CHANCE:
             yield f"{_capital(one.name)} ranks the wrong way round here ({one.ranking.auroc:.2f})."
@@ -180,7 +193,7 @@ def _matched(found: Ranking, made: Matched | None, name: str, unit: str) -> Iter
     else:
         yield f"On {rows} its AUROC is {told}, not shown to differ from the {found.auroc:.3f} of all rows."
     better = [
-        one for one in made.baselines if _leads(made.ranking, one.ranking, made.leads.get(one.name)) < 0
+        one for one in made.baselines if _order(made.ranking, one.ranking, made.differences.get(one.name)) < 0
     ]
     if better:
         told = ", ".join(f"{one.name} ({one.ranking.auroc:.2f})" for one in better)
@@ -206,7 +219,7 @@ def _shuffled(found: Ranking, made: Shuffled, subject: str) -> Iterator[str]:
     if made.ranking is None:
         return
     told = f"AUROC {made.ranking.auroc:.2f} with them, {found.auroc:.2f} with its own"
-    order = _leads(found, made.ranking, made.lead)
+    order = _order(found, made.ranking, made.difference)
     if order > 0:
         yield f"{subject} ranks less well: {told}. It uses them."
     elif order < 0:

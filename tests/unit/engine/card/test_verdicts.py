@@ -6,7 +6,7 @@ import pytest
 
 from sgi.engine.agreement.report import Estimate
 from sgi.engine.card.card import Calibration, Matched, Shuffled, Subgroup
-from sgi.engine.card.words import notes, number, warnings, width_words
+from sgi.engine.card.verdicts import notes, number, warnings, width_words
 from sgi.stats.calibration import brier, reliability
 from sgi.stats.confounds import Permuted
 from support.cards import NOT_SHUFFLED, baseline, card, interval, ranked
@@ -36,7 +36,7 @@ def warned(**changes):
         ),
         (0.6, 0.45, 0.7, "Not shown to rank on these rows"),
         (0.4, 0.25, 0.55, "Not shown to rank on these rows"),
-        (0.9, None, None, "too few rows for an interval"),
+        (0.9, None, None, "no interval (there are too few rows)"),
     ],
 )
 def test_what_is_not_shown_to_rank_is_called_that(auroc, low, high, word):

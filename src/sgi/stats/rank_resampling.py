@@ -1,0 +1,152 @@
+"""Intervals of ranking statistics by resampling whole clusters: jackknife and bootstrap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from sgi.stats.draws import clusters_of_the_rarer, differ, drawn_values, interval_of_draws
+from sgi.stats.intervals import (
+    FEWEST_CLUSTERS,
+    Interval,
+    check_draws,
+    cluster_codes,
+    effective_clusters,
+    student_quantile,
+)
+from sgi.stats.ranking import average_precision
+from sgi.stats.steps import scores_and_truths
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+# More groups would not make the standard error steadier.
+_MOST_LEFT_OUT = 1000
+
+Statistic: TypeAlias = Callable[
+    ["NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.float64]"], "float | None"
+]
+"""A number from scores, labels and weights of the rows."""
+
+
+def average_precision_interval(
+    scores: ArrayLike,
+    labels: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Interval | None:
+    r"""A jackknife interval of average precision on the logit scale.
+
+    .. math::
+        \mathrm{logit}\,\mathrm{AP} ± t\,\frac{SE}{\mathrm{AP}(1 - \mathrm{AP})}, \qquad
+        SE^2 = \frac{G - 1}{G} \sum_g (\mathrm{AP}_{(g)} - \overline{\mathrm{AP}})^2
+
+    AP_(g) is average precision without cluster g; t has the effective number of clusters minus one degrees
+    of freedom. More than 1,000 clusters are joined into 1,000 random groups.
+
+    A bootstrap would be biased: a row drawn twice ties with itself. In simulations of binormal scores (20 to
+    400 questions with two answers that share half of their variance, AUROC 0.5 to 0.96) the 95 % intervals
+    cover in 93 to 96 % of cases where 30 or 50 % of the rows are positive (98 % with 20 questions at AUROC
+    0.96), and in 91 to 95 % where 10 % are.
+
+    Args:
+        scores: higher = more likely positive, shape (n,); not NaN.
+        labels: true or false (or 1 and 0), shape (n,).
+        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
+        level: in (0, 1).
+        seed: of the random groups.
+
+    Returns:
+        An interval within [0, 1]; None where the rarer class occurs in fewer than five clusters, or where
+        leaving out a cluster never changes AP, as with a perfect ranking.
+
+    Raises:
+        ValueError: a score is NaN, a label is neither true nor false, lengths differ, or the level is out of
+            range.
+
+    Source: Tukey (1958), Ann. Math. Stat. 29; Boyd, Eng and Page (2013), ECML PKDD (logit of AP).
+
+    >>> found = average_precision_interval([3, 1, 4, 1, 5, 9, 2, 6, 5, 3], [1, 0, 0, 0, 1, 1, 0, 1, 1, 0])
+    >>> round(found.low, 2), round(found.high, 2)
+    (0.36, 1.0)
+    """
+    column, truth = scores_and_truths(scores, labels)
+    check_draws(level, 1)
+    codes, count = cluster_codes(clusters, len(column))
+    if clusters_of_the_rarer(codes, truth) < FEWEST_CLUSTERS:
+        return None
+    sizes = np.bincount(codes)
+    if count > _MOST_LEFT_OUT:
+        codes, count = np.random.default_rng(seed).permutation(count)[codes] % _MOST_LEFT_OUT, _MOST_LEFT_OUT
+    order = np.argsort(column, kind="stable")  # once for all
+    column, truth, codes = column[order], truth[order], codes[order]
+    values = [average_precision(column, truth, codes != left_out) for left_out in range(count)]
+    without = np.array(values, dtype=np.float64)  # None is NaN here
+    if np.isnan(without).any() or not differ(without):
+        return None
+    value = float(average_precision(column, truth) or np.nan)
+    error = np.sqrt((count - 1) * np.var(without)) / (value * (1 - value))
+    half, centre = student_quantile(level, effective_clusters(sizes) - 1) * error, np.log(value / (1 - value))
+    low, high = (float((1 + np.tanh(end / 2)) / 2) for end in (centre - half, centre + half))
+    return Interval(low, high, level, "jackknife")
+
+
+def bootstrap_interval(
+    statistic: Statistic,
+    scores: ArrayLike,
+    labels: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+    draws: int = 1000,
+    seed: int = 0,
+) -> Interval | None:
+    """A percentile bootstrap interval of any statistic of scores and labels, drawing whole clusters.
+
+    Statistics of the same rows with the same seed see the same draws. There is no interval where every draw
+    gives the same value: a perfect ranking has no false positives in any draw, which does not prove that it
+    never has any.
+
+    In simulations of binormal scores (AUROC 0.76 and 0.96, two answers per question that share half of their
+    variance) the 95 % interval of the false positive rate at 95 % recall covers in 94 to 97 % of cases from
+    50 positive rows on, and in 87 to 88 % with 20. With one positive row in ten it covers in 57 % with 10
+    positive rows, 78 % with 20, 90 % with 40 and 94 % with 80. A logit scale does no better.
+
+    Args:
+        statistic: called with scores, labels and weights, **sorted by score**; returns None where a class has
+            no weight. For example
+            ``lambda s, labels, weights: fpr_at_recall(s, labels, 0.95, weights)``. AUROC and average
+            precision have better intervals: `auroc_interval`, `average_precision_interval`.
+        scores: higher = more likely positive, shape (n,); not NaN.
+        labels: true or false (or 1 and 0), shape (n,).
+        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
+        level: in (0, 1).
+        draws: number of draws; the method states how many had one class only and were left out.
+        seed: equal input gives equal bits.
+
+    Returns:
+        None where the rarer class occurs in fewer than five clusters, or all draws give the same value.
+
+    Raises:
+        ValueError: a score is NaN, a label is neither true nor false, lengths differ, or level or draws are
+            out of range.
+
+    Source: Efron (1979); Obuchowski (1997), Biometrics 53 (clusters).
+
+    >>> scores, labels = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3], [1, 0, 0, 0, 1, 1, 0, 1, 1, 0]
+    >>> bootstrap_interval(average_precision, scores, labels).method
+    'bootstrap, 2 of 1000 draws had one class only'
+    """
+    column, truth = scores_and_truths(scores, labels)
+    check_draws(level, draws)
+    codes, _ = cluster_codes(clusters, len(column))
+    if clusters_of_the_rarer(codes, truth) < FEWEST_CLUSTERS:
+        return None
+    order = np.argsort(column, kind="stable")  # once for all draws
+    column, truth = column[order], truth[order]
+    values = drawn_values(lambda weights: statistic(column, truth, weights), codes[order], draws, seed)
+    return interval_of_draws(values, level, "one class only") if differ(values) else None
