@@ -220,7 +220,7 @@ def test_the_corrected_mean_comes_with_its_condition_and_a_slice_that_breaks_it_
     generator = np.random.default_rng(3)
     drawn = generator.permutation(400) < 60
     fair = agree(made, "human", [one if there else None for one, there in zip(labels, drawn, strict=True)])
-    assert [note[:36] for note in fair.notes] == ["The corrected means hold if the labe"]
+    assert [note[:36] for note in fair.notes] == ["The corrected means are valid if the"]
     first = agree(made, "human", [*labels[:60], *[None] * 340])
     assert any("first 60 of the run" in note for note in first.notes)
     good = [
@@ -239,8 +239,8 @@ def test_the_words_say_whether_the_own_mean_can_stand():
     some = [label if row % 5 == 0 else None for row, label in enumerate(labels)]
     report = agree(run(column("strict", verdicts), column("lenient", lenient)), "human", some)
     strict, other = report.metrics
-    assert "is no contradiction to what people would say" in strict.verdicts[1]
-    assert "lies above what people would say of all rows" in other.verdicts[1]
+    assert "is consistent with the mean label of all rows" in strict.verdicts[1]
+    assert "is above the mean label of all rows" in other.verdicts[1]
     assert "says yes to 0.0 % of the rows that people labelled no" in strict.verdicts[0]
 
 
