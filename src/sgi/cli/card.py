@@ -71,9 +71,10 @@ def card(
     """Compare a metric with labels, and with trivial scores that could rank as well.
 
     Prints AUROC, average precision and false positives with intervals over whole clusters (by default,
-    questions); the same for answers matched by length and by overlap; AUROC within each categorical column; length, overlap, verbatim
-    copies and plain cosines as competitors; shuffled labels and contexts; subgroups; probabilities compared
-    with the constant base rate; and verdicts in plain words. Tables on a terminal, Markdown elsewhere.
+    questions); the same for answers matched by length and by overlap; AUROC within each categorical column;
+    length, overlap, verbatim copies and plain cosines as competitors; shuffled labels and contexts;
+    subgroups; probabilities compared with the constant base rate; and verdicts in plain words. Tables on a
+    terminal, Markdown elsewhere.
 
     Examples:
 
