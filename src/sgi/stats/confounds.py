@@ -1,4 +1,4 @@
-"""What ranks without a look at meaning, and what is left of a ranking when that is held still."""
+"""Controls of a ranking: trivial baselines, strata, matched rows and shuffled labels."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ if TYPE_CHECKING:
 
 _CHANCE = 0.5
 _LEVEL = 0.95
-# Areas as far on either side of chance differ by rounding.
+# AUROCs at the same distance from chance differ by rounding.
 _TIE = 1e-12
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """One trivial score and how well it ranks.
+    """A trivial score and its AUROC.
 
     Attributes:
         name: of the score, as ``length`` or ``overlap``.
-        direction: what it takes for true: ``higher`` or ``lower``; of a length ``longer`` or ``shorter``.
+        direction: the values that it ranks as true: ``higher`` or ``lower``; of a length ``longer`` or
+            ``shorter``.
         ranking: its AUROC in that direction, with interval.
     """
 
@@ -39,12 +40,12 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Stratified:
-    """A ranking inside strata alone.
+    """AUROC over pairs of rows of the same stratum.
 
     Attributes:
         ranking: its area, interval, and the true and false rows of the strata that hold both.
         strata: how many hold both.
-        dropped: rows of the other strata, which rank nothing.
+        dropped: rows of strata with one class only.
     """
 
     ranking: Ranking
@@ -54,13 +55,13 @@ class Stratified:
 
 @dataclass(frozen=True)
 class Permuted:
-    """What a ranking is worth where the labels are shuffled.
+    """AUROC where the labels are shuffled.
 
     Attributes:
         auroc: mean over the shuffles.
         interval: the middle 95 % of the shuffles.
-        draws: how many shuffles.
-        p: of the area as it was found, two-sided.
+        draws: number of shuffles.
+        p: two-sided, of the AUROC with the real labels.
     """
 
     auroc: float
@@ -77,15 +78,15 @@ def baseline(
     *,
     direction: Literal["higher", "lower", "either"] = "higher",
 ) -> Baseline | None:
-    """How well one column alone ranks the true over the false.
+    """How well one column alone ranks positive rows above negative ones.
 
     Args:
         name: of the column.
         values: shape (n,); rows where it is NaN are left out.
         labels: true or false (or 1 and 0), shape (n,).
-        clusters: what belongs together, shape (n,).
-        direction: what it takes for true. ``either`` is the one that ranks better on these very rows, so that
-            its area is never below 0.5, and on few rows somewhat above what it would be on others.
+        clusters: rows with the same value are dependent, shape (n,).
+        direction: the values that it ranks as true. ``either`` takes the direction that ranks better on these
+            rows, so its AUROC is at least 0.5, and on few rows higher than on new ones.
 
     Returns:
         None where the known rows hold one class only.
@@ -93,7 +94,7 @@ def baseline(
     Raises:
         ValueError: as for `ranking`, or there is no such direction.
 
-    Source: trivial-feature controls are ours; AUROC as in `auroc`.
+    Source: AUROC as in `auroc`; the choice of baselines is ours.
 
     >>> found = baseline("copied", [0.9, 0.2, 0.4, 0.1], [0, 1, 0, 1], direction="either")
     >>> found.direction, found.ranking.auroc
@@ -120,16 +121,16 @@ def trivial_baselines(
     overlaps: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
 ) -> tuple[Baseline, ...]:
-    """How well length and overlap rank the true over the false, with no look at meaning.
+    """How well length and overlap alone rank positive rows above negative ones.
 
-    Length takes the direction that ranks better on these very rows, so its AUROC is never below 0.5; overlap
-    keeps its natural one, higher = true. A detector that does not pass them has found nothing of its own.
+    Length takes the direction that ranks better on these rows, so its AUROC is at least 0.5; overlap keeps
+    higher = true. A detector should rank better than both.
 
     Args:
         labels: true or false (or 1 and 0), shape (n,).
         lengths: of the responses, shape (n,); rows where it is NaN are left out.
         overlaps: share of the response found in its contexts, shape (n,); rows where it is NaN are left out.
-        clusters: what belongs together, shape (n,).
+        clusters: rows with the same value are dependent, shape (n,).
 
     Returns:
         Those of the two that were given and rank at all (both classes present), length first.
@@ -137,7 +138,7 @@ def trivial_baselines(
     Raises:
         ValueError: as for `ranking`.
 
-    Source: stratified and trivial-feature controls are ours; AUROC as in `auroc`.
+    Source: AUROC as in `auroc`; the choice of baselines is ours.
 
     >>> (found,) = trivial_baselines([True, True, False, False], lengths=[3, 9, 9, 20])
     >>> found.name, found.direction, found.ranking.auroc
@@ -210,18 +211,18 @@ def stratified_auroc(
 def matched_rows(
     values: ArrayLike, labels: ArrayLike, *, width: float = 0.0, seed: int = 0
 ) -> NDArray[np.int64]:
-    """Rows of which each value comes as often with the one label as with the other.
+    """Rows in which each value occurs equally often with either label (exact or coarsened matching).
 
-    Of each distinct value, or of each bin [k·width, (k + 1)·width), the class that is the rarer there is kept
-    whole and as many rows of the other are drawn. Over the kept rows a value that is matched exactly ranks at
-    0.5, so that what a score still ranks there is not that value.
+    For each distinct value, or bin [k·width, (k + 1)·width), all rows of the rarer class are kept and as many
+    rows of the other are drawn. Over the kept rows an exactly matched value has AUROC 0.5, so it does not
+    explain how a score ranks them.
 
-    Which values are kept with which labels depends on seed and width alone, not on the order of the rows.
-    Among rows with the same value and label the order decides which are kept, there being nothing else.
+    The kept values and labels depend on seed and width, not on the order of the rows. Among rows with the
+    same value and label the order decides which are kept.
 
     Args:
-        values: what is to be matched, as the length of the response, shape (n,); rows where it is NaN are
-            left out.
+        values: the variable to match, such as the length of the response, shape (n,); rows where it is NaN
+            are left out.
         labels: true or false (or 1 and 0), shape (n,).
         width: of the bins; 0 matches equal values alone.
         seed: of the draws; equal input gives equal rows.
@@ -260,29 +261,27 @@ def permutation_control(
     draws: int = 200,
     seed: int = 0,
 ) -> Permuted | None:
-    r"""What the ranking would be if the labels said nothing of the scores: AUROC under shuffled labels.
+    r"""AUROC under shuffled labels, and the p-value of a permutation test.
 
     .. math:: p = \frac{1 + \#\{|A^* - ½| \ge |A - ½|\}}{1 + B}
 
-    What is shuffled is what could as well have come otherwise. The labels of a cluster stay together: they
-    change places with those of another cluster of the same size, and order among themselves. So
+    The labels of a cluster stay together: they are exchanged with those of another cluster of the same size,
+    and permuted within it. So
 
     * without clusters, labels are shuffled over rows;
-    * with one true and one false answer to each question, they are shuffled within questions, as they should:
-      what a question adds to the scores of both its answers cancels, and shuffles over rows would show too
-      wide a spread;
-    * with clusters of one label each, as sources whose answers are all bad, whole clusters are shuffled:
-      rows of one cluster are no new evidence, and shuffles over rows would find something in nothing.
+    * with one true and one false answer per question, labels are shuffled within questions: the effect of a
+      question on both of its answers cancels, and shuffles over rows would show too wide a spread;
+    * with clusters of one label each, whole clusters are shuffled: shuffles over rows would count dependent
+      rows as independent evidence, and find effects where there are none.
 
-    Shuffles within clusters alone would leave clusters with many true rows what they are, and with them
-    whatever tells clusters apart. The labels of a cluster whose size no other has can only change order
-    there, which keeps the test valid and takes some of its power.
+    The labels of a cluster with a unique size are only permuted within it. This keeps the test valid and
+    costs some power.
 
     Args:
         scores: higher = more likely true, shape (n,); not NaN.
         labels: true or false (or 1 and 0), shape (n,).
-        clusters: what belongs together, shape (n,); None if nothing does.
-        draws: of shuffled labels, B.
+        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
+        draws: number of shuffles, B.
         seed: of the shuffles; equal input gives equal bits.
 
     Returns:

@@ -1,4 +1,4 @@
-"""How far apart two groups lie, and how two columns go together."""
+"""Effect sizes, Welch's test and correlation coefficients."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def cohen_d(first: ArrayLike, second: ArrayLike) -> float | None:
-    r"""The difference of two means in pooled standard deviations.
+    r"""Cohen's d: the difference of two means in pooled standard deviations.
 
     .. math:: d = (\bar x_1 - \bar x_2) / s, \qquad
               s^2 = \frac{(n_1 - 1)\,s_1^2 + (n_2 - 1)\,s_2^2}{n_1 + n_2 - 2}
@@ -23,8 +23,8 @@ def cohen_d(first: ArrayLike, second: ArrayLike) -> float | None:
         second: values of the other, finite, shape (n₂,).
 
     Returns:
-        Any number, above 0 where the first group's mean is higher; None where a group is empty, or nothing
-        within the groups differs so that there is no unit.
+        Any number, above 0 where the first group's mean is higher; None where a group is empty or neither
+        group varies.
 
     Raises:
         ValueError: values are not finite or not one column.
@@ -45,12 +45,12 @@ def cohen_d(first: ArrayLike, second: ArrayLike) -> float | None:
 
 
 def welch_p(first: ArrayLike, second: ArrayLike) -> float | None:
-    r"""The two-sided p of Welch's test that two groups have one mean, their variances being free.
+    r"""The two-sided p of Welch's test that two groups have the same mean, with unequal variances.
 
     .. math:: t = \frac{\bar x_1 - \bar x_2}{\sqrt{e_1 + e_2}}, \qquad
               \nu = \frac{(e_1 + e_2)^2}{e_1^2 / (n_1 - 1) + e_2^2 / (n_2 - 1)}, \qquad e_k = s_k^2 / n_k
 
-    It takes every row for independent: answers to one question are not, and the p is then too small.
+    The test assumes independent rows. Answers to the same question are dependent, which makes p too small.
 
     Args:
         first: values of one group, finite, shape (n₁,).
@@ -86,7 +86,7 @@ def welch_p(first: ArrayLike, second: ArrayLike) -> float | None:
 
 
 def pearson(first: ArrayLike, second: ArrayLike) -> float | None:
-    r"""How nearly two columns lie on a straight line.
+    r"""Pearson's correlation: how close two columns are to a linear relation.
 
     .. math:: r = \frac{\sum_i (x_i - \bar x)(y_i - \bar y)}
               {\sqrt{\sum_i (x_i - \bar x)^2 \sum_i (y_i - \bar y)^2}}
@@ -117,7 +117,7 @@ def pearson(first: ArrayLike, second: ArrayLike) -> float | None:
 
 
 def spearman(first: ArrayLike, second: ArrayLike) -> float | None:
-    """How nearly two columns have one order: `pearson` of their ranks, tied values sharing the mean rank.
+    """Spearman's correlation: `pearson` of the ranks, with the mean rank for tied values.
 
     Args:
         first: shape (n,); infinities have a rank, NaN has none.
@@ -165,7 +165,7 @@ def _column(values: ArrayLike) -> NDArray[np.float64]:
 
 
 def _scaled(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both columns over one power of two, which changes no digit and lets no square overflow."""
+    """Both columns divided by the same power of two, so that no square overflows."""
     one, other = _column(first), _column(second)
     largest = max((float(np.abs(column).max()) for column in (one, other) if len(column)), default=0.0)
     exponent = int(np.frexp(largest)[1])
@@ -173,7 +173,7 @@ def _scaled(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64], N
 
 
 def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """The difference of the means, by way of the first values, which leaves near ones their digits."""
+    """The difference of the means, computed from the first values to avoid cancellation."""
     return float(one[0] - other[0] + ((one - one[0]).mean() - (other - other[0]).mean()))
 
 
@@ -182,7 +182,7 @@ def _varies(column: NDArray[np.float64]) -> bool:
 
 
 def _centred(column: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Less the mean, by way of the first value: equal ones leave exactly 0, and near ones their digits."""
+    """The column minus its mean, computed from the first value to avoid cancellation."""
     apart = column - column[0]
     centred: NDArray[np.float64] = apart - apart.mean()
     return centred
