@@ -82,7 +82,7 @@ def test_it_is_written_as_page_data_and_pictures_the_same_each_time(tmp_path):
 
 
 def test_an_auroc_goes_into_a_row_with_its_interval():
-    found = ranking([1, 2, 3, 4, 5, 6], [0, 0, 1, 0, 1, 1])
+    found = ranking(range(12), [0, 0, 1, 0, 0, 1, 0, 1, 0, 1, 1, 1])
     row = ranked(found, "angle_auroc")
     assert row == {
         "angle_auroc": found.auroc,
