@@ -355,22 +355,19 @@ def add_metric(
     provenance: Provenance | None = None,
 ) -> int:
     """Insert a metric of a run and return its number."""
-    made = connection.execute(
-        sa.insert(schema.run_metrics).values(
-            run=run,
-            position=position,
-            metric=name,
-            version=spec.version,
-            low=bound(spec.low),
-            high=bound(spec.high),
-            higher_is_better=spec.higher_is_better,
-            unit=spec.unit,
-            provenance=None if provenance is None else asdict(provenance),
-        )
-    )
-    key = made.inserted_primary_key
-    assert key is not None  # noqa: S101 - an INSERT of one row has one
-    return int(key[0])
+    row = {
+        "run": run,
+        "position": position,
+        "metric": name,
+        "version": spec.version,
+        "low": bound(spec.low),
+        "high": bound(spec.high),
+        "higher_is_better": spec.higher_is_better,
+        "unit": spec.unit,
+        "provenance": None if provenance is None else asdict(provenance),
+    }
+    made = sa.insert(schema.run_metrics).values(row).returning(schema.run_metrics.c.id)
+    return int(connection.execute(made).scalar_one())
 
 
 def bound(value: float) -> float | None:

@@ -42,7 +42,9 @@ def test_other_weights_give_a_new_run_that_every_verb_reads(sgi, kept):
     assert f'rescored_from = "{kept}"' in shown.out
     assert "--resume" not in shown.out
     assert "The judge was asked" not in shown.out
-    assert "only in judged: politeness, squad_em" in sgi("compare", "judged", "weighted").out
+    refused = sgi("compare", "judged", "weighted")
+    assert (refused.code, "parameters of politeness" in refused.err) == (2, True)
+    assert "only in judged: politeness, squad_em" in sgi("compare", "judged", "weighted", "-m", "echo").out
     assert sgi("gate", "weighted", f"{CANONICAL} >= 0.999").code == 4
     again = sgi("rescore", "weighted", "-m", "courtesy(weights=[1,0])", "--json", "-q").json
     assert again["rescored_from"] == sgi("show", "weighted", "--json").json["run"]["id"]
