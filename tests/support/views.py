@@ -236,7 +236,7 @@ def comparison_view(changed: Sequence[ChangedSample] | None = None) -> Compariso
     rows = (ChangedRow("row-1", "row-1", 0.1, 0.9, 0.8),)
     compared = (
         MetricComparison(
-            "bleu", True, better, 0.00002, McNemar(3, 9, 0.1, "exact binomial"), (), "better", rows
+            "bleu", True, better, 0.00002, McNemar(3, 9, 0.1, "exact binomial"), (), "better", rows, 12
         ),
         MetricComparison(
             HOSTILE_METRIC,
@@ -247,6 +247,7 @@ def comparison_view(changed: Sequence[ChangedSample] | None = None) -> Compariso
             (LackingPairs("failed", "ok", 120),),
             "no difference found",
             (),
+            0,
         ),
     )
     made = Comparison(

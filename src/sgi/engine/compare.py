@@ -80,6 +80,7 @@ class MetricComparison:
         lacking: pairs that have no value on a side, by their statuses.
         verdict: by direction, where the adjusted p is below 0.05.
         changed: the samples that changed most; ties by id.
+        changed_pairs: how many pairs have different values.
         is_ratio: whether it is a ratio: means are taken on the scale v/(1+v) and converted back, and the
             interval is that on this scale times the slope between the two means.
     """
@@ -92,6 +93,7 @@ class MetricComparison:
     lacking: tuple[LackingPairs, ...]
     verdict: Verdict
     changed: tuple[ChangedRow, ...]
+    changed_pairs: int
     is_ratio: bool = False
 
 
@@ -305,6 +307,7 @@ def _compared(
         lacking=_lacking(old, new),
         verdict=_verdict(difference, adjusted, higher_is_better=new.higher_is_better),
         changed=_most_changed(before, after, name, named),
+        changed_pairs=int((old.values[both] != new.values[both]).sum()),
         is_ratio=is_ratio,
     )
 

@@ -247,7 +247,7 @@ def test_no_text_breaks_its_line(text):
 def difference(metric, value, verdict="worse", *, test=None, lacking=()):
     between = None if value is None else Interval(value - 0.1, value + 0.1, 0.95, "t")
     found = PairedDifference(40, 40, 0.5, 0.4, value, between, 0.00001, 0.05, "t")
-    return MetricComparison(metric, UP, found, 0.00001, test, lacking, verdict, ())
+    return MetricComparison(metric, UP, found, 0.00001, test, lacking, verdict, (), 12)
 
 
 def compared(name="squad_em", **changed):

@@ -253,7 +253,7 @@ def _drop_decided(check: Check, made: MetricComparison, rule: Rule, policy: Poli
     width = with_range(base.metrics[made.metric]).width
     edge = None if width is None else sign * width
     needed = _needed(check.value, sign * rule.threshold, found.clusters, check.bound, edge, policy)
-    if found.interval.method == "unseen values" and not check.value:
+    if not made.changed_pairs:
         said = f"none of the {found.pairs:,} pairs changed, but the {policy.interval} of so few still"
         reason = f"{said} allows a drop of {lost:.4g}; your limit is {rule.threshold:g}"
     return replace(check, needed=needed, reason=f"{reason}. {_questions(found.clusters, needed, base)}")
