@@ -70,7 +70,7 @@ def nightly(fitted, tmp_path):
 
 
 def test_a_run_is_calibrated_into_a_file(sgi, nightly, tmp_path):
-    assert "nightly: content_f1, 260 labelled rows (130 grounded, 130 not, 260 questions)" in nightly.out
+    assert "nightly: content_f1, 260 labelled rows (130 grounded, 130 not, 260 clusters by question)" in nightly.out
     assert "at most 10 % of the grounded flagged" in nightly.out
     assert "flags below" in nightly.out
     assert re.search(r"platt +0\.\d{4} +0\.\d{4} +0\.\d{4}", nightly.out)
@@ -300,7 +300,7 @@ def test_too_few_labels_are_refused(sgi, tmp_path):
 
 def test_a_calibration_for_another_encoder_is_refused(sgi, nightly, tmp_path):
     own = tmp_path / "content_f1.calibration.json"
-    foreign = changed(own, metric="sgi", encoders=["bge@1,cls,512tok,fp32"])
+    foreign = changed(own, metric="sgi", version=2, encoders=["bge@1,cls,512tok,fp32"])
     (tmp_path / "sgi.json").write_text(foreign)
     rows = [row | {"contexts": ["some passage"]} for row in answers(4)]
     write(tmp_path / "few.jsonl", rows)

@@ -217,3 +217,16 @@ def test_other_metrics_of_the_run_stand_among_the_rivals(database):
     assert made.differences["sgi"].value == pytest.approx(0.0)
     with pytest.raises(UnknownName, match="theta_rc"):
         card(database, beside=["theta_rc"])
+
+
+def test_rows_are_clustered_by_the_rule_of_the_run_or_another(database):
+    add_run(database, samples=samples(question="Summarize."), scores={"support": SCORES})
+    record = find_run(database, "r1")
+
+    def groups(record):
+        return anyio.run(partial(card_of_run, draws=50), database, record, "support")
+
+    assert groups(record).clusters == 1
+    assert "--cluster contexts" in " ".join(groups(record).notes)
+    assert groups(record.clustered("contexts")).clusters == 12
+    assert groups(record.clustered("row")).clusters == 24

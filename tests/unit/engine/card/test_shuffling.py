@@ -61,3 +61,11 @@ def test_one_question_or_one_context_for_all_cannot_be_shuffled():
 def test_blank_questions_are_no_kin():
     made = samples([("", ["x"]), ("", ["y"]), ("  ", ["z"])])
     assert sorted(shuffled_contexts(made)) == [("x",), ("y",), ("z",)]
+
+
+def test_rows_with_one_question_get_contexts_of_others_where_the_question_is_only_the_task():
+    made = samples([("Summarize.", [f"passage {n}"]) for n in range(5)])
+    assert shuffled_contexts(made) is None
+    found = shuffled_contexts(made, questions=False)
+    assert sorted(found) == sorted(sample.contexts for sample in made)
+    assert all(contexts != sample.contexts for sample, contexts in zip(made, found, strict=True))
