@@ -70,7 +70,10 @@ def nightly(fitted, tmp_path):
 
 
 def test_a_run_is_calibrated_into_a_file(sgi, nightly, tmp_path):
-    assert "nightly: content_f1, 260 labelled rows (130 grounded, 130 not, 260 clusters by question)" in nightly.out
+    assert (
+        "nightly: content_f1, 260 labelled rows (130 grounded, 130 not, 260 clusters by question)"
+        in nightly.out
+    )
     assert "at most 10 % of the grounded flagged" in nightly.out
     assert "flags below" in nightly.out
     assert re.search(r"platt +0\.\d{4} +0\.\d{4} +0\.\d{4}", nightly.out)

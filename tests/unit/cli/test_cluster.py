@@ -76,15 +76,18 @@ def test_stored_rows_are_clustered_as_the_run_was_or_otherwise(sgi, data):
     assert sgi("show", "authors", "--cluster", "question", "--json").json["summary"]["questions"] == 1
 
 
-def test_a_comparison_of_runs_with_different_rules_uses_the_first_and_says_so(sgi, data):
+def test_runs_with_different_rules_are_compared_by_one_rule_or_that_of_the_first(sgi, data):
     run(sgi, "--cluster", "author", name="authors")
     run(sgi, name="questions")
     made = sgi("compare", "authors", "questions")
+    assert (made.code, "clustering: author" in made.err) == (2, True)
+    made = sgi("compare", "authors", "questions", "--allow-different")
     assert made.code == 0
-    assert "authors clusters its rows by 'author', questions by 'question'" in made.err
+    assert "clustering: author → question" in made.err
+    assert "rows with the same 'author' as one cluster" in made.err
     made = sgi("compare", "authors", "questions", "--cluster", "contexts", "--json")
     assert made.json["metrics"][0]["difference"]["clusters"] == 30
-    assert "questions by" not in made.err
+    assert "Different" not in made.err
 
 
 @pytest.mark.parametrize("command", ["run", "gate", "show", "evaluate"])
