@@ -92,7 +92,7 @@ def test_the_examples_of_the_help_do_what_they_say(command: Command, tmp_path: P
     contradicted, gate, as_json = (command(*words(line, tmp_path)) for line in lines)
     assert (contradicted.code, gate.code, as_json.code) == (0, 0, 0)
     assert "It is [312 m] tall." in contradicted.out
-    assert "No sentence rests on passage 2: Bees sleep." in gate.out
+    assert "Passage 2 supports no sentence: Bees sleep." in gate.out
     assert as_json.json["status"] == "ok"
     assert as_json.json["sentences"][0]["checks"][0]["verdict"] == "supported"
 

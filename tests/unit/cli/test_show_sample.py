@@ -217,13 +217,13 @@ def test_an_evidence_map_is_told_as_one():
     made = supported(details=details())
     assert made[made.index("grounding: 0.0100") :][:4] == [
         "grounding: 0.0100",
-        "  Sentences 1 and 2 of 3 are doubtful.",
+        "  Sentences 1 and 2 of 3 score below 0.5.",
         "",
         "   1  0.11  It is [312 m] tall.",
     ]
     assert "            ? name Spanish: in no passage" in made
     assert "   3        -0.10    1.00*" in made
-    assert "  No sentence rests on passage 1: Bananas are yellow." in made
+    assert "  Passage 1 supports no sentence: Bananas are yellow." in made
     assert made[-1] == "  against and for, in log odds: numbers -2.08, known +0.25"
     assert not any("details" in line or "log_odds" in line for line in made)
 
@@ -238,7 +238,7 @@ def test_details_that_are_no_evidence_map_are_told_as_they_are_kept():
     made = supported(details=details() | {"unused": "none"})
     assert "  details" in made
     assert "    unused: none" in made
-    assert not any("doubtful" in line for line in made)
+    assert not any("below 0.5" in line for line in made)
 
 
 def test_a_real_run_of_grounding(sgi, tmp_path):
@@ -249,7 +249,7 @@ def test_a_real_run_of_grounding(sgi, tmp_path):
     assert (made.code, made.err) == (0, "")
     assert "It is [312 m] tall." in made.out
     assert "✗ number 312 m: passage 3 has 330 m (other value): …the river" in made.out
-    assert "  No sentence rests on passage 1: Bananas are yellow." in made.out
+    assert "  Passage 1 supports no sentence: Bananas are yellow." in made.out
     whole = sgi("show", "last", "--sample", "tower", "--json").json["scores"]["grounding"]["details"]
     assert [found["text"] for found in whole["sentences"]][2] == "It opened in 1889."
     assert set(whole) == {"signals", "sentences", "passages", "unused"}
