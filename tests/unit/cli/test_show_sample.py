@@ -224,7 +224,8 @@ def test_an_evidence_map_is_told_as_one():
     assert "            ? name Spanish: in no passage" in made
     assert "   3        -0.10    1.00*" in made
     assert "  Passage 1 supports no sentence: Bananas are yellow." in made
-    assert made[-1] == "  against and for, in log odds: numbers -2.08, known +0.25"
+    parts = "numbers -2.08, known +0.25"
+    assert made[-1] == f"  contribution of each signal to the score, in log odds: {parts}"
     assert not any("details" in line or "log_odds" in line for line in made)
 
 

@@ -289,4 +289,4 @@ def test_a_row_of_grounding_shows_its_evidence(tmp_path):
     assert "log_odds" not in made.text
     assert " style=" not in made.text
     assert "<script>alert" not in spite.text
-    assert "Nearest in passage" in words(spite.text)
+    assert "Most similar in passage" in words(spite.text)
