@@ -73,7 +73,7 @@ def _sees_what_is_wrong(page: Page) -> None:
     assert "Spanish investors" in found.locator("mark.absent").first.inner_text()
     table = found.get_by_role("table", name="Similarity of each sentence to each passage")
     heads = table.get_by_role("columnheader").all_inner_texts()
-    assert heads == ["Sentence", "Supported", "Passage 1", "Passage 3", "Passage 4"]
+    assert heads == ["Sentence", "Score", "Passage 1", "Passage 3", "Passage 4"]
     assert table.get_by_role("rowheader").count() == 3
     assert table.locator("td.best").count() == 3
     near, far = table.locator(".heat-5").first, table.locator(".heat-0").first
