@@ -192,7 +192,10 @@ class _Reader:
     def _broken(self) -> _BrokenListError:
         if self._has("..."):
             return _BrokenListError("was shortened when it was printed ('...')")
-        return _BrokenListError("is cut off" if self.at >= len(self.text) else "is broken")
+        if self.at >= len(self.text):
+            return _BrokenListError("is cut off")
+        unclosed = self.text[self.at] in "'\""
+        return _BrokenListError("has a text without closing quote" if unclosed else "is broken")
 
 
 def _character(escape: re.Match[str]) -> str:

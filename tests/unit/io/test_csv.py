@@ -127,7 +127,7 @@ def test_other_data_has_no_encoding(tmp_path, monkeypatch, data):
     ("cell", "problem"),
     [
         ("['a' 'b' ... 'z']", "a printed list was shortened when it was printed ('...') at character 10"),
-        ("['a', 'b", "a printed list is broken at character 7"),
+        ("['a', 'b", "a printed list has a text without closing quote at character 7"),
     ],
 )
 def test_a_printed_list_that_is_not_whole_is_refused_with_its_place(read, cell, problem):
