@@ -18,7 +18,7 @@ from sgi.stats import (
     welch_p,
     wilson_interval,
 )
-from sgi.stats.intervals import Scale, expanded_level, student_quantile
+from sgi.stats.intervals import Scale, student_quantile
 from sgi.stats.means import rare_interval
 
 pytestmark = pytest.mark.oracle
@@ -134,14 +134,6 @@ def test_wilson_equals_scipys(successes, n, level):
 @pytest.mark.parametrize(("freedom", "error"), [(3, 2e-3), (3.7, 1e-3), (5, 2e-4), (11.4, 3e-6), (500, 1e-9)])
 def test_students_quantile_equals_scipys_as_nearly_as_it_says(freedom, error):
     assert student_quantile(0.95, freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=error)
-
-
-@pytest.mark.parametrize("sizes", [np.ones(12), np.array([1, 8, 3, 3, 5, 2])])
-def test_expanded_percentiles_by_scipys_distributions(sizes):
-    count = len(sizes)
-    freedom = sizes.sum() ** 2 / (sizes**2).sum() - 1
-    tail = stats.norm.cdf(-np.sqrt(count / (count - 1)) * stats.t.ppf(0.975, freedom))
-    assert expanded_level(0.95, sizes) == pytest.approx(1 - 2 * tail, abs=2e-4)
 
 
 def test_bootstrap_of_auroc_equals_one_that_writes_the_rows_out():

@@ -226,28 +226,6 @@ def effective_clusters(sizes: NDArray[np.number]) -> float:
     return float(sizes.sum()) ** 2 / float(np.square(sizes.astype(np.float64)).sum())
 
 
-def expanded_level(level: float, sizes: NDArray[np.number]) -> float:
-    """The level at which percentiles of a bootstrap of G clusters are taken, so that they cover ``level``.
-
-    1 − 2Φ(−t·√(G/(G − 1))): the root makes up for draws whose variance divides by G, and t, of ν degrees of
-    freedom, for a spread that is itself estimated. ν is that of the effective number of clusters, less one.
-
-    Args:
-        level: in (0, 1).
-        sizes: rows of each cluster, shape (G,), G at least 2.
-
-    Source: Hesterberg (2015), Am. Stat. 69.
-
-    >>> round(expanded_level(0.95, np.ones(12)), 4), round(expanded_level(0.95, np.ones(10_000)), 4)
-    (0.9785, 0.95)
-    """
-    from statistics import NormalDist
-
-    count = len(sizes)
-    quantile = student_quantile(level, effective_clusters(sizes) - 1) * (count / (count - 1)) ** 0.5
-    return 1 - 2 * NormalDist().cdf(-quantile)
-
-
 def clustered_error(sums: NDArray[np.number], sizes: NDArray[np.number]) -> float:
     """The standard error of a mean, clusters being independent: SE² = G/(G − 1) · n⁻² Σ_c (S_c − n_c·s̄)².
 
@@ -308,18 +286,3 @@ def percentiles(means: NDArray[np.float64], level: float, method: str) -> Interv
     """
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high), level, method)
-
-
-def bootstrap_mean_interval(means: NDArray[np.float64], sizes: NDArray[np.number], level: float) -> Interval:
-    """The expanded percentiles of the means of draws; a draw without a mean is left out.
-
-    Args:
-        means: shape (draws,), NaN where there is none.
-        sizes: of the clusters that were drawn from, shape (G,).
-        level: in (0, 1).
-
-    >>> bootstrap_mean_interval(np.linspace(0, 1, 1001), np.ones(30), 0.95).method
-    'bootstrap'
-    """
-    found = percentiles(means[~np.isnan(means)], expanded_level(level, sizes), "bootstrap")
-    return replace(found, level=level)
