@@ -59,7 +59,7 @@ def correlation(
 
     >>> found = correlation([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5])
     >>> round(found.value, 4), round(found.interval.low, 2), round(found.interval.high, 2)
-    (0.8857, 0.25, 0.99)
+    (0.8857, 0.32, 0.99)
     """
     check_draws(level, 1)
     one, other = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)

@@ -142,7 +142,7 @@ def left_out_auroc(groups: Codes, labels: Labels) -> float:
     row with a true label would always have the lower share. A group of one row has the share of all rows.
 
     >>> left_out_auroc(np.array([0, 0, 0, 1, 1, 1]), np.array([True, True, True, True, False, False]))
-    0.75
+    0.875
     """
     counts = np.bincount(groups).astype(np.float64)
     true = np.bincount(groups, labels)
