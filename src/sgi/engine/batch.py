@@ -22,7 +22,7 @@ from sgi.kernel.metric import Metric, Scores, Status
 from sgi.kernel.sample import Batch, Field
 from sgi.kernel.vectors import VectorTable, short
 from sgi.kernel.work import current_work
-from sgi.metrics.grounding import SEPARATOR
+from sgi.metrics.complete_rows import SEPARATOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,42 +4,32 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from math import inf, pi
-from typing import TYPE_CHECKING, ClassVar, Literal, Self, get_args
+from typing import TYPE_CHECKING, ClassVar, get_args
 
 import numpy as np
 
 from sgi.geometry.angles import angle
-from sgi.geometry.passages import LEAST_SEPARATION, PassageAngles
 from sgi.kernel.metric import RATIO, Metric, MetricSpec, Scores
 from sgi.kernel.ragged import Ragged
 from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE
-from sgi.text.sentences import sentences
+from sgi.metrics.complete_rows import CompleteRows, Passages, blank_reasons, question_and_response
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
     from pydantic import JsonValue
 
+    from sgi.geometry.passages import PassageAngles
     from sgi.kernel.sample import Batch
     from sgi.kernel.vectors import VectorTable
 
-Passages = Literal["max", "mean", "joined"]
-"""How several passages become one: the nearest to the response, the mean of them, or one text of all."""
-
-SEPARATOR = "\n\n"
-"""What stands between passages that are joined to one text."""
-
 _ALL_THREE = QUESTION | CONTEXTS | RESPONSE
 _CITATION = "Marín (2025), arXiv:2512.13771"
-_NOTHING: Mapping[str, JsonValue] = {}
 VERBATIM_COPY = "verbatim_copy"
 """The entry of the details of ``sgi`` that is true where the response is a copy of its passage."""
-
-_SAME_POINT = f"every passage is the question again (θ(q,c) < {LEAST_SEPARATION} rad)"
 
 
 @dataclass(frozen=True)
@@ -55,11 +45,11 @@ class _OfPassages(Metric):
 
     def texts(self, batch: Batch, /) -> Iterable[str]:
         """Questions, passages and responses of the rows that can have a value."""
-        return _Rows.of(batch, self.passages).texts
+        return CompleteRows.of(batch, self.passages).texts
 
     def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
         """One value for each row."""
-        rows = _Rows.of(batch, self.passages)
+        rows = CompleteRows.of(batch, self.passages)
         angles = rows.angles(Ragged.from_rows(zip(rows.responses, strict=True)), vectors)
         values = self._aggregate(angles, self._of_pairs(angles))
         return rows.scores(
@@ -71,7 +61,7 @@ class _OfPassages(Metric):
         """The value of each response with each of its passages."""
 
     def _details(
-        self, rows: _Rows, angles: PassageAngles, _vectors: VectorTable
+        self, rows: CompleteRows, angles: PassageAngles, _vectors: VectorTable
     ) -> list[dict[str, JsonValue]]:
         """The angles of each row and the passage that counts."""
         theta_rc = self._aggregate(angles, angles.theta_rc).tolist()
@@ -139,14 +129,14 @@ class SemanticGroundingIndex(_OfPassages):
 
     def texts(self, batch: Batch, /) -> Iterable[str]:
         """Questions, passages, responses and their sentences, of the rows that can have a value."""
-        rows = _Rows.of(batch, self.passages)
+        rows = CompleteRows.of(batch, self.passages)
         return chain(rows.texts, rows.sentences.values if self.sentences else ())
 
     def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
         return angles.grounding
 
     def _details(
-        self, rows: _Rows, angles: PassageAngles, vectors: VectorTable
+        self, rows: CompleteRows, angles: PassageAngles, vectors: VectorTable
     ) -> list[dict[str, JsonValue]]:
         details = super()._details(rows, angles, vectors)
         by_passage = _passage_values(rows, angles) if self.passages != "joined" else [None] * len(details)
@@ -160,7 +150,9 @@ class SemanticGroundingIndex(_OfPassages):
                 detail["sentences"] = found
         return details
 
-    def _sentences(self, rows: _Rows, whole: PassageAngles, vectors: VectorTable) -> Iterable[JsonValue]:
+    def _sentences(
+        self, rows: CompleteRows, whole: PassageAngles, vectors: VectorTable
+    ) -> Iterable[JsonValue]:
         """Text and value of each sentence; a response of one sentence has its value already."""
         split = rows.sentences
         angles = rows.angles(split, vectors)
@@ -281,99 +273,20 @@ class ResponseQuestionAngle(Metric):
 
     def texts(self, batch: Batch, /) -> Iterable[str]:
         """Questions and responses of the rows where neither is blank."""
-        rows = _whole(batch.question, batch.response)
+        rows = question_and_response(batch.question, batch.response)
         return chain((batch.question[row] for row in rows), (batch.response[row] for row in rows))
 
     def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
         """The angle of each row."""
-        rows = _whole(batch.question, batch.response)
+        rows = question_and_response(batch.question, batch.response)
         values = np.full(len(batch), np.nan)
         if rows.size:
             question = vectors.rows([batch.question[row] for row in rows])
             values[rows] = angle(vectors.rows([batch.response[row] for row in rows]), question)
-        return Scores.of(values, undefined=_blanks(batch.question, batch.response))
+        return Scores.of(values, undefined=blank_reasons(batch.question, batch.response))
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """The rows of a batch with a question, a response and a passage that are not blank, as columns.
-
-    Attributes:
-        batch: all rows.
-        kept: which of them, shape (n,).
-        passages: of each kept row, those that are not blank, or the one text of them all.
-        positions: where each of these passages stands among its row's contexts.
-    """
-
-    batch: Batch
-    kept: NDArray[np.int64]
-    passages: Ragged[str]
-    positions: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, batch: Batch, passages: Passages) -> Self:
-        contexts = [[(at, text) for at, text in enumerate(row) if text.strip()] for row in batch.contexts]
-        kept = [row for row in _whole(batch.question, batch.response).tolist() if contexts[row]]
-        if passages == "joined":
-            numbered = [[(0, SEPARATOR.join(text for _, text in contexts[row]))] for row in kept]
-        else:
-            numbered = [contexts[row] for row in kept]
-        positions = np.array([at for row in numbered for at, _ in row], dtype=np.int64)
-        texts = Ragged.from_rows([text for _, text in row] for row in numbered)
-        return cls(batch, np.array(kept, dtype=np.int64), texts, positions)
-
-    @cached_property
-    def questions(self) -> tuple[str, ...]:
-        return tuple(self.batch.question[row] for row in self.kept)
-
-    @cached_property
-    def responses(self) -> tuple[str, ...]:
-        return tuple(self.batch.response[row] for row in self.kept)
-
-    @cached_property
-    def sentences(self) -> Ragged[str]:
-        """The sentences of each response that has more than one; none for the others."""
-        found = (sentences(response) for response in self.responses)
-        return Ragged.from_rows(row if len(row) > 1 else () for row in found)
-
-    @property
-    def texts(self) -> Iterable[str]:
-        return chain(self.questions, self.passages.values, self.responses)
-
-    def angles(self, statements: Ragged[str], vectors: VectorTable) -> PassageAngles:
-        """The angles of statements, any number of them a row."""
-        return PassageAngles.of(
-            vectors.rows(statements.values),
-            vectors.rows(self.questions),
-            vectors.rows(self.passages.values),
-            owners=statements.owners,
-            offsets=self.passages.offsets,
-        )
-
-    def scores(
-        self,
-        values: NDArray[np.float64],
-        details: Sequence[Mapping[str, JsonValue]],
-        *,
-        defined: NDArray[np.bool_],
-    ) -> Scores:
-        """Scores of all rows of the batch from those of the kept ones."""
-        n = len(self.batch)
-        column, same = np.full(n, np.nan), np.zeros(n, dtype=np.bool_)
-        column[self.kept], same[self.kept] = values, ~defined
-        spread = [_NOTHING] * n
-        for row, detail in zip(self.kept, details, strict=True):
-            spread[row] = detail
-        lengths = self.batch.contexts.lengths
-        reasons = _blanks(self.batch.question, self.batch.response) | {
-            "there are no passages": lengths == 0,
-            "all passages are blank": _column(not any(map(str.strip, row)) for row in self.batch.contexts),
-            _SAME_POINT: same,
-        }
-        return Scores.of(column, undefined=reasons, details=spread)
-
-
-def _passage_values(rows: _Rows, angles: PassageAngles) -> Iterable[JsonValue]:
+def _passage_values(rows: CompleteRows, angles: PassageAngles) -> Iterable[JsonValue]:
     """The SGI of each passage of each row where it stood, None for those without."""
     numbers = Ragged(tuple(_numbers(angles.grounding, angles.apart)), rows.passages.offsets)
     places = Ragged(tuple(rows.positions.tolist()), rows.passages.offsets)
@@ -387,23 +300,3 @@ def _passage_values(rows: _Rows, angles: PassageAngles) -> Iterable[JsonValue]:
 def _numbers(values: NDArray[np.float64], defined: NDArray[np.bool_]) -> list[float | None]:
     """JSON's numbers, None where there is none."""
     return [value if known else None for value, known in zip(values.tolist(), defined.tolist(), strict=True)]
-
-
-def _whole(questions: Sequence[str], responses: Sequence[str]) -> NDArray[np.int64]:
-    """The rows where neither is blank."""
-    pairs = zip(questions, responses, strict=True)
-    return np.flatnonzero(
-        _column(bool(question.strip() and response.strip()) for question, response in pairs)
-    )
-
-
-def _blanks(questions: Sequence[str], responses: Sequence[str]) -> dict[str, NDArray[np.bool_]]:
-    """The reasons why a row has no value that question and response can give."""
-    return {
-        "the question is blank": _column(not question.strip() for question in questions),
-        "the response is blank": _column(not response.strip() for response in responses),
-    }
-
-
-def _column(flags: Iterable[bool]) -> NDArray[np.bool_]:
-    return np.fromiter(flags, dtype=np.bool_)
