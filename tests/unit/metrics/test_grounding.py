@@ -10,8 +10,8 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
+from sgi.metrics.complete_rows import SEPARATOR
 from sgi.metrics.grounding import (
-    SEPARATOR,
     VERBATIM_COPY,
     BoundedGroundingIndex,
     QuestionContextAngle,
