@@ -56,12 +56,15 @@ def compute(
     from sgi.core import sgi_with_truncation
     from sgi.embed.load import load_embedder
     from sgi.embed.models import DEFAULT_MODEL
+    from sgi.geometry.passages import VERBATIM_ANGLE
 
     name = _embedder_name(deployment, embedder, backend, precision) or DEFAULT_MODEL
     used = load_embedder(name, backend=backend, precision=precision)
     result, truncated = sgi_with_truncation(q, c if len(c) > 1 else c[0], r, used)
     for text in truncated:
         talk(f"Note: {text}.")
+    if result["theta_rc"] < VERBATIM_ANGLE:
+        talk("Note: the response copies the context, so the ratio only shows how small the angle is.")
     if as_json:
         import json
 

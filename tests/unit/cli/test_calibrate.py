@@ -108,7 +108,7 @@ def test_a_calibration_makes_a_column_that_every_table_knows(sgi, nightly, tmp_p
     assert sum(column["classes"].values()) == 260
     grouped = sgi("show", "last", "--by", "label")
     assert re.search(r'calibrated\(metric="content_f1".* by .* +passed +flagged\n', grouped.out)
-    assert re.search(r"\n1 +130 +0\n", grouped.out)
+    assert re.search(r"\n1 +130 \(100\.0 %\) +0\n", grouped.out)
     assert "calibration of content_f1 for fpr=0.1, fitted on run " in sgi("show", "last").out
     (tmp_path / "again.toml").write_text(sgi("show", "last", "--spec").out)
     assert sgi("run", "again.toml", "--name", "from-toml", "-q").code == 0

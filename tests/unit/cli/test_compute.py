@@ -31,6 +31,12 @@ def test_a_truncated_text_is_a_field_of_the_json(sgi):
     assert made.json["truncated"] == {"context": {"tokens": 1002, "limit": 256}}
 
 
+def test_a_copy_of_the_context_is_noted(sgi):
+    copy = sgi("compute", "--q", "Who wrote Emma?", "--c", "Jane Austen.", "--r", "Jane Austen.")
+    assert "the response copies the context" in copy.err
+    assert "copies" not in sgi("compute", *TRIPLE).err
+
+
 def test_score_notes_truncated_rows(sgi, tmp_path):
     row = {"question": "Who?", "context": "Emma is a novel. " * 200, "response": "Austen."}
     (tmp_path / "long.jsonl").write_text(json.dumps(row))
