@@ -302,11 +302,11 @@ def test_the_encoder_that_counts_is_the_one_the_metric_uses():
 
 
 def test_a_metric_without_vectors_minds_no_encoder():
-    fitted(metric="rouge_l", encoders=[]).check(Tools({"hash": EMBEDDER}))
+    fitted(metric="rouge_l", version=1, encoders=[]).check(Tools({"hash": EMBEDDER}))
 
 
 def test_another_judge_or_other_prompts_are_refused():
-    judged = {"metric": "faithfulness", "encoders": [], "judge": "scripted"}
+    judged = {"metric": "faithfulness", "version": 1, "encoders": [], "judge": "scripted"}
     prompts = prompts_digest([metric("faithfulness")])
     made = fitted(**judged, prompts=prompts)
     made.check(Tools(judge=ScriptedJudge({})))
@@ -320,7 +320,7 @@ def test_a_judged_metric_without_a_judge_is_refused():
     """Whoever has no judge makes no scores of this kind, whatever the file says of its own."""
     prompts = prompts_digest([metric("faithfulness")])
     for judge, told in (("scripted", "scripted; this run has none"), (None, "none; this run has none")):
-        values = content(metric="faithfulness", encoders=[], judge=judge, prompts=prompts)
+        values = content(metric="faithfulness", version=1, encoders=[], judge=judge, prompts=prompts)
         with pytest.raises(UsageError, match=f"another judge: {told}"):
             fitted(**values).check(Tools())
 
@@ -336,7 +336,7 @@ def test_a_metric_that_asks_nobody_was_not_fitted_on_answers_of_a_judge(claim, w
 def test_a_judged_metric_is_asked_for_and_read_through_its_calibration():
     judge = typical_judge()
     asks = prompts_digest([metric("faithfulness")])
-    values = content(metric="faithfulness", encoders=[], judge=judge.fingerprint, prompts=asks)
+    values = content(metric="faithfulness", version=1, encoders=[], judge=judge.fingerprint, prompts=asks)
     rows = [{"question": "Who?", "contexts": ["Anke did."], "response": "Anke."}, {"response": "Ida."}]
     made = evaluate(rows, calibration=fitted(**values), metrics="faithfulness", judge=judge)
     inner, outer = made.values()

@@ -43,7 +43,8 @@ def record(signature, metrics=("sgi",), **spec):
     )
 
 
-def column(name="sgi", version=2):
+def column(name="sgi", version=None):
+    version = metric(name).spec.version if version is None else version
     return MetricColumn(name, np.zeros(4), np.zeros(4, dtype=np.int8), version=version)
 
 
@@ -117,7 +118,7 @@ def test_a_judge_that_is_not_told_is_refused():
 
 @pytest.mark.parametrize(("version", "words"), [(0, "a version that is not known"), (9, "version 9")])
 def test_another_version_of_the_metric_is_refused(version, words):
-    with pytest.raises(UsageError, match=f"r1 was scored with {words} of sgi; here it is 1"):
+    with pytest.raises(UsageError, match=f"r1 was scored with {words} of sgi; here it is 2"):
         origin_of(record(run_signature(["hash@1"], n=4)), column(version=version))
 
 
