@@ -30,7 +30,7 @@ LARGEST = 250_000
 """Bytes of an image, so that the repository stays small."""
 WIDTH, TALL, LOW = 1280, 1500, 640
 RUNS = {
-    "halueval-qa": "sgi,semantic_similarity,lexical_aggregate",
+    "halueval-qa": "grounding,sgi,semantic_similarity,lexical_aggregate",
     "halueval-lexical": "rouge_l,content_f1,squad_token_f1",
     "halueval-angles": "sgi,theta_rq,theta_rc",
 }

@@ -36,7 +36,10 @@ def test_the_files_shown_are_read(tmp_path):
     rules, spec = re.findall(r"```toml\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
     (tmp_path / "rules.toml").write_text(rules)
     (tmp_path / "nightly.toml").write_text(spec)
-    assert [rule.metric for rule in read_rules(tmp_path / "rules.toml")] == ["semantic_similarity", "sgi"]
+    assert [rule.metric for rule in read_rules(tmp_path / "rules.toml")] == [
+        "semantic_similarity",
+        "grounding",
+    ]
     assert RunSpec.of(read_spec(tmp_path / "nightly.toml")).target.concurrency == 16
 
 
