@@ -38,7 +38,8 @@ def test_halueval_shows_sgi_beside_the_length_that_beats_it(data_folder, tmp_pat
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()]
     assert len(rows) == len({row["id"] for row in rows}) == 5994
     values = [row["scores"]["sgi"]["value"] for row in rows if row["scores"]["sgi"]["value"] is not None]
-    assert np.mean(values) == pytest.approx(first["mean"])
+    share = np.mean([value / (1 + value) for value in values])  # the mean of a ratio is taken on this scale
+    assert share / (1 - share) == pytest.approx(first["mean"])
 
 
 def test_ragtruth_keeps_a_value_for_each_of_several_passages(data_folder, tmp_path):
@@ -87,7 +88,8 @@ def test_questions_without_answers_are_refused_with_the_fields_there_are(data_fo
 def test_an_interrupted_run_says_so_and_leaves_no_half_file(data_folder, tmp_path):
     words = ["run", str(data_folder / "halueval_qa.jsonl"), "-m", "sgi", "-o", "out.jsonl", "--no-cache"]
     running = subprocess.Popen([sys.executable, "-m", "sgi", *words], cwd=tmp_path, stderr=subprocess.PIPE)
-    said = running.stderr.readline()  # the first word of progress: it is at work
+    assert running.stderr.readline().startswith(b"Columns: ")
+    said = running.stderr.readline()  # the first line of progress: it is at work
     running.send_signal(signal.SIGINT)
     said += running.communicate(timeout=60)[1]
     assert running.returncode == 130

@@ -105,7 +105,7 @@ def test_nothing_in_the_texts_runs_and_every_chart_is_drawn(opened: Watched) -> 
         "[...document.querySelectorAll('[data-chart]')].filter(e => !e.querySelector('svg, canvas')).length"
     )
     assert empty == 0
-    assert opened.page.locator("[data-chart]").count() == 9
+    assert opened.page.locator("[data-chart]").count() == 10
     assert opened.page.locator("[data-chart=plane] canvas").count() == 1
     assert opened.page.get_by_role("img", name="sgi: the plane of its two angles").count() == 1
 
