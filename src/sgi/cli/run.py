@@ -89,6 +89,13 @@ RetryFailed = Annotated[
     ),
 ]
 NoStore = Annotated[bool, typer.Option("--no-store", help="Keep no run in a database.")]
+NoTexts = Annotated[
+    bool,
+    typer.Option(
+        "--no-texts",
+        help="For private data: the database gets digests in place of texts, and nothing that a judge wrote.",
+    ),
+]
 Target = Annotated[
     str | None,
     typer.Option("--target", help="The RAG system to ask for the responses: module:function, or a URL."),
@@ -138,6 +145,7 @@ def run(
     retry_failed: RetryFailed = False,
     db: DatabaseOption = None,
     no_store: NoStore = False,
+    no_texts: NoTexts = False,
     backend: GivenBackendOption = None,
     precision: GivenPrecisionOption = None,
     columns: MapOption = None,
@@ -180,6 +188,8 @@ def run(
 
       sgi run summaries.jsonl -m sgi --cluster contexts
 
+      sgi run patients.csv --no-texts
+
       sgi run nightly.toml
 
       sgi run --resume last
@@ -218,6 +228,7 @@ def run(
         "out": out,
         "rejects": rejects,
         "inputs": inputs or None,
+        "no_texts": no_texts or None,
     }
     given = {key: value for key, value in asked.items() if value is not None}
     if context.obj is not None and context.obj.replaying and "judge" not in given:
@@ -285,6 +296,7 @@ def _performed(
 def _seen_before(spec: RunSpec, report: RunReport, database: str | None) -> Iterator[str]:
     """Whether the calibration was fitted on the data it was applied to."""
     from sgi.engine.job import plan_of
+    from sgi.kernel.placeholders import is_same_data
     from sgi.store.database import open_database
     from sgi.store.queries import find_run
 
@@ -295,7 +307,7 @@ def _seen_before(spec: RunSpec, report: RunReport, database: str | None) -> Iter
     else:
         with open_database(database, create=False) as opened:
             dataset = find_run(opened, report.run).dataset
-    if dataset == spec.calibration.dataset:
+    if is_same_data(dataset, spec.calibration.dataset):
         fitted = f"The calibration {spec.calibration.digest} was fitted on these very rows"
         yield f"{fitted}: what it makes of them does not show what it makes of others."
 

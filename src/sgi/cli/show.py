@@ -265,6 +265,8 @@ def _head(record: RunRecord) -> Iterator[str]:
     yield f"run       {record.id}"
     yield f"data      {one_line(record.dataset_name)}"
     yield f"rows      {progress_of(record)}"
+    if record.no_texts:
+        yield "texts     not kept: digests stand in their place"
     if record.rejected:
         yield f"rejected  {record.rejected:,} rows that could not be read"
     yield f"state     {state(record, longest=1000)}"

@@ -41,6 +41,7 @@ def run_facts(record: RunRecord) -> dict[str, Any]:
         "metrics": {name: known.get("mean") for name, known in _known_metrics(record).items()},
         "tags": list(record.tags),
         "signature": record.signature,
+        "no_texts": record.no_texts,
     }
 
 

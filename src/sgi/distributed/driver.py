@@ -179,6 +179,9 @@ def _refuse(spec: RunSpec, place: Place) -> None:
         as_address(str(place_named))
     if spec.out is None:
         raise UsageError("Where to?", hint="Name a folder for the partitions: -o FOLDER.")
+    if spec.no_texts:
+        hint = "A run on Ray keeps no database; its folder holds scores, and details that quote texts."
+        raise UsageError("--no-texts does not go with --ray.", hint=hint)
     if spec.target is not None:
         hint = "Have it answered by `sgi run` first, and score its answers on Ray."
         raise UsageError("A target is not asked from a cluster.", hint=hint)

@@ -21,6 +21,7 @@ from sgi.engine.rows import output_rows
 from sgi.engine.run import RunReport, run
 from sgi.engine.summary import Summary
 from sgi.engine.tools import open_tools
+from sgi.engine.without_texts import require_texts
 from sgi.io.dataset import open_dataset
 from sgi.io.write import open_writer
 from sgi.kernel.errors import RunMismatch, SgiError, UsageError
@@ -73,6 +74,11 @@ def plan_of(spec: RunSpec, *, count_texts: bool = False, listener: Listener = si
     """
     dataset = open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding)
     asked = spec.target is not None
+    if asked and spec.no_texts:
+        raise UsageError(
+            "--no-texts does not go with --target: the answers would be lost when the run is resumed.",
+            hint="Ask the target first, and score a file of its answers.",
+        )
     planned = plan(
         dataset,
         spec.metrics,
@@ -146,6 +152,12 @@ async def resume(
         SgiError: as for `perform`.
     """
     refuse_strangers(record)
+    if spec.no_texts != record.no_texts:
+        kept = "keeps no texts" if record.no_texts else "was begun with its texts"
+        raise RunMismatch(
+            f"The run {record.label} {kept}, and goes on so.",
+            hint="Resume it as it was begun, or start a new run.",
+        )
     if spec.cluster != record.cluster:
         raise RunMismatch(
             f"The run {record.label} clusters its rows by {record.cluster!r}, not by {spec.cluster!r}.",
@@ -192,7 +204,7 @@ async def _open(
             tools,
             planned.metrics,
             spec.judge,
-            cache=around.cache,
+            cache=around.cache and not spec.no_texts,  # replies quote texts
             again=again,
             cassette=around.cassette,
         )
@@ -252,16 +264,11 @@ def _stopping(recording: Recording | None) -> Iterator[None]:
         yield
     except BaseException as error:
         if recording is not None:
-            reason = str(error) if isinstance(error, SgiError) else _told(error)
             try:
-                recording.stop(reason)
+                recording.stop(error)
             except SgiError as second:
                 error.add_note(str(second))
         raise
-
-
-def _told(error: BaseException) -> str:
-    return "interrupted" if not isinstance(error, Exception) else f"{type(error).__name__}: {error}"
 
 
 def _finished(spec: RunSpec, record: RunRecord, database: Database) -> RunReport:
@@ -285,6 +292,8 @@ def export(database: Database, record: RunRecord, path: Path, *, inputs: bool = 
     Raises:
         UsageError: the file cannot be of that kind, or stand there.
     """
+    if inputs:
+        require_texts(record, "--inputs")
     rows = 0
     with open_writer(path) as writer:
         for stored in stored_batches(database, record):

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -173,11 +172,10 @@ def replies_path(vectors: Path) -> Path:
 
 @contextmanager
 def _kept_replies(place: bool | str | Path) -> Iterator[Cache]:
-    from sgi.store.cache import SqliteCache, default_cache_path
+    from sgi.store.cache import BoundedCache, SqliteCache, default_cache_path
 
     if place is False:
-        with TemporaryDirectory(prefix="sgi-") as folder, SqliteCache(Path(folder) / "replies.db") as cache:
-            yield cache
+        yield BoundedCache()
     else:
         path = replies_path(default_cache_path() if place is True else Path(place))
         with SqliteCache(path) as cache:

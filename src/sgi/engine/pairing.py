@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sgi.kernel.errors import UsageError
+from sgi.kernel.placeholders import is_same_data, placeholder, shown
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def pair_rows(base: ScoredRun, new: ScoredRun) -> Pairs:
         UsageError: no row of one run has a partner in the other, or rows with the same id have different
             questions.
     """
-    if base.dataset and base.dataset == new.dataset:
+    if base.dataset and new.dataset and is_same_data(base.dataset, new.dataset):
         return _by_id(base, new)
     keys, others = RowKeys.of(base), RowKeys.of(new)
     if keys is None or others is None:
@@ -121,11 +122,10 @@ def _keys(sample: Sample) -> tuple[int, int, int]:
 
 
 def _key(*texts: str) -> int:
-    """A hash of texts, in which the amount of white space does not count."""
-    words = [" ".join(text.split()) for text in texts]
-    if not any(words):
+    """A hash of texts, in which the amount of white space does not count; the same for their placeholders."""
+    if not any(text.strip() for text in texts):
         return _ABSENT
-    parts = (text.encode("utf-8", "surrogatepass") for text in words)
+    parts = (placeholder(text).strip().encode() for text in texts)
     return int.from_bytes(digest(*parts, size=8), "big") or 1
 
 
@@ -217,5 +217,5 @@ def shortened(text: str, longest: int = _LONGEST) -> str:
     >>> shortened("one\n two three", 8)
     'one two…'
     """
-    line = " ".join(text[: 4 * longest].split())
+    line = " ".join(shown(text)[: 4 * longest].split())
     return line if len(line) <= longest else f"{line[: longest - 1].rstrip()}…"

@@ -7,7 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from sgi.engine.batch import BatchScores
-from sgi.kernel.errors import RunMismatch
+from sgi.engine.without_texts import REASON_NOT_KEPT, batch_without_texts, summary_without_texts
+from sgi.kernel.errors import RunMismatch, SgiError
+from sgi.kernel.placeholders import dataset_without_texts
 from sgi.kernel.ports import usage_of
 from sgi.kernel.signature import package_version
 from sgi.store.queries import find_run, open_recorder
@@ -15,7 +17,7 @@ from sgi.store.recorder import RunStart, create_run
 from sgi.store.run_rows import saved_answers, stored_batch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pydantic import BaseModel, JsonValue
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from sgi.engine.spec import RunSpec
     from sgi.engine.summary import Summary
     from sgi.engine.tools import Tools
+    from sgi.kernel.metric import AnyMetric
     from sgi.kernel.ports import Judge, Usage
     from sgi.kernel.sample import Batch, Sample
     from sgi.store.database import Database
@@ -39,15 +42,22 @@ class Recording:
         database: where it is kept.
         record: the run, as it is there now.
         recorder: its writer.
+        metrics: what is scored.
         judge: what is asked, whose usage is kept with the batches; None where nothing is.
     """
 
     def __init__(
-        self, database: Database, record: RunRecord, recorder: RunRecorder, judge: Judge | None = None
+        self,
+        database: Database,
+        record: RunRecord,
+        recorder: RunRecorder,
+        metrics: Sequence[AnyMetric],
+        judge: Judge | None = None,
     ) -> None:
         self._database = database
         self._record = record
         self._recorder = recorder
+        self._categories = {metric.canonical: metric.spec.category for metric in metrics}
         self._judge = judge
         self._told = usage_of(judge)
         self.run = record.id
@@ -57,13 +67,22 @@ class Recording:
         """The first positions of the batches that are there."""
         return self._recorder.done
 
-    def batch(self, start: int) -> tuple[Batch, BatchScores]:
-        """A batch that is there."""
+    def batch(self, start: int, read: Batch) -> tuple[Batch, BatchScores]:
+        """A batch that is there.
+
+        Args:
+            start: its place.
+            read: the same batch as the data has it, which is taken where the run keeps no texts.
+        """
         found = stored_batch(self._database, self._record, start)
-        return found.batch, BatchScores(found.scores, found.truncated, found.failures)
+        batch = read if self._record.no_texts else found.batch
+        return batch, BatchScores(found.scores, found.truncated, found.failures)
 
     def commit(self, start: int, samples: tuple[Sample, ...], made: BatchScores) -> None:
         """Keep a batch, whole or not at all, and what the judge was asked since the last one."""
+        if self._record.no_texts:
+            samples = tuple(sample.with_placeholders() for sample in samples)
+            made = batch_without_texts(made, self._categories)
         self._recorder.commit(
             start,
             samples,
@@ -94,11 +113,12 @@ class Recording:
 
     def finish(self, summary: Summary) -> None:
         """All rows are done."""
-        self._recorder.finish(summary.to_dict())
+        kept = summary_without_texts(summary) if self._record.no_texts else summary
+        self._recorder.finish(kept.to_dict())
 
-    def stop(self, reason: str) -> None:
+    def stop(self, error: BaseException) -> None:
         """The run ends before its time, and can go on later."""
-        self._recorder.stop(reason)
+        self._recorder.stop(_reason(error, whole=not self._record.no_texts))
         self._recorder.add_usage(self._new_usage())
         self._told = usage_of(self._judge)
 
@@ -116,7 +136,7 @@ def begin(database: Database, spec: RunSpec, plan: Plan, tools: Tools) -> Record
         UsageError: its name is taken.
     """
     start = RunStart(
-        dataset=plan.identity,
+        dataset=_dataset(spec, plan),
         dataset_name=plan.dataset,
         rows=plan.rows,
         spec=spec.resolved(plan.metrics).stored(),
@@ -129,7 +149,12 @@ def begin(database: Database, spec: RunSpec, plan: Plan, tools: Tools) -> Record
         provenance={metric.canonical: tools.provenance(metric) for metric in plan.metrics},
     )
     made = create_run(database, start)
-    return Recording(database, find_run(database, made.run), made, tools.judge)
+    return Recording(database, find_run(database, made.run), made, plan.metrics, tools.judge)
+
+
+def _dataset(spec: RunSpec, plan: Plan) -> str:
+    """The hash of the data as the run keeps it."""
+    return dataset_without_texts(plan.identity) if spec.no_texts else plan.identity
 
 
 def take_up(
@@ -155,7 +180,7 @@ def take_up(
         RunMismatch: the data, the spec, a model or the version of the package is not the same any more.
     """
     check_same(record, spec, plan, tools)
-    recording = Recording(database, record, open_recorder(database, record), tools.judge)
+    recording = Recording(database, record, open_recorder(database, record), plan.metrics, tools.judge)
     if retry_failed:
         recording.reopen_failed()
     recording.go_on()
@@ -166,7 +191,7 @@ def check_same(record: RunRecord, spec: RunSpec, plan: Plan, tools: Tools) -> No
     """Raise a RunMismatch that says what is no longer as it was when the run began, if anything is."""
     signature = tools.signature(plan.metrics, n=record.rows)
     then_and_now = {
-        "its data": (record.dataset, plan.identity),
+        "its data": (record.dataset, _dataset(spec, plan)),
         "what was asked for": (record.spec_hash, spec.identity(plan.metrics)),
         "what makes its numbers": (record.signature, signature),
     }
@@ -177,6 +202,15 @@ def check_same(record: RunRecord, spec: RunSpec, plan: Plan, tools: Tools) -> No
             f"The run {record.label} cannot go on: {' and '.join(changed)} changed{shown}.",
             hint="Start a new run, without --resume.",
         )
+
+
+def _reason(error: BaseException, *, whole: bool) -> str:
+    """Why a run ended before its time; the kind of error alone where its message can quote texts."""
+    if not isinstance(error, Exception):
+        return "interrupted"
+    if not whole:
+        return f"{type(error).__name__}; {REASON_NOT_KEPT}"
+    return str(error) if isinstance(error, SgiError) else f"{type(error).__name__}: {error}"
 
 
 def _plain(evidence: BaseModel | None) -> dict[str, JsonValue] | None:

@@ -21,6 +21,7 @@ from sgi.engine.run import RunReport
 from sgi.engine.spec import model_settings
 from sgi.engine.summary import summarise
 from sgi.engine.tools import open_tools
+from sgi.engine.without_texts import require_texts
 from sgi.kernel.errors import SgiError, StoreError, UsageError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.signature import canonical_json, digest, run_signature
@@ -98,6 +99,7 @@ async def rescore(
         StoreError: evidence cannot be read, or the database not be written.
     """
     _refuse_changing(record)
+    require_texts(record, "Rescoring")
     kept = kept_evidence(database, record)
     tasks = await find_sources(record.label, kept, metrics, stored_batch(database, record, 0).batch)
     chosen = [task.metric for task in tasks]

@@ -110,7 +110,7 @@ async def score_stream(
         answered = prepared.answered
         kept = recording is not None and answered.start in recording.done
         if recording is not None and kept:
-            batch, made = recording.batch(answered.start)
+            batch, made = recording.batch(answered.start, answered.batch)
         else:
             batch = answered.batch
             made = await _scored(prepared, plan.metrics, tools, screen, ledger, listener)

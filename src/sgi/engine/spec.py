@@ -106,6 +106,7 @@ class RunSpec(BaseModel):
         out: where the scores go beside the store.
         inputs: whether the texts are written beside them.
         rejects: where rows go that cannot be read.
+        no_texts: whether placeholders are stored in place of the texts; see `sgi.kernel.placeholders`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -128,6 +129,7 @@ class RunSpec(BaseModel):
     out: Path | None = None
     inputs: bool = False
     rejects: Path | None = None
+    no_texts: bool = False
 
     @classmethod
     def of(cls, values: Mapping[str, Any], *, source: str = "the run") -> Self:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.errors import UnknownName
+from sgi.kernel.placeholders import placeholder, shown, with_placeholders
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def cluster_number(
 ) -> int:
     """The number that a row shares with the other rows of its cluster.
 
-    A row that lacks what the rule asks for is a cluster of its own.
+    A row that lacks what the rule asks for is a cluster of its own. The amount of white space in a text does
+    not count. A placeholder (`sgi.kernel.placeholders`) gives the same number as its text.
 
     Args:
         by: the rule: one of ``WORDS``, or the name of a metadata column.
@@ -78,16 +80,16 @@ def has_value(metadata: Mapping[str, Any], column: str) -> bool:
 
 
 def _shared(by: str, question: str, contexts: Sequence[str], metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """The texts that a row shares with its cluster; empty for a row of its own."""
+    """What a row shares with its cluster, texts as placeholders; empty for a row of its own."""
     if by == BY_ROW:
         return ()
     if by == BY_QUESTION and question.strip():
-        return (question,)
+        return (placeholder(question),)
     if not is_column(by):
-        return ("", *contexts) if any(text.strip() for text in contexts) else ()
+        return ("", *map(placeholder, contexts)) if any(text.strip() for text in contexts) else ()
     if not has_value(metadata, by):
         return ()
-    return ("\0column", json.dumps(metadata[by], sort_keys=True))
+    return ("\0column", json.dumps(with_placeholders(metadata[by]), sort_keys=True))
 
 
 def unknown_column(data: str, column: str, columns: Iterable[str]) -> UnknownName:
@@ -162,7 +164,7 @@ DEFAULT_CLUSTERING = Clustering()
 
 
 def _dominant_note(found: DominantQuestion, rows: int) -> str:
-    line = " ".join(found.text[: 4 * _LONGEST].split())
+    line = " ".join(shown(found.text)[: 4 * _LONGEST].split())
     text = line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
     return (
         f"{found.rows:,} of {rows:,} rows have the question {text!r}, with {found.contexts:,} different"

@@ -13,11 +13,12 @@ from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
 from pydantic import Field as PydanticField
 
 from sgi.kernel.clusters import BY_QUESTION, cluster_number
+from sgi.kernel.placeholders import placeholder, with_placeholders
 from sgi.kernel.ragged import Ragged
 from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -38,6 +39,8 @@ CONTEXTS: Fields = frozenset({Field.CONTEXTS})
 RESPONSE: Fields = frozenset({Field.RESPONSE})
 REFERENCE: Fields = frozenset({Field.REFERENCE})
 LABEL: Fields = frozenset({Field.LABEL})
+_TEXTS = ("question", "response", "reference")
+_LISTS = ("contexts", "alternatives")
 
 
 def are_numbers(ids: Sequence[str], stem: str = "") -> bool:
@@ -132,6 +135,29 @@ class Sample(BaseModel):
         if contexts is not None:
             given["contexts"] = contexts
         return type(self)(**given)
+
+    def with_texts(self, change: Callable[[str], str]) -> Sample:
+        """The sample with each of its texts changed; further columns stay as they are.
+
+        >>> Sample(id="1", question="who?", contexts=("a",)).with_texts(str.upper)
+        Sample(id='1', question='WHO?', contexts=('A',))
+        """
+        given = self.model_fields_set
+        changed: dict[str, Any] = {name: change(getattr(self, name)) for name in _TEXTS if name in given}
+        changed |= {name: tuple(map(change, getattr(self, name))) for name in _LISTS if name in given}
+        return self.model_copy(update=changed)
+
+    def with_placeholders(self) -> Sample:
+        """The sample as a run without texts keeps it; see `sgi.kernel.placeholders`.
+
+        >>> Sample(id="1", response=" ", label=True, metadata={"year": 1999}).with_placeholders()
+        Sample(id='1', response=' ', label=True, metadata={'year': 1999})
+        """
+        made = self.with_texts(placeholder)
+        if not self.metadata:
+            return made
+        metadata = {name: with_placeholders(value) for name, value in self.metadata.items()}
+        return made.model_copy(update={"metadata": metadata})
 
     def has(self, field: Field) -> bool:
         """Whether the field was given (a blank text counts as given)."""

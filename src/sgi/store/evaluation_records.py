@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.metric import Status
+from sgi.kernel.placeholders import shown
 from sgi.store import schema
 from sgi.store.evaluations import MetricScore, run_called
 from sgi.store.samples import sample_of
@@ -175,6 +176,7 @@ def _evaluation(run: RunFound, row: dict[str, Any], scores: Mapping[str, MetricS
     if row["asked"] is not None:
         answer = None if row["answer"] is None else restored(row["answer"])
         sample = sample.answered(answer, None if row["passages"] is None else tuple(row["passages"]))
+    sample = sample.with_texts(shown)
     reason = restored(row["reason"] or "")
     position = row["position"]
     return StoredEvaluation(f"{run.id}:{position}", run.label, position, sample, reason, scores)

@@ -83,6 +83,11 @@ class RunRecord:
         return self.name or self.id
 
     @property
+    def no_texts(self) -> bool:
+        """Whether placeholders are stored in place of its texts."""
+        return self.spec.get("no_texts") is True
+
+    @property
     def finished(self) -> bool:
         """Whether every row is done."""
         return self.finished_at is not None

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.metric import Status
+from sgi.kernel.placeholders import shown
 from sgi.store import schema
 from sgi.store.angles import angles_in, plane_metric
 from sgi.store.queries import metric_ids
@@ -351,4 +352,4 @@ def _scores(
 
 def _beginning(text: str | None) -> str:
     """The beginning of a text, as it was; a sign that was cut in two is left out."""
-    return "" if text is None else restored(_CUT_ESCAPE.sub("", text))
+    return "" if text is None else shown(restored(_CUT_ESCAPE.sub("", text)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from sgi.kernel.errors import DataError
+from sgi.kernel.placeholders import is_placeholder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,13 +53,19 @@ def read_labels(column: str, values: Sequence[Any], ids: Sequence[str], *, numbe
         numbers: take 0 and 1 for numbers as others.
 
     Raises:
-        DataError: a label is neither a number nor a text, or the column mixes kinds; names the row.
+        DataError: a label is neither a number nor a text, or the column mixes kinds; names the row;
+            or the labels are texts that the run did not keep.
 
     >>> read_labels("human", ["yes", "No", None], ["a", "b", "c"])
     Labels(column='human', kind='yes or no', values=(1.0, 0.0, None))
     """
     texts = [_text(value) for value in values]
     for value, text, row in zip(values, texts, ids, strict=True):
+        if text and is_placeholder(text):
+            hint = "Give labels as numbers or as true and false, or use a run that keeps its texts."
+            raise DataError(
+                "the label is a text, and the run keeps none", sample_id=row, field=column, hint=hint
+            )
         if value is not None and text is None:
             raise _unreadable(value, row, column, "is neither a number nor a text")
     given = [text for text in texts if text]

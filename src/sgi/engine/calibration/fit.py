@@ -20,6 +20,7 @@ from sgi.engine.calibration.file import (
     Target,
 )
 from sgi.engine.calibration.origin import origin_of
+from sgi.engine.without_texts import require_texts
 from sgi.kernel.errors import UsageError
 from sgi.stats.auroc_intervals import auroc_interval
 from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold
@@ -137,6 +138,7 @@ def calibrate(
     if not record.finished:
         message = f"The run {record.label} is not finished: {record.scored:,} of {record.rows:,} rows."
         raise UsageError(message, hint=f"Go on with it first: sgi run --resume {record.id}.")
+    require_texts(record, "A calibration, whose thresholds depend on the length of the response,")
     run, said = _truth(database, record, label)
     column = run.metric(metric)
     origin = origin_of(record, column)

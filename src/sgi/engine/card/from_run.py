@@ -18,6 +18,7 @@ from sgi.engine.card.shuffling import shuffled_contexts
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.spec import model_settings
 from sgi.engine.tools import open_tools
+from sgi.engine.without_texts import require_texts
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.judging import JudgedMetric
@@ -90,6 +91,7 @@ async def card_of_run(
         UsageError: the labels are not yes and no, or all alike among the rows with a score.
         EmbedderError: the texts cannot be embedded.
     """
+    require_texts(record, "A detector card")
     scored, values, _ = grouped_run(database, record, label, {})
     column = scored.metric(metric)
     truth = read_labels(label, values, scored.ids)

@@ -1,0 +1,102 @@
+"""Placeholders: what a run that keeps no texts stores in their place, and how it is shown.
+
+A placeholder is made of a digest of its text, so that equal texts have equal placeholders, in every run and
+database. The placeholder of a placeholder is itself: keys that are made of placeholders are therefore the
+same for a row with its texts and for a row without them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+from sgi.kernel.signature import digest
+
+if TYPE_CHECKING:
+    from pydantic import JsonValue
+
+TEXT_NOT_KEPT = "(text not kept)"
+"""What people see in place of a placeholder."""
+
+_PLACEHOLDER = re.compile("text:[0-9a-f]{32}")
+_SALT = b"without texts"
+
+T = TypeVar("T", bound="str | None")
+
+
+def is_placeholder(text: str) -> bool:
+    """Whether a text stands for another one.
+
+    >>> is_placeholder(placeholder("Who?")), is_placeholder("Who?")
+    (True, False)
+    """
+    return text.startswith("text:") and _PLACEHOLDER.fullmatch(text) is not None
+
+
+def placeholder(text: str) -> str:
+    """What stands for a text; a blank text stays as it is. The amount of white space does not count.
+
+    >>> placeholder("Who?"), placeholder(" ")
+    ('text:3ddbff031d55c6ff70eba93dde63b982', ' ')
+    >>> placeholder(placeholder("Who?")) == placeholder("Who? ")
+    True
+    """
+    if is_placeholder(text):
+        return text
+    words = " ".join(text.split())
+    return f"text:{digest(words.encode('utf-8', 'surrogatepass')).hex()}" if words else text
+
+
+def shown(text: T) -> T | str:
+    """A text as people see it.
+
+    >>> shown(placeholder("Who?")), shown("Who?")
+    ('(text not kept)', 'Who?')
+    """
+    return TEXT_NOT_KEPT if text is not None and is_placeholder(text) else text
+
+
+def with_placeholders(value: JsonValue) -> JsonValue:
+    """A JSON value with a placeholder for each text in it, keys of objects included.
+
+    >>> with_placeholders([7, True, None, {"": " "}])
+    [7, True, None, {'': ' '}]
+    """
+    if isinstance(value, str):
+        return placeholder(value)
+    if isinstance(value, list):
+        return [with_placeholders(entry) for entry in value]
+    if isinstance(value, dict):
+        return {placeholder(key): with_placeholders(entry) for key, entry in value.items()}
+    return value
+
+
+def without_texts(value: JsonValue) -> JsonValue:
+    """A JSON value without the texts in it: those of lists and the entries of objects are left out.
+
+    >>> without_texts({"models": {"minilm": 0.5}, "warning": "blank", "parts": ["a", 1, {"text": "b"}]})
+    {'models': {'minilm': 0.5}, 'parts': [1, {}]}
+    """
+    if isinstance(value, list):
+        return [without_texts(entry) for entry in value if not isinstance(entry, str)]
+    if isinstance(value, dict):
+        return {key: without_texts(entry) for key, entry in value.items() if not isinstance(entry, str)}
+    return value
+
+
+def dataset_without_texts(dataset: str) -> str:
+    """The hash of data that is kept without its texts, from the hash of the data.
+
+    >>> dataset_without_texts("00ff")
+    '6192c08ce1341bfb1a0840077642bead'
+    """
+    return digest(_SALT, dataset.encode()).hex()
+
+
+def is_same_data(one: str, other: str) -> bool:
+    """Whether two hashes are of the same data, each with its texts or without.
+
+    >>> is_same_data("00ff", dataset_without_texts("00ff")), is_same_data("00ff", "00aa")
+    (True, False)
+    """
+    return one == other or dataset_without_texts(one) == other or one == dataset_without_texts(other)
