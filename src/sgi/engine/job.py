@@ -204,7 +204,7 @@ async def _open(
             tools,
             planned.metrics,
             spec.judge,
-            cache=around.cache and not spec.no_texts,  # replies quote texts
+            cache=False if spec.no_texts else around.cache,  # replies quote texts
             again=again,
             cassette=around.cassette,
         )
