@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import pytest
 
@@ -52,9 +53,9 @@ def rows(answer="walrusine bridge number {k} is red."):
 def reply(asked):
     """Claims and verdicts that quote the texts; no JSON for some rows, an error that quotes for others."""
     schema = json.dumps(asked.body.get("response_format"))
-    if "number 7 is red" in asked.text:
+    if "number 7 is red" in str(asked.body):
         return Says("I saw a walrusine bridge, not JSON")
-    if "number 9 is red" in asked.text:
+    if "number 9 is red" in str(asked.body):
         return fails(400, "cannot judge the walrusine bridge")
     if '"reasoning"' in schema:
         return Says(json.dumps({"reasoning": "It is quokkaish.", "verdict": "CORRECT"}))
@@ -97,7 +98,7 @@ def test_no_piece_of_a_text_is_in_any_file_of_the_run(runs):
     written = files_of(runs, "private")
     assert "private.db" in {path.name for path in written}
     assert "private.replies.cache" not in {path.name for path in written}
-    assert {path.name: quoted(path) for path in written} == {path.name: set() for path in written}
+    assert not set().union(*map(quoted, written))
 
 
 def test_scores_intervals_and_clusters_are_those_of_a_run_with_texts(runs):
@@ -113,6 +114,7 @@ def test_scores_intervals_and_clusters_are_those_of_a_run_with_texts(runs):
     for name, column in with_texts.metrics.items():
         assert without.metrics[name].values.tobytes() == column.values.tobytes()
         assert without.metrics[name].codes.tobytes() == column.codes.tobytes()
+    assert without.metrics["faithfulness"].counts()["failed"] == 2
     assert found["texts"][0].summary == {**record.summary}
     assert tables["evidence"] == []
     assert found["texts"][3]["samples"][0][0] != tables["samples"][0][0]  # another data set
@@ -141,3 +143,96 @@ def test_comparisons_with_a_run_with_texts_pair_all_rows(runs):
     done = sgi(runs, "compare", "private", "other", "-m", "sgi", "--json", *both)
     assert done.code == 0, done.err
     assert done.json["pairs"] == ROWS
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("card private -m sgi", "A detector card needs the texts, and the run private keeps none"),
+        ("calibrate private -m sgi --target fpr=0.05", "keeps none"),
+        ("agree private -m sgi --label kind", "the label is a text, and the run keeps none"),
+        ("export private --inputs", "--inputs needs the texts"),
+        ("rescore private", "Rescoring needs the texts"),
+        ("run --resume private --inputs -o again.jsonl", "--inputs needs the texts"),
+    ],
+)
+def test_what_needs_the_texts_says_so(runs, command, said):
+    done = sgi(runs, *command.split(), "--db", "private.db")
+    assert done.code == 2
+    assert said in " ".join(done.err.split())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "show private",
+        "show private --sample r3",
+        "show private --worst 3",
+        "show private --by kind",
+        "show private --cluster kind",
+        "gate private sgi>=0.1",
+        "gate private answer_classification>=0.1",
+        "agree private -m sgi",
+        "export private",
+        "report private -o page.html",
+        "report private -o page.md",
+    ],
+)
+def test_what_needs_no_texts_works_and_shows_none(runs, command):
+    done = sgi(runs, *command.split(), "--db", "private.db")
+    assert done.code == 0, done.err
+    for page in runs.glob("page.*"):
+        assert not quoted(page)
+        assert b"(text not kept)" in page.read_bytes()
+        page.unlink()
+    assert not [piece for piece in PIECES if piece in done.out]
+
+
+def test_the_run_is_marked(runs):
+    assert "texts     not kept" in sgi(runs, "show", "private", "--db", "private.db").out
+    shown = {
+        name: sgi(runs, "show", name, "--json", "--db", f"{name}.db").json for name in ("texts", "private")
+    }
+    assert [shown[name]["run"]["no_texts"] for name in shown] == [False, True]
+
+
+def test_an_interrupted_run_goes_on_and_keeps_no_texts(runs):
+    mended = []
+
+    def failing(asked):
+        late = re.search("number 2(5[6-9]|[6-9][0-9]) is red", str(asked.body))
+        return Says("No JSON of a walrusine bridge.") if late and not mended else reply(asked)
+
+    place = ("--db", "resumed.db", "--cache", "resumed.cache", "-q", "--json")
+    with JudgeServer(replies=failing) as server:
+        judge = f"openai:m@{server.url}"
+        stopped = sgi(runs, "run", "rows.jsonl", "-m", METRICS, "--judge", judge, "--no-texts", *place)
+        with open_database(runs / "resumed.db") as begun:
+            stopped_because = find_run(begun, "last").stopped
+        mended.append(True)
+        server.asked.clear()
+        refused = sgi(runs, "run", "rows.jsonl", "--resume", "last", "-m", "sgi", *place)
+        done = sgi(runs, "run", "--resume", "last", "-o", "resumed.csv", *place)
+        asked = len(server.asked)
+    assert stopped.code == 2
+    assert stopped_because == "JudgeError; the reason is not kept, since it can quote texts"
+    assert refused.code == 2
+    assert done.code == 3, done.err
+    assert asked <= 3 * (ROWS - 256)
+    with open_database(runs / "resumed.db") as again, open_database(runs / "private.db") as whole:
+        first, second = find_run(again, "last"), find_run(whole, "private")
+        assert (first.dataset, first.summary["metrics"]) == (second.dataset, second.summary["metrics"])
+        assert first.summary["baselines"] == second.summary["baselines"]  # of lengths and words of the texts
+        assert contents(again)["samples"] == contents(whole)["samples"]
+    (runs / "resumed.csv").unlink()  # was asked for, and has the further columns as they are
+    assert not set().union(*map(quoted, files_of(runs, "resumed")))
+
+
+def test_a_run_goes_on_as_it_was_begun(runs):
+    done = sgi(runs, "run", "--resume", "texts", "--no-texts", "--db", "texts.db")
+    assert done.code == 2
+    assert "was begun with its texts" in done.err
+    done = sgi(runs, "run", "rows.jsonl", "-m", "sgi", "--no-texts", "--target", "app:answer", "--db", "t.db")
+    assert done.code == 2
+    assert "--no-texts does not go with --target" in done.err
+    assert not (runs / "t.db").exists()

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgi.engine.pairing import pair_rows, pairing_notes
+from sgi.engine.pairing import RowKeys, pair_rows, pairing_notes, shortened
 from sgi.kernel.errors import UsageError
+from sgi.kernel.placeholders import placeholder
 from sgi.kernel.sample import Sample, are_numbers
 from support.scored_runs import column, run
 
@@ -118,3 +119,18 @@ def test_pairs_without_a_question_are_noted():
 )
 def test_which_ids_are_only_row_numbers(ids, stem, expected):
     assert are_numbers(ids, stem) is expected
+
+
+def test_rows_without_texts_have_the_keys_of_the_rows_with_texts():
+    samples = [
+        Sample(id="1", question="Who  is it?", contexts=("a  b", "c"), reference="r\n"),
+        Sample(id="2"),
+    ]
+    one, two = (RowKeys.of(texts(*made)) for made in (samples, [s.with_placeholders() for s in samples]))
+    assert one.identity == two.identity
+    assert one.contexts.tolist() == two.contexts.tolist()
+    assert one.reference.tolist() == two.reference.tolist()
+
+
+def test_a_placeholder_is_shown_as_a_text_that_is_not_kept():
+    assert shortened(placeholder("Who?")) == "(text not kept)"

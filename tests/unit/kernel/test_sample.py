@@ -146,4 +146,13 @@ def test_a_cluster_is_a_signed_integer_of_64_bits(sample):
 
 def test_clusters_never_change():
     # Stored numbers are compared with new ones: this value is part of the format.
-    assert Sample(id="1", question="Who wrote it?").cluster(0) == -5235414933976735700
+    assert Sample(id="1", question="Who wrote it?").cluster(0) == 8243261597088463811
+
+
+@pytest.mark.parametrize("by", ["question", "contexts", "kind"])
+def test_a_sample_and_its_placeholders_are_in_one_cluster(by):
+    sample = Sample(
+        id="1", question="Who  wrote it?", contexts=("One.", "T\nwo."), metadata={"kind": {"a": ["b", 1]}}
+    )
+    again = sample.with_texts(lambda text: " ".join(text.split()))
+    assert sample.cluster(0, by) == sample.with_placeholders().cluster(1, by) == again.cluster(2, by)
