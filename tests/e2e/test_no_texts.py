@@ -214,11 +214,13 @@ def test_an_interrupted_run_goes_on_and_keeps_no_texts(runs):
         refused = sgi(runs, "run", "rows.jsonl", "--resume", "last", "-m", "sgi", *place)
         done = sgi(runs, "run", "--resume", "last", "-o", "resumed.csv", *place)
         asked = len(server.asked)
+        retried = sgi(runs, "run", "--resume", "last", "--retry-failed", *place)
     assert stopped.code == 2
     assert stopped_because == "JudgeError; the reason is not kept, since it can quote texts"
     assert refused.code == 2
     assert done.code == 3, done.err
     assert asked <= 3 * (ROWS - 256)
+    assert retried.code == 3, retried.err
     with open_database(runs / "resumed.db") as again, open_database(runs / "private.db") as whole:
         first, second = find_run(again, "last"), find_run(whole, "private")
         assert (first.dataset, first.summary["metrics"]) == (second.dataset, second.summary["metrics"])
@@ -236,3 +238,17 @@ def test_a_run_goes_on_as_it_was_begun(runs):
     assert done.code == 2
     assert "--no-texts does not go with --target" in done.err
     assert not (runs / "t.db").exists()
+
+
+def test_postgresql_gets_no_texts_either(runs, postgres_url):
+    done = sgi(runs, "run", "rows.jsonl", "-m", "grounding", "--no-texts", "-q", "--db", postgres_url)
+    assert done.code == 0, done.err
+    with open_database(postgres_url) as database:
+        held = repr(contents(database)).lower()
+    assert not [piece for piece in PIECES if piece in held]
+
+
+def test_a_run_on_ray_is_refused(runs):
+    done = sgi(runs, "run", "rows.jsonl", "-m", "sgi", "--no-texts", "--ray", "local", "-o", "parts")
+    assert done.code == 2
+    assert "--no-texts does not go with --ray" in done.err
