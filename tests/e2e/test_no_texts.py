@@ -74,9 +74,9 @@ def runs(tmp_path_factory):
         words = ["run", "rows.jsonl", "-m", METRICS, "--judge", f"openai:m@{server.url}", "-q", "--json"]
         words += ["--max-failures", "5%"]
         for name, more in (("texts", ()), ("private", ("--no-texts",))):
-            done = sgi(
-                folder, *words, "--db", f"{name}.db", "--name", name, "--cache", f"{name}.cache", *more
-            )
+            own = {"SGI_CACHE_DIR": str(folder / f"cache-{name}")}
+            place = ("--db", f"{name}.db", "--name", name, "--cache", f"{name}.cache")
+            done = sgi(folder, *words, *place, *more, **own)
             assert done.code == 3, done.err
     return folder
 
@@ -97,6 +97,7 @@ def test_no_piece_of_a_text_is_in_any_file_of_the_run(runs):
     assert quoted(runs / "texts.replies.cache") & PIECES
     written = files_of(runs, "private")
     assert "private.db" in {path.name for path in written}
+    assert not [*(runs / "cache-private").glob("*")]
     assert "private.replies.cache" not in {path.name for path in written}
     assert not set().union(*map(quoted, written))
 
