@@ -37,12 +37,12 @@ def scatter_figure(part: Scatter) -> AnyChart:
     dots = base.mark_circle(size=28, opacity=0.6, aria=False).encode(
         color=series_colour("label", kinds, known=_LABELS), tooltip=_tooltip(up_name, across_name)
     )
-    rings = (
-        base.mark_point(size=90, color=COLOURS[2], aria=False)
-        .transform_filter(f"abs(datum.gap) > {WIDE_GAP}")
-        .encode(tooltip=_tooltip(up_name, across_name))
-    )
-    drawn: AnyChart = alt.layer(dots, rings).properties(
+    layers = [dots]
+    if any(abs(point.gap) > WIDE_GAP for point in part.points):  # an empty layer has no extent, and warns
+        rings = base.mark_point(size=90, color=COLOURS[2], aria=False)
+        rings = rings.transform_filter(f"abs(datum.gap) > {WIDE_GAP}")
+        layers.append(rings.encode(tooltip=_tooltip(up_name, across_name)))
+    drawn: AnyChart = alt.layer(*layers).properties(
         title=f"{up_name} against {across_name}",
         width=_SIDE,
         height=_SIDE,
