@@ -56,8 +56,9 @@ def mean_interval(
     * ``wilson``: values that are all at an end of the scale, say 0 or 1, one in each cluster.
     * ``wilson of clusters``: such values, several in a cluster. They count as p(1 − p)/SE² independent ones,
       at most as many as there are rows, and t takes the place of z.
-    * ``rare values``: most clusters have the same value and fewer than 8 differ. Each end is the farther one
-      of the method above and of `rare_interval`, which allows for clusters that were not seen.
+    * ``rare values``: most clusters have the same value and fewer than 8 differ; see `rare_interval`, which
+      allows for clusters that were not seen. Of values that are all at an end of the scale, each end is the
+      farther one of this and of Wilson's.
     * ``unseen values``: all clusters have the same value; see `unseen_interval`.
 
     There is no interval of fewer than 5 clusters (2 if all values are at an end of the scale, one in each
@@ -102,7 +103,10 @@ def mean_interval(
         return clustered_interval(sums, sizes, scale, level)
     if count < (_FEWEST_SHARES if count == len(column) else FEWEST_CLUSTERS):
         return too_few_clusters(count)
-    return _with_rare_values(_of_shares(sums, sizes, scale, level), sums, sizes, scale)
+    made, rare = _of_shares(sums, sizes, scale, level), _of_rare_values(sums, sizes, scale, level)
+    if rare is not None:
+        made = replace(rare, low=min(made.low, rare.low), high=max(made.high, rare.high))
+    return scale.clipped(made)
 
 
 def clustered_interval(sums: Floats, sizes: Floats, scale: Scale, level: float) -> Interval | NoInterval:
@@ -123,7 +127,8 @@ def clustered_interval(sums: Floats, sizes: Floats, scale: Scale, level: float) 
     if not scale.bounded:
         reason = _unknown_spread(count, clusters_that_differ(sums / sizes, scale))
         return NoInterval(reason) if reason else skew_corrected(sums, sizes, level)
-    return _with_rare_values(skew_corrected(sums, sizes, level), sums, sizes, scale)
+    rare = _of_rare_values(sums, sizes, scale, level)
+    return scale.clipped(skew_corrected(sums, sizes, level)) if rare is None else rare
 
 
 def _unknown_spread(count: int, different: int) -> str:
@@ -139,16 +144,18 @@ def _unknown_spread(count: int, different: int) -> str:
     return ""
 
 
-def _with_rare_values(made: Interval, sums: Floats, sizes: Floats, scale: Scale) -> Interval:
-    """The interval with room for clusters that were not seen, where most clusters have the same value."""
+def _of_rare_values(sums: Floats, sizes: Floats, scale: Scale, level: float) -> Interval | None:
+    """The interval with room for clusters that were not seen; None where enough clusters differ.
+
+    The spread of few clusters that differ says little: Student's interval with their skewness would miss the
+    truth or, corrected, be twice as wide as this one.
+    """
     different = clusters_that_differ(sums / sizes, scale)
     if not different:
-        rare = unseen_interval(float(sums.sum() / sizes.sum()), len(sums), scale, made.level)
-    elif different < min(FEWEST_DIFFERENT, len(sums) / 2):
-        rare = rare_interval(sums, sizes, scale, made.level)
-    else:
-        return scale.clipped(made)
-    return scale.clipped(replace(rare, low=min(made.low, rare.low), high=max(made.high, rare.high)))
+        return unseen_interval(float(sums.sum() / sizes.sum()), len(sums), scale, level)
+    if different < min(FEWEST_DIFFERENT, len(sums) / 2):
+        return rare_interval(sums, sizes, scale, level)
+    return None
 
 
 def clusters_that_differ(means: Floats, scale: Scale) -> int:
