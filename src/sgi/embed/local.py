@@ -42,8 +42,10 @@ class Network(Protocol):
 
     dimension: int
     """The length of a row."""
-    tokens_a_batch: int
-    """The most tokens to compute at once, so that a text has the same bits alone and in a batch."""
+
+    @property
+    def tokens_a_batch(self) -> int:
+        """The most tokens to compute at once, so that a text has the same bits alone and in a batch."""
 
     def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
         """A row for each token, shape (n, length, dimension), of ids of shape (n, length).

@@ -137,7 +137,6 @@ class OpenvinoNetwork:
         self._requests: SimpleQueue[Any] = SimpleQueue()
         for _ in range(streams):
             self._requests.put(compiled.create_infer_request())
-        self.tokens_a_batch = TOKENS_A_BATCH if self._batches_keep_bits() else 1
 
     def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
         """A row for each token, shape (n, length, dimension), of ids of shape (n, length).
@@ -156,6 +155,11 @@ class OpenvinoNetwork:
             message = f"The model {self.files.name} failed: {ids.shape} tokens gave {found.shape}."
             raise EmbedderError(message)
         return np.asarray(found, dtype=np.float32)
+
+    @cached_property
+    def tokens_a_batch(self) -> int:
+        """The most tokens to compute at once; a single text where a batch would change its bits."""
+        return TOKENS_A_BATCH if self._batches_keep_bits() else 1
 
     def _batches_keep_bits(self) -> bool:
         """Whether texts have the same bits in a batch as alone.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -211,12 +211,12 @@ def compare(
     )
     if differences and not allow_different:
         raise RunsDifferError(base.name, new.name, differences)
-    before, after = base.take(pairs.first), new.take(pairs.second)
+    before, after = _with_ranges(base.take(pairs.first)), _with_ranges(new.take(pairs.second))
     found = paired_differences(
         _table(before, names),
         _table(after, names),
         before.clusters,
-        ranges=[on_mean_scale(with_range(after.metrics[name])).width for name in names],
+        ranges=[on_mean_scale(after.metrics[name]).width for name in names],
         level=level,
         draws=draws,
     )
@@ -250,6 +250,11 @@ def compare(
     )
 
 
+def _with_ranges(run: ScoredRun) -> ScoredRun:
+    """The run with the ranges and units that are known of its metrics."""
+    return replace(run, metrics={name: with_range(column) for name, column in run.metrics.items()})
+
+
 class _Named(NamedTuple):
     """How many of the changed samples to name, and which."""
 
@@ -261,7 +266,7 @@ def _table(run: ScoredRun, names: Sequence[str]) -> NDArray[np.float64]:
     """The values of these metrics on the scales of their means, one column each."""
     table = np.empty((len(run.ids), len(names)))
     for place, name in enumerate(names):
-        table[:, place] = on_mean_scale(with_range(run.metrics[name])).values
+        table[:, place] = on_mean_scale(run.metrics[name]).values
     return table
 
 
@@ -297,18 +302,17 @@ def _compared(
 ) -> MetricComparison:
     old, new = before.metrics[name], after.metrics[name]
     both = np.flatnonzero(old.ok & new.ok)
-    is_ratio = with_range(new).is_ratio
     return MetricComparison(
         metric=name,
         higher_is_better=new.higher_is_better,
-        difference=ratio_difference(difference) if is_ratio else difference,
+        difference=ratio_difference(difference) if new.is_ratio else difference,
         adjusted_p=adjusted,
         mcnemar=_yes_or_no(old.values[both], new.values[both], before.clusters[both]),
         lacking=_lacking(old, new),
         verdict=_verdict(difference, adjusted, higher_is_better=new.higher_is_better),
         changed=_most_changed(before, after, name, named),
         changed_pairs=int((old.values[both] != new.values[both]).sum()),
-        is_ratio=is_ratio,
+        is_ratio=new.is_ratio,
     )
 
 
@@ -336,7 +340,7 @@ def _lacking(before: MetricColumn, after: MetricColumn) -> tuple[LackingPairs, .
 
 
 def _most_changed(before: ScoredRun, after: ScoredRun, name: str, named: _Named) -> tuple[ChangedRow, ...]:
-    old, new = with_range(before.metrics[name]), with_range(after.metrics[name])
+    old, new = before.metrics[name], after.metrics[name]
     gaps = on_mean_scale(new).values - on_mean_scale(old).values
     moved = np.isfinite(gaps) & (gaps != 0)
     if named.only_worse:

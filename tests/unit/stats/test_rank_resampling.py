@@ -5,15 +5,7 @@ from sgi.stats.auroc_intervals import auroc_interval
 from sgi.stats.intervals import student_quantile
 from sgi.stats.rank_resampling import average_precision_interval, bootstrap_interval
 from sgi.stats.ranking import auroc, average_precision, fpr_at_recall
-
-
-def drawn(generator, questions, lift=1.0):
-    """Two answers a question, one true; both share the question's part. True AUROC at lift 1: Φ(1/√2)."""
-    shared = np.repeat(generator.normal(size=questions), 2)
-    labels = np.tile([True, False], questions)
-    noise = generator.normal(size=2 * questions)
-    scores = np.sqrt(0.5) * shared + np.sqrt(0.5) * noise + lift * labels
-    return scores, labels, np.repeat(np.arange(questions), 2)
+from support.ranked_answers import drawn
 
 
 def at_95(scores, labels, weights):

@@ -4,6 +4,7 @@ import pytest
 from sgi.stats.auroc_intervals import auroc_interval
 from sgi.stats.rank_resampling import bootstrap_interval
 from sgi.stats.ranking import auroc, average_precision, fpr_at_recall, ranking
+from support.ranked_answers import drawn
 
 
 def by_pairs(scores, labels):
@@ -12,15 +13,6 @@ def by_pairs(scores, labels):
     negative = [s for s, label in zip(scores, labels, strict=True) if not label]
     won = sum((p > n) + 0.5 * (p == n) for p in positive for n in negative)
     return won / (len(positive) * len(negative))
-
-
-def drawn(generator, questions, lift=1.0):
-    """Two answers a question, one true; both share the question's part. True AUROC at lift 1: Φ(1/√2)."""
-    shared = np.repeat(generator.normal(size=questions), 2)
-    labels = np.tile([True, False], questions)
-    noise = generator.normal(size=2 * questions)
-    scores = np.sqrt(0.5) * shared + np.sqrt(0.5) * noise + lift * labels
-    return scores, labels, np.repeat(np.arange(questions), 2)
 
 
 @pytest.mark.parametrize("levels", [1, 2, 3, 10, 10_000])

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.engine.groups import with_range
-from sgi.engine.summary import Summary, metric_summary
+from sgi.engine.groups import column_summary
+from sgi.engine.summary import Summary
 from sgi.kernel.errors import UnknownName
 from sgi.store.evaluations import finish_growing
 from sgi.store.queries import list_runs
@@ -33,7 +33,7 @@ def finish(database: Database, name: str) -> Summary:
         questions=len(np.unique(run.clusters)),
         labelled=0,
         positives=0,
-        metrics=tuple(metric_summary(with_range(column), run.clusters) for column in run.metrics.values()),
+        metrics=tuple(column_summary(column, run.clusters) for column in run.metrics.values()),
         baselines=(),
         copies=0,
         truncated=cut,

@@ -1,0 +1,14 @@
+"""Scores, labels and questions of simulated answers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def drawn(generator, questions, lift=1.0):
+    """Two answers a question, one true; both share the question's part. True AUROC at lift 1: Φ(1/√2)."""
+    shared = np.repeat(generator.normal(size=questions), 2)
+    labels = np.tile([True, False], questions)
+    noise = generator.normal(size=2 * questions)
+    scores = np.sqrt(0.5) * shared + np.sqrt(0.5) * noise + lift * labels
+    return scores, labels, np.repeat(np.arange(questions), 2)
