@@ -75,7 +75,7 @@ def _ancestors(place):
 
 def comparable(tables):
     """What `contents` found, without what names a run, tells its time or place, or how its data was cut."""
-    passed_over = {"id", "run", "name", "spec", "created_at", "finished_at"}
+    passed_over = {"id", "run", "name", "spec", "created_at", "finished_at", "attempt"}
     found = {}
     for table in schema.metadata.sorted_tables:
         columns = [column.name for column in table.columns]

@@ -15,11 +15,12 @@ from sgi.engine.batch import batches
 from sgi.engine.plan import batch_digest, joined, resolve
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import RunMismatch, StoreError, UsageError
+from sgi.kernel.ports import Usage
 from sgi.store.queries import list_runs
 from sgi.store.recorder import RunStart, create_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from sgi.distributed.partition import Manifest
@@ -110,8 +111,7 @@ def _written(
         for at, (batch, made, evidence) in partitions(kept, folder, done, spec.columns):
             facts = {"truncated": made.truncated, "failures": made.failures}
             recorder.commit(at, batch.samples, made.scores, **facts, evidence=evidence)
-        for manifest in done.values():
-            recorder.add_usage(manifest.used())
+        recorder.save_usage(_total_usage(done.values()))
         if kept.summary is not None and not missing:
             recorder.finish(kept.summary)
         else:
@@ -148,3 +148,12 @@ def _samples(kept: KeptRun, columns: Mapping[str, str]) -> Iterator[Sample]:
     for piece in kept.pieces:
         dataset = FragmentDataset(piece.fragment, columns, piece.taken)
         yield from dataset.samples(on_reject=(lambda _: None) if piece.rejected else None)
+
+
+def _total_usage(manifests: Iterable[Manifest]) -> dict[str, Usage]:
+    """What all partitions asked of the judge, by its fingerprint."""
+    total: dict[str, Usage] = {}
+    for manifest in manifests:
+        for judge, used in manifest.used().items():
+            total[judge] = total.get(judge, Usage()) + used
+    return total

@@ -59,7 +59,7 @@ class Recording:
         self._recorder = recorder
         self._categories = {metric.canonical: metric.spec.category for metric in metrics}
         self._judge = judge
-        self._told = usage_of(judge)
+        self._before = usage_of(judge)
         self.run = record.id
 
     @property
@@ -79,7 +79,7 @@ class Recording:
         return batch, BatchScores(found.scores, found.truncated, found.failures)
 
     def commit(self, start: int, samples: tuple[Sample, ...], made: BatchScores) -> None:
-        """Keep a batch, whole or not at all, and what the judge was asked since the last one."""
+        """Commit a batch and the usage of this attempt in one transaction."""
         if self._record.no_texts:
             samples = tuple(sample.with_placeholders() for sample in samples)
             made = batch_without_texts(made, self._categories)
@@ -90,9 +90,8 @@ class Recording:
             truncated=made.truncated,
             failures=made.failures,
             evidence={name: [_plain(found) for found in rows] for name, rows in made.evidence.items()},
-            usage=self._new_usage(),
+            usage=self._usage(),
         )
-        self._told = usage_of(self._judge)
 
     def answers(self, start: int, rows: int) -> Mapping[int, StoredAnswer]:
         """What the target answered before, by position."""
@@ -119,14 +118,13 @@ class Recording:
     def stop(self, error: BaseException) -> None:
         """The run ends before its time, and can go on later."""
         self._recorder.stop(_reason(error, whole=not self._record.no_texts))
-        self._recorder.add_usage(self._new_usage())
-        self._told = usage_of(self._judge)
+        self._recorder.save_usage(self._usage())
 
-    def _new_usage(self) -> dict[str, Usage]:
-        """What the judge was asked since the last time, by its fingerprint."""
+    def _usage(self) -> dict[str, Usage]:
+        """What this attempt asked of the judge so far, by the judge's fingerprint."""
         if self._judge is None:
             return {}
-        return {self._judge.fingerprint: usage_of(self._judge).since(self._told)}
+        return {self._judge.fingerprint: usage_of(self._judge).since(self._before)}
 
 
 def begin(database: Database, spec: RunSpec, plan: Plan, tools: Tools) -> Recording:

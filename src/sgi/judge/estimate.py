@@ -38,7 +38,7 @@ class Sketching:
         again: ask anew where all that is kept of an inquiry is that its replies were unfit.
 
     >>> Sketching().usage
-    Usage(calls=0, cached=0, retries=0, input_tokens=0, output_tokens=0, cost=None)
+    Usage(calls=0, cached=0, retries=0, input_tokens=0, output_tokens=0, cost=None, unanswered=0)
     """
 
     fingerprint = "estimate"

@@ -12,7 +12,7 @@ class Tally:
     >>> tally.add(Usage(calls=1, cost=0.5))
     >>> tally.add(Usage(cached=1))
     >>> tally.usage
-    Usage(calls=1, cached=1, retries=0, input_tokens=0, output_tokens=0, cost=0.5)
+    Usage(calls=1, cached=1, retries=0, input_tokens=0, output_tokens=0, cost=0.5, unanswered=0)
     """
 
     def __init__(self) -> None:

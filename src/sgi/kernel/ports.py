@@ -163,9 +163,11 @@ class Usage:
         input_tokens: of the calls.
         output_tokens: of the calls.
         cost: of the calls, in US dollars; None where the price is not known.
+        unanswered: requests without an answer: in flight, or lost to a timeout, a broken connection or a
+            killed process. The provider may bill them; ``cost`` does not include them.
 
     >>> Usage(calls=1, input_tokens=300, cost=0.01) + Usage(calls=2, cached=1, cost=0.02)
-    Usage(calls=3, cached=1, retries=0, input_tokens=300, output_tokens=0, cost=0.03)
+    Usage(calls=3, cached=1, retries=0, input_tokens=300, output_tokens=0, cost=0.03, unanswered=0)
     """
 
     calls: int = 0
@@ -174,6 +176,7 @@ class Usage:
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = 0.0
+    unanswered: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         unknown = self.cost is None or other.cost is None
@@ -184,6 +187,7 @@ class Usage:
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             None if unknown else (self.cost or 0.0) + (other.cost or 0.0),
+            self.unanswered + other.unanswered,
         )
 
     def since(self, earlier: Usage) -> Usage:
@@ -200,6 +204,7 @@ class Usage:
             self.input_tokens - earlier.input_tokens,
             self.output_tokens - earlier.output_tokens,
             None if unknown else (self.cost or 0.0) - (earlier.cost or 0.0),
+            self.unanswered - earlier.unanswered,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _LAST = re.compile(r"last(?:~(\d{1,9}))?")
 _AT_ONCE = 500
 """How many runs a statement names; databases take so many thousand values in one."""
+_COUNTS = tuple(field.name for field in fields(Usage))
 
 
 @dataclass(frozen=True)
@@ -177,21 +178,15 @@ def find_run(database: Database, wanted: str) -> RunRecord:
 
 
 def run_usage(database: Database, run: str) -> dict[str, Usage]:
-    """What judges took for the run with this id, by their fingerprints."""
+    """What judges took for the run with this id in all attempts, by their fingerprints."""
     table = schema.usage
+    columns = [table.c[name] for name in _COUNTS]
+    query = sa.select(table.c.judge, *columns).where(table.c.run == run).order_by(table.c.judge)
+    found: dict[str, Usage] = {}
     with database.reading() as connection:
-        rows = connection.execute(sa.select(table).where(table.c.run == run).order_by(table.c.judge)).all()
-    return {
-        restored(row.judge): Usage(
-            calls=row.calls,
-            cached=row.cached,
-            retries=row.retries,
-            input_tokens=row.input_tokens,
-            output_tokens=row.output_tokens,
-            cost=row.cost,
-        )
-        for row in rows
-    }
+        for judge, *counts in connection.execute(query):
+            found[restored(judge)] = found.get(restored(judge), Usage()) + Usage(*counts)
+    return found
 
 
 def open_recorder(database: Database, record: RunRecord) -> RunRecorder:

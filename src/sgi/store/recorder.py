@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -108,6 +109,7 @@ class RunRecorder:
         metric_ids: the number of each metric, by canonical string.
         done: the first positions of the batches that are committed.
         samples_are_there: whether the samples of the data are all kept already, so that none is written.
+        attempt: tells the usage of this process from that of others that write or wrote the run.
     """
 
     database: Database
@@ -116,6 +118,7 @@ class RunRecorder:
     metric_ids: Mapping[str, int]
     done: set[int] = field(default_factory=set)
     samples_are_there: bool = False
+    attempt: str = field(default_factory=partial(secrets.token_hex, 8))
     _reopened: set[int] = field(default_factory=set)
 
     def commit(
@@ -138,7 +141,7 @@ class RunRecorder:
             truncated: rows by the field that was longer than a model reads.
             failures: models that gave no vectors, with the reason.
             evidence: what the judged scores were made of.
-            usage: by the judge's fingerprint; it is added to what the run has.
+            usage: totals of this attempt by the judge's fingerprint; they replace those stored before.
 
         Raises:
             StoreError: the database cannot be written, another process wrote this batch meanwhile, or the run
@@ -161,17 +164,27 @@ class RunRecorder:
                 if len(said) != len(samples):
                     raise ValueError(f"{len(said)} entries of evidence for {len(samples)} rows of {name}")
                 _insert_evidence(connection, self.metric_ids[name], start, said)
-            _add_usage(connection, self.run, usage)
+            self._save_usage(connection, usage)
         self.done.add(start)
         self._reopened.discard(start)
 
-    def add_usage(self, usage: Mapping[str, Usage]) -> None:
-        """Add what a judge took for rows that are not kept, by its fingerprint, to what the run has."""
+    def save_usage(self, usage: Mapping[str, Usage]) -> None:
+        """Store the totals of this attempt, by the judge's fingerprint; they replace those stored before."""
         with self.database.writing() as connection:
             try:
-                _add_usage(connection, self.run, usage)
+                self._save_usage(connection, usage)
             except IntegrityError as error:
                 raise self._refused(error) from error
+
+    def _save_usage(self, connection: Connection, usage: Mapping[str, Usage]) -> None:
+        table = schema.usage
+        insert = lite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+        for judge, used in usage.items():
+            row = insert(table).values(
+                run=self.run, judge=stored(judge), attempt=self.attempt, **asdict(used)
+            )
+            totals = {name: row.excluded[name] for name in asdict(used)}
+            connection.execute(row.on_conflict_do_update(index_elements=table.primary_key, set_=totals))
 
     def _refused(self, error: IntegrityError) -> StoreError:
         """What it means that a row of this run cannot be written: its run is gone, or the row is there."""
@@ -329,17 +342,6 @@ def _insert_evidence(
     """What a judge said of consecutive rows."""
     bodies = ((metric, start + n, stored_json(dict(body))) for n, body in enumerate(said) if body is not None)
     insert_rows(connection, schema.evidence, bodies)
-
-
-def _add_usage(connection: Connection, run: str, usage: Mapping[str, Usage]) -> None:
-    """Add to the run's counts; a sum with a cost that is not known is not known either, as SQL has it too."""
-    table = schema.usage
-    insert = lite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    for judge, used in usage.items():
-        made = insert(table).values(run=run, judge=stored(judge), **asdict(used))
-        sums = {name: table.c[name] + made.excluded[name] for name in asdict(used)}
-        added = made.on_conflict_do_update(index_elements=[table.c.run, table.c.judge], set_=sums)
-        connection.execute(added)
 
 
 def _update(connection: Connection, run: str, **values: Any) -> None:

@@ -159,6 +159,22 @@ usage = sa.Table(
     sa.Column("input_tokens", sa.BigInteger, nullable=False),
     sa.Column("output_tokens", sa.BigInteger, nullable=False),
     sa.Column("cost", sa.Float(53)),  # US dollars; NULL: the price is not known
+    # One process writes an attempt, and writes its totals: a write that is repeated changes nothing.
+    sa.Column("attempt", sa.Text, primary_key=True, server_default=""),
+    sa.Column("unanswered", sa.BigInteger, nullable=False, server_default="0"),
+)
+
+leases = sa.Table(  # which process writes a run; no row: none does
+    "leases",
+    metadata,
+    sa.Column("run", sa.ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("owner", sa.Text, nullable=False),  # a random token
+    sa.Column("host", sa.Text, nullable=False),  # for messages
+    sa.Column("machine", sa.Text, nullable=False),  # processes that can see each other have the same
+    sa.Column("process", sa.Text, nullable=False),  # the process id and the start time of the process
+    sa.Column("since", sa.Text, nullable=False),
+    sa.Column("pid", sa.BigInteger, nullable=False),  # for messages
+    sa.Column("expires_at", sa.Float(53), nullable=False),  # seconds since 1970, by the clock of the database
 )
 
 gates = sa.Table(  # each run that was gated; no reference to the run, so that deleting it leaves the count

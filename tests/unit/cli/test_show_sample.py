@@ -116,7 +116,7 @@ def test_usage_is_told_with_the_run(sgi, kept, tmp_path):
     assert "politeness: " in made
     with open_database(tmp_path / "sgi.db") as database:
         recorder = open_recorder(database, find_run(database, "judged"))
-        recorder.add_usage({SPITEFUL: Usage(calls=1, cached=2, cost=None)})
+        recorder.save_usage({SPITEFUL: Usage(calls=1, cached=2, cost=None)})
     made = sgi("show", "judged")
     assert "price unknown" in made.out
     assert not set(made.out) & set("\x1b\x9b\u202e")

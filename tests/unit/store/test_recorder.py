@@ -162,7 +162,8 @@ def test_evidence_and_usage_are_kept_with_the_batch(database):
     recorder = create_run(database, started(rows=8))
     more = tuple(Sample(id=f"m{n}") for n in range(4))
     commit(recorder, evidence={"sgi": [CLAIMS, None, None, {}]}, usage={"openai:x": FIRST, HOSTILE: SECOND})
-    commit(recorder, 4, more, evidence={"sgi": [None, {"n": 1}, None, None]}, usage={"openai:x": FIRST})
+    usage = {"openai:x": FIRST + FIRST}
+    commit(recorder, 4, more, evidence={"sgi": [None, {"n": 1}, None, None]}, usage=usage)
     assert said(recorder) == (CLAIMS, None, None, {})
     assert said(recorder, 4) == (None, {"n": 1}, None, None)
     assert stored_evidence(database, find_run(database, "last"), range(2, 6), SCORES) == {
@@ -174,13 +175,17 @@ def test_evidence_and_usage_are_kept_with_the_batch(database):
     assert run_usage(database, recorder.run) == {"openai:x": FIRST + FIRST, HOSTILE: SECOND}
 
 
-def test_usage_adds_up_and_a_price_that_is_not_known_stays_so(database):
+def test_usage_of_attempts_adds_up_and_an_unknown_price_stays_unknown(database):
     recorder, other = create_run(database, started()), create_run(database, started())
+    attempts = [recorder, *(open_recorder(database, find_run(database, recorder.run)) for _ in range(2))]
     assert run_usage(database, recorder.run) == {}
-    for used in (FIRST, SECOND, FIRST):
-        recorder.add_usage({"openai:x": used})
-    recorder.add_usage({})
-    other.add_usage({"openai:x": FIRST})
+    for used in (Usage(calls=1, unanswered=2), FIRST, FIRST):
+        for attempt in attempts:
+            attempt.save_usage({"openai:x": used})
+    recorder.save_usage({})
+    other.save_usage({"openai:x": FIRST})
+    assert run_usage(database, recorder.run) == {"openai:x": FIRST + FIRST + FIRST}
+    attempts[1].save_usage({"openai:x": SECOND})
     assert run_usage(database, recorder.run) == {"openai:x": FIRST + SECOND + FIRST}
     assert run_usage(database, recorder.run)["openai:x"].cost is None
     assert run_usage(database, other.run) == {"openai:x": FIRST}
@@ -201,7 +206,7 @@ def test_a_batch_that_is_not_kept_leaves_no_evidence_and_no_usage(database):
     assert run_usage(database, recorder.run) == usage
 
 
-def test_evidence_of_a_batch_done_again_gives_way_and_usage_adds_up(database):
+def test_evidence_of_a_batch_done_again_replaces_the_old(database):
     recorder = create_run(database, started())
     commit(recorder, evidence={"sgi": [CLAIMS, CLAIMS, None, None]}, usage={"openai:x": FIRST})
     recorder.reopen_failed()
@@ -209,7 +214,7 @@ def test_evidence_of_a_batch_done_again_gives_way_and_usage_adds_up(database):
     good = {name: Scores.of(np.ones(4)) for name in SCORES}
     commit(recorder, scores=good, evidence={"sgi": [None, {"n": 1}, None, None]}, usage={"openai:x": FIRST})
     assert said(recorder) == (None, {"n": 1}, None, None)
-    assert run_usage(database, recorder.run) == {"openai:x": FIRST + FIRST}
+    assert run_usage(database, recorder.run) == {"openai:x": FIRST}
 
 
 def test_a_run_that_is_discarded_leaves_its_data_and_the_other_runs(database):

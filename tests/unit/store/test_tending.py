@@ -160,7 +160,7 @@ def test_what_is_deleted_leaves_nothing_and_the_others_as_they_were(database):
         insert_rows(connection, schema.details, [(number, 0, "{}")])
         insert_rows(connection, schema.evidence, [(number, 0, "{}")])
         insert_rows(connection, schema.answers, [("r2", 0, "a", None, None, 0.1)])
-        insert_rows(connection, schema.usage, [("r2", "j", 1, 0, 0, 1, 1, None)])
+        insert_rows(connection, schema.usage, [("r2", "j", 1, 0, 0, 1, 1, None, "a", 0)])
     assert count_scores(database, "r2") == 2
     delete_run(database, "r2")
     assert contents(database) == before
@@ -213,11 +213,11 @@ USED = {"judge": Usage(calls=1)}
     [
         lambda recorder: commit(recorder, 2),
         lambda recorder: recorder.save_answers({2: StoredAnswer("a")}),
-        lambda recorder: recorder.add_usage(USED),
+        lambda recorder: recorder.save_usage(USED),
         lambda recorder: recorder.finish({}),
         lambda recorder: recorder.go_on(),
     ],
-    ids=["commit", "save_answers", "add_usage", "finish", "go_on"],
+    ids=["commit", "save_answers", "save_usage", "finish", "go_on"],
 )
 def test_the_writer_of_a_run_that_was_deleted_is_told(database, step):
     recorder = begun(database, "nightly")
