@@ -16,6 +16,7 @@ import pytest
 from sgi.store.cache import SqliteCache
 from support import command
 from support.judge_server import JudgeServer, Says, fails
+from support.judged_runs import rows_file
 
 GATE_NOT_MET = 4
 FINISHED_WITH_FAILURES = 3
@@ -61,18 +62,6 @@ RETURNED = {
 
 def sgi(folder, *words, cache="cache"):
     return command.sgi(folder, *words, SGI_CACHE_DIR=str(folder / cache), NO_PROXY="127.0.0.1")
-
-
-def rows_file(folder, rows):
-    lines = [
-        json.dumps(
-            {"id": str(n), "question": f"Which {n}?", "contexts": [f"It is {n}."], "response": f"{n}!"}
-        )
-        for n in range(rows)
-    ]
-    path = folder / "rows.jsonl"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
 
 
 def about_verdicts(asked):

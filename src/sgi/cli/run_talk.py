@@ -182,4 +182,9 @@ def usage_line(usage: Usage) -> str:
     tried = f", {usage.retries:,} tries after a fault" if usage.retries else ""
     cost = "price unknown" if usage.cost is None else f"${usage.cost:.4f}"
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
-    return f"The judge was asked {usage.calls:,} times{known}{tried}: {tokens}, {cost}."
+    lost = (
+        f" {usage.unanswered:,} more requests have no answer, and the provider may bill them."
+        if usage.unanswered
+        else ""
+    )
+    return f"The judge was asked {usage.calls:,} times{known}{tried}: {tokens}, {cost}.{lost}"

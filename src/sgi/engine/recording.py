@@ -10,9 +10,9 @@ from sgi.engine.batch import BatchScores
 from sgi.engine.without_texts import REASON_NOT_KEPT, batch_without_texts, summary_without_texts
 from sgi.kernel.errors import RunMismatch, SgiError
 from sgi.kernel.placeholders import dataset_without_texts
-from sgi.kernel.ports import usage_of
+from sgi.kernel.ports import DurableJudge, Usage, usage_of
 from sgi.kernel.signature import package_version
-from sgi.store.queries import find_run, open_recorder
+from sgi.store.queries import find_run, open_recorder, run_usage
 from sgi.store.recorder import RunStart, create_run
 from sgi.store.run_rows import saved_answers, stored_batch
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sgi.engine.summary import Summary
     from sgi.engine.tools import Tools
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.ports import Judge, Usage
+    from sgi.kernel.ports import Judge
     from sgi.kernel.sample import Batch, Sample
     from sgi.store.database import Database
     from sgi.store.queries import RunRecord
@@ -43,7 +43,7 @@ class Recording:
         record: the run, as it is there now.
         recorder: its writer.
         metrics: what is scored.
-        judge: what is asked, whose usage is kept with the batches; None where nothing is.
+        judge: what is asked, whose usage is stored as it grows; None where nothing is.
     """
 
     def __init__(
@@ -61,6 +61,9 @@ class Recording:
         self._judge = judge
         self._before = usage_of(judge)
         self.run = record.id
+        if isinstance(judge, DurableJudge):
+            earlier = sum(run_usage(database, record.id).values(), Usage())
+            judge.store_usage(lambda: recorder.save_usage(self._usage()), earlier)
 
     @property
     def done(self) -> set[int]:

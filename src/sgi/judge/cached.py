@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sgi.judge.calls import completion_of, kept
+from sgi.judge.group_commit import GroupCommit
 from sgi.kernel.errors import SgiError
 from sgi.kernel.ports import Usage
 
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 class Cached:
     """A model around a model that asks each call once.
 
-    An answer is kept before anyone is told of it, so that a killed process loses none that it used. Equal
-    calls in flight are one: who comes later waits for the first, and takes over if that one is stopped. What
-    cannot be read as an answer is asked anew and replaced.
+    The usage of an answer is stored before the answer, and the answer before anyone gets it: a killed process
+    has counted every answer that the cache holds, and loses none that it used. Equal calls in flight are one:
+    who comes later waits for the first, and takes over if that one is stopped. What cannot be read as an
+    answer is asked anew and replaced.
 
     Args:
         chat: the model.
@@ -36,7 +38,7 @@ class Cached:
         self._tally = tally
         self._flights: dict[bytes, asyncio.Future[Completion | SgiError | None]] = {}
         self._unwritten: dict[bytes, bytes] = {}
-        self._written: asyncio.Future[Exception | None] | None = None
+        self._group = GroupCommit(self._write)
 
     @property
     def fingerprint(self) -> str:
@@ -89,24 +91,12 @@ class Cached:
             flight.set_result(outcome)
 
     async def _keep(self, key: bytes, completion: Completion) -> None:
-        """Write the answer; those that came in the same turn of the event loop are written together."""
-        loop = asyncio.get_running_loop()
+        """Write the answer, together with those of the same turn of the event loop."""
         self._unwritten[key] = kept(completion)
-        if self._written is None:
-            self._written = loop.create_future()
-            loop.call_soon(self._write)
-        error = await asyncio.shield(self._written)
-        if error is not None:
-            raise copy(error) if isinstance(error, SgiError) else error
+        await self._group.commit()
 
     def _write(self) -> None:
-        """Write what there is; it is written also if all who wait for it are stopped."""
-        written, self._written = self._written, None
+        """Store the usage, then the replies: a process that is killed in between has counted what it paid."""
         items, self._unwritten = self._unwritten, {}
-        outcome: Exception | None = None
-        try:
-            self._cache.put_many(items)
-        except Exception as error:  # noqa: BLE001 - whatever it is, those who wait raise it
-            outcome = error
-        if written is not None:
-            written.set_result(outcome)
+        self._tally.save()
+        self._cache.put_many(items)

@@ -47,7 +47,9 @@ def fault(error: AgentRunError, name: str, service: Service) -> JudgeError:
         service: whose key must not be told.
     """
     if isinstance(error, ModelHTTPError):
-        return _by_status(error, name, service)
+        made = _by_status(error, name, service)
+        made.answered = True
+        return made
     if isinstance(error, ModelTimeoutError):
         return JudgeUnavailable(f"{name} was silent for too long.", hint="Raise the judge's timeout.")
     if isinstance(error, ModelConnectionError):

@@ -53,7 +53,7 @@ class Metered:
         self._chat = chat
         self._tally = tally
         self._price = price
-        self._budget = _Budget(price, max_cost, max_tokens) if price and max_cost is not None else None
+        self._budget = _Budget(price, max_cost, max_tokens, tally) if price and max_cost is not None else None
 
     @property
     def fingerprint(self) -> str:
@@ -90,7 +90,8 @@ class _Budget:
     goes alone: nothing is known before it of how the service counts.
     """
 
-    def __init__(self, price: Price, limit: float, max_tokens: int) -> None:
+    def __init__(self, price: Price, limit: float, max_tokens: int, tally: Tally) -> None:
+        self._tally = tally
         self._price = price
         self._limit = limit
         self._max_tokens = max_tokens
@@ -140,7 +141,15 @@ class _Budget:
 
     @property
     def _paid(self) -> float:
-        return self._price.of(self._sent, self._written)
+        """US dollars so far, with those of earlier attempts and, at the mean cost, of unanswered requests."""
+        earlier = self._tally.earlier
+        paid = self._price.of(self._sent, self._written) + _cost(earlier, self._price)
+        return paid + self._lost * paid / max(1, self._answered + earlier.calls)
+
+    @property
+    def _lost(self) -> int:
+        """Requests that ended without an answer; for those in flight, money is set aside."""
+        return max(0, self._tally.usage.unanswered - self._in_flight) + self._tally.earlier.unanswered
 
     def _fits(self, call: Call) -> bool:
         """Whether the call can be paid for beside those in flight, whatever they cost."""
@@ -158,5 +167,19 @@ class _Budget:
     def _check_affordable(self, call: Call) -> None:
         self._spent = self._spent or self._paid + self._likely(call) > self._limit
         if self._spent:
-            message = f"The judge has cost ${self._paid:.4f}, and one more call could pass ${self._limit:g}."
-            raise BudgetSpent(message, hint="Go on with a greater max_cost; what was answered is kept.")
+            hint = "Resume with a greater max_cost; the replies so far are stored."
+            raise BudgetSpent(
+                f"{self._spending()}, and one more call could pass ${self._limit:g}.", hint=hint
+            )
+
+    def _spending(self) -> str:
+        """What was paid, and what of it is not this attempt's, or is an estimate."""
+        earlier = _cost(self._tally.earlier, self._price)
+        parts = [f"${earlier:.4f} of it in earlier attempts"] if earlier else []
+        parts += [f"{self._lost:,} requests without an answer estimated"] if self._lost else []
+        return f"The judge has cost ${self._paid:.4f}" + (f" ({'; '.join(parts)})" if parts else "")
+
+
+def _cost(usage: Usage, price: Price) -> float:
+    """What a usage cost in US dollars, by the price where it was not known then."""
+    return price.of(usage.input_tokens, usage.output_tokens) if usage.cost is None else usage.cost

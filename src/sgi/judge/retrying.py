@@ -38,7 +38,7 @@ class Retrying:
     Args:
         chat: the model.
         limiter: gives turns.
-        tally: counts further tries.
+        tally: counts further tries, and requests without an answer.
         retries: further tries after the first.
         timeout: seconds for all tries of a call and the waits between them; waiting for a turn isn't counted.
     """
@@ -104,7 +104,7 @@ class Retrying:
 
     async def _try(self, call: Call, seconds: float) -> Completion:
         try:
-            async with asyncio.timeout(seconds):
+            async with self._tally.request(), asyncio.timeout(seconds):
                 completion = await self._chat.complete(call)
         except TimeoutError:
             message = f"The judge gave no answer within {self._timeout:g} s."

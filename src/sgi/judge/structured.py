@@ -65,6 +65,15 @@ class ChatJudge:
         """What was asked so far."""
         return self._tally.usage
 
+    def store_usage(self, store: Callable[[], None], earlier: Usage) -> None:
+        """Have the usage stored before each request is sent and before its reply is used.
+
+        Args:
+            store: stores the present ``usage``; its errors end the request.
+            earlier: what earlier attempts at the same run took; ``max_cost`` counts it.
+        """
+        self._tally.store_with(store, earlier)
+
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
         """The reply, with a verdict for every item.
 

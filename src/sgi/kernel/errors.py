@@ -130,13 +130,15 @@ class TargetError(SgiError):
 class JudgeError(SgiError):
     """A judge gave no usable reply; the row becomes ``failed``, never a number.
 
-    ``text`` is the last reply, empty where there was none; ``cached`` says that all replies were cached ones.
+    ``text`` is the last reply, empty where there was none; ``cached`` says that all replies were cached ones;
+    ``answered`` says that the service answered the request with an error, which it does not bill.
     """
 
     def __init__(self, message: str, *, text: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.text = text
         self.cached = False
+        self.answered = False
 
 
 class JudgeUnavailable(JudgeError):  # noqa: N818 - the name says what happened

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar, runtime_checkab
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -234,6 +234,19 @@ class CountingJudge(Judge, Protocol):
     @property
     def usage(self) -> Usage:
         """All so far."""
+
+
+@runtime_checkable
+class DurableJudge(CountingJudge, Protocol):
+    """A judge whose usage can be stored as it grows, so that a killed process leaves none uncounted."""
+
+    def store_usage(self, store: Callable[[], None], earlier: Usage) -> None:
+        """Call ``store`` before each request is sent and before a reply is used.
+
+        Args:
+            store: stores the present ``usage``; its errors end the request.
+            earlier: what earlier attempts at the same run took; a limit of the cost counts it.
+        """
 
 
 def usage_of(judge: Judge | None) -> Usage:

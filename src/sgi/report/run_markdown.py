@@ -271,13 +271,29 @@ def _usage(usage: Mapping[str, Usage]) -> Iterator[str]:
     if not usage:
         return
     yield "## What the judges took"
-    columns = ("judge", "calls", "from cache", "retries", "tokens in", "tokens out", "US dollars")
+    columns = (
+        "judge",
+        "calls",
+        "from cache",
+        "retries",
+        "no answer",
+        "tokens in",
+        "tokens out",
+        "US dollars",
+    )
     rows = [
         [
             judge,
             *(
                 f"{n:,}"
-                for n in (used.calls, used.cached, used.retries, used.input_tokens, used.output_tokens)
+                for n in (
+                    used.calls,
+                    used.cached,
+                    used.retries,
+                    used.unanswered,
+                    used.input_tokens,
+                    used.output_tokens,
+                )
             ),
             "not known" if used.cost is None else f"{used.cost:.4f}",
         ]

@@ -57,7 +57,7 @@ def test_no_more_is_spent_than_may_be_whatever_is_in_flight(limit, most):
     assert most - 1 <= len(chat.calls) == tally.usage.calls <= most
     errors = [reply for reply in replies if isinstance(reply, BudgetSpent)]
     assert len(errors) == 50 - tally.usage.calls
-    told = f"The judge has cost ${tally.usage.cost:.4f}, and one more call could pass ${limit:g}. Go on with"
+    told = f"The judge has cost ${tally.usage.cost:.4f}, and one more call could pass ${limit:g}. Resume with"
     assert all(str(error).startswith(told) for error in errors)
 
 

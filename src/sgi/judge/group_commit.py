@@ -1,0 +1,55 @@
+"""One write for all who ask for it in the same turn of the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from copy import copy
+from typing import TYPE_CHECKING
+
+from sgi.kernel.errors import SgiError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class GroupCommit:
+    """Runs a blocking write once for all callers of one turn of the event loop.
+
+    The write blocks the event loop, as a commit to a file does. What arrives meanwhile is in the next write,
+    so that a slow disk makes the groups larger.
+
+    Args:
+        write: the write; it runs also if all callers are cancelled.
+
+    >>> writes = []
+    >>> async def ask():
+    ...     group = GroupCommit(lambda: writes.append("written"))
+    ...     await asyncio.gather(*[group.commit() for _ in range(3)])
+    >>> asyncio.run(ask())
+    >>> writes
+    ['written']
+    """
+
+    def __init__(self, write: Callable[[], None]) -> None:
+        self._write = write
+        self._next: asyncio.Future[Exception | None] | None = None
+
+    async def commit(self) -> None:
+        """Return once a write that began after this call has ended, or raise its error."""
+        loop = asyncio.get_running_loop()
+        if self._next is None:
+            self._next = loop.create_future()
+            loop.call_soon(self._run)
+        error = await asyncio.shield(self._next)
+        if error is not None:
+            raise copy(error) if isinstance(error, SgiError) else error
+
+    def _run(self) -> None:
+        done, self._next = self._next, None
+        outcome: Exception | None = None
+        try:
+            self._write()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the callers raise it
+            outcome = error
+        if done is not None:
+            done.set_result(outcome)

@@ -1,0 +1,52 @@
+"""Runs with a judge that are killed with SIGKILL: the usage in the database covers what was sent."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+
+import pytest
+
+from sgi.kernel.ports import Usage
+from sgi.store.database import open_database
+from sgi.store.queries import find_run, run_usage
+from support.judged_runs import DATABASE, PATIENCE, CountingServer, kill, rows_file, start, wait_until
+
+KILLS = 10
+ROWS = 120
+AT_ONCE = 8
+
+
+def recorded(folder) -> Usage:
+    with open_database(folder / DATABASE, create=False) as database:
+        return sum(run_usage(database, find_run(database, "last").id).values(), Usage())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cache", [(), ("--no-cache",)], ids=["cache", "no cache"])
+def test_usage_covers_what_was_sent_after_ten_kills(tmp_path, cache):
+    rows_file(tmp_path, ROWS)
+    chance = random.Random(11)  # noqa: S311 - moments, not secrets
+    with CountingServer(0.05) as server:
+        judge = ("--judge", f"openai:m@{server.url}", "--judge-concurrency", str(AT_ONCE))
+        words = ("rows.jsonl", "-m", "faithfulness", *judge, *cache)
+        for kills in range(1, KILLS + 1):
+            before, few = server.received, chance.randint(1, 18)
+            process = start(tmp_path, *words)
+            wait_until(lambda before=before, few=few: server.received >= before + few, process)
+            time.sleep(chance.uniform(0, 0.02))
+            kill(process)
+            words = ("--resume", "last", *cache)
+            used = recorded(tmp_path)
+            # More only by what was counted, and killed before it was sent.
+            assert 0 <= used.calls + used.unanswered - server.received <= AT_ONCE * kills
+        last = start(tmp_path, *words, "--json")
+        out, err = last.communicate(timeout=PATIENCE)
+        assert last.returncode == 0, err.decode()
+        assert json.loads(out)["metrics"][0]["ok"] == ROWS
+        used = recorded(tmp_path)
+        print(f"received {server.received}, recorded {used}")  # noqa: T201 - a figure for those who look
+        assert 0 <= used.calls + used.unanswered - server.received <= AT_ONCE * KILLS
+        assert used.unanswered <= AT_ONCE * KILLS
+        assert (used.input_tokens, used.output_tokens) == (100 * used.calls, 10 * used.calls)

@@ -1,0 +1,100 @@
+"""Runs of `sgi run` with a judge as processes of their own, against a server that counts requests."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from support.judge_server import Asked, JudgeServer, Says
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+DATABASE = "runs.db"
+PATIENCE = 120.0
+CLAIMS = json.dumps({"claims": ["It is so.", "It was so."]})
+VERDICTS = json.dumps(
+    {"verdicts": [{"index": n, "reason": "So it says.", "supported": 1, "passage": 1} for n in (1, 2)]}
+)
+
+
+class CountingServer(JudgeServer):
+    """Supports every claim, each time after a random delay.
+
+    Args:
+        delay: the mean of the delays, in seconds.
+    """
+
+    def __init__(self, delay: float) -> None:
+        super().__init__(replies=self._reply)
+        self._delay = delay
+        self._random = random.Random(5)  # noqa: S311 - delays, not secrets
+
+    def _reply(self, asked: Asked) -> Says:
+        about_verdicts = "verdicts" in json.dumps(asked.body)
+        with self.lock:
+            delay = self._random.uniform(0.5, 1.5) * self._delay
+        return Says(VERDICTS if about_verdicts else CLAIMS, delay=delay)
+
+    @property
+    def received(self) -> int:
+        """How many requests came in."""
+        with self.lock:
+            return len(self.asked)
+
+
+def rows_file(folder: Path, rows: int) -> Path:
+    """Rows that a judge can be asked about."""
+    lines = [
+        json.dumps(
+            {"id": str(n), "question": f"Which {n}?", "contexts": [f"It is {n}."], "response": f"{n}!"}
+        )
+        for n in range(rows)
+    ]
+    path = folder / "rows.jsonl"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def start(folder: Path, *words: str, before: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
+    """``sgi run -q WORDS`` in a folder, with database and cache of its own.
+
+    Args:
+        folder: the working folder.
+        words: of the command.
+        before: a command that runs it, as strace.
+    """
+    places = {"SGI_CACHE_DIR": str(folder / "cache"), "SGI_DATABASE_URL": str(folder / DATABASE)}
+    return subprocess.Popen(
+        [*before, sys.executable, "-m", "sgi", "run", "-q", *words],
+        cwd=folder,
+        env=os.environ | places | {"NO_PROXY": "127.0.0.1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """End a process with SIGKILL."""
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+
+
+def wait_until(condition: Callable[[], bool], process: subprocess.Popen[bytes]) -> None:
+    """Wait while the process runs and the condition does not hold."""
+    until = time.monotonic() + PATIENCE
+    while not condition():
+        if process.poll() is not None:
+            out, err = process.communicate()
+            raise AssertionError((out + err).decode())
+        assert time.monotonic() < until
+        time.sleep(0.002)
