@@ -110,7 +110,7 @@ def test_the_terminal_the_report_and_a_second_telling_agree(folder):
     with JudgeServer(replies=sound) as server:
         done = run(folder, server, "-q")
         requests = len(server.asked)
-        again = sgi(folder, "run", "--resume", "last", "-q")
+        again = sgi(folder, "run", "--resume", "last", "--trust-target", "-q")
         assert len(server.asked) == requests
     assert done.code == 0, done.err
     assert "cleared 6 of 11 rows (54.5%)" in done.out
@@ -130,11 +130,20 @@ def test_a_run_that_goes_on_keeps_its_threshold_whatever_became_of_the_labels(fo
         threshold = re.search(r"threshold = (\S+?)[,}]", kept)[1]
         (folder / "checked.jsonl").unlink()
         replies[0] = None
-        other = sgi(folder, "run", "--resume", "last", "-q", "--cascade", "alpha=0.5,labelled=checked.jsonl")
+        other = sgi(
+            folder,
+            "run",
+            "--resume",
+            "last",
+            "--trust-target",
+            "-q",
+            "--cascade",
+            "alpha=0.5,labelled=checked.jsonl",
+        )
         assert other.code == 2
-        assert "cannot go on" in other.err
+        assert "cannot be resumed" in other.err
         asking = ("--cascade", f"{ALPHA},labelled=checked.jsonl", "--retry-failed", "--json", "-q")
-        resumed = sgi(folder, "run", "--resume", "last", *asking)
+        resumed = sgi(folder, "run", "--resume", "last", "--trust-target", *asking)
         ships, bridges, _ = asked_about(server)
     assert resumed.code == 0, resumed.err
     assert resumed.json["cascade"]["threshold"] == float(threshold)

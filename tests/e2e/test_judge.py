@@ -132,7 +132,7 @@ def test_too_many_failures_stop_the_run_and_it_goes_on_without_asking_again(tmp_
         assert stopped.code == 2
         assert "100% of the first 3 rows failed" in stopped.err
         assert "--resume" in stopped.err
-        lenient = sgi(tmp_path, "run", "-q", "--resume", "last", "--max-failures", "100%")
+        lenient = sgi(tmp_path, "run", "-q", "--resume", "last", "--trust-target", "--max-failures", "100%")
         assert lenient.code == FINISHED_WITH_FAILURES, lenient.err
         assert len(server.asked) == calls  # bad replies were paid too, and are known
 
@@ -179,7 +179,7 @@ def test_failed_rows_are_asked_about_once_more_on_demand_and_the_others_are_not(
         assert run(tmp_path, server, rows=3).code == FINISHED_WITH_FAILURES
         calls = len(server.asked)
         sound.set()
-        done = sgi(tmp_path, "run", "-q", "--resume", "last", "--retry-failed")
+        done = sgi(tmp_path, "run", "-q", "--resume", "last", "--trust-target", "--retry-failed")
     assert done.code == 0, done.err
     assert "3 / 3" in done.out
     assert len(server.asked) == calls + 2  # one verdict for each of the two rows; their claims are known
@@ -214,10 +214,10 @@ def test_a_run_killed_midway_makes_no_paid_call_twice(tmp_path):
             process.send_signal(signal.SIGKILL)
             process.wait()
             assert process.returncode == -signal.SIGKILL
-            words = ["run", "-q", "--resume", "last"]
+            words = ["run", "-q", "--resume", "last", "--trust-target"]
             known = replies_kept(tmp_path)
             asked = len(server.asked)
-        done = sgi(tmp_path, "run", "-q", "--resume", "last", "--json")
+        done = sgi(tmp_path, "run", "-q", "--resume", "last", "--trust-target", "--json")
         assert done.code == 0, done.err
         assert json.loads(done.out)["metrics"][0]["ok"] == rows
         assert len(server.asked) - asked == 2 * rows - known  # each of those that are not known, once

@@ -44,7 +44,7 @@ from sgi.cli.options import (
     target_settings,
 )
 from sgi.cli.ray_run import RayOption, WorkersOption, run_on_ray
-from sgi.cli.run_spec import check_files, recorded_settings, run_spec
+from sgi.cli.run_spec import check_files, code_folder, recorded_settings, run_spec
 from sgi.cli.run_talk import database_words, print_columns, report_notes, tell_plan, tell_report
 
 if TYPE_CHECKING:
@@ -86,6 +86,14 @@ RetryFailed = Annotated[
         "--retry-failed",
         help="With --resume: do failed rows again; a target is asked for those alone. Bad replies of a judge "
         "that are kept are asked for once more, also in a new run.",
+    ),
+]
+TrustTarget = Annotated[
+    bool,
+    typer.Option(
+        "--trust-target",
+        help="With --resume: use the target, the judge, the models and the output files that the stored run "
+        "names. Without it, each must be named again, since a stored run may come from someone else.",
     ),
 ]
 NoStore = Annotated[bool, typer.Option("--no-store", help="Keep no run in a database.")]
@@ -143,6 +151,7 @@ def run(
     tag: Tags = None,
     resume: Resume = None,
     retry_failed: RetryFailed = False,
+    trust_target: TrustTarget = False,
     db: DatabaseOption = None,
     no_store: NoStore = False,
     no_texts: NoTexts = False,
@@ -194,12 +203,16 @@ def run(
 
       sgi run --resume last
 
+      sgi run --resume nightly --target app:answer
+
       sgi run 'answers/*.jsonl' -m sgi --ray local --workers 4 -o scores
 
       sgi run log.jsonl --map response=outputs.answer --map 'contexts=retrieval.documents.*.content'
 
       sgi run answers.jsonl -m sgi --dry-run
     """
+    from sgi.kernel.errors import UsageError
+
     asked = {
         "data": data,
         "metrics": metric_list(metric) if metric else None,
@@ -239,6 +252,8 @@ def run(
         "cache": cache_choice(cache, no_cache=no_cache),
         "cassette": context.obj,
     }
+    if trust_target and resume is None:
+        raise UsageError("--trust-target is for the settings of a stored run.", hint="Add --resume RUN.")
     if ray is not None or workers is not None:
         refused = {"--resume": resume, "--tag": tag, "--db": db, "--dry-run": dry_run, "--rejects": rejects}
         refused["A cassette"] = context.obj
@@ -248,11 +263,13 @@ def run(
     tags = _tags(tag or (), around, resume)
     record = None if resume is None else _found(around, resume, name)
     if dry_run:
-        spec = run_spec(given, record)
+        spec = run_spec(given, record, trusted=trust_target, database=db)
         check_files(spec)
         tell_plan(spec, cache=around["cache"], quiet=quiet, as_json=as_json)
         return
-    spec, report = _performed(given, around, record, tags, retry_failed=retry_failed, quiet=quiet)
+    spec, report = _performed(
+        given, around, record, tags, retry_failed=retry_failed, trusted=trust_target, quiet=quiet
+    )
     notes = (
         [] if quiet else [*_seen_before(spec, report, db), *report_notes(spec, report, database_words(db))]
     )
@@ -268,25 +285,31 @@ def _performed(
     tags: Sequence[str],
     *,
     retry_failed: bool,
+    trusted: bool,
     quiet: bool,
 ) -> tuple[RunSpec, RunReport]:
-    """Do the run, or go on with the one that is wanted."""
+    """Do a new run, or resume one."""
     import anyio
 
     from sgi.cli.console import progress
     from sgi.engine.job import Surroundings, perform, resume
+    from sgi.engine.stored_spec import resume_options
 
     reread = not _READ.isdisjoint(given)
-    spec = run_spec(given, record)
+    idle = record is not None and record.finished and not (retry_failed or reread)
+    spec = run_spec(given, record, trusted=trusted or idle, database=around["database"])
     check_files(spec)
-    words = database_words(around["database"])
+    words = f"{resume_options(spec)}{database_words(around['database'])}"
     tagging = partial(_tag, around["database"], tags=tags)
     with (
         progress(quiet=quiet) as listener,
         _noting(listener, words, tagging) as noting,
         redirect_stdout(sys.stderr),
     ):
-        place = Surroundings(**around, listener=noting if quiet else print_columns(noting))
+        folder = code_folder(given, trusted=trusted)
+        place = Surroundings(
+            **around, listener=noting if quiet else print_columns(noting), code_folder=folder
+        )
         if record is None:
             return spec, anyio.run(lambda: perform(spec, place, retry_failed=retry_failed))
         options = {"retry_failed": retry_failed, "reread": reread}

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sgi.engine.judge import Cassette
     from sgi.engine.spec import RunSpec
     from sgi.kernel.metric import AnyMetric
@@ -15,40 +17,86 @@ _OF_ONE_CALL = {"out", "name", "rejects", "inputs"}
 """What a run that is finished does not repeat of its spec."""
 
 
-def run_spec(given: dict[str, Any], record: RunRecord | None = None) -> RunSpec:
-    """The spec: of the run to go on with, or of a TOML file, with what the command line says over it."""
+def run_spec(
+    given: Mapping[str, Any],
+    record: RunRecord | None = None,
+    *,
+    trusted: bool = False,
+    database: str | None = None,
+) -> RunSpec:
+    """The settings of a run: stored ones or those of a TOML file, overridden by the command line.
+
+    Args:
+        given: what the command line sets.
+        record: the run to resume.
+        trusted: whether its stored settings are trusted; see `sgi.engine.stored_spec`.
+        database: where the run is stored, as the user named it.
+
+    Raises:
+        UsageError: a value makes no sense, or stored settings name what the user has to name.
+    """
     from sgi.cli.options import with_entailment
     from sgi.engine.spec import RunSpec, read_spec
     from sgi.kernel.errors import UsageError
 
+    said, file, source = dict(given), dict[str, Any](), "the command line"
     data = given.get("data")
-    values: dict[str, Any] = {}
-    source = "the command line"
+    if data is not None and is_toml(data):
+        del said["data"]
+        file, source = read_spec(data), str(data)
+    elif data is None and record is None:
+        raise UsageError("DATA is required.", hint="Name a file, a .toml file, or --resume last.")
+    stored = {}
     if record is not None:
-        left_out = _OF_ONE_CALL if record.finished else {"name"}
-        values = {key: value for key, value in record.spec.items() if key not in left_out}
-    elif data is None:
-        raise UsageError("Which data?", hint="Name a file, a .toml file, or --resume last.")
-    if data is not None and data.suffix.casefold() == ".toml":
-        values, source = values | read_spec(data), str(data)
-        given = {key: value for key, value in given.items() if key != "data"}
-    if "target" in given:
-        values["target"] = {**(values.get("target") or {}), **given.pop("target")}
-        if "where" not in values["target"]:
-            raise UsageError("--target-set goes with --target.", hint="Write --target app:answer.")
-    if "judge" in given:
-        values["judge"] = {**_judge_values(values.get("judge")), **given.pop("judge")}
-        if "model" not in values["judge"]:
-            raise UsageError("No judge is named.", hint="Write --judge openai:NAME.")
-    nli = given.pop("nli", None)
-    values |= given
+        stored = _stored(record, _over(file, said), trusted=trusted, database=database)
+    values = _over({**stored, **file}, said)
+    if "target" in said and "where" not in values["target"]:
+        raise UsageError("--target-set goes with --target.", hint="Write --target app:answer.")
+    if "judge" in said and "model" not in values["judge"]:
+        raise UsageError("No judge is named.", hint="Write --judge openai:NAME.")
+    nli = values.pop("nli", None)
     if nli is not None:
-        named = values.get("metrics") or []
-        values["metrics"] = with_entailment([named] if isinstance(named, str) else named, nli)
+        metrics = values.get("metrics") or []
+        values["metrics"] = with_entailment([metrics] if isinstance(metrics, str) else metrics, nli)
     spec = _with_embedder(RunSpec.of(values, source=source), new=record is None)
     if spec.on_error == "skip" and spec.rejects is None:
         spec = spec.model_copy(update={"rejects": _beside(spec.out or _file_of(spec.data))})
     return spec
+
+
+def is_toml(data: Path) -> bool:
+    """Whether the argument DATA names a file of settings."""
+    return data.suffix.casefold() == ".toml"
+
+
+def code_folder(given: Mapping[str, Any], *, trusted: bool) -> Path | None:
+    """The only folder whose code may run as a target; None where the user named or trusts the target."""
+    return None if trusted or "where" in (given.get("target") or {}) else Path.cwd()
+
+
+def _stored(
+    record: RunRecord, named: Mapping[str, Any], *, trusted: bool, database: str | None
+) -> dict[str, Any]:
+    """The stored settings of a run, once nothing in them is used that the user has to name."""
+    from sgi.cli.run_talk import database_words
+    from sgi.engine.stored_spec import require_named, stored_spec
+
+    left_out = _OF_ONE_CALL if record.finished else {"name"}
+    spec = stored_spec(record, without=left_out)
+    if not trusted:
+        command = f"sgi run --resume {record.id}{database_words(database)}"
+        require_named(spec, named, run=record.label, command=command)
+    return {key: value for key, value in record.spec.items() if key not in left_out}
+
+
+def _over(values: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with others over them; those of a target or a judge are taken one by one."""
+    over = {**values, **named}
+    for key in {"target", "judge"}.intersection(named):
+        below = values.get(key)
+        below = {"model": below} if isinstance(below, str) else below
+        over[key] = {**(below if isinstance(below, dict) else {}), **named[key]}
+    return over
 
 
 def _with_embedder(spec: RunSpec, *, new: bool) -> RunSpec:
@@ -69,11 +117,6 @@ def recorded_settings(cassette: Cassette) -> dict[str, Any]:
     from sgi.judge.cassette import recorded_judge
 
     return recorded_judge(cassette.path)
-
-
-def _judge_values(judge: Any) -> dict[str, Any]:
-    """A judge's settings as a TOML file or a kept run has them: a table, or the name alone."""
-    return {"model": judge} if isinstance(judge, str) else dict(judge or {})
 
 
 def _file_of(data: Path) -> Path:

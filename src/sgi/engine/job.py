@@ -16,7 +16,7 @@ from sgi.engine.cascade.screening import Screen
 from sgi.engine.judge import estimate, with_judge
 from sgi.engine.plan import joined, plan, resolve
 from sgi.engine.progress import RunBegan, silent
-from sgi.engine.recording import begin, check_same, take_up
+from sgi.engine.recording import begin, check_same, mismatch, take_up
 from sgi.engine.rows import output_rows
 from sgi.engine.run import RunReport, run
 from sgi.engine.summary import Summary
@@ -55,6 +55,7 @@ class Surroundings:
         cache: where vectors are kept: a file, the user's own cache (True), or nowhere (False).
         listener: hears of the progress.
         cassette: a file of the judge's calls, to write or to answer from.
+        code_folder: the only folder whose code may run as a Python target; None allows any.
     """
 
     database: str | Path | None = None
@@ -62,6 +63,7 @@ class Surroundings:
     cache: bool | Path = True
     listener: Listener = silent
     cassette: Cassette | None = None
+    code_folder: Path | None = None
 
 
 def plan_of(spec: RunSpec, *, count_texts: bool = False, listener: Listener = silent) -> Plan:
@@ -169,7 +171,9 @@ async def resume(
         database = stack.enter_context(open_database(around.database, create=False))
         finished = record.finished and not retry_failed
         named = joined(resolve(spec.metrics or ()), spec.beside)
-        if finished and not reread and spec.identity(named) == record.spec_hash:
+        if finished and not reread:  # nothing is opened: no target is imported, no service is asked
+            if spec.identity(named) != record.spec_hash:
+                raise mismatch(record, "what was asked for")
             return _finished(spec, record, database)
         planned = plan_of(spec, listener=around.listener)
         tools = await _open(stack, spec, planned, around, again=retry_failed)
@@ -183,7 +187,7 @@ async def resume(
 def refuse_strangers(record: RunRecord) -> None:
     """Raise a RunMismatch for a run that was imported, rescored, or that an application makes row by row."""
     if not {"imported_from", "service", "rescored_from"}.isdisjoint(record.spec):
-        raise RunMismatch(f"The run {record.label} was not made by `sgi run`, and cannot go on.")
+        raise RunMismatch(f"The run {record.label} was not made by `sgi run`, and cannot be resumed.")
 
 
 async def _open(
@@ -215,7 +219,8 @@ async def _open(
         return tools
     from sgi.target.load import open_target
 
-    return replace(tools, target=await stack.enter_async_context(open_target(spec.target)))
+    target = await stack.enter_async_context(open_target(spec.target, code_folder=around.code_folder))
+    return replace(tools, target=target)
 
 
 async def _learnt(spec: RunSpec, planned: Plan, tools: Tools, listener: Listener) -> RunSpec:

@@ -199,10 +199,15 @@ def check_same(record: RunRecord, spec: RunSpec, plan: Plan, tools: Tools) -> No
     changed = [name for name, (then, now) in then_and_now.items() if then != now]
     if changed:
         shown = f" (then {record.signature}, now {signature})" if record.signature != signature else ""
-        raise RunMismatch(
-            f"The run {record.label} cannot go on: {' and '.join(changed)} changed{shown}.",
-            hint="Start a new run, without --resume.",
-        )
+        raise mismatch(record, " and ".join(changed), shown)
+
+
+def mismatch(record: RunRecord, changed: str, shown: str = "") -> RunMismatch:
+    """The error of a run that cannot be resumed, since something changed."""
+    return RunMismatch(
+        f"The run {record.label} cannot be resumed: {changed} changed{shown}.",
+        hint="Start a new run, without --resume.",
+    )
 
 
 def _reason(error: BaseException, *, whole: bool) -> str:

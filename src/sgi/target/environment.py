@@ -67,6 +67,18 @@ def has_variable(text: str) -> bool:
     return _VARIABLE.search(text) is not None
 
 
+def variables(value: JsonValue) -> set[str]:
+    """The names of all variables in a JSON value.
+
+    >>> sorted(variables([{"X-Key": "Bearer ${KEY}"}, {"a": ["${ID}", 1]}]))
+    ['ID', 'KEY']
+    """
+    if isinstance(value, str):
+        return set(_VARIABLE.findall(value))
+    items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return {name for item in items for name in variables(item)}
+
+
 def is_variable(text: str) -> bool:
     """Whether the text is the name of a variable and nothing else but the scheme of an Authorization header.
 

@@ -1,4 +1,4 @@
-"""The one door to a target: opened by its spec, with its limits around it."""
+"""Opens a target by its spec, with its limits around it."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
     from sgi.kernel.ports import Target
     from sgi.target.spec import TargetSpec
 
 
 @asynccontextmanager
-async def open_target(spec: TargetSpec) -> AsyncIterator[Target]:
+async def open_target(spec: TargetSpec, *, code_folder: Path | None = None) -> AsyncIterator[Target]:
     """The target that the spec names, as long as the context lasts; nothing is asked before ``answer`` is.
 
+    Args:
+        spec: which target, and how it is asked.
+        code_folder: the only folder whose code may run as a Python target; None allows any.
+
     Raises:
-        UsageError: there is no such function, or a variable that the spec names is not set.
+        UsageError: there is no such function, or a variable that the spec names is not set; or the function
+            is not defined in ``code_folder``.
         MissingExtra: the target is a URL, and the extra ``http`` is not installed.
 
     >>> import asyncio
@@ -36,7 +42,7 @@ async def open_target(spec: TargetSpec) -> AsyncIterator[Target]:
     else:
         from sgi.target.python import open_python
 
-        with open_python(spec.where) as function:
+        with open_python(spec.where, code_folder=code_folder) as function:
             yield _limited(function, spec)
 
 

@@ -14,6 +14,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.errors import TargetError, UnknownName, UsageError
+from sgi.target.code_folder import require_code_in, require_module_in
 from sgi.target.faults import raised, shown
 from sgi.target.reply import reply_of
 
@@ -107,18 +108,27 @@ def _outcome(function: Callable[[str], Any], question: str) -> tuple[Any, BaseEx
 
 
 @contextmanager
-def open_python(where: str) -> Iterator[PythonTarget]:
+def open_python(where: str, *, code_folder: Path | None = None) -> Iterator[PythonTarget]:
     """The target at ``module:function``; while it is open, modules of the working folder can be imported.
+
+    Args:
+        where: the name.
+        code_folder: the only folder whose code may run; None allows any, as for a name that the user typed.
 
     Raises:
         UsageError: the module is not there, or cannot be imported, or the function cannot be called with a
-            question.
+            question; or the code is not of ``code_folder``.
         UnknownName: the module has no such attribute.
     """
-    folder = str(Path.cwd())
+    folder = str(code_folder or Path.cwd())
+    if code_folder is not None:
+        require_module_in(code_folder, where)
     sys.path.insert(0, folder)
     try:
-        yield PythonTarget(where, _function_at(where))
+        function = _function_at(where)
+        if code_folder is not None:
+            require_code_in(code_folder, where, function)
+        yield PythonTarget(where, function)
     finally:
         with suppress(ValueError):  # an import may have changed the path
             sys.path.remove(folder)

@@ -197,10 +197,10 @@ def test_a_run_goes_on_without_the_file(sgi, nightly, tmp_path, monkeypatch):
     calibration.unlink()
     monkeypatch.delitem(__import__("sys").modules, "flaky_rag", raising=False)
     (tmp_path / "flaky_rag.py").write_text(FAILING.replace("256", "1000"))
-    refused = sgi("run", "--resume", "stopped", "--calibration", "other.json", "-q")
+    refused = sgi("run", "--resume", "stopped", "--trust-target", "--calibration", "other.json", "-q")
     assert refused.code == 2
     assert "what was asked for changed" in refused.err
-    done = sgi("run", "--resume", "stopped", "--retry-failed", "--json", "-q")
+    done = sgi("run", "--resume", "stopped", "--trust-target", "--retry-failed", "--json", "-q")
     assert done.code == 0, done.err
     assert [made["ok"] for made in done.json["metrics"]] == [300, 300]
     assert COLUMN.fullmatch(done.json["metrics"][1]["metric"])

@@ -54,7 +54,7 @@ def test_a_finished_run_is_told_again_and_needs_no_data(sgi, answers):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ((), "Which data?"),
+        ((), "DATA is required"),
         (("--resume", "last"), "sgi.db"),
         (("answers.jsonl", "-m", "rouge_l", "--resume", "x", "--no-store"), "Leave out --no-store"),
         (("--resume", "x", "--name", "y"), "Leave out --name"),
@@ -97,7 +97,8 @@ def test_a_target_that_fails_once_is_asked_again_on_request(sgi, answers, tmp_pa
     assert "no answer to q3" in rows[3]["scores"]["rouge_l"]["reason"]
     (tmp_path / "mended").write_text("yes")
     assert sgi("run", "--resume", "last", "-q").code == 3
-    assert sgi("run", "--resume", "last", "--retry-failed", "-q").code == 0
+    words = ("--target", "cli_app:answer", "--target-set", "retries=0")
+    assert sgi("run", "--resume", "last", "--retry-failed", *words, "-q").code == 0
     assert sgi("show", "last", "--json").json["summary"]["metrics"][0]["ok"] == 20
 
 
@@ -118,7 +119,7 @@ def test_a_run_that_goes_on_still_writes_its_file(sgi, answers, tmp_path, monkey
     made = sgi("run", answers, "-m", "rouge_l", *words, "--max-failures", "1%", "--name", "weak")
     assert (made.code, (tmp_path / "out.jsonl").exists()) == (2, False)
     (tmp_path / "mended").write_text("yes")
-    assert sgi("run", "--resume", "weak", "-q").code == 0
+    assert sgi("run", "--resume", "weak", "--target", "weak_app:answer", "-q").code == 0
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 20
 
 

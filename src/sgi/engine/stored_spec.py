@@ -1,0 +1,178 @@
+"""What the stored settings of a run may do by themselves.
+
+A database or an export may come from someone else, so the settings in it are data. By themselves they only
+read the run's data, use models of this machine, and create new files in the working folder. Whatever runs
+code, sends data, spends money or replaces a file must be named on the command line, or be trusted as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sgi.embed.models import known_model
+from sgi.engine.plan import resolve
+from sgi.engine.spec import RunSpec
+from sgi.kernel.errors import StoreError, UsageError
+from sgi.target.environment import variables
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+
+    from pydantic import JsonValue
+
+    from sgi.kernel.metric import AnyMetric
+    from sgi.store.queries import RunRecord
+    from sgi.target.spec import TargetSpec
+
+_SERVICES = ("openai:", "azure:")
+TRUST = "--trust-target"
+_LABELS = re.compile(r"\(labels=[^)]*\)$")
+
+
+def stored_spec(record: RunRecord, *, without: Collection[str] = ()) -> RunSpec:
+    """The settings of a stored run.
+
+    Args:
+        record: the run.
+        without: settings to leave out.
+
+    Raises:
+        StoreError: they are damaged, or name a file to be read in place of its content.
+    """
+    values = {key: value for key, value in record.spec.items() if key not in without}
+    for key in ("calibration", "cascade", "target"):
+        if not isinstance(values.get(key), (dict, type(None))):
+            raise _damaged(record, f"{key} is not an object")
+    try:
+        return RunSpec.of(values, source=f"the run {record.label}")
+    except UsageError as error:
+        raise _damaged(record, str(error)) from error
+
+
+def require_named(spec: RunSpec, named: Mapping[str, Any], *, run: str, command: str) -> None:
+    """Raise unless the user named whatever stored settings would run, contact, pay or replace.
+
+    Args:
+        spec: the stored settings.
+        named: what the command line, or a file named there, sets; by the names of `RunSpec`.
+        run: what messages call the run.
+        command: resumes the run.
+
+    Raises:
+        UsageError: something is not named; says what, and the command that resumes the run with it.
+    """
+    found = list(_unnamed(spec, named))
+    if found:
+        raise UsageError(
+            f"The stored settings of the run {run} name {_listed(found)}. Stored settings may come from "
+            "someone else, so SGI does not use these by itself.",
+            hint=f"If you trust them: {command} {TRUST}. Otherwise name your own on the command line.",
+        )
+
+
+def resume_options(spec: RunSpec) -> str:
+    """What a command that resumes a run needs beside the run, with a space before it; empty if nothing.
+
+    >>> resume_options(RunSpec.of({"data": "q.jsonl", "target": {"where": "rag:answer"}}))
+    ' --trust-target'
+    >>> resume_options(RunSpec.of({"data": "answers.jsonl"}))
+    ''
+    """
+    return f" {TRUST}" if any(_unnamed(spec, {})) else ""
+
+
+def require_local_models(record: RunRecord, names: Iterable[str], *, option: str) -> None:
+    """Raise unless every model of a stored run is of this machine.
+
+    Args:
+        record: the run.
+        names: its models.
+        option: the command's option that names models.
+
+    Raises:
+        UsageError: a model is a service, or would be fetched.
+    """
+    other = [name for name in names if not is_local_model(name)]
+    if other:
+        raise UsageError(
+            f"The stored settings of the run {record.label} name the model {other[0]}, which is not of this "
+            "machine. They may come from someone else, so SGI does not use it by itself.",
+            hint=f"If you trust it, name it: {option} {other[0]}.",
+        )
+
+
+def is_local_model(name: str) -> bool:
+    """Whether using a model contacts nobody: SGI knows it, or it is a folder of this machine.
+
+    >>> is_local_model("minilm"), is_local_model("openai:m@http://10.0.0.1/v1"), is_local_model("torch:a/b")
+    (True, False, False)
+    """
+    place = _LABELS.sub("", name.removeprefix("torch:"))
+    folder = Path.home() / place[2:] if place.startswith("~/") else Path(place)
+    return known_model(name) is not None or (not name.startswith(_SERVICES) and folder.is_dir())
+
+
+def models_of(metrics: Iterable[AnyMetric]) -> Iterator[str]:
+    """The models that metrics name in their parameters."""
+    for metric in metrics:
+        yield from metric.wanted_models(()) if metric.embeds else ()
+        if metric.token_model is not None:
+            yield metric.token_model.name
+        if metric.entailment_model is not None:
+            yield metric.entailment_model
+
+
+def _unnamed(spec: RunSpec, named: Mapping[str, Any]) -> Iterator[str]:
+    """What stored settings would use beyond what they may, in words."""
+    if spec.target is not None:
+        yield from _of_target(spec.target, _table(named.get("target")))
+    if spec.judge is not None and "model" not in _table(named.get("judge")):
+        yield f"the judge {spec.judge.model}"
+    yield from (f"the model {name}" for name in _models(spec, named) if not is_local_model(name))
+    if spec.out is not None and "out" not in named and not _is_new(spec.out, Path()):
+        yield f"the output {spec.out}"
+    folders = (Path(), (spec.out or spec.data).parent)
+    if spec.rejects is not None and "rejects" not in named and not _is_new(spec.rejects, *folders):
+        yield f"the file of rejected rows {spec.rejects}"
+
+
+def _of_target(target: TargetSpec, named: Mapping[str, Any]) -> Iterator[str]:
+    if "where" not in named:
+        yield f"the target {target.where}"
+    kept: dict[str, JsonValue] = {"headers": {**target.headers}, "body": target.body}
+    used = variables({key: value for key, value in kept.items() if key not in named})
+    yield from (f"the environment variable {name}" for name in sorted(used))
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    """Named settings of a target or judge; a judge may be named by its model alone."""
+    return value if isinstance(value, dict) else {"model": value} if isinstance(value, str) else {}
+
+
+def _models(spec: RunSpec, named: Collection[str]) -> Iterator[str]:
+    """The models of stored settings that the user did not set anew."""
+    if "embedders" not in named:
+        yield from spec.embedders
+    if "metrics" not in named and "nli" not in named:
+        yield from models_of(resolve(spec.metrics) if spec.metrics else ())
+    if "calibration" not in named and spec.calibration is not None:
+        yield from models_of(spec.calibration.metrics())
+
+
+def _is_new(path: Path, *folders: Path) -> bool:
+    """Whether writing there replaces nothing and stays in one of these folders."""
+    place = path.resolve()
+    return not place.exists() and any(place.is_relative_to(folder.resolve()) for folder in folders)
+
+
+def _listed(found: list[str]) -> str:
+    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
+
+
+def _damaged(record: RunRecord, reason: str) -> StoreError:
+    return StoreError(
+        f"The stored settings of the run {record.label} are damaged: {reason}",
+        hint="The run cannot be resumed; start a new one.",
+    )
