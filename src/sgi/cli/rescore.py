@@ -42,6 +42,10 @@ def rescore(
     name: Annotated[
         str | None, typer.Option("--name", help="What to call the new run; unique in the database.")
     ] = None,
+    embedder: Annotated[
+        list[str] | None,
+        typer.Option("-e", "--embedder", help="The embedder; repeatable. Default: the run's own."),
+    ] = None,
     db: DatabaseOption = None,
     cache: CacheOption = None,
     no_cache: NoCacheOption = False,
@@ -74,7 +78,7 @@ def rescore(
     with open_database(db, create=False) as database:
         record = find_run(database, run)
         with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
-            work = partial(engine.rescore, name=name, cache=vectors, listener=listener)
+            work = partial(engine.rescore, name=name, embedders=embedder, cache=vectors, listener=listener)
             made = anyio.run(work, database, record, wanted)
     if as_json:
         told = {"run": made.report.run, "rescored_from": record.id, "sources": dict(made.sources)}

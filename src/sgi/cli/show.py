@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -279,8 +280,10 @@ def _head(record: RunRecord) -> Iterator[str]:
 
 
 def _origin(record: RunRecord) -> Iterator[str]:
-    """What made the run, as it was asked for, and how to go on."""
+    """What made the run, as it was asked for, and how to resume it."""
     from sgi.cli.console import one_line
+    from sgi.engine.stored_spec import resume_options, stored_spec
+    from sgi.kernel.errors import StoreError
 
     yield from toml_lines({name: value for name, value in record.spec.items() if name != _CALIBRATION})
     calibration = record.spec.get(_CALIBRATION)
@@ -292,7 +295,8 @@ def _origin(record: RunRecord) -> Iterator[str]:
     yield ", ".join(f"{name} {version}" for name, version in record.versions.items())
     elsewhere = {"imported_from", "service", "rescored_from"}
     if not record.finished and elsewhere.isdisjoint(record.spec):
-        yield f"Go on with: sgi run --resume {record.id}"
+        with suppress(StoreError):  # settings that are damaged cannot be resumed
+            yield f"Resume it: sgi run --resume {record.id}{resume_options(stored_spec(record))}"
 
 
 def toml_lines(spec: Mapping[str, Any]) -> Iterator[str]:

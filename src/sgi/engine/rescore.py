@@ -19,6 +19,7 @@ from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.recording import versions
 from sgi.engine.run import RunReport
 from sgi.engine.spec import model_settings
+from sgi.engine.stored_spec import models_of, require_local_models
 from sgi.engine.summary import summarise
 from sgi.engine.tools import open_tools
 from sgi.engine.without_texts import require_texts
@@ -75,6 +76,7 @@ async def rescore(
     metrics: Sequence[str | AnyMetric] | None = None,
     *,
     name: str | None = None,
+    embedders: Sequence[str] | None = None,
     cache: bool | Path = True,
     listener: Listener = silent,
 ) -> Rescored:
@@ -90,12 +92,14 @@ async def rescore(
         record: the run.
         metrics: names, with parameters in brackets; None takes every metric of the run that has evidence.
         name: what to call the new run.
+        embedders: names, the primary one first; None takes those of the run, if they are of this machine.
         cache: where vectors are kept: a file, the user's own cache (True), or nowhere (False).
         listener: hears of the progress.
 
     Raises:
-        UsageError: the run is not finished, or can still change; a metric asks no judge, asks something else
-            than was asked, or has no evidence in the run, which says what has; the name is taken.
+        UsageError: the run is not finished, or can still change; its stored settings name a model that is not
+            of this machine; a metric asks no judge, asks something else than was asked, or has no evidence in
+            the run, which says what has; the name is taken.
         StoreError: evidence cannot be read, or the database not be written.
     """
     _refuse_changing(record)
@@ -104,7 +108,9 @@ async def rescore(
     tasks = await find_sources(record.label, kept, metrics, stored_batch(database, record, 0).batch)
     chosen = [task.metric for task in tasks]
     names, how = model_settings(record.spec)
-    with open_tools(chosen, names, cache=cache, **how) as tools:
+    require_local_models(record, () if embedders else names, option="-e")
+    require_local_models(record, () if metrics else models_of(chosen), option="-m, with the model")
+    with open_tools(chosen, embedders or names, cache=cache, **how) as tools:
         signature = _signature(record, tools)
         start = replace(
             _start(record, chosen, signature, name), provenance=_provenance(database, record, tasks, tools)

@@ -164,7 +164,7 @@ def test_an_unfinished_run_is_shown_as_far_as_it_came(sgi, stopped):
     assert "256 / 300  44 not scored" in made.out
     assert "no such luck" in made.out
     told = sgi("show", "last", "--json").json
-    assert f"Go on with: sgi run --resume {told['run']['id']}" in made.out
+    assert f"Resume it: sgi run --resume {told['run']['id']}" in made.out
     (metric,) = told["summary"]["metrics"]
     assert (metric["mean"], metric["ok"], metric["rows"]) == (0.0, 256, 300)
     assert metric["coverage"] == pytest.approx(256 / 300)

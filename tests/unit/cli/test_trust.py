@@ -152,3 +152,17 @@ def test_a_finished_run_is_shown_again_without_opening_anything(sgi, unfinished)
     assert sgi("run", "--resume", "last", "-q").code == 0
     refused = sgi("run", "--resume", "last", "-q", "-m", "bleu")
     assert (refused.code, "what was asked for changed" in refused.err) == (2, True)
+
+
+def test_card_and_rescore_contact_no_service_of_a_stored_run(sgi, tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "s3cret")
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(12)))
+    with EmbeddingServer() as server:
+        model = f"openai:m@{server.url}/v1"
+        assert sgi("run", "rows.jsonl", "-m", "sgi", "-e", model, "-q").code == 0
+        asked = len(server.requests)
+        refused = sgi("card", "last", "-m", "sgi", "-q", "--no-cache")
+        assert (refused.code, f"-e {model}" in refused.err) == (2, True)
+        assert len(server.requests) == asked
+        assert sgi("card", "last", "-m", "sgi", "-q", "--no-cache", "-e", model, "--draws", "10").code == 0
+        assert len(server.requests) > asked

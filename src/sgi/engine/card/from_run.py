@@ -17,6 +17,7 @@ from sgi.engine.card.features import cosines, lengths, overlaps, verbatim
 from sgi.engine.card.shuffling import shuffled_contexts
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.spec import model_settings
+from sgi.engine.stored_spec import is_local_model, models_of, require_local_models
 from sgi.engine.tools import open_tools
 from sgi.engine.without_texts import require_texts
 from sgi.kernel.clusters import BY_QUESTION
@@ -101,7 +102,7 @@ async def card_of_run(
     others = [found for name in beside if (found := scored.metric(name)).metric != column.metric]
     rows = _Rows.read(database, record, column, dict(zip(scored.ids, truth.values, strict=True)), others)
     groups = rows.columns(by)
-    again = _Again.of(column, wanted=shuffled)
+    again = _Again.of(column, wanted=shuffled, named=metric == column.metric)
     clusters = dict(zip(scored.ids, scored.clusters.tolist(), strict=True))
     with _models(again.metric, embedder, record, cache) as tools:
         of_question, of_passage = await rows.cosines(tools, listener)
@@ -247,6 +248,7 @@ def _models(
     """The run's models, and the one that is asked for in their place."""
     wanted = [named_metric("theta_rq"), *([] if metric is None else [metric])]  # the cosines of its angles
     names, how = model_settings(record.spec)
+    require_local_models(record, () if embedder else names, option="-e")
     with open_tools(wanted, [embedder] if embedder else names, cache=cache, **how) as tools:
         yield tools
 
@@ -264,21 +266,26 @@ class _Again:
     reason: str = ""
 
     @classmethod
-    def of(cls, column: MetricColumn, *, wanted: bool) -> _Again:
+    def of(cls, column: MetricColumn, *, wanted: bool, named: bool) -> _Again:
         if not wanted:
             return cls(None, "it was not asked for")
         try:
             found = named_metric(column.metric)
         except UsageError as error:
             return cls(None, f"the metric cannot be computed here: {error}")
+        reason = ""
         if isinstance(found, JudgedMetric):
-            return cls(None, "it asks a judge, who would have to be paid for every row again")
-        if Field.CONTEXTS not in found.spec.needs:
-            return cls(None, "it reads no contexts")
-        if column.version not in {0, found.spec.version}:
+            reason = "it asks a judge, who would have to be paid for every row again"
+        elif Field.CONTEXTS not in found.spec.needs:
+            reason = "it reads no contexts"
+        elif not named and not all(
+            map(is_local_model, models_of([found]))
+        ):  # the stored name contacts nobody
+            reason = f"its models are not all of this machine; name it in full: -m '{found.canonical}'"
+        elif column.version not in {0, found.spec.version}:
             versions = f"{column.version}, and the one here is {found.spec.version}"
-            return cls(None, f"the run was scored with its version {versions}")
-        return cls(found)
+            reason = f"the run was scored with its version {versions}"
+        return cls(None if reason else found, reason)
 
     async def scores(
         self, samples: Sequence[Sample], tools: Tools, record: RunRecord, seed: int, listener: Listener
