@@ -23,14 +23,7 @@ import numpy as np
 
 from material import triples
 from measured import Figure, piece
-from sgi.engine.batch import BatchScores
-from sgi.engine.ledger import Ledger
-from sgi.engine.summary import summarise
-from sgi.kernel.metric import Scores
-from sgi.kernel.registry import metric
-from sgi.kernel.sample import Batch, Sample
-from sgi.store.database import open_database
-from sgi.store.recorder import RunStart, create_run
+from stored_run import fill
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,8 +32,6 @@ RATE = 10
 """Requests a second of the open loop."""
 CLIENTS = 16
 """Of the closed loop."""
-BATCH = 256
-NAMES = ("sgi", "semantic_similarity", "content_f1")
 PAGE_ROWS, REPORT_ROWS = 50_000, 10_000
 SECONDS = 20.0
 """Of each loop."""
@@ -68,7 +59,7 @@ def measure(*, quick: bool) -> Iterator[Figure]:
         folder = Path(place)
         fill(folder / "sgi.db", pages, "pages")
         fill(folder / "sgi.db", report, "report")
-        with serving(folder) as (url, process):
+        with serving(folder / "sgi.db") as (url, process):
             yield from steady(url, asked[: len(asked) // 2], seconds)
             yield from crowded(url, process, asked[len(asked) // 2 :], seconds)
             yield from measure_pages(url, pages)
@@ -178,9 +169,9 @@ def read_triples(count: int | None) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[tuple[str, int]]:
+def serving(database: str | Path) -> Iterator[tuple[str, int]]:
     """``sgi serve`` on a free port, with its address and its process; ready when this begins."""
-    command = [sys.executable, "-m", "sgi", "serve", "--port", "0", "--db", str(folder / "sgi.db")]
+    command = [sys.executable, "-m", "sgi", "serve", "--port", "0", "--db", str(database)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert process.stdout is not None  # noqa: S101 - it was asked for
@@ -271,45 +262,6 @@ async def _sending(
                 for _ in range(CLIENTS):
                     tasks.create_task(client())
         return Load(took, errors, time.perf_counter() - began)
-
-
-def fill(path: Path, rows: int, name: str) -> None:
-    """Keep a run of this size with three metrics, labels and groups; its values are drawn, not scored."""
-    metrics = [metric(made) for made in NAMES]
-    generator = np.random.default_rng(0)
-    with open_database(path) as database:
-        start = RunStart(name, name, rows, {}, name, "", {}, metrics, name=name)
-        recorder = create_run(database, start)
-        ledger = Ledger()
-        for first in range(0, rows, BATCH):
-            samples = [made_sample(number) for number in range(first, min(first + BATCH, rows))]
-            scores = {name: made_scores(name, len(samples), generator) for name in NAMES}
-            recorder.commit(first, samples, scores, truncated={}, failures={})
-            ledger.add(Batch.of(samples), BatchScores(scores))
-        recorder.finish(summarise(ledger, metrics, "drawn").to_dict())
-
-
-def made_sample(number: int) -> Sample:
-    """A row with a passage of about a hundred words."""
-    return Sample(
-        id=f"row-{number}",
-        question=f"What is known of the river number {number}?",
-        contexts=(f"River {number} rises in the hills and flows to the sea. " * 10,),
-        response=f"River {number} flows to the sea.",
-        reference=f"It is river {number}, which flows to the sea.",
-        label=number % 3 > 0,
-        metadata={"kind": ("short", "long", "none")[number % 7 % 3]},
-    )
-
-
-def made_scores(name: str, rows: int, generator: np.random.Generator) -> Scores:
-    """Drawn values; those of sgi with their two angles."""
-    values = generator.random(rows)
-    if name != "sgi":
-        return Scores.of(values)
-    angles = generator.uniform(0.3, 1.4, (rows, 2)).tolist()
-    values = np.array([rq / rc for rc, rq in angles])
-    return Scores.of(values, details=[{"theta_rc": rc, "theta_rq": rq} for rc, rq in angles])
 
 
 if __name__ == "__main__":
