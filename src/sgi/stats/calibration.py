@@ -201,7 +201,8 @@ def out_of_fold(
     made = np.full(len(column), np.nan)
     dealt = folds_of(truth, clusters, folds=folds, seed=seed) if isinstance(folds, int) else folds
     for rows in dealt:
-        others = np.setdiff1d(np.arange(len(column)), rows)
+        others = np.ones(len(column), dtype=np.bool_)
+        others[rows] = False
         made[rows] = fit(column[others], truth[others]).probability(column[rows])
     return made
 

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+_MAX_STEPS = 200
+_TOLERANCE = 1e-11
+"""Of the gradient of the mean log loss."""
+_RIDGE = 1e-12
+"""Added to the curvature, which can vanish far from the optimum."""
+_LEAST_SHARE = 1e-6
+"""Of a Newton step, below which the line search gives up."""
+
 
 class ProbabilityMap(Protocol):
     """What makes probabilities of scores."""
@@ -129,7 +137,8 @@ def fit_platt(scores: ArrayLike, labels: ArrayLike) -> PlattMap:
     Labels are smoothed, (n⁺ + 1)/(n⁺ + 2) for true and 1/(n⁻ + 2) for false, each row standing in both
     classes with that weight. So the curve has a finite slope also where the scores part the classes without
     an error, and no penalty is needed, which would depend on the scores' scale. Scores are standardised for
-    the fit. Constant scores give a slope of 0 and the mean of the smoothed labels.
+    the fit, and Newton's method with a backtracking line search finds the curve. Constant scores give a slope
+    of 0 and the mean of the smoothed labels.
 
     Args:
         scores: finite, shape (n,).
@@ -139,14 +148,12 @@ def fit_platt(scores: ArrayLike, labels: ArrayLike) -> PlattMap:
         ValueError: a score is not finite, a label is neither true nor false, lengths differ, or a class is
             absent.
 
-    Source: Platt (1999), Advances in Large Margin Classifiers.
+    Source: Platt (1999), Advances in Large Margin Classifiers; Lin, Lin and Weng (2007), Machine Learning 68.
 
     >>> fitted = fit_platt([0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1])
     >>> fitted.probability([0.1, 0.4]).round(2).tolist()
     [0.2, 0.8]
     """
-    from sklearn.linear_model import LogisticRegression
-
     column, truth = labelled_scores(scores, labels)
     positives, negatives = int(truth.sum()), int((~truth).sum())
     targets = np.where(truth, (positives + 1) / (positives + 2), 1 / (negatives + 2))
@@ -158,17 +165,41 @@ def fit_platt(scores: ArrayLike, labels: ArrayLike) -> PlattMap:
         rate = float(targets.mean())
         return PlattMap(0.0, float(np.log(rate / (1 - rate))))
     standard = (column / reach - centre) / spread
-    # Newton steps by conjugate gradients: a start at the optimum, as of scores that tell nothing, is an end
-    # to them, where the line search of the other Newton solver finds nothing to gain and gives up. A tighter
-    # tolerance asks of the last step more than floats can tell apart, which scikit-learn warns of.
-    model = LogisticRegression(C=np.inf, solver="newton-cg", tol=1e-8)
-    model.fit(
-        np.concatenate([standard, standard])[:, None],
-        np.repeat([1, 0], len(column)),
-        sample_weight=np.concatenate([targets, 1 - targets]),
-    )
-    slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0])
+    slope, intercept = _logistic_line(standard, targets)
     return PlattMap(slope / scale, intercept - slope * centre / spread)
+
+
+def _logistic_line(column: Floats, targets: Floats) -> tuple[float, float]:
+    """Slope and intercept of the log odds at which the mean log loss is least.
+
+    Sums are numpy's own and not products of BLAS, whose bits depend on its threads.
+    """
+    rate = float(targets.mean())
+    line = np.array([0.0, np.log(rate / (1 - rate))])
+    loss = _log_loss(line, column, targets)
+    for _ in range(_MAX_STEPS):
+        probability = (1 + np.tanh((line[0] * column + line[1]) / 2)) / 2
+        miss, weight = probability - targets, probability * (1 - probability)
+        gradient = np.array([(miss * column).mean(), miss.mean()])
+        if np.abs(gradient).max() <= _TOLERANCE:
+            break
+        mixed = (weight * column).mean()
+        curvature = np.array(
+            [[(weight * column * column).mean() + _RIDGE, mixed], [mixed, weight.mean() + _RIDGE]]
+        )
+        step = np.linalg.solve(curvature, gradient)
+        share = 1.0
+        while (tried := _log_loss(line - share * step, column, targets)) > loss and share > _LEAST_SHARE:
+            share /= 2
+        if tried > loss:  # floats cannot tell the two apart any more
+            break
+        line, loss = line - share * step, tried
+    return float(line[0]), float(line[1])
+
+
+def _log_loss(line: Floats, column: Floats, targets: Floats) -> float:
+    odds = line[0] * column + line[1]
+    return float((np.maximum(odds, 0) + np.log1p(np.exp(-np.abs(odds))) - targets * odds).mean())
 
 
 def fit_isotonic(scores: ArrayLike, labels: ArrayLike) -> IsotonicMap:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from sgi.stats.draws import differ
-from sgi.stats.effects import spearman
+from sgi.stats.effects import pearson, ranks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sgi.kernel.scored import MetricColumn
     from sgi.report.views.columns import RunColumns
 
 
@@ -33,15 +39,29 @@ def correlation(columns: RunColumns) -> Correlation | None:
     varying = [column for column in columns.metrics if differ(column.values[column.ok])]
     if len(varying) < 2:  # noqa: PLR2004 - one metric has nothing to be compared with
         return None
-    both = [[one.ok & other.ok for other in varying] for one in varying]
+    found = dict(_pairs(varying))
+    places = range(len(varying))
     return Correlation(
         metrics=tuple(column.metric for column in varying),
-        spearman=tuple(
-            tuple(
-                spearman(one.values[rows], other.values[rows]) if rows.sum() > 1 else None
-                for other, rows in zip(varying, line, strict=True)
-            )
-            for one, line in zip(varying, both, strict=True)
-        ),
-        rows=tuple(tuple(int(rows.sum()) for rows in line) for line in both),
+        spearman=tuple(tuple(found[min(a, b), max(a, b)][0] for b in places) for a in places),
+        rows=tuple(tuple(found[min(a, b), max(a, b)][1] for b in places) for a in places),
     )
+
+
+def _pairs(columns: Sequence[MetricColumn]) -> Iterator[tuple[tuple[int, int], tuple[float | None, int]]]:
+    """Spearman's correlation and the rows of each pair of columns, by their places.
+
+    Pairs over the same rows are computed together, so that a column is ranked once for all of them.
+    """
+    by_rows: dict[bytes, list[tuple[int, int]]] = {}
+    for pair in combinations_with_replacement(range(len(columns)), 2):
+        both = columns[pair[0]].ok & columns[pair[1]].ok
+        by_rows.setdefault(np.packbits(both).tobytes(), []).append(pair)
+    for pairs in by_rows.values():
+        rows = columns[pairs[0][0]].ok & columns[pairs[0][1]].ok
+        count = int(rows.sum())
+        ranked = {
+            place: ranks(columns[place].values[rows]) for place in {place for pair in pairs for place in pair}
+        }
+        for one, other in pairs:
+            yield (one, other), (pearson(ranked[one], ranked[other]) if count > 1 else None, count)
