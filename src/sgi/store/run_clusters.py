@@ -18,6 +18,7 @@ from sgi.kernel.clusters import (
     unknown_column,
 )
 from sgi.store import schema
+from sgi.store.driver_rows import driver_rows
 from sgi.store.queries import committed
 from sgi.store.texts import restored
 
@@ -62,7 +63,8 @@ def _count(record: RunRecord) -> sa.Select[Any]:
 
 
 def _of_questions(connection: Connection, record: RunRecord) -> NDArray[np.int64]:
-    return _numbered(list(connection.execute(committed(record, schema.samples.c.cluster)).scalars()))
+    rows = driver_rows(connection, committed(record, schema.samples.c.cluster))
+    return _numbered([number for (number,) in rows])
 
 
 def _of_column(

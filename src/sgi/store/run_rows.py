@@ -15,13 +15,14 @@ from sgi.kernel.sample import Batch, are_numbers
 from sgi.kernel.scored import STATUSES, MetricColumn, Provenance, ScoredRun
 from sgi.kernel.short_repr import short_repr
 from sgi.store import schema
+from sgi.store.driver_rows import driver_rows
 from sgi.store.queries import committed, metric_ids, run_metrics
 from sgi.store.recorder import StoredAnswer
 from sgi.store.row_filters import column_reader
 from sgi.store.run_clusters import run_clusters
 from sgi.store.run_samples import sample_reader
 from sgi.store.samples import sample_of
-from sgi.store.texts import restored
+from sgi.store.texts import equal_json_shared, restored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -99,7 +100,7 @@ def whole_run(
 ) -> tuple[ScoredRun, list[bool | None], list[Mapping[str, Any]], dict[str, list[Any]]]:
     """The scores as columns, and of each row its label, its metadata and the class each metric gave it.
 
-    All are of the same moment, also while the run goes on.
+    All are of the same moment, also while the run goes on. Rows of equal metadata share one mapping.
 
     Args:
         database: where the run is.
@@ -109,9 +110,11 @@ def whole_run(
     with database.reading() as connection:
         run = _scored_run(database, connection, record)
         samples = schema.samples
-        rows = connection.execute(committed(record, samples.c.label, samples.c.metadata)).all()
+        body = sa.cast(samples.c.metadata, sa.Text)
+        rows = list(driver_rows(connection, committed(record, samples.c.label, body)))
         classes = _classes(connection, record, class_keys)
-    return run, [row[0] for row in rows], [row[1] or _NOTHING for row in rows], classes
+    metadata = [found or _NOTHING for found in equal_json_shared(row[1] for row in rows)]
+    return run, [None if row[0] is None else bool(row[0]) for row in rows], metadata, classes
 
 
 def _scored_run(database: Database, connection: Connection, record: RunRecord) -> ScoredRun:
@@ -162,12 +165,15 @@ def _classes(connection: Connection, record: RunRecord, keys: Mapping[str, str])
 def _class_values(connection: Connection, record: RunRecord, metric: int, key: str) -> list[Any]:
     """The class of every committed row, in order; empty if the metric gives none."""
     details = schema.details
-    bodies = sa.select(details.c.position, details.c.body).where(details.c.metric == metric)
-    by_position = {row.position: row.body.get(key) for row in connection.execute(bodies)}
+    entry = sa.cast(details.c.body[key], sa.Text)
+    query = sa.select(details.c.position, entry).where(details.c.metric == metric)
+    entries = list(driver_rows(connection, query))
+    values = equal_json_shared(text for _, text in entries)
+    by_position = {row[0]: value for row, value in zip(entries, values, strict=True)}
     if not any(isinstance(named, str) for named in by_position.values()):
         return []
-    positions = connection.execute(committed(record, schema.samples.c.position)).scalars()
-    return [by_position.get(position) for position in positions]
+    positions = driver_rows(connection, committed(record, schema.samples.c.position))
+    return [by_position.get(position) for (position,) in positions]
 
 
 def metadata_values(database: Database, record: RunRecord, column: str) -> list[Any]:
@@ -247,20 +253,23 @@ def _starts(connection: Connection, run: str) -> list[int]:
 def _sample_columns(connection: Connection, record: RunRecord) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Positions and ids of the committed rows."""
     samples = schema.samples
-    rows = connection.execute(committed(record, samples.c.position, samples.c.id)).all()
+    rows = list(driver_rows(connection, committed(record, samples.c.position, samples.c.id)))
     positions = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
     return positions, tuple(restored(row[1]) for row in rows)
+
+
+_STORED_SCORE = np.dtype([("position", np.int64), ("value", np.float64), ("code", np.int8)])
 
 
 def _column(connection: Connection, metric: Row[Any], positions: NDArray[np.int64]) -> MetricColumn:
     """One metric's values and status codes, at these positions."""
     scores = schema.scores
     code = sa.case(*((scores.c.status == status.value, n) for n, status in enumerate(STATUSES)), else_=-1)
-    query = sa.select(scores.c.position, scores.c.value, code).where(scores.c.metric == metric.id)
-    rows = connection.execute(query.order_by(scores.c.position)).all()
-    found = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
-    values = np.array([row[1] for row in rows], dtype=np.float64)
-    codes = np.fromiter((row[2] for row in rows), dtype=np.int8, count=len(rows))
+    value = sa.func.coalesce(scores.c.value, sa.literal_column("0.0"))  # numpy takes no NULL
+    query = sa.select(scores.c.position, value, code).where(scores.c.metric == metric.id)
+    rows = np.fromiter(driver_rows(connection, query.order_by(scores.c.position)), dtype=_STORED_SCORE)
+    found, values, codes = (np.ascontiguousarray(rows[name]) for name in ("position", "value", "code"))
+    values[codes != STATUSES.index(Status.OK)] = np.nan
     if not np.array_equal(found, positions):
         values, codes = _spread(found, values, codes, positions)
     facts = (metric.low, metric.high, metric.higher_is_better, metric.version, metric.unit)

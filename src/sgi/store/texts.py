@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from pydantic import JsonValue
 
 _ESCAPE = "\ufdd0"
@@ -65,6 +67,20 @@ def restored_json(text: str) -> Any:
     """
     value = json.loads(text)
     return _unfit(value) if _ESCAPE in text else value
+
+
+def equal_json_shared(texts: Iterable[str | None]) -> Iterator[Any]:
+    """The value of each text, as `restored_json` gives it; equal texts share one object, None stays.
+
+    >>> one, none, other = equal_json_shared(['{"a":1}', None, '{"a":1}'])
+    >>> one, none, one is other
+    ({'a': 1}, None, True)
+    """
+    known: dict[str | None, Any] = {None: None}
+    for text in texts:
+        if text is not None and text not in known:
+            known[text] = restored_json(text)
+        yield known[text]
 
 
 def _fit(value: Any) -> Any:

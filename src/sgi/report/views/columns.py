@@ -29,7 +29,7 @@ class RunColumns:
     Attributes:
         run: scores as columns.
         labels: 1, 0, or −1 where unknown, int8, shape (n,).
-        metadata: further columns of the data, one mapping a row.
+        metadata: further columns of the data, one mapping a row; rows of equal metadata can share one.
         classes: the class of each row, for each metric that gives one.
     """
 
@@ -49,6 +49,6 @@ class RunColumns:
 def run_columns(database: Database, record: RunRecord) -> RunColumns:
     """Read the scored rows of a run."""
     run, labels, metadata, classes = whole_run(database, record, class_keys(record.metrics))
-    codes = np.array([-1 if label is None else int(label) for label in labels], dtype=np.int8)
+    codes = np.fromiter((-1 if label is None else label for label in labels), np.int8, len(labels))
     named = {metric: list(map(group_name, found)) for metric, found in classes.items()}
     return RunColumns(run, codes, tuple(metadata), named)

@@ -93,10 +93,18 @@ def sorted_groups(table: GroupTable, metric: str | None) -> GroupTable:
 
 
 def _group_columns(columns: RunColumns) -> Iterator[tuple[str, list[str | None]]]:
-    labels = [None if label < 0 else bool(label) for label in columns.labels.tolist()]
-    for name in dict.fromkeys(["label", *(key for row in columns.metadata for key in row)]):
-        value = column_reader(name, columns.metadata)
-        rows = zip(columns.metadata, labels, strict=True)
-        values = [group_name(value(metadata, label)) for metadata, label in rows]
+    distinct = list({id(row): row for row in columns.metadata}.values())
+    places = {id(row): place for place, row in enumerate(distinct)}
+    codes = [places[id(row)] for row in columns.metadata]
+    for name in dict.fromkeys(["label", *(key for row in distinct for key in row)]):
+        value = column_reader(name, distinct)
+        if name == "label" and not any(name in row for row in distinct):
+            known = {code: group_name(value(None, None if code < 0 else bool(code))) for code in (-1, 0, 1)}
+            values = [known[code] for code in columns.labels.tolist()]
+        else:
+            named = [group_name(value(row, None)) for row in distinct]
+            if len(set(named)) > MOST_GROUPS:
+                continue
+            values = [named[code] for code in codes]
         if 1 < len(set(values)) <= MOST_GROUPS:
             yield name, values
