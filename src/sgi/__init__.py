@@ -11,6 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sgi.kernel import telemetry
+
 if TYPE_CHECKING:
     from sgi import geometry, testing
     from sgi.engine.application.service import RAGEvalService
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from sgi.kernel.vectors import VectorTable
     from sgi.metrics.similarity import cosine_similarity
     from sgi.testing import DummyEmbedder
+
+telemetry.disable()
 
 _HOMES = {
     "Batch": "sgi.kernel.sample",

@@ -22,10 +22,12 @@ _PATIENCE = 5.0
 _OBJECTS = 128 * 2**20
 """Bytes for what workers hand over: manifests, which are small."""
 _QUIET = {
-    "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
 }
+_NO_DASHBOARD = {"include_dashboard": False, "dashboard_host": "127.0.0.1", "dashboard_port": 65536}
+"""Without a dashboard, Ray still starts its process, for usage statistics. Even where these are off, that process asks
+169.254.169.254 and metadata.google.internal in which cloud it runs. It does not start if its port is not a port."""
 _ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Without this, Ray puts the machine's address in the place of the loopback's; it reads it when imported."""
 
@@ -127,7 +129,7 @@ def _start(ray: Any, address: str) -> None:
     if address == LOCAL:
         size = {"num_cpus": usable_cores(), "object_store_memory": _OBJECTS}
         with _speechless():
-            ray.init("local", **size, include_dashboard=False, _node_ip_address="127.0.0.1", **quiet)
+            ray.init("local", **size, **_NO_DASHBOARD, _node_ip_address="127.0.0.1", **quiet)
         return
     try:
         with _speechless():

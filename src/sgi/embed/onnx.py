@@ -91,6 +91,7 @@ def open_session(files: ModelFiles, threads: int) -> Any:
     """
     import onnxruntime
 
+    onnxruntime.disable_telemetry_events()  # for versions that do not read ORT_DISABLE_TELEMETRY
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

@@ -250,7 +250,7 @@ def _core() -> Any:
 @cache
 def _opened_core() -> Any:
     try:
-        with _silent():
+        with _without_telemetry():
             from openvino import Core, Tensor
     except ImportError as error:
         raise MissingExtra("The openvino backend", "openvino") from error
@@ -263,17 +263,17 @@ def _opened_core() -> Any:
 
 
 @contextmanager
-def _silent() -> Iterator[None]:
-    """OpenVINO tells its makers of each import; without the package it does so with, it keeps to itself."""
-    teller = "openvino_telemetry"
-    if teller in sys.modules:
-        yield
-        return
-    sys.modules[teller] = None  # type: ignore[assignment]  # Python's way to say: cannot be imported
+def _without_telemetry() -> Iterator[None]:
+    """Hide the package with which OpenVINO reports that it is imported; OpenVINO works without it."""
+    package = "openvino_telemetry"
+    loaded = sys.modules.get(package)
+    sys.modules[package] = None  # type: ignore[assignment]  # an import of it fails
     try:
         yield
     finally:
-        del sys.modules[teller]
+        del sys.modules[package]
+        if loaded is not None:
+            sys.modules[package] = loaded
 
 
 def _settings(precision: Precision, threads: int, streams: int) -> dict[str, Any]:

@@ -1,0 +1,116 @@
+"""A command in an empty home, and what its processes asked of the network, as the operating system saw it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+SGI = (sys.executable, "-m", "sgi")
+_PATIENCE = 300.0
+_CALL = re.compile(r"^\d+ +(\w+)\(")
+_INET = re.compile(r"^\d+ +socket\(AF_INET")
+_NAME_LOOKUP = re.compile(r'sun_path="[^"]*(?:nscd|io\.systemd\.Resolve)')
+_ADDRESS = re.compile(
+    r'sin6?_port=htons\((\d+)\),.*?inet_(?:addr\("(?P<four>[^"]+)"|pton\(AF_INET6, "(?P<six>[^"]+)")'
+)
+_OUTWARD = {"bind", "connect", "sendto", "sendmsg", "sendmmsg"}
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A command under strace.
+
+    Attributes:
+        folder: has its home, its working folder, its temporary folder and the trace.
+    """
+
+    folder: Path
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "home"
+
+    @property
+    def work(self) -> Path:
+        return self.folder / "work"
+
+    @property
+    def lines(self) -> list[str]:
+        """The calls that have to do with sockets, of all its processes."""
+        return (self.folder / "trace").read_text(encoding="utf-8", errors="replace").splitlines()
+
+    @property
+    def inet_sockets(self) -> list[str]:
+        """The calls that made an internet socket, or asked a local service for a name."""
+        return [line for line in self.lines if _INET.match(line) or _NAME_LOOKUP.search(line)]
+
+    @property
+    def addresses(self) -> set[str]:
+        """The internet addresses that it listened on, connected to or sent to, as ``host:port``."""
+        outward = [line for line in self.lines if (call := _CALL.match(line)) and call[1] in _OUTWARD]
+        found = [match for line in outward for match in _ADDRESS.finditer(line)]
+        return {f"{match['four'] or match['six']}:{match[1]}" for match in found}
+
+    @property
+    def left_in_home(self) -> set[str]:
+        """The files in its home, without the suffixes of SQLite's own."""
+        files = [path for path in self.home.rglob("*") if not path.is_dir()]
+        return {re.sub(r"-(wal|shm)$", "", path.relative_to(self.home).as_posix()) for path in files}
+
+    def command(self, *words: object) -> list[str]:
+        trace = ["strace", "-f", "-qq", "-I2", "--seccomp-bpf", "-e", "trace=network", "-s", "0"]
+        return [*trace, "-o", str(self.folder / "trace"), *map(str, words)]
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """No variable of ours: neither a proxy, a cache folder nor what turns telemetry off."""
+        own = {"PATH": os.environ["PATH"], "HOME": str(self.home), "TMPDIR": str(self.folder / "tmp")}
+        return own | more
+
+    def run(self, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(*words),
+            cwd=self.work,
+            env=self.environment(**environment),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_PATIENCE,
+        )
+
+    @contextmanager
+    def running(self, *words: object) -> Iterator[subprocess.Popen[str]]:
+        """The command while it runs; its standard output can be read."""
+        with subprocess.Popen(
+            self.command(*words),
+            cwd=self.work,
+            env=self.environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        ) as process:
+            try:
+                yield process
+            finally:
+                process.terminate()
+                process.wait(_PATIENCE)
+
+
+def traced(folder: Path) -> Traced:
+    """A command to run in new folders under this one. Fails the test where there is no strace."""
+    if shutil.which("strace") is None:
+        pytest.fail("This test needs strace: install the package `strace`.", pytrace=False)
+    for name in ("home", "work", "tmp"):
+        (folder / name).mkdir(parents=True)
+    return Traced(folder)
