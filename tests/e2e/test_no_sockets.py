@@ -6,9 +6,10 @@ import json
 import re
 import sys
 import time
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any
-from urllib.request import Request, urlopen
 
+import httpx2
 import pytest
 
 from support.embedding_server import EmbeddingServer
@@ -45,13 +46,14 @@ import sgi, onnxruntime, time
 sgi.load_embedder().embed(["a cat"])
 time.sleep(5)
 """
+DEMO = "../../demo/work/sgi-demo.db"
 OFFLINE: dict[str, tuple[Any, ...]] = {
     "demo": (*SGI, "demo"),
     "check": (*SGI, *CHECK),
     "run": (*SGI, "run", "rows.jsonl", "-m", "sgi,grounding,bertscore,rouge_l", "-o", "scores.parquet"),
     "parquet": (*SGI, "run", "rows.parquet", "-m", "sgi", "-o", "scores.csv"),
     "openvino": (*SGI, *CHECK, "--backend", "openvino"),
-    "figures": (*SGI, "plot", "last", "--db", "../../demo/work/sgi-demo.db", "--kind", "plane", "-o", "plane.pdf"),
+    "figures": (*SGI, "plot", "last", "--db", DEMO, "--kind", "plane", "-o", "plane.pdf"),
     "doctor": (*SGI, "doctor"),
     "frames": (sys.executable, "-c", FRAMES),
     "library": (sys.executable, "-c", RUNTIME_LATER),
@@ -92,18 +94,50 @@ def test_commands_open_no_socket_and_a_server_only_its_own(tmp_path, subtests):
         use(address)
     with subtests.test("serve"):
         assert len(server.inet_sockets) == 1
-        assert server.addresses == {address.removeprefix("http://").strip("/")}
+        assert server.addresses == {"127.0.0.1:0"}  # port 0: the system chooses
         assert stated(server.left_in_home), server.left_in_home
 
 
 def use(address: str) -> None:
     """A few requests, one of which embeds."""
-    rows = {"rows": [ROWS[0]], "metrics": ["sgi"]}
-    score = Request(
-        f"{address}api/v1/score",
-        json.dumps(rows).encode(),
-        {"content-type": "application/json"},
+    row = {name: value for name, value in ROWS[0].items() if name != "reference"}
+    for reply in (
+        httpx2.get(address),
+        httpx2.get(f"{address}healthz"),
+        httpx2.post(f"{address}api/v1/score", json={"rows": [row], "metrics": ["sgi"]}, timeout=60),
+    ):
+        assert reply.is_success, reply.text
+
+
+def verdict(_: object) -> Says:
+    """What a judge says of an answer."""
+    return Says(json.dumps({"reasoning": "It is not 330 m.", "verdict": "WRONG"}))
+
+
+def test_services_that_are_named_are_all_that_is_reached(tmp_path, subtests):
+    with JudgeServer(replies=verdict) as judge, TargetServer() as target, EmbeddingServer() as embedder:
+        services: dict[str, tuple[str, tuple[str, ...]]] = {
+            "judge": (judge.url, ("-m", "answer_classification", "--judge", f"openai:m@{judge.url}")),
+            "target": (target.url, ("-m", "sgi", "--target", target.url)),
+            "embedder": (embedder.url, ("-m", "sgi", "-e", f"openai:m@{embedder.url}/v1")),
+        }
+        for name, (url, words) in services.items():
+            with subtests.test(name):
+                command = prepared(tmp_path / name)
+                done = command.run(*SGI, "run", "rows.jsonl", *words)
+                assert done.returncode == 0, done.stderr
+                assert command.addresses == {url.split("/")[2]}
+                assert stated(command.left_in_home), command.left_in_home
+
+
+def test_a_local_cluster_stays_on_the_loopback(tmp_path):
+    command = prepared(tmp_path)
+    # Ray's sockets have longer paths than temporary folders of tests leave room for.
+    done = command.run(
+        *SGI, "run", "rows.jsonl", "-m", "sgi", "--ray", "local", "-o", "scores", TMPDIR=gettempdir()
     )
-    for request in (address, f"{address}healthz", score):
-        with urlopen(request, timeout=60) as reply:
-            assert reply.status == 200
+    assert done.returncode == 0, done.stderr
+    hosts = {address.rpartition(":")[0] for address in command.addresses}
+    assert hosts <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+    assert not [address for address in command.addresses if address.endswith(":53")]
+    assert stated(command.left_in_home - {".ray/auth_token"}), command.left_in_home

@@ -26,8 +26,8 @@ _QUIET = {
     "RAY_DATA_DISABLE_PROGRESS_BARS": "1",
 }
 _NO_DASHBOARD = {"include_dashboard": False, "dashboard_host": "127.0.0.1", "dashboard_port": 65536}
-"""Without a dashboard, Ray still starts its process, for usage statistics. Even where these are off, that process asks
-169.254.169.254 and metadata.google.internal in which cloud it runs. It does not start if its port is not a port."""
+"""Without a dashboard, Ray still starts its process for usage statistics. Even if these are off, that process
+asks 169.254.169.254 and metadata.google.internal in which cloud it runs. A port out of range prevents it."""
 _ALONE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Without this, Ray puts the machine's address in the place of the loopback's; it reads it when imported."""
 

@@ -32,7 +32,7 @@ def disable() -> None:
     os.environ.update(VARIABLES)
     if too_late:
         warnings.warn(
-            "onnxruntime was imported before sgi, with its telemetry on: versions from 1.31 on report that import. "
+            "onnxruntime was imported before sgi, with its telemetry on; versions from 1.31 on report that. "
             "Import sgi first, or set ORT_DISABLE_TELEMETRY=1.",
             RuntimeWarning,
             stacklevel=2,
