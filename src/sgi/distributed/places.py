@@ -20,6 +20,7 @@ from sgi.distributed.addresses import as_address, below, parted
 from sgi.io.files import SUFFIXES, check_encoded, check_readable, suffix
 from sgi.io.text_file import open_bytes
 from sgi.io.write import open_writer, write_whole
+from sgi.kernel.durable_files import make_folder, sync_folder
 from sgi.kernel.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ class Folder:
         address = as_address(self.text)
         try:
             if address is None:
-                Path(self.text).mkdir(parents=True, exist_ok=True)
+                make_folder(Path(self.text))
             else:
                 system, path = _arrow(address)
                 system.create_dir(path, recursive=True)
@@ -195,6 +196,7 @@ class Folder:
         write_whole(part, content)
         try:
             os.link(part, Path(self.text) / name)  # unlike a renaming, it replaces nothing
+            sync_folder(Path(self.text))
         except FileExistsError:
             return False
         except OSError:  # a file system without links

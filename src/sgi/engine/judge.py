@@ -178,5 +178,5 @@ def _kept_replies(place: bool | str | Path) -> Iterator[Cache]:
         yield BoundedCache()
     else:
         path = replies_path(default_cache_path() if place is True else Path(place))
-        with SqliteCache(path) as cache:
+        with SqliteCache(path, durable=True) as cache:
             yield cache

@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import orjson
 
+from sgi.kernel.durable_files import sync_file, sync_folder
 from sgi.kernel.errors import DataError, MissingExtra, UsageError
 
 if TYPE_CHECKING:
@@ -277,23 +278,13 @@ def _replacing(target: Path, name: str) -> Iterator[IO[bytes]]:
             yield stream
             with _telling(name):
                 stream.flush()
-                os.fsync(stream.fileno())
+                sync_file(stream.fileno())
         with _telling(name):
             part.replace(target)
-            _settle(target.parent)
+            sync_folder(target.parent)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
-
-
-def _settle(folder: Path) -> None:
-    """Have the folder's new entry on disk, where the system can be asked for it."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 @contextmanager

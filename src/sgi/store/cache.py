@@ -10,7 +10,9 @@ from pathlib import Path
 from threading import Lock, RLock
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
+from sgi.kernel.durable_files import make_folder
 from sgi.kernel.errors import StoreError
+from sgi.store.forks import close_at_fork
 
 if TYPE_CHECKING:
     import sqlite3
@@ -21,6 +23,8 @@ T = TypeVar("T")
 _TABLE = "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
 _APPLICATION_ID = 0x53474943  # "SGIC", in the file's header: tells our files from anyone else's
 _KEYS_A_QUERY = 500  # SQLite built for small machines allows 999 parameters
+_FORK_SECONDS = 5.0
+"""How long a fork waits for threads that use a cache; a longer one is left behind in the child."""
 _ENTRY_BYTES = 256  # of the objects around a key and a value: 171 measured, and room for the table to grow
 _WAY_OUT = "Delete the file, or name another place in SGI_CACHE_DIR: what a cache holds can be made anew."
 
@@ -126,6 +130,8 @@ class SqliteCache:
 
     Args:
         path: the file; it is made, with its folder, if it isn't there. Only the user may read them.
+        durable: whether what was put is on the disk when `put_many` returns, so that a power loss does not
+            take it. Otherwise a power loss can take the last writes.
 
     Raises:
         StoreError: the place cannot be written, or the file is something else.
@@ -137,11 +143,14 @@ class SqliteCache:
     ({b'key': b'value'}, 1)
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, durable: bool = False) -> None:
         self.path = Path(path).expanduser()
+        self._durable = durable
         self._lock = RLock()
-        self._connection = self._guard(self._open)
-        self._finalizer = weakref.finalize(self, self._connection.close)  # for caches that nobody closes
+        self._locked_for_fork = False
+        self._closed = False
+        self._connect()
+        close_at_fork(self)
 
     def get_many(self, keys: Sequence[bytes], /) -> Mapping[bytes, bytes]:
         """The values there are, by key."""
@@ -166,7 +175,28 @@ class SqliteCache:
     def close(self) -> None:
         """Close the file; closing twice does no harm."""
         with self._lock:
+            self._closed = True
             self._connection.close()
+
+    def before_fork(self) -> None:
+        """Close the connection, as soon as no other thread uses it."""
+        self._locked_for_fork = self._lock.acquire(timeout=_FORK_SECONDS)
+        if self._locked_for_fork:
+            self._connection.close()
+
+    def after_fork(self, *, child: bool) -> None:
+        """Open a connection in the parent and one in the child, which gets a lock of its own."""
+        if child:
+            self._lock = RLock()
+            self._finalizer.detach()  # a connection that a thread of the parent used is not for us to close
+        if not self._closed and (child or self._locked_for_fork):
+            self._connect()
+        if self._locked_for_fork and not child:
+            self._lock.release()
+
+    def _connect(self) -> None:
+        self._connection = self._guard(self._open)
+        self._finalizer = weakref.finalize(self, self._connection.close)  # for caches that nobody closes
 
     def __enter__(self) -> Self:
         return self
@@ -190,11 +220,11 @@ class SqliteCache:
     def _open(self) -> sqlite3.Connection:
         from sgi.store.sqlite_file import connect, write_ahead
 
-        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(self.path.parent, mode=0o700)
         connection = connect(self.path)
         try:
             _refuse_strangers(connection, self.path)
-            write_ahead(connection)
+            write_ahead(connection, durable=self._durable)
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             connection.execute(_TABLE)
         except BaseException:

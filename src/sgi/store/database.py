@@ -15,6 +15,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
 from sgi.kernel.errors import MissingExtra, SchemaAhead, SchemaBehind, StoreError, UsageError
+from sgi.store.forks import close_at_fork
 from sgi.store.migrations import HEAD, REVISIONS, VERSION_TABLE, migrate
 from sgi.store.schema import metadata
 from sgi.store.sqlite_file import connect, owner_and_names, write_ahead
@@ -35,6 +36,9 @@ _WRITE: dict[str, Any] = {
     "sqlite_begin": "BEGIN IMMEDIATE"
 }  # waits for its turn, where a late upgrade would fail
 _READ: dict[str, dict[str, Any]] = {"sqlite": {}, "postgresql": {"isolation_level": "REPEATABLE READ"}}
+_WAIT_FOR_DISK = (  # of the transaction alone, whatever the server's default is
+    "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
+)
 _POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
 _ANOTHER = "Name another database with --db or SGI_DATABASE_URL."
 _KINDS = "It is the path of a SQLite file, sqlite:///FILE or postgresql://USER@HOST/NAME."
@@ -91,6 +95,7 @@ class Database:
         self._secret = url.password
         self._engine = _sqlite_engine(url) if self.dialect == "sqlite" else _postgresql_engine(url)
         self._file: tuple[int, int] | None = None  # which file the path named at the first write
+        close_at_fork(self)
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -106,6 +111,8 @@ class Database:
     def writing(self) -> Iterator[sa.Connection]:
         """A connection whose work is committed when the block ends, or undone when it raises.
 
+        What is committed is on the disk: a power loss does not take it.
+
         SQLite has one writer at a time: the block waits for its turn, up to 30 s. A broken constraint is
         SQLAlchemy's ``IntegrityError`` inside the block; if it leaves the block, it is the ``__cause__`` of
         the StoreError. To go on after one, put the statement into ``connection.begin_nested()``.
@@ -116,6 +123,8 @@ class Database:
         with self._connected(_WRITE) as connection, connection.begin():
             if self.dialect == "sqlite":
                 self._check_file()
+            else:
+                connection.exec_driver_sql(_WAIT_FOR_DISK)
             yield connection
 
     def _check_file(self) -> None:
@@ -165,6 +174,15 @@ class Database:
     def close(self) -> None:
         """Close all connections; closing twice does no harm."""
         self._engine.dispose()
+
+    def before_fork(self) -> None:
+        """Close the connections that nobody uses."""
+        self._engine.dispose()
+
+    def after_fork(self, *, child: bool) -> None:
+        """Forget connections that were in use at the fork: they belong to the parent."""
+        if child:
+            self._engine.dispose(close=False)
 
     def __enter__(self) -> Self:
         return self
@@ -325,7 +343,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         raise StoreError(f"The database {path} cannot be opened: {reason}.", hint=_RIGHTS) from error
     try:
         _refuse_strangers(connection, path)
-        write_ahead(connection)
+        write_ahead(connection, durable=True)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON").fetchone()  # deleted texts are overwritten with zeros
     except BaseException:

@@ -8,6 +8,8 @@ import sqlite3
 import time
 from typing import TYPE_CHECKING
 
+from sgi.kernel.durable_files import sync_folder
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -20,8 +22,11 @@ def connect(path: Path) -> sqlite3.Connection:
 
     A new file is the user's alone. A file that may only be read is opened for reading.
     """
+    new = not path.exists()
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite alone would let others read
+        if new:
+            sync_folder(path.parent)
     except OSError as error:
         if error.errno not in _READ_ONLY or not os.access(path, os.R_OK):
             raise
@@ -47,8 +52,14 @@ def _opened(address: str) -> sqlite3.Connection:
     )
 
 
-def write_ahead(connection: sqlite3.Connection) -> None:
-    """Let readers and a writer work at once; SQLite doesn't wait by itself while another process switches."""
+def write_ahead(connection: sqlite3.Connection, *, durable: bool) -> None:
+    """Let readers and a writer work at once; SQLite doesn't wait by itself while another process switches.
+
+    Args:
+        connection: to the file.
+        durable: whether a commit returns only when it is on the disk. Otherwise a power loss can take the
+            last commits, and leaves the file whole.
+    """
     until = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -60,7 +71,8 @@ def write_ahead(connection: sqlite3.Connection) -> None:
                 raise
             time.sleep(0.02)
         else:
-            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+            connection.execute(f"PRAGMA fullfsync = {int(durable)}")  # for macOS; see `sync_file`
             return
 
 

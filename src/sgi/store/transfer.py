@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 import sqlalchemy as sa
 from sqlalchemy.exc import DataError, IntegrityError
 
+from sgi.kernel.durable_files import sync_file, sync_folder
 from sgi.kernel.errors import SchemaAhead, StoreError
 from sgi.store import schema
 from sgi.store.evaluations import GROWING
@@ -233,8 +234,9 @@ def _replacing(file: Path) -> Iterator[IO[bytes]]:
             else:
                 yield raw
             raw.flush()
-            os.fsync(raw.fileno())
+            sync_file(raw.fileno())
         part.replace(file)
+        sync_folder(file.parent)
     except OSError as error:
         hint = "See that the folder is there, has room and can be written."
         raise StoreError(f"{file} cannot be written: {error.strerror or error}.", hint=hint) from error

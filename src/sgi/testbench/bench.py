@@ -233,7 +233,7 @@ class _Work:
         found: dict[tuple[str, str], tuple[Scores, int]] = {}
         with (
             open_tools(asking, self.embedder, cache=self.place) as tools,
-            SqliteCache(replies_path(self.place)) as kept,
+            SqliteCache(replies_path(self.place), durable=True) as kept,
         ):
             self.listener(Started(stage, len(faults) * len(asking) * len(self.paired.samples)))
             async with open_clean(spec, kept) as clean:

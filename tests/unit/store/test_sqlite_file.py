@@ -33,7 +33,7 @@ from pathlib import Path
 from sgi.store.sqlite_file import connect, write_ahead
 sys.stdin.readline()
 connection = connect(Path(sys.argv[1]))
-write_ahead(connection)
+write_ahead(connection, durable=True)
 connection.execute("CREATE TABLE IF NOT EXISTS a (x)")
 connection.close()
 """
@@ -55,4 +55,4 @@ def test_a_switch_that_fails_otherwise_is_told(tmp_path):
         closing(connect(tmp_path / "a.db")) as connection,
         pytest.raises(sqlite3.DatabaseError, match="not a"),
     ):
-        write_ahead(connection)
+        write_ahead(connection, durable=True)
