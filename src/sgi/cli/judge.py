@@ -45,9 +45,13 @@ def replay(context: typer.Context, file: FileArgument) -> None:
 
 
 def _run(context: typer.Context, file: Path, *, replaying: bool) -> None:
+    from sgi.cli.console import talk
     from sgi.cli.main import app
     from sgi.engine.judge import Cassette
+    from sgi.judge.cassette import incomplete_end
 
+    if file.exists() and (note := incomplete_end(file)):
+        talk(note)
     command = typer.main.get_command(app)
     verb = command.get_command(context, "run")  # type: ignore[attr-defined]  # the app is a group of verbs
     with verb.make_context("sgi run", list(context.args), obj=Cassette(file, replaying=replaying)) as inner:

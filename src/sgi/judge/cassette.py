@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import replace
-from typing import IO, TYPE_CHECKING, Any, Self
+from io import FileIO
+from typing import TYPE_CHECKING, Any, Self
 
 from sgi.judge.calls import completion_of, kept
+from sgi.judge.group_commit import GroupCommit
+from sgi.kernel.durable_files import sync_file, sync_folder
 from sgi.kernel.errors import (
     DataError,
     JudgeError,
@@ -14,6 +18,7 @@ from sgi.kernel.errors import (
     JudgeRefused,
     JudgeRejected,
     JudgeUnavailable,
+    StoreError,
     UsageError,
 )
 from sgi.kernel.ports import Usage
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
 
 _FORMAT = "sgi judge cassette"
 _VERSION = 1
+_BEGINNING = f'{{"format": "{_FORMAT}"'.encode()
 _KINDS = {
     kind.__name__: kind
     for kind in (JudgeUnavailable, JudgeRejected, JudgeRefused, JudgeMalformed, JudgeError)
@@ -43,9 +49,11 @@ _KINDS = {
 class Recorded:
     """A model around a model that writes what each call ends in into a file, a line a call.
 
-    That is a reply, or an error's kind and words. A file that is there is gone on with, if it was recorded
-    from the same model; where a call ends otherwise than before, the later line holds. The file has digests
-    of the calls, not their texts, and no secret; replies may quote what was judged.
+    That is a reply, or an error's kind and words. A line is on the disk before its reply is used, and
+    survives a power loss. An existing file is continued, if it was recorded from the same model; an
+    incomplete end (see `incomplete_end`) is cut off first. Where a call ends otherwise than before, the later
+    line holds. The file has digests of the calls, not their texts, and no secret; replies may quote what was
+    judged.
 
     Args:
         chat: the model.
@@ -59,11 +67,21 @@ class Recorded:
 
     def __init__(self, chat: Chat, path: Path, judge: Mapping[str, JsonValue]) -> None:
         self._chat = chat
+        self._path = path
+        self._unwritten: list[dict[str, Any]] = []
+        self._group = GroupCommit(self._write)
         self._known = _known(chat, path)
         self._file = _opened(path)
-        if not self._file.tell():
-            head = {"format": _FORMAT, "version": _VERSION, "fingerprint": chat.fingerprint}
-            self._write(head | {"judge": dict(judge)})
+        try:
+            self._length = self._file.truncate(_whole_length(path.read_bytes()))
+            sync_folder(path.parent)
+            if not self._length:
+                head = {"format": _FORMAT, "version": _VERSION, "fingerprint": chat.fingerprint}
+                self._unwritten.append(head | {"judge": dict(judge)})
+                self._write()
+        except BaseException:
+            self._file.close()
+            raise
 
     @property
     def fingerprint(self) -> str:
@@ -75,17 +93,18 @@ class Recorded:
         try:
             completion = await self._chat.complete(call)
         except JudgeError as error:
-            self._note(call, error)
+            await self._note(call, error)
             raise
-        self._note(call, completion)
+        await self._note(call, completion)
         return completion
 
-    def _note(self, call: Call, outcome: Outcome) -> None:
+    async def _note(self, call: Call, outcome: Outcome) -> None:
         key, told = call.key(self.fingerprint), _told(outcome)
         mark = _mark(told)
         if self._known.get(key) != mark:
             self._known[key] = mark
-            self._write({"call": key.hex(), "schema": call.shape.name, **told})
+            self._unwritten.append({"call": key.hex(), "schema": call.shape.name, **told})
+            await self._group.commit()
 
     def close(self) -> None:
         """Close the file."""
@@ -99,9 +118,21 @@ class Recorded:
     ) -> None:
         self.close()
 
-    def _write(self, entry: dict[str, Any]) -> None:
-        self._file.write(json.dumps(entry, ensure_ascii=False) + "\n")
-        self._file.flush()
+    def _write(self) -> None:
+        """Append what is unwritten, whole or not at all."""
+        entries, self._unwritten = self._unwritten, []
+        lines = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries).encode()
+        try:
+            self._file.seek(self._length)
+            self._file.write(lines)
+            sync_file(self._file.fileno())
+        except OSError as error:
+            with suppress(OSError):
+                self._file.truncate(self._length)
+            hint = "What was recorded before is in the file; record to it again once it can be written."
+            message = f"The cassette {self._path} cannot be written: {error.strerror or error}."
+            raise StoreError(message, hint=hint) from error
+        self._length += len(lines)
 
 
 class Replayed:
@@ -155,8 +186,9 @@ def _mark(told: dict[str, Any]) -> bytes:
 
 def _known(chat: Chat, path: Path) -> dict[bytes, bytes]:
     """The calls that are in the file already, each with a mark of what it ended in."""
-    if not path.exists() or not path.stat().st_size:
-        return {}
+    content = _content(path) if path.exists() else b""
+    if content.startswith(_BEGINNING[: len(content)]) and not _whole_length(content):
+        return {}  # empty, or cut within the first line
     fingerprint, outcomes = _read(path)
     if fingerprint != chat.fingerprint:
         message = f"The cassette {path} was recorded from {fingerprint}, and the judge is {chat.fingerprint}."
@@ -164,21 +196,55 @@ def _known(chat: Chat, path: Path) -> dict[bytes, bytes]:
     return {key: _mark(_told(outcome)) for key, outcome in outcomes.items()}
 
 
-def _opened(path: Path) -> IO[str]:
+def _opened(path: Path) -> FileIO:
     try:
-        return path.open("a", encoding="utf-8", newline="\n")
+        path.touch()
+        return FileIO(path, "r+")
     except OSError as error:
         raise UsageError(f"The cassette {path} cannot be written: {error.strerror}.") from None
 
 
 def _read(path: Path) -> tuple[str, dict[bytes, Outcome]]:
     """The fingerprint, and by call what it ended in."""
-    try:
-        header, *lines = path.read_bytes().removesuffix(b"\n").split(b"\n")
-    except OSError as error:
-        raise DataError(f"it cannot be read: {error.strerror}", file=str(path)) from None
+    content = _content(path)
+    header, *lines = content[: _whole_length(content)].removesuffix(b"\n").split(b"\n")
     fingerprint = _fingerprint(path, header)
     return fingerprint, dict(_entry(path, number, line) for number, line in enumerate(lines, 2))
+
+
+def incomplete_end(path: Path) -> str:
+    """A sentence about the end of a cassette that a full disk or a power loss cut; empty if it is whole.
+
+    The lines from there on are not used: their replies were not used when they were recorded.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
+    content = _content(path)
+    dropped = content[_whole_length(content) :]
+    if not dropped:
+        return ""
+    line = content[: -len(dropped)].count(b"\n") + 1
+    return f"{path}:{line}: the file is incomplete from here on, so {len(dropped):,} bytes are not used."
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(f"it cannot be read: {error.strerror}", file=str(path)) from None
+
+
+def _whole_length(content: bytes) -> int:
+    r"""The bytes before an incomplete end: a line without its newline, or with parts that were never written.
+
+    A part that was never written reads as zeros, which no line of a cassette holds.
+
+    >>> _whole_length(b"{}\n{}\n"), _whole_length(b"{}\n{"), _whole_length(b"{}\n\0}\n{}\n")
+    (6, 3, 3)
+    """
+    hole = content.find(b"\0")
+    return content.rfind(b"\n", 0, len(content) if hole < 0 else hole) + 1
 
 
 def recorded_judge(path: Path) -> dict[str, JsonValue]:

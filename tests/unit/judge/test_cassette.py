@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
+from errno import ENOSPC
 
 import pytest
 
+from sgi.judge import cassette
 from sgi.judge.calls import Completion, Finish
-from sgi.judge.cassette import Recorded, Replayed, recorded_judge
+from sgi.judge.cassette import Recorded, Replayed, incomplete_end, recorded_judge
 from sgi.judge.tally import Tally
 from sgi.kernel.errors import (
     BudgetSpent,
@@ -19,6 +21,7 @@ from sgi.kernel.errors import (
     JudgeRefused,
     JudgeRejected,
     JudgeUnavailable,
+    StoreError,
     UsageError,
 )
 from sgi.kernel.ports import Usage
@@ -138,6 +141,48 @@ def test_places_that_cannot_be_used(tmp_path):
         replay(tmp_path / "absent.jsonl", call("a"))
     with pytest.raises(UsageError, match="cannot be written"):
         record(tmp_path / "absent" / "c.jsonl", call("a"))
+
+
+@pytest.mark.parametrize("tail", [b'{"call": "', b"\0\0\0\n", b'\0"}}\n{"call": "00"}\n'])
+def test_an_end_that_was_cut_is_not_used_and_is_recorded_again(tmp_path, tail):
+    file = tmp_path / "c.jsonl"
+    record(file, call("a"), call("b"))
+    content = file.read_bytes()
+    assert incomplete_end(file) == ""
+    file.write_bytes(b"".join(content.splitlines(keepends=True)[:2]) + tail)
+    assert "c.jsonl:3: the file is incomplete from here on" in incomplete_end(file)
+    assert replay(file, call("a")) == KNOWN
+    with pytest.raises(JudgeError, match="has no such call"):
+        replay(file, call("b"))
+    record(file, call("a"), call("b"))
+    assert file.read_bytes() == content
+
+
+def test_a_cassette_cut_in_its_first_line_begins_again_and_another_file_does_not(tmp_path):
+    file = tmp_path / "c.jsonl"
+    record(file, call("a"))
+    content = file.read_bytes()
+    file.write_bytes(content[:50])
+    record(file, call("a"))
+    assert file.read_bytes() == content
+    file.write_bytes(b"one line of somebody else")
+    with pytest.raises(DataError, match="c.jsonl:1: "):
+        record(file, call("a"))
+    assert file.read_bytes() == b"one line of somebody else"
+
+
+def test_a_full_disk_is_an_error_and_leaves_whole_lines(tmp_path, monkeypatch):
+    file = tmp_path / "c.jsonl"
+    record(file, call("a"))
+    before = file.read_bytes()
+
+    def full(descriptor):
+        raise OSError(ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cassette, "sync_file", full)
+    with pytest.raises(StoreError, match=r"c\.jsonl cannot be written: No space left"):
+        record(file, call("b"))
+    assert file.read_bytes() == before
 
 
 def test_an_empty_file_is_a_new_cassette(tmp_path):

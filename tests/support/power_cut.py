@@ -1,0 +1,234 @@
+"""A simulated power cut: what a disk can hold when the power fails at any point of a recorded process.
+
+`record` runs a command under strace and gives its writes, syncs and renames in one folder. `Disk` replays
+them: what was synced is there; of the rest, any write can be there or not, in any order, torn at sectors of
+512 bytes, and any change of a folder can be there or not.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import random
+
+SECTOR = 512
+CALLS = (
+    "openat,creat,mkdir,mkdirat,rename,renameat,renameat2,unlink,unlinkat,link,linkat,"
+    "write,pwrite64,writev,pwritev,pwritev2,ftruncate,truncate,fsync,fdatasync,fallocate"
+)
+_UNMODELLED = {"writev", "pwritev", "pwritev2", "truncate", "fallocate", "creat", "renameat", "linkat"}
+_KINDS = {
+    "openat": "create",
+    "pwrite64": "write",
+    "ftruncate": "truncate",
+    "fsync": "sync",
+    "fdatasync": "sync",
+}
+_LINE = re.compile(r"\d+ +(\w+)\((.*)\) = (\d+)")
+_TEXT = re.compile(r'[<"]((?:\\x[0-9a-f]{2})*)[>"]')
+
+
+@dataclass(frozen=True)
+class Event:
+    """One system call that succeeded, on a file or folder below the watched one.
+
+    Attributes:
+        kind: ``create``, ``write``, ``truncate``, ``rename``, ``unlink``, ``link``, ``mkdir`` or ``sync``.
+        path: the file or folder.
+        data: what was written.
+        at: the offset, or the length after ``truncate``; None where a write continues the one before.
+        target: the new path of ``rename`` and ``link``.
+    """
+
+    kind: str
+    path: str
+    data: bytes = b""
+    at: int | None = None
+    target: str = ""
+
+
+def record(command: list[str], folder: Path, *, environment: dict[str, str]) -> list[Event]:
+    """What a command did to the files of a folder; it must succeed."""
+    trace = folder.with_name(f"{folder.name}.trace")
+    options = ["-f", "-y", "-xx", "-s", "100000000", "-e", f"trace={CALLS}", "-e", "signal=none", "-z"]
+    done = subprocess.run(
+        ["strace", *options, "-o", str(trace), *command],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, (done.stdout + done.stderr).decode()
+    return _events(trace, str(folder))
+
+
+def _events(trace: Path, folder: str) -> list[Event]:
+    started: dict[str, str] = {}
+    events = []
+    for line in trace.read_text().splitlines():
+        thread = line.split(" ", 1)[0]
+        if line.endswith(" <unfinished ...>"):
+            started[thread] = line.removesuffix(" <unfinished ...>")
+            continue
+        resumed = re.match(r"\d+ +<\.\.\. \w+ resumed>", line)
+        whole = started.pop(thread) + line[resumed.end() :] if resumed else line
+        found = _LINE.match(whole)
+        event = found and _event(found[1], found[2], int(found[3]))
+        inside = event and f"{event.path}/".startswith(f"{folder}/")
+        if event and inside and not event.path.endswith("-shm"):
+            events.append(event)
+    return events
+
+
+def _event(call: str, arguments: str, result: int) -> Event | None:
+    assert call not in _UNMODELLED, arguments
+    texts = [bytes.fromhex(text.replace("\\x", "")) for text in _TEXT.findall(arguments)]
+    numbers = [int(part) for part in arguments.split(", ") if part.isdigit()]
+    path, kind, data, at, target = texts[0].decode(), _KINDS.get(call, call), b"", None, ""
+    if call == "openat":
+        if "O_CREAT" not in arguments:
+            return None
+        path = str(Path(path, texts[1].decode()))  # of the working folder, which strace shows
+    elif kind == "write":
+        data, at = texts[1][:result], numbers[-1] if call == "pwrite64" else None
+    elif kind == "truncate":
+        at = numbers[-1]
+    elif kind in {"rename", "link"}:
+        target = texts[1].decode()
+    return Event(kind, path, data, at, target)
+
+
+@dataclass
+class _File:
+    """The content that is on the disk for certain, and the writes since the last sync."""
+
+    synced: bytearray = field(default_factory=bytearray)
+    pending: list[Event] = field(default_factory=list)
+    length: int = 0
+
+    def after_cut(self, chance: random.Random, kept: float) -> bytes:
+        content = bytearray(self.synced)
+        for event in self.pending:
+            if event.kind == "truncate":
+                if chance.random() < kept:
+                    _resize(content, event.at or 0)
+                continue
+            at = event.at or 0
+            torn = chance.random() < 0.3
+            whole = chance.random() < kept
+            for start in range(0, len(event.data), SECTOR):
+                if (chance.random() < kept) if torn else whole:
+                    part = event.data[start : start + SECTOR]
+                    _resize(content, max(len(content), at + start + len(part)))
+                    content[at + start : at + start + len(part)] = part
+        return bytes(content)
+
+    def sync(self) -> None:
+        for event in self.pending:
+            at = event.at or 0
+            if event.kind == "truncate":
+                _resize(self.synced, at)
+            else:
+                _resize(self.synced, max(len(self.synced), at + len(event.data)))
+                self.synced[at : at + len(event.data)] = event.data
+        self.pending.clear()
+
+
+class Disk:
+    """The files of a folder while a recorded process writes them.
+
+    Args:
+        folder: the watched folder; what is in it before counts as synced.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = str(folder)
+        self._names: dict[str, _File | None] = {}  # as the process sees them; None is a folder
+        self._synced: dict[str, _File | None] = {}
+        self._changes: list[tuple[str, Event, _File | None]] = []
+
+    def apply(self, event: Event) -> None:
+        """Do what the process did."""
+        kind, path = event.kind, event.path
+        if kind == "create":
+            if path not in self._names:
+                self._change(event, _File())
+        elif kind == "mkdir":
+            self._change(event, None)
+        elif kind in {"rename", "link"}:
+            self._change(event, self._names[path])
+        elif kind == "unlink":
+            if path in self._names:
+                self._change(event, self._names[path])
+        elif kind == "sync":
+            self._sync(path)
+        else:
+            self._write(event)
+
+    def _write(self, event: Event) -> None:
+        file = self._names.get(event.path)
+        if file is None:
+            return  # the name is already another file's, as that of a part that was renamed
+        at = file.length if event.at is None else event.at
+        file.pending.append(Event(event.kind, event.path, event.data, at))
+        file.length = at if event.kind == "truncate" else max(file.length, at + len(event.data))
+
+    def _sync(self, path: str) -> None:
+        file = self._names.get(path)
+        if file is not None:
+            file.sync()
+            return
+        rest = []
+        for folder, event, changed in self._changes:
+            if folder == path:
+                _rename(self._synced, event, changed)
+            else:
+                rest.append((folder, event, changed))
+        self._changes = rest
+
+    def _change(self, event: Event, file: _File | None) -> None:
+        _rename(self._names, event, file)
+        self._changes.append((os.path.dirname(event.target or event.path), event, file))  # noqa: PTH120 - a text
+
+    def cut(self, place: Path, chance: random.Random, kept: float) -> None:
+        """Write into another folder what a power cut leaves.
+
+        Args:
+            place: an empty folder.
+            chance: decides what is kept of that which was not synced.
+            kept: the probability that it is.
+        """
+        names = dict(self._synced)
+        for _, event, file in self._changes:
+            if chance.random() < kept:
+                _rename(names, event, file)
+        for path in sorted(names):
+            file = names[path]
+            copy = place / os.path.relpath(path, self._folder)
+            if file is None:
+                copy.mkdir(parents=True, exist_ok=True)
+            elif copy.parent.is_dir():  # else its folder is not on the disk
+                copy.write_bytes(file.after_cut(chance, kept))
+
+
+def _rename(names: dict[str, _File | None], event: Event, file: _File | None) -> None:
+    if event.kind == "unlink":
+        names.pop(event.path, None)
+    elif event.kind == "rename":
+        names.pop(event.path, None)
+        names[event.target] = file
+    else:
+        names[event.target or event.path] = file
+
+
+def _resize(content: bytearray, length: int) -> None:
+    if length < len(content):
+        del content[length:]
+    else:
+        content.extend(bytes(length - len(content)))
