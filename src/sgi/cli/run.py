@@ -80,6 +80,13 @@ Resume = Annotated[
     str | None,
     typer.Option("--resume", help="Go on with a run: its id, a beginning of it, its name, or last."),
 ]
+TakeOver = Annotated[
+    bool,
+    typer.Option(
+        "--take-over",
+        help="With --resume: take the run from another process that writes it. That one ends with an error.",
+    ),
+]
 RetryFailed = Annotated[
     bool,
     typer.Option(
@@ -152,6 +159,7 @@ def run(
     resume: Resume = None,
     retry_failed: RetryFailed = False,
     trust_target: TrustTarget = False,
+    take_over: TakeOver = False,
     db: DatabaseOption = None,
     no_store: NoStore = False,
     no_texts: NoTexts = False,
@@ -260,6 +268,8 @@ def run(
         place = {"address": ray, "workers": workers, "cache": around["cache"], "again": retry_failed}
         run_on_ray(run_spec(given), place, refused, percent=percent, as_json=as_json, quiet=quiet)
         return
+    if take_over and resume is None:
+        raise typer.BadParameter("it goes with --resume.", param_hint="--take-over")
     tags = _tags(tag or (), around, resume)
     record = None if resume is None else _found(around, resume, name)
     if dry_run:
@@ -267,9 +277,8 @@ def run(
         check_files(spec)
         tell_plan(spec, cache=around["cache"], quiet=quiet, as_json=as_json)
         return
-    spec, report = _performed(
-        given, around, record, tags, retry_failed=retry_failed, trusted=trust_target, quiet=quiet
-    )
+    how = {"retry_failed": retry_failed, "take_over": take_over}
+    spec, report = _performed(given, around, record, tags, how, trusted=trust_target, quiet=quiet)
     notes = (
         [] if quiet else [*_seen_before(spec, report, db), *report_notes(spec, report, database_words(db))]
     )
@@ -283,8 +292,8 @@ def _performed(
     around: dict[str, Any],
     record: RunRecord | None,
     tags: Sequence[str],
+    how: dict[str, bool],
     *,
-    retry_failed: bool,
     trusted: bool,
     quiet: bool,
 ) -> tuple[RunSpec, RunReport]:
@@ -311,9 +320,8 @@ def _performed(
             **around, listener=noting if quiet else print_columns(noting), code_folder=folder
         )
         if record is None:
-            return spec, anyio.run(lambda: perform(spec, place, retry_failed=retry_failed))
-        options = {"retry_failed": retry_failed, "reread": reread}
-        return spec, anyio.run(lambda: resume(spec, record, place, **options))
+            return spec, anyio.run(lambda: perform(spec, place, retry_failed=how["retry_failed"]))
+        return spec, anyio.run(lambda: resume(spec, record, place, reread=reread, **how))
 
 
 def _seen_before(spec: RunSpec, report: RunReport, database: str | None) -> Iterator[str]:

@@ -139,6 +139,7 @@ async def resume(
     *,
     retry_failed: bool = False,
     reread: bool = True,
+    take_over: bool = False,
 ) -> RunReport:
     """Go on with a run that is kept; of one that is finished nothing is done again.
 
@@ -148,8 +149,10 @@ async def resume(
         around: its database is the one that keeps the run.
         retry_failed: do the batches with failed rows again, also of a finished run.
         reread: see that the data is the same, also of a finished run.
+        take_over: take the run from a process that writes it.
 
     Raises:
+        RunBusy: another process writes the run.
         RunMismatch: its data, its spec, its cluster rule or what makes its numbers has changed.
         SgiError: as for `perform`.
     """
@@ -180,7 +183,8 @@ async def resume(
         if finished:
             check_same(record, spec, planned, tools)
             return _finished(spec, record, database)
-        recording = take_up(database, record, spec, planned, tools, retry_failed=retry_failed)
+        options = {"retry_failed": retry_failed, "take_over": take_over}
+        recording = take_up(database, record, spec, planned, tools, **options)
         return await _run(spec, planned, tools, recording, around)
 
 

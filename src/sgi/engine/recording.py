@@ -109,10 +109,6 @@ class Recording:
         """Have the batches with failed rows done again; says how many there are."""
         return self._recorder.reopen_failed()
 
-    def go_on(self) -> None:
-        """The run goes on."""
-        self._recorder.go_on()
-
     def finish(self, summary: Summary) -> None:
         """All rows are done."""
         kept = summary_without_texts(summary) if self._record.no_texts else summary
@@ -120,8 +116,7 @@ class Recording:
 
     def stop(self, error: BaseException) -> None:
         """The run ends before its time, and can go on later."""
-        self._recorder.stop(_reason(error, whole=not self._record.no_texts))
-        self._recorder.save_usage(self._usage())
+        self._recorder.stop(_reason(error, whole=not self._record.no_texts), self._usage())
 
     def _usage(self) -> dict[str, Usage]:
         """What this attempt asked of the judge so far, by the judge's fingerprint."""
@@ -166,6 +161,7 @@ def take_up(
     tools: Tools,
     *,
     retry_failed: bool = False,
+    take_over: bool = False,
 ) -> Recording:
     """A run that is there, to be gone on with.
 
@@ -176,15 +172,17 @@ def take_up(
         plan: what the data is now.
         tools: what it would be scored with now.
         retry_failed: do the batches with failed rows again.
+        take_over: take the run from a process that writes it.
 
     Raises:
+        RunBusy: another process writes the run.
         RunMismatch: the data, the spec, a model or the version of the package is not the same any more.
     """
     check_same(record, spec, plan, tools)
-    recording = Recording(database, record, open_recorder(database, record), plan.metrics, tools.judge)
+    recorder = open_recorder(database, record, take_over=take_over)
+    recording = Recording(database, record, recorder, plan.metrics, tools.judge)
     if retry_failed:
         recording.reopen_failed()
-    recording.go_on()
     return recording
 
 

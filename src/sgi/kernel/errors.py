@@ -183,5 +183,9 @@ class SchemaAhead(StoreError):  # noqa: N818 - the name says what happened
     """The database was made by a newer version; nothing of it is touched."""
 
 
+class RunBusy(StoreError):  # noqa: N818 - the name says what happened
+    """Another process writes the run; names it."""
+
+
 class RunMismatch(StoreError):  # noqa: N818 - the name says what happened
     """A run cannot go on, because its data or what makes its numbers is no longer the same."""

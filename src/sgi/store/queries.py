@@ -14,7 +14,8 @@ from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.ports import Usage
 from sgi.store import schema
 from sgi.store.inserting import chunks
-from sgi.store.recorder import RunRecorder, has_all_samples
+from sgi.store.leases import Lease
+from sgi.store.recorder import RunRecorder, has_all_samples, now
 from sgi.store.texts import restored, stored
 
 if TYPE_CHECKING:
@@ -189,16 +190,29 @@ def run_usage(database: Database, run: str) -> dict[str, Usage]:
     return found
 
 
-def open_recorder(database: Database, record: RunRecord) -> RunRecorder:
-    """The writer of a run that is already there."""
-    batches = schema.batches
-    with database.reading() as connection:
+def open_recorder(database: Database, record: RunRecord, *, take_over: bool = False) -> RunRecorder:
+    """The writer of a run that is already there; from now on no other process writes it.
+
+    Args:
+        database: where it is.
+        record: the run.
+        take_over: take the run from a process that writes it.
+
+    Raises:
+        RunBusy: another process writes it.
+        StoreError: it was deleted.
+    """
+    batches, lease = schema.batches, Lease(record.id)
+    with database.writing() as connection:
+        lease.take(connection, now(), take_over=take_over)
+        connection.execute(sa.update(schema.runs).where(schema.runs.c.id == record.id).values(stopped=None))
         starts = connection.execute(sa.select(batches.c.start).where(batches.c.run == record.id)).scalars()
         return RunRecorder(
             database,
             record.id,
             record.dataset,
             metric_ids(connection, record.id),
+            lease,
             set(starts),
             samples_are_there=has_all_samples(connection, record.dataset, record.rows),
         )

@@ -11,7 +11,6 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Status
 from sgi.store import schema
 from sgi.store.inserting import insert_rows
+from sgi.store.leases import Lease
 from sgi.store.run_names import refuse_name
 from sgi.store.samples import sample_row
 from sgi.store.texts import stored, stored_json
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from sgi.kernel.scored import Provenance
     from sgi.store.database import Database
 
-
-_FOREIGN_KEY = {"23503", "SQLITE_CONSTRAINT_FOREIGNKEY"}
-"""How PostgreSQL and SQLite say that a row names another one that is not there."""
 
 Evidence = Mapping[str, "Sequence[Mapping[str, JsonValue] | None]"]
 """What a judge said, as JSON, by the metric's canonical string: one entry a row, None where there is none."""
@@ -109,16 +106,16 @@ class RunRecorder:
         metric_ids: the number of each metric, by canonical string.
         done: the first positions of the batches that are committed.
         samples_are_there: whether the samples of the data are all kept already, so that none is written.
-        attempt: tells the usage of this process from that of others that write or wrote the run.
+        lease: the right to write the run; taken by `create_run` and `open_recorder`.
     """
 
     database: Database
     run: str
     dataset: str
     metric_ids: Mapping[str, int]
+    lease: Lease
     done: set[int] = field(default_factory=set)
     samples_are_there: bool = False
-    attempt: str = field(default_factory=partial(secrets.token_hex, 8))
     _reopened: set[int] = field(default_factory=set)
 
     def commit(
@@ -144,17 +141,18 @@ class RunRecorder:
             usage: totals of this attempt by the judge's fingerprint; they replace those stored before.
 
         Raises:
-            StoreError: the database cannot be written, another process wrote this batch meanwhile, or the run
-                was deleted.
+            RunBusy: another process took the run over.
+            StoreError: the database cannot be written, the batch is there already, or the run was deleted.
         """
         head = (self.run, start, len(samples), stored_json(dict(truncated)), stored_json(dict(failures)))
         with self.database.writing() as connection:
+            self.lease.renew(connection)
             if start in self._reopened:
                 self._take_away(connection, start, len(samples))
             try:
                 insert_rows(connection, schema.batches, [head])
             except IntegrityError as error:
-                raise self._refused(error) from error
+                raise self._twice() from error
             if not self.samples_are_there:
                 rows = (tuple(sample_row(self.dataset, start + n, s).values()) for n, s in enumerate(samples))
                 insert_rows(connection, schema.samples, rows, unless_there=True)
@@ -169,37 +167,34 @@ class RunRecorder:
         self._reopened.discard(start)
 
     def save_usage(self, usage: Mapping[str, Usage]) -> None:
-        """Store the totals of this attempt, by the judge's fingerprint; they replace those stored before."""
+        """Store the totals of this attempt, by the judge's fingerprint; they replace those stored before.
+
+        Raises:
+            RunBusy: another process took the run over; what was paid is stored all the same at `stop`.
+        """
         with self.database.writing() as connection:
-            try:
-                self._save_usage(connection, usage)
-            except IntegrityError as error:
-                raise self._refused(error) from error
+            self.lease.renew(connection)
+            self._save_usage(connection, usage)
 
     def _save_usage(self, connection: Connection, usage: Mapping[str, Usage]) -> None:
         table = schema.usage
         insert = lite.insert if connection.dialect.name == "sqlite" else postgresql.insert
         for judge, used in usage.items():
             row = insert(table).values(
-                run=self.run, judge=stored(judge), attempt=self.attempt, **asdict(used)
+                run=self.run, judge=stored(judge), attempt=self.lease.owner, **asdict(used)
             )
             totals = {name: row.excluded[name] for name in asdict(used)}
             connection.execute(row.on_conflict_do_update(index_elements=table.primary_key, set_=totals))
 
-    def _refused(self, error: IntegrityError) -> StoreError:
-        """What it means that a row of this run cannot be written: its run is gone, or the row is there."""
-        if _names_nothing(error):
-            return self._gone()
-        hint = "Let one of them end; the run is whole."
+    def _twice(self) -> StoreError:
+        hint = "Nothing was overwritten. Resume the run with one process."
         return StoreError(f"Another process is writing the run {self.run}.", hint=hint)
-
-    def _gone(self) -> StoreError:
-        return StoreError(f"The run {self.run} was deleted meanwhile.", hint="Begin anew with `sgi run`.")
 
     def save_answers(self, answers: Mapping[int, StoredAnswer]) -> None:
         """Keep answers of the target by position; an earlier failure gives way."""
         rows = [answer_row(self.run, position, answer) for position, answer in answers.items()]
         with self.database.writing() as connection:
+            self.lease.renew(connection)
             table = schema.answers
             failed = (
                 (table.c.run == self.run) & table.c.position.in_(list(answers)) & table.c.response.is_(None)
@@ -208,7 +203,7 @@ class RunRecorder:
             try:
                 insert_rows(connection, table, rows)
             except IntegrityError as error:
-                raise self._refused(error) from error
+                raise self._twice() from error
 
     def reopen_failed(self) -> int:
         """Have the batches that hold a failed row done again; says how many there are.
@@ -235,35 +230,30 @@ class RunRecorder:
         _update(connection, self.run, finished_at=None, summary=None)
 
     def finish(self, summary: Mapping[str, Any]) -> None:
-        """The run has come to its end; this is its headline.
+        """Mark the run as finished, store its summary, and give the lease back.
 
         Raises:
-            StoreError: some of its rows are not there: another process takes them up again; or the run was
-                deleted.
+            RunBusy: another process took the run over.
+            StoreError: some of its rows are not there, or the run was deleted.
         """
         with self.database.writing() as connection:
-            if not _is_there(connection, self.run):
-                raise self._gone()
+            self.lease.renew(connection)
             if not _is_whole(connection, self.run):
-                hint = f"Go on with sgi run --resume {self.run}."
+                hint = f"Resume it with sgi run --resume {self.run}."
                 raise StoreError(f"Not every row of the run {self.run} is there.", hint=hint)
             _update(connection, self.run, finished_at=now(), stopped=None, summary=dict(summary))
+            self.lease.release(connection)
 
-    def stop(self, reason: str) -> None:
-        """The run ends before its time, and can go on later."""
-        with self.database.writing() as connection:
-            _update(connection, self.run, stopped=stored(reason))
+    def stop(self, reason: str, usage: Mapping[str, Usage] = _NOTHING) -> None:
+        """Store why the run ends before its time, and what it took; give the lease back.
 
-    def go_on(self) -> None:
-        """The run goes on.
-
-        Raises:
-            StoreError: it was deleted.
+        Where another process took the run over, only the usage is stored.
         """
         with self.database.writing() as connection:
-            if not _is_there(connection, self.run):
-                raise self._gone()
-            _update(connection, self.run, stopped=None)
+            if self.lease.release(connection):
+                _update(connection, self.run, stopped=stored(reason))
+            if _is_there(connection, self.run):
+                self._save_usage(connection, usage)
 
     def discard(self) -> None:
         """Forget the run; its data stays, for other runs."""
@@ -303,7 +293,9 @@ def create_run(database: Database, start: RunStart) -> RunRecorder:
             for position, (name, spec) in enumerate(specs.items())
         }
         there = has_all_samples(connection, start.dataset, start.rows)
-    return RunRecorder(database, run, start.dataset, ids, samples_are_there=there)
+        lease = Lease(run)
+        lease.take(connection, moment)
+    return RunRecorder(database, run, start.dataset, ids, lease, samples_are_there=there)
 
 
 def new_run_id() -> str:
@@ -375,12 +367,6 @@ def add_metric(
 def bound(value: float) -> float | None:
     """A bound as the tables hold it: one that is not finite is none."""
     return value if math.isfinite(value) else None
-
-
-def _names_nothing(error: IntegrityError) -> bool:
-    """Whether a row was refused because what it belongs to is not there."""
-    codes = {getattr(error.orig, name, None) for name in ("sqlstate", "sqlite_errorname")}
-    return not codes.isdisjoint(_FOREIGN_KEY)
 
 
 def _is_there(connection: Connection, run: str) -> bool:

@@ -115,7 +115,7 @@ def test_usage_is_told_with_the_run(sgi, kept, tmp_path):
     assert "rule:judge,t=0\nThe judge was asked 4 times: 40 tokens in, 8 out, $0.0040.\n" in made
     assert "politeness: " in made
     with open_database(tmp_path / "sgi.db") as database:
-        recorder = open_recorder(database, find_run(database, "judged"))
+        recorder = open_recorder(database, find_run(database, "judged"), take_over=True)
         recorder.save_usage({SPITEFUL: Usage(calls=1, cached=2, cost=None)})
     made = sgi("show", "judged")
     assert "price unknown" in made.out
@@ -129,6 +129,7 @@ def test_usage_is_told_with_the_run(sgi, kept, tmp_path):
         "input_tokens": 0,
         "output_tokens": 0,
         "cost": None,
+        "unanswered": 0,
     }
 
 

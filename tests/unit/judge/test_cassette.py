@@ -166,7 +166,7 @@ def test_a_cassette_cut_in_its_first_line_begins_again_and_another_file_does_not
     record(file, call("a"))
     assert file.read_bytes() == content
     file.write_bytes(b"one line of somebody else")
-    with pytest.raises(DataError, match="c.jsonl:1: "):
+    with pytest.raises(DataError, match=r"c\.jsonl:1: "):
         record(file, call("a"))
     assert file.read_bytes() == b"one line of somebody else"
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import StoreError, UnknownName, UsageError
+from sgi.kernel.errors import RunBusy, StoreError, UnknownName, UsageError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.ports import Usage
 from sgi.kernel.registry import metric
@@ -134,6 +134,7 @@ def test_an_unfinished_run_shows_what_is_committed(database):
     assert scored_run(database, record).ids == ("m0", "m1", "m2", "m3")
     assert metadata_values(database, record, "method") == [None] * 4
     assert [found.start for found in stored_batches(database, record)] == [4]
+    other.stop("over")
     assert open_recorder(database, record).done == {4}
 
 
@@ -177,15 +178,19 @@ def test_evidence_and_usage_are_kept_with_the_batch(database):
 
 def test_usage_of_attempts_adds_up_and_an_unknown_price_stays_unknown(database):
     recorder, other = create_run(database, started()), create_run(database, started())
-    attempts = [recorder, *(open_recorder(database, find_run(database, recorder.run)) for _ in range(2))]
+    record = find_run(database, recorder.run)
+    second = open_recorder(database, record, take_over=True)
+    third = open_recorder(database, record, take_over=True)
     assert run_usage(database, recorder.run) == {}
     for used in (Usage(calls=1, unanswered=2), FIRST, FIRST):
-        for attempt in attempts:
-            attempt.save_usage({"openai:x": used})
-    recorder.save_usage({})
+        third.save_usage({"openai:x": used})
+        second.stop("it was taken over", {"openai:x": used})
+        recorder.stop("it was taken over", {"openai:x": used})
+    third.save_usage({})
+    assert find_run(database, recorder.run).stopped is None
     other.save_usage({"openai:x": FIRST})
     assert run_usage(database, recorder.run) == {"openai:x": FIRST + FIRST + FIRST}
-    attempts[1].save_usage({"openai:x": SECOND})
+    second.stop("it was taken over", {"openai:x": SECOND})
     assert run_usage(database, recorder.run) == {"openai:x": FIRST + SECOND + FIRST}
     assert run_usage(database, recorder.run)["openai:x"].cost is None
     assert run_usage(database, other.run) == {"openai:x": FIRST}
@@ -193,15 +198,15 @@ def test_usage_of_attempts_adds_up_and_an_unknown_price_stays_unknown(database):
 
 def test_a_batch_that_is_not_kept_leaves_no_evidence_and_no_usage(database):
     recorder = create_run(database, started())
-    rival = open_recorder(database, find_run(database, recorder.run))
+    rival = open_recorder(database, find_run(database, recorder.run), take_over=True)
     usage = {"openai:x": FIRST}
     for wrong in ({"unknown": [None] * 4}, {"sgi": [CLAIMS]}):
         with pytest.raises((KeyError, ValueError), match=r"unknown|1 entries of evidence for 4 rows of sgi"):
-            commit(recorder, evidence=wrong, usage=usage)
+            commit(rival, evidence=wrong, usage=usage)
     assert (find_run(database, "last").scored, run_usage(database, recorder.run)) == (0, {})
-    commit(recorder, evidence={"sgi": [CLAIMS, None, None, None]}, usage=usage)
-    with pytest.raises(StoreError, match="Another process"):
-        commit(rival, evidence={"sgi": [None] * 4}, usage=usage)
+    commit(rival, evidence={"sgi": [CLAIMS, None, None, None]}, usage=usage)
+    with pytest.raises(RunBusy, match="taken over by process"):
+        commit(recorder, evidence={"sgi": [None] * 4}, usage=usage)
     assert said(recorder) == (CLAIMS, None, None, None)
     assert run_usage(database, recorder.run) == usage
 
@@ -230,12 +235,11 @@ def test_a_run_that_is_discarded_leaves_its_data_and_the_other_runs(database):
     create_run(database, started(name="second"))
 
 
-def test_two_writers_of_one_run_are_told(database):
+def test_a_batch_is_not_written_twice(database):
     recorder = create_run(database, started())
-    rival = open_recorder(database, find_run(database, recorder.run))
     commit(recorder)
     with pytest.raises(StoreError, match="Another process"):
-        commit(rival)
+        commit(recorder)
     assert find_run(database, recorder.run).scored == 4
 
 
@@ -243,7 +247,8 @@ def test_the_end_and_the_stop(database):
     recorder = create_run(database, started())
     recorder.stop("the disk is full \0")
     assert find_run(database, "last").stopped == "the disk is full \0"
-    recorder.go_on()
+    recorder = open_recorder(database, find_run(database, "last"))
+    assert find_run(database, "last").stopped is None
     with pytest.raises(StoreError, match="Not every row"):
         recorder.finish({"rows": 4})
     commit(recorder)
@@ -259,6 +264,7 @@ def test_a_failed_batch_stays_until_its_new_scores_take_its_place(database):
     commit(recorder)
     commit(recorder, 4, more, good)
     recorder.finish({"rows": 8})
+    recorder = open_recorder(database, find_run(database, "last"))
     assert recorder.reopen_failed() == 1
     assert recorder.done == {4}
     record = find_run(database, recorder.run)

@@ -215,9 +215,8 @@ USED = {"judge": Usage(calls=1)}
         lambda recorder: recorder.save_answers({2: StoredAnswer("a")}),
         lambda recorder: recorder.save_usage(USED),
         lambda recorder: recorder.finish({}),
-        lambda recorder: recorder.go_on(),
     ],
-    ids=["commit", "save_answers", "save_usage", "finish", "go_on"],
+    ids=["commit", "save_answers", "save_usage", "finish"],
 )
 def test_the_writer_of_a_run_that_was_deleted_is_told(database, step):
     recorder = begun(database, "nightly")
@@ -240,14 +239,13 @@ def test_a_reopened_batch_of_a_run_that_was_deleted(database):
     failed = {one.canonical: Scores.without_value(Status.FAILED, ["down"] * 2) for one in METRICS}
     recorder.commit(0, SAMPLES[:2], failed, truncated={}, failures={})
     record = find_run(database, recorder.run)
-    again = open_recorder(database, record)
+    again = open_recorder(database, record, take_over=True)
     assert again.reopen_failed() == 1
     delete_run(database, record.id)
     with pytest.raises(StoreError, match="was deleted meanwhile"):
         commit(again)
-    gone = open_recorder(database, record)
     with pytest.raises(StoreError, match="was deleted meanwhile"):
-        commit(gone)
+        open_recorder(database, record)
 
 
 def test_another_writer_is_still_told_apart(database):

@@ -1,0 +1,128 @@
+"""One process writes a run; a dead one does not keep it, and no clock takes it from a live one."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import sqlalchemy as sa
+
+from sgi.kernel.errors import RunBusy
+from sgi.kernel.registry import metric
+from sgi.store import leases, schema
+from sgi.store.database import open_database
+from sgi.store.queries import find_run, open_recorder
+from sgi.store.recorder import RunStart, create_run
+
+HOLDER = """
+import sys, time
+from sgi.store.database import open_database
+from sgi.store.queries import find_run, open_recorder
+with open_database(sys.argv[1]) as database:
+    recorder = open_recorder(database, find_run(database, "last"))
+    print("held", flush=True)
+    time.sleep(120)
+"""
+
+
+@pytest.fixture
+def database(database_url):
+    with open_database(database_url) as opened:
+        yield opened
+
+
+def begun(database):
+    return create_run(database, RunStart("hash", "rows.jsonl", 4, {}, "spec", "sgi:1", {}, [metric("sgi")]))
+
+
+def resumed(database, **more):
+    return open_recorder(database, find_run(database, "last"), **more)
+
+
+def change(database, **values):
+    with database.writing() as connection:
+        connection.execute(sa.update(schema.leases).values(**values))
+
+
+def held(database):
+    with database.reading() as connection:
+        return connection.execute(sa.select(schema.leases)).one()
+
+
+@pytest.fixture
+def holder(database, database_url):
+    """A process that writes the run."""
+    begun(database).stop("over")
+    process = subprocess.Popen([sys.executable, "-c", HOLDER, database_url], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"held\n"
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_the_second_process_is_told_who_writes_the_run(database, holder):
+    with pytest.raises(RunBusy, match=rf"written by process {holder.pid} on .+ since 20\d\d-.*--take-over"):
+        resumed(database)
+    change(database, expires_at=0.0)  # a clock that jumped takes it from no live process
+    with pytest.raises(RunBusy):
+        resumed(database)
+    with pytest.raises(RunBusy, match=str(holder.pid)):
+        resumed(database)
+    resumed(database, take_over=True)
+    assert held(database).pid == os.getpid()
+
+
+def test_a_dead_process_does_not_keep_the_run(database, holder):
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    assert held(database).expires_at > time.time()
+    resumed(database).stop("over")
+
+
+def test_a_later_process_with_the_same_id_does_not_keep_the_run(database, holder):
+    change(database, process=f"{holder.pid} 1")
+    resumed(database)
+
+
+def test_a_lease_of_another_machine_holds_until_it_expires(database):
+    begun(database)
+    change(database, machine="another", host="far", pid=7)
+    with pytest.raises(RunBusy, match="process 7 on far"):
+        resumed(database)
+    change(database, expires_at=time.time() - 1)
+    resumed(database)
+
+
+def test_a_write_holds_the_lease_for_longer(database):
+    recorder = begun(database)
+    change(database, expires_at=0.0)
+    recorder.save_answers({})
+    assert held(database).expires_at > time.time() + leases.LEASE_SECONDS / 2
+
+
+def test_the_process_itself_keeps_a_run_as_long_as_it_writes_it(database):
+    recorder = begun(database)
+    with pytest.raises(RunBusy, match=str(os.getpid())):
+        resumed(database)
+    del recorder  # as after an error that nobody could store
+    resumed(database)
+
+
+def test_who_lost_the_run_is_told_by_whom_and_leaves_it_alone(database):
+    first = begun(database)
+    second = resumed(database, take_over=True)
+    with pytest.raises(RunBusy, match=f"taken over by process {os.getpid()} on"):
+        first.save_answers({})
+    with pytest.raises(RunBusy):
+        first.finish({})
+    first.stop("it was taken over")
+    assert find_run(database, "last").stopped is None
+    second.stop("over")
+    assert find_run(database, "last").stopped == "over"
+    with pytest.raises(RunBusy, match="taken over by another process"):
+        first.save_answers({})
