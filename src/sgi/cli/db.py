@@ -27,6 +27,15 @@ ImportPlace = Annotated[
 Incomplete = Annotated[
     bool, typer.Option("--incomplete", help="Take a folder in which partitions are missing, too.")
 ]
+ImportData = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        metavar="PATH",
+        help="For a folder: the data of the run, as sgi run --ray named it. Without it, only data inside of "
+        "the folder is read.",
+    ),
+]
 ExportFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="A name that ends in .jsonl or .jsonl.gz.", show_default=False)
 ]
@@ -101,28 +110,33 @@ def export(file: ExportFile, database: DatabaseOption = None, as_json: JsonOptio
 @db.command("import")
 def import_(
     file: ImportPlace,
+    data: ImportData = None,
     incomplete: Incomplete = False,
     database: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Bring the runs of an exported file into the database; those that are there already are left out.
 
-    A folder of partitions becomes one run, as sgi run would have kept it without --ray.
+    A folder of partitions becomes one run, as sgi run would have stored it without --ray. The texts of its
+    rows are read from the data that --data names. Files and addresses that the folder names are not opened.
 
     Examples:
 
       sgi db import runs.jsonl.gz --db postgresql://me@server/evaluations
 
-      sgi db import scores
+      sgi db import scores --data 'answers/*.jsonl'
     """
     from sgi.cli.console import one_line, print_json, print_lines
     from sgi.distributed.addresses import as_address
+    from sgi.kernel.errors import UsageError
     from sgi.store import transfer
     from sgi.store.database import open_database
 
     if file.is_dir() or as_address(str(file)) is not None:
-        _import_partitions(file, database, incomplete=incomplete, as_json=as_json)
+        _import_partitions(file, data, database, incomplete=incomplete, as_json=as_json)
         return
+    if data is not None:
+        raise UsageError("--data is for a folder of partitions.", hint="An export holds its own data.")
     with open_database(database) as opened:
         made = transfer.import_(opened, file)
     if as_json:
@@ -135,14 +149,16 @@ def import_(
     )
 
 
-def _import_partitions(folder: Path, database: str | None, *, incomplete: bool, as_json: bool) -> None:
+def _import_partitions(
+    folder: Path, data: str | None, database: str | None, *, incomplete: bool, as_json: bool
+) -> None:
     from sgi.cli.console import print_json, print_lines
     from sgi.cli.run_talk import database_words
     from sgi.distributed.keep import import_partitions
     from sgi.store.database import open_database
 
     with open_database(database) as opened:
-        kept = import_partitions(opened, folder, incomplete=incomplete)
+        kept = import_partitions(opened, folder, data=data, incomplete=incomplete)
     if as_json:
         print_json(asdict(kept))
         return

@@ -106,5 +106,6 @@ def _notes(spec: RunSpec, report: RunReport) -> tuple[RunSpec, list[str]]:
 
     folder = as_address(str(spec.out)) or str(spec.out)
     shown = spec.model_copy(update={"out": folder, "rejects": Folder(folder).shown("part-*.rejected.jsonl")})
-    kept = f"To keep the run in a database: sgi db import {shlex.quote(folder)}"
+    data = as_address(str(spec.data)) or str(spec.data)
+    kept = f"To store the run in a database: sgi db import {shlex.quote(folder)} --data {shlex.quote(data)}"
     return shown, [*report_notes(shown, report, ""), kept]

@@ -15,6 +15,7 @@ from sgi.distributed.cluster import LOCAL, joined
 from sgi.distributed.crossing import unpacked
 from sgi.distributed.fragments import Fragment, FragmentDataset, cut, fragment_size
 from sgi.distributed.ids import settled
+from sgi.distributed.import_sources import damage_in
 from sgi.distributed.kept_run import KeptRun, Piece
 from sgi.distributed.partition import Manifest, partition_name, read_partition
 from sgi.distributed.places import Folder, sources
@@ -168,9 +169,11 @@ def partitions(
         if number not in done:
             continue
         dataset = FragmentDataset(piece.fragment, columns, piece.taken)
-        for part in read_partition(folder, partition_name(number), done[number], dataset, kept.metrics):
-            yield at, part
-            at += len(part[0])
+        name = partition_name(number)
+        with damage_in(folder.shown(f"{name}.jsonl")):
+            for part in read_partition(folder, name, done[number], dataset, kept.metrics):
+                yield at, part
+                at += len(part[0])
 
 
 def _refuse(spec: RunSpec, place: Place) -> None:
@@ -290,7 +293,7 @@ def _scored(tasks: Sequence[Task], settings: Settings, cluster: Cluster) -> Iter
         values = json.loads(text)
         if "error" in values:
             raise unpacked(values["error"])
-        yield values["number"], Manifest(**values["manifest"])
+        yield values["number"], Manifest.from_values(values["manifest"])
 
 
 class _Tally:

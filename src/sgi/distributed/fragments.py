@@ -19,6 +19,7 @@ from sgi.io.parquet import arrow_rows
 from sgi.io.rows import RawRow, Reading, Rejected, placed, raw_values
 from sgi.io.text_file import numbered_lines
 from sgi.kernel.errors import DataError
+from sgi.kernel.shapes import Count  # noqa: TC001 - pydantic reads the annotations
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -49,10 +50,10 @@ class Fragment:
     """
 
     source: Source
-    begin: int = 0
-    parts: int | None = None
-    first_line: int = 1
-    first_row: int = 1
+    begin: Count = 0
+    parts: Count | None = None
+    first_line: Count = 1
+    first_row: Count = 1
 
     def to_dict(self) -> dict[str, Any]:
         """The fragment as JSON values."""

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING
 from sgi.distributed.addresses import as_address
 from sgi.distributed.driver import partitions
 from sgi.distributed.fragments import FragmentDataset
+from sgi.distributed.import_sources import damage_in, require_own_files, with_named_sources
 from sgi.distributed.kept_run import KeptRun
 from sgi.distributed.places import Folder
 from sgi.engine.batch import batches
+from sgi.engine.clusters import ClusterAccumulator
+from sgi.engine.ledger import Ledger
 from sgi.engine.plan import batch_digest, joined, resolve
-from sgi.engine.spec import RunSpec
+from sgi.engine.stored_spec import checked_spec
+from sgi.engine.summary import summarise
 from sgi.kernel.errors import RunMismatch, StoreError, UsageError
 from sgi.kernel.ports import Usage
 from sgi.store.queries import list_runs
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sgi.distributed.partition import Manifest
+    from sgi.engine.spec import RunSpec
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
     from sgi.store.database import Database
@@ -45,39 +50,53 @@ class Kept:
 
 
 def import_partitions(
-    database: Database, place: str | Path, *, name: str | None = None, incomplete: bool = False
+    database: Database,
+    place: str | Path,
+    *,
+    data: str | Path | None = None,
+    name: str | None = None,
+    incomplete: bool = False,
 ) -> Kept:
-    """Bring a folder of partitions into a database, as one run.
+    """Bring a folder of partitions into a database, as one run; its summary is computed from its rows.
+
+    The texts of the rows are read from the data. Only files of the folder and the data that is named here are
+    opened: where the folder says that its data is, is not followed.
 
     Args:
         database: where to.
         place: the folder, as a path or an address.
+        data: the data of the run, as it was named when the run was done; None where it lies in the folder.
         name: what to call the run; None for the name it was asked for with, if any.
         incomplete: also take a folder in which partitions are missing; the run is then not finished.
 
     Raises:
-        StoreError: the folder holds no run, or partitions are missing and ``incomplete`` is false; or a
-            partition is of another run, or its files are not those that were written.
-        UsageError: it is in the database already.
+        StoreError: the folder holds no run, or partitions are missing and ``incomplete`` is false; or a file
+            is damaged, of another run, or not as it was written.
+        UsageError: it is in the database already, or its data is elsewhere and was not named.
         RunMismatch: the data is not what it was.
         DataError: the data cannot be read any more.
     """
     folder = Folder(as_address(str(place)) or str(place))
-    kept = KeptRun.read(folder)
-    if kept is None:
-        raise StoreError(
-            f"{folder.text} holds no run.", hint="Name the folder that sgi run --ray wrote into."
-        )
-    done = kept.written(folder)
-    missing = kept.rows - sum(manifest.rows for manifest in done.values())
-    whole = len(done) == len(kept.pieces) and kept.summary is not None
-    if not whole and not incomplete:
-        lacking = f"{len(kept.pieces) - len(done)} of {len(kept.pieces)} partitions are missing"
-        hint = "Give the same command again to go on, or import what is there with --incomplete."
-        raise StoreError(f"The run in {folder.text} has not come to its end: {lacking}.", hint=hint)
-    spec = RunSpec.of(dict(kept.spec))
-    metrics = joined(resolve(spec.metrics or ()), spec.beside)
-    return _written(database, folder, kept, done, spec, metrics, name or spec.name, missing)
+    with damage_in(folder.shown("run.json")):
+        require_own_files(folder)
+        kept = KeptRun.read(folder)
+        if kept is None:
+            raise StoreError(
+                f"{folder.text} holds no run.", hint="Name the folder that sgi run --ray wrote into."
+            )
+        done = kept.written(folder)
+        missing = kept.rows - sum(manifest.rows for manifest in done.values())
+        whole = len(done) == len(kept.pieces) and kept.summary is not None
+        if not whole and not incomplete:
+            lacking = f"{len(kept.pieces) - len(done)} of {len(kept.pieces)} partitions are missing"
+            hint = "Give the same command again to resume it, or import what is there with --incomplete."
+            raise StoreError(f"The run in {folder.text} is not finished: {lacking}.", hint=hint)
+        spec = checked_spec(kept.spec, folder.shown("run.json"))
+        metrics = joined(resolve(spec.metrics or ()), spec.beside)
+        if tuple(metric.canonical for metric in metrics) != kept.metrics:
+            raise StoreError(f"{folder.shown('run.json')} is damaged: its settings name other metrics.")
+        kept = with_named_sources(kept, folder, None if data is None else str(data))
+        return _written(database, folder, kept, done, spec, metrics, name or spec.name, missing)
 
 
 def _written(
@@ -106,14 +125,17 @@ def _written(
         rejected=kept.rejected,
         provenance=kept.provenance,
     )
+    categories = {metric.canonical: metric.spec.category for metric in metrics}
+    ledger = Ledger(categories, clusters=ClusterAccumulator(spec.cluster))
     recorder = create_run(database, start)
     try:
         for at, (batch, made, evidence) in partitions(kept, folder, done, spec.columns):
+            ledger.add(batch, made)
             facts = {"truncated": made.truncated, "failures": made.failures}
             recorder.commit(at, batch.samples, made.scores, **facts, evidence=evidence)
         recorder.save_usage(_total_usage(done.values()))
         if kept.summary is not None and not missing:
-            recorder.finish(kept.summary)
+            recorder.finish(summarise(ledger, metrics, kept.signature).to_dict())
         else:
             recorder.stop("partitions were missing when it was imported")
     except BaseException:

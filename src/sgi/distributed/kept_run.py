@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping  # noqa: TC003 - pydantic reads the annotations
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-from sgi.distributed.fragments import Fragment
+from pydantic import ValidationError
+
+from sgi.distributed.fragments import Fragment  # noqa: TC001 - likewise
 from sgi.distributed.partition import Manifest, made_anew, partition_name
 from sgi.io.write import json_line
 from sgi.kernel.errors import RunMismatch, StoreError, UsageError
-from sgi.kernel.scored import Provenance
+from sgi.kernel.scored import Provenance  # noqa: TC001 - likewise
+from sgi.kernel.shapes import AnyText, JsonObject, Rows, checked, first_problem
 from sgi.kernel.signature import canonical_json, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from sgi.distributed.places import Folder, Source
 
@@ -37,10 +41,10 @@ class Piece:
     """
 
     fragment: Fragment
-    digest: str
-    rows: int
-    rejected: int
-    taken: Mapping[str, str] = field(default_factory=dict)
+    digest: AnyText
+    rows: Rows
+    rejected: Rows
+    taken: Mapping[AnyText, AnyText] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -59,15 +63,15 @@ class KeptRun:
         provenance: what computes each metric, by canonical string.
     """
 
-    spec: Mapping[str, Any]
-    spec_hash: str
-    signature: str
-    versions: Mapping[str, str]
-    dataset: str
-    metrics: tuple[str, ...]
+    spec: JsonObject
+    spec_hash: AnyText
+    signature: AnyText
+    versions: Mapping[AnyText, AnyText]
+    dataset: AnyText
+    metrics: tuple[AnyText, ...]
     pieces: tuple[Piece, ...]
-    summary: Mapping[str, Any] | None = None
-    provenance: Mapping[str, Provenance] = field(default_factory=dict)
+    summary: JsonObject | None = None
+    provenance: Mapping[AnyText, Provenance] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:
@@ -131,15 +135,27 @@ class KeptRun:
                     f"The folder {folder.text} holds other files.", hint="Name another one with -o."
                 )
             return None
+        return cls.of(text, folder.shown(_NAME))
+
+    @classmethod
+    def of(cls, text: bytes, file: str) -> Self:
+        """The run that a file describes.
+
+        Raises:
+            StoreError: it is damaged, or another version wrote it.
+        """
         try:
             values = json.loads(text)
-            if values.pop("sgi_partitions") != FORMAT:
-                raise StoreError(f"Another version of SGI wrote {folder.shown(_NAME)}.", hint=_ANOTHER)
-            pieces = tuple(_piece(entry) for entry in values.pop("pieces"))
-            made = {name: Provenance.from_dict(body) for name, body in values["provenance"].items()}
-            return cls(**values | {"metrics": tuple(values["metrics"]), "pieces": pieces, "provenance": made})
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise StoreError(f"{folder.shown(_NAME)} is damaged.", hint=_ANOTHER) from error
+            if not isinstance(values, dict):
+                raise StoreError(f"{file} is damaged: it is not an object.", hint=_ANOTHER)
+            if values.pop("sgi_partitions", None) != FORMAT:
+                raise StoreError(f"Another version of SGI wrote {file}.", hint=_ANOTHER)
+            made: Self = checked(cls, values)
+        except ValidationError as errors:
+            raise StoreError(f"{file} is damaged: {first_problem(errors)}.", hint=_ANOTHER) from errors
+        except (ValueError, RecursionError) as error:
+            raise StoreError(f"{file} is damaged: it is not JSON.", hint=_ANOTHER) from error
+        return made
 
     def done(self, folder: Folder) -> dict[int, Manifest]:
         """The partitions of this run that are there whole, by number; the others are still to be made."""
@@ -174,12 +190,7 @@ class KeptRun:
             text = folder.read(name) if name in names else None
             if text is None:
                 continue
-            try:
-                found[number] = Manifest.from_json(text)
-            except (ValueError, TypeError) as error:
-                raise StoreError(
-                    f"{folder.shown(name)} is damaged.", hint="Take it away, and go on."
-                ) from error
+            found[number] = Manifest.of(text, folder.shown(name))
         return found
 
     def check_sources(self, sources: Sequence[Source], folder: Folder) -> None:
@@ -205,7 +216,3 @@ class KeptRun:
 
 def _mismatch(folder: Folder, what: str) -> RunMismatch:
     return RunMismatch(f"The run in {folder.text} cannot go on: {what} changed.", hint=_ANOTHER)
-
-
-def _piece(values: dict[str, Any]) -> Piece:
-    return Piece(**{**values, "fragment": Fragment.from_dict(values["fragment"])})

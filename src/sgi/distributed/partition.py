@@ -13,10 +13,11 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
 import orjson
+from pydantic import AfterValidator, ValidationError
 
 from sgi.distributed.survey import combined
 from sgi.engine.batch import BatchScores
@@ -28,9 +29,10 @@ from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.ports import Usage, usage_of
 from sgi.kernel.sample import Batch
+from sgi.kernel.shapes import AnyText, Count, Finite, JsonObject, Rows, checked, first_problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from sgi.distributed.fragments import FragmentDataset
     from sgi.distributed.places import Folder
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from sgi.io.rows import Rejected
     from sgi.io.write import RowWriter
 
+_TAKE_AWAY = "Take it away, and give the same command again."
 _ALL = 1.0
 """The share of failed rows at which a fragment stops: the driver alone sees the share of all rows."""
 
@@ -53,6 +56,43 @@ def partition_name(number: int) -> str:
 
 
 @dataclass
+class BatchFacts:
+    """What a manifest holds of a batch: its rows, its texts that were cut, models that gave no vectors."""
+
+    rows: Rows
+    truncated: dict[AnyText, Rows]
+    failures: dict[AnyText, AnyText]
+
+
+@dataclass
+class Cell:
+    """A score in a partition: a value, or why there is none."""
+
+    value: Finite | None
+    status: Literal["ok", "undefined", "missing", "failed"]
+    reason: AnyText = ""
+    details: JsonObject = field(default_factory=dict)
+
+
+def _value_or_reason(cell: Cell) -> Cell:
+    if {cell.status == Status.OK.value, cell.value is not None, not cell.reason} != {cell.value is not None}:
+        raise ValueError("value, status and reason do not go together")
+    return cell
+
+
+@dataclass
+class Row:
+    """A row of a partition."""
+
+    id: AnyText
+    scores: dict[AnyText, Annotated[Cell, AfterValidator(_value_or_reason)]]
+
+
+Evidence = dict[AnyText, JsonObject | None]
+"""What a judge said of a row, by metric."""
+
+
+@dataclass
 class Manifest:
     """What is known of a partition beside its rows.
 
@@ -63,36 +103,55 @@ class Manifest:
         rejected: rows that could not be read.
         failed: failed rows by metric.
         reason: why the last one failed.
-        batches: of each batch its rows, its texts that were cut, and the models that gave no vectors.
+        batches: what is known of each batch.
         usage: what was asked of the judge, by its fingerprint.
         files: the digests of the files beside it, by their names.
     """
 
-    run: str
-    fragment: str
-    rows: int = 0
-    rejected: int = 0
-    failed: dict[str, int] = field(default_factory=dict)
-    reason: str = ""
-    batches: list[dict[str, Any]] = field(default_factory=list)
-    usage: dict[str, dict[str, Any]] = field(default_factory=dict)
-    files: dict[str, str] = field(default_factory=dict)
+    run: AnyText
+    fragment: AnyText
+    rows: Rows = 0
+    rejected: Rows = 0
+    failed: dict[AnyText, Rows] = field(default_factory=dict)
+    reason: AnyText = ""
+    batches: list[BatchFacts] = field(default_factory=list)
+    usage: dict[AnyText, dict[AnyText, Count | Finite | None]] = field(default_factory=dict)
+    files: dict[AnyText, AnyText] = field(default_factory=dict)
 
     def to_json(self) -> bytes:
         """The manifest as a line of JSON."""
         return json_line(asdict(self))
 
     @classmethod
-    def from_json(cls, text: bytes) -> Self:
-        """The manifest that `to_json` wrote."""
-        return cls(**json.loads(text))
+    def of(cls, text: bytes, file: str) -> Self:
+        """The manifest that a file holds.
+
+        Raises:
+            StoreError: it is damaged.
+        """
+        try:
+            return cls.from_values(json.loads(text))
+        except ValidationError as errors:
+            raise StoreError(f"{file} is damaged: {first_problem(errors)}.", hint=_TAKE_AWAY) from errors
+        except (ValueError, TypeError, RecursionError) as error:
+            raise StoreError(f"{file} is damaged.", hint=_TAKE_AWAY) from error
+
+    @classmethod
+    def from_values(cls, values: object) -> Self:
+        """The manifest of the values that `to_json` writes.
+
+        Raises:
+            ValueError: they are not those of a manifest.
+            TypeError: it counts what a judge has no count of.
+        """
+        made: Self = checked(cls, values)
+        made.used()
+        return made
 
     def add(self, made: BatchScores, rows: int) -> None:
         """Enter a batch."""
         self.rows += rows
-        self.batches.append(
-            {"rows": rows, "truncated": dict(made.truncated), "failures": dict(made.failures)}
-        )
+        self.batches.append(BatchFacts(rows, dict(made.truncated), dict(made.failures)))
         for name, scores in made.scores.items():
             lost = np.flatnonzero(scores.status == Status.FAILED.value)
             if lost.size:
@@ -109,7 +168,7 @@ class Manifest:
 
     def used(self) -> dict[str, Usage]:
         """What was asked of the judge, by its fingerprint."""
-        return {judge: Usage(**counts) for judge, counts in self.usage.items()}
+        return {judge: Usage(**counts) for judge, counts in self.usage.items()}  # type: ignore[arg-type]
 
 
 async def write_partition(
@@ -181,19 +240,24 @@ def read_partition(
             f"{folder.shown(changed)} is not the file that its manifest names.", hint=made_anew(folder, name)
         )
     samples = dataset.samples(on_reject=(lambda _: None) if manifest.rejected else None)
-    lines = folder.lines(f"{name}.jsonl") if manifest.rows else iter(())
-    judged = folder.lines(f"{name}.evidence.jsonl") if f"{name}.evidence.jsonl" in folder.names() else None
+    file, evidence_file = f"{name}.jsonl", f"{name}.evidence.jsonl"
+    lines = _rows(folder, file, Row) if manifest.rows else iter(())
+    judged = _rows(folder, evidence_file, Evidence) if evidence_file in folder.names() else None
     digests: list[str] = []
     for facts in manifest.batches:
-        batch = Batch(tuple(islice(samples, facts["rows"])))
-        rows = [_read(line) for line in islice(lines, facts["rows"])]
+        batch = Batch(tuple(islice(samples, facts.rows)))
+        rows = list(islice(lines, facts.rows))
         digests.append(batch_digest(batch).hex())
-        if [row["id"] for row in rows] != list(batch.ids):
+        if [row.id for row in rows] != list(batch.ids):
             raise _other_rows(folder, name)
-        scores = {metric: _scores([row["scores"][metric] for row in rows]) for metric in metrics}
-        said = [_read(line) for line in islice(judged or (), facts["rows"])]
-        evidence = {metric: [row[metric] for row in said] for metric in (said[0] if said else ())}
-        yield batch, BatchScores(scores, facts["truncated"], facts["failures"]), evidence
+        if any(not row.scores.keys() >= {*metrics} for row in rows):
+            raise StoreError(f"{folder.shown(file)} lacks scores of a metric.", hint=made_anew(folder, name))
+        scores = {metric: _scores([row.scores[metric] for row in rows]) for metric in metrics}
+        said = list(islice(judged or (), facts.rows))
+        evidence = {metric: [row.get(metric) for row in said] for metric in (said[0] if said else ())}
+        if not evidence.keys() <= {*metrics} or (said and len(said) != len(rows)):
+            raise StoreError(f"{folder.shown(evidence_file)} is of other rows.", hint=made_anew(folder, name))
+        yield batch, BatchScores(scores, facts.truncated, facts.failures), evidence
     if combined(digests) != manifest.fragment:
         raise _other_rows(folder, name)
 
@@ -214,18 +278,33 @@ def _evidence_rows(made: BatchScores, rows: int) -> Iterator[dict[str, Any]]:
         yield {name: None if said is None else said.model_dump(mode="json") for name, said in found.items()}
 
 
-def _scores(cells: Sequence[Mapping[str, Any]]) -> Scores:
+def _scores(cells: Sequence[Cell]) -> Scores:
     return Scores(
-        np.array([cell["value"] for cell in cells], dtype=np.float64),
-        np.array([cell["status"] for cell in cells], dtype="<U9"),
-        tuple(cell.get("reason", "") for cell in cells),
-        tuple(cell.get("details", {}) for cell in cells),
+        np.array([cell.value for cell in cells], dtype=np.float64),
+        np.array([cell.status for cell in cells], dtype="<U9"),
+        tuple(cell.reason for cell in cells),
+        tuple(cell.details for cell in cells),
     )
 
 
-def _read(line: bytes) -> dict[str, Any]:
+def _rows(folder: Folder, file: str, kind: Any) -> Iterator[Any]:
+    """The rows of a file, each checked; errors name the line."""
+    for number, line in enumerate(folder.lines(file), 1):
+        try:
+            yield checked(kind, _read(line))
+        except ValidationError as errors:
+            raise _damaged(folder, file, number, first_problem(errors)) from errors
+        except (ValueError, RecursionError) as error:
+            raise _damaged(folder, file, number, "it is not JSON") from error
+
+
+def _damaged(folder: Folder, file: str, line: int, reason: str) -> StoreError:
+    hint = made_anew(folder, file.partition(".")[0])
+    return StoreError(f"{folder.shown(file)}:{line}: the line is damaged: {reason}.", hint=hint)
+
+
+def _read(line: bytes) -> Any:
     try:
-        found: dict[str, Any] = orjson.loads(line)
+        return orjson.loads(line)
     except orjson.JSONDecodeError:  # lone surrogates, which Python's reader takes
-        found = json.loads(line)
-    return found
+        return json.loads(line)

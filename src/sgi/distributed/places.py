@@ -22,6 +22,7 @@ from sgi.io.text_file import open_bytes
 from sgi.io.write import open_writer, write_whole
 from sgi.kernel.durable_files import make_folder, sync_folder
 from sgi.kernel.errors import DataError, UsageError
+from sgi.kernel.shapes import AnyText, Count  # noqa: TC001 - pydantic reads the annotations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,11 +46,11 @@ class Source:
         encoding: of its text; None for UTF-8, or what its byte order mark says.
     """
 
-    place: str
-    shown: str
-    size: int
-    stem: str | None = None
-    encoding: str | None = None
+    place: AnyText
+    shown: AnyText
+    size: Count
+    stem: AnyText | None = None
+    encoding: AnyText | None = None
 
 
 def sources(data: str, encoding: str | None = None) -> list[Source]:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from sgi.store.queries import RunRecord
     from sgi.target.spec import TargetSpec
 
+_INLINE = ("calibration", "cascade", "target")
+"""Settings that the command line takes as the name of a file or as text, and a run stores whole."""
 _SERVICES = ("openai:", "azure:")
 TRUST = "--trust-target"
 _LABELS = re.compile(r"\(labels=[^)]*\)$")
@@ -42,13 +44,23 @@ def stored_spec(record: RunRecord, *, without: Collection[str] = ()) -> RunSpec:
         StoreError: they are damaged, or name a file to be read in place of its content.
     """
     values = {key: value for key, value in record.spec.items() if key not in without}
-    for key in ("calibration", "cascade", "target"):
-        if not isinstance(values.get(key), (dict, type(None))):
-            raise _damaged(record, f"{key} is not an object")
+    return checked_spec(values, f"the run {record.label}")
+
+
+def checked_spec(values: Mapping[str, Any], source: str) -> RunSpec:
+    """Settings from elsewhere, read without opening any file that they name.
+
+    Raises:
+        StoreError: they are damaged, or name a file to be read in place of its content.
+    """
+    hint = "They cannot be used; run its data anew."
+    inline = [key for key in _INLINE if not isinstance(values.get(key), (dict, type(None)))]
+    if inline:
+        raise StoreError(f"The settings of {source} are damaged: {inline[0]} is not an object.", hint=hint)
     try:
-        return RunSpec.of(values, source=f"the run {record.label}")
+        return RunSpec.of(values, source=source)
     except UsageError as error:
-        raise _damaged(record, str(error)) from error
+        raise StoreError(f"The settings of {source} are damaged: {error}", hint=hint) from error
 
 
 def require_named(spec: RunSpec, named: Mapping[str, Any], *, run: str, command: str) -> None:
@@ -169,10 +181,3 @@ def _is_new(path: Path, *folders: Path) -> bool:
 
 def _listed(found: list[str]) -> str:
     return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} and {found[-1]}"
-
-
-def _damaged(record: RunRecord, reason: str) -> StoreError:
-    return StoreError(
-        f"The stored settings of the run {record.label} are damaged: {reason}",
-        hint="The run cannot be resumed; start a new one.",
-    )

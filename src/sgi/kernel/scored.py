@@ -11,6 +11,7 @@ import numpy as np
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.kernel.errors import UnknownName
 from sgi.kernel.metric import PERCENT, RATIO, SCORE, Status
+from sgi.kernel.shapes import AnyText, Count  # noqa: TC001 - pydantic reads the annotations
 from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
@@ -37,10 +38,10 @@ class Provenance:
         prompts: a hash of the prompts; empty where no judge is asked.
     """
 
-    models: tuple[str, ...] = ()
-    judge: str = ""
-    budget: int | None = None
-    prompts: str = ""
+    models: tuple[AnyText, ...] = ()
+    judge: AnyText = ""
+    budget: Count | None = None
+    prompts: AnyText = ""
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

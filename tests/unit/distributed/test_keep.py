@@ -3,21 +3,16 @@ from dataclasses import replace
 
 import pytest
 
-from sgi.distributed.cluster import Cluster
-from sgi.distributed.driver import Place, _begun, _summed_up, _Tally
-from sgi.distributed.fragments import cut
+from sgi.distributed.driver import Place, _Tally
 from sgi.distributed.keep import import_partitions
 from sgi.distributed.kept_run import KeptRun
-from sgi.distributed.partition import Manifest, partition_name
-from sgi.distributed.places import Folder, sources
-from sgi.distributed.survey import survey
-from sgi.distributed.worker import Task, Worker
+from sgi.distributed.partition import Manifest
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import EmbedderError, JudgeError, RunMismatch, StoreError, UsageError
-from sgi.kernel.ports import Usage
 from sgi.kernel.registry import metric
 from sgi.store.database import open_database
 from support.judge_server import JudgeServer, Says
+from support.partition_folders import by_hand, write_data
 from support.partitions import comparable, sgi
 from support.runs import contents
 
@@ -32,29 +27,7 @@ def _reply(asked):
 
 @pytest.fixture
 def rows(tmp_path):
-    path = tmp_path / "rows.jsonl"
-    made = [{"question": f"Q {n}?", "contexts": [f"It is {n}."], "response": f"!{n}"} for n in range(9)]
-    path.write_text("\n".join(json.dumps(row) for row in made))
-    return path
-
-
-def by_hand(spec, place, size):
-    """What a cluster does, in this process: the folder, with its run summed up."""
-    folder = Folder(str(spec.out))
-    (source,) = sources(str(spec.data))
-    fragments = list(cut(source, size))
-    found = [survey(fragment, spec.columns, skipping=False) for fragment in fragments]
-    settings, kept = _begun(spec, place, Cluster(2, 1.0), fragments, found, folder)
-    kept.begin(folder)
-    worker = Worker(settings)
-    for n, (fragment, seen) in enumerate(zip(fragments, found, strict=True)):
-        assert "manifest" in json.loads(worker.score(Task(n, partition_name(n), fragment, seen).to_json()))
-    worker.close()
-    done = kept.done(folder)
-    tally = _Tally(settings.metrics, spec.max_failures)
-    tally.add(done.values())
-    used = sum((usage for part in done.values() for usage in part.used().values()), start=Usage())
-    return folder, _summed_up(kept, settings, folder, tally.share, used)
+    return write_data(tmp_path / "rows.jsonl")
 
 
 def test_what_a_judge_said_is_kept_as_one_process_keeps_it(rows, tmp_path, no_remote_settings):
@@ -69,14 +42,14 @@ def test_what_a_judge_said_is_kept_as_one_process_keeps_it(rows, tmp_path, no_re
     assert len([name for name in folder.names() if name.endswith(".evidence.jsonl")]) > 1
     assert report.failures == pytest.approx(1 / 9)
     assert report.usage.calls > 0
-    sgi("db", "import", folder.text, "--db", tmp_path / "two.db")
+    sgi("db", "import", folder.text, "--data", rows, "--db", tmp_path / "two.db")
     with open_database(tmp_path / "one.db") as one, open_database(tmp_path / "two.db") as two:
         alone, imported = comparable(contents(one)), comparable(contents(two))
     assert imported["evidence"]
     assert imported == alone
     with open_database(tmp_path / "two.db") as two:
         with pytest.raises(UsageError, match="is in the database already"):
-            import_partitions(two, folder.text)
+            import_partitions(two, folder.text, data=rows)
         assert comparable(contents(two)) == imported
 
 
@@ -88,7 +61,7 @@ def test_nothing_of_a_folder_whose_data_changed_is_kept(rows, tmp_path):
         folder, _ = by_hand(spec, Place(), 300)
         rows.write_text(rows.read_text().replace("It is 8.", "It was 8"))
         with pytest.raises(StoreError, match=r"part-\d+.jsonl does not hold the rows"):
-            import_partitions(database, folder.text)
+            import_partitions(database, folder.text, data=rows)
         assert contents(database)["runs"] == []
 
 
@@ -116,12 +89,12 @@ def test_files_that_are_not_those_of_their_manifest_are_told_and_made_again(rows
             with pytest.raises(
                 StoreError, match=r"part-000001.jsonl is not the file .* Take away .*part-000001.json "
             ):
-                import_partitions(database, folder.text)
+                import_partitions(database, folder.text, data=rows)
         part.write_bytes(content)
         other = Manifest("another run", whole[1].fragment)
         folder.put("part-000001.json", other.to_json())
         with pytest.raises(StoreError, match=r"part-000001.json is of another run"):
-            import_partitions(database, folder.text)
+            import_partitions(database, folder.text, data=rows)
         assert contents(database)["runs"] == []
     assert 1 not in kept.done(folder)
 

@@ -50,7 +50,7 @@ def worker(rows, folder):
 
 
 def scored(worker, tasks):
-    return [Manifest(**json.loads(worker.score(task.to_json()))["manifest"]) for task in tasks]
+    return [Manifest.from_values(json.loads(worker.score(task.to_json()))["manifest"]) for task in tasks]
 
 
 def test_a_worker_writes_what_one_process_writes_also_of_bad_rows(worker, tasks, rows, tmp_path):
@@ -67,7 +67,7 @@ def test_a_worker_writes_what_one_process_writes_also_of_bad_rows(worker, tasks,
 def test_what_a_partition_holds_is_read_as_the_worker_had_it(worker, tasks, folder):
     manifests = scored(worker, tasks)
     for task, manifest in zip(tasks, manifests, strict=True):
-        kept = Manifest.from_json(folder.read(f"{task.name}.json"))
+        kept = Manifest.of(folder.read(f"{task.name}.json"), task.name)
         assert kept == manifest
         dataset = FragmentDataset(task.fragment)
         ((batch, made, evidence),) = read_partition(folder, task.name, kept, dataset, ["rouge_l"])

@@ -1,0 +1,93 @@
+"""Types for JSON that comes from elsewhere: what pydantic checks values read with `json.loads` against.
+
+A text may hold lone surrogates, which pydantic's own ``str`` refuses and data may contain. Whole numbers are
+no booleans, and fit into a column of a database.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, PlainValidator, Strict, TypeAdapter, ValidationError
+
+MAX_INT = 2**63 - 1
+MAX_ROWS = 2**31 - 1
+MAX_DEPTH = 100
+"""Lists and objects inside each other; what is deeper could not be written again."""
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("it is not a text")  # noqa: TRY004 - pydantic takes this one for a wrong value
+    return value
+
+
+def _finite(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError("it is not a number")  # noqa: TRY004 - as above
+    if not abs(value) <= MAX_FLOAT:
+        raise ValueError("it is not a finite number")
+    return float(value)
+
+
+def check_depth(value: Any, deepest: int = MAX_DEPTH) -> Any:
+    """The JSON value, unless lists and objects lie deeper in it than that.
+
+    Raises:
+        ValueError: they do.
+
+    >>> check_depth([1], 0)
+    Traceback (most recent call last):
+    ValueError: lists or objects lie too deep in each other
+    """
+    level: list[Any] = [value]
+    for _ in range(deepest + 1):
+        items = [item for item in level if isinstance(item, (dict, list))]
+        if not items:
+            return value
+        level = [part for item in items for part in (item.values() if isinstance(item, dict) else item)]
+    raise ValueError("lists or objects lie too deep in each other")
+
+
+MAX_FLOAT = math.nextafter(math.inf, 0)
+AnyText = Annotated[str, PlainValidator(_text)]
+Finite = Annotated[float, PlainValidator(_finite)]
+Count = Annotated[int, Strict(), Field(ge=0, le=MAX_INT)]
+Rows = Annotated[int, Strict(), Field(ge=0, le=MAX_ROWS)]
+JsonObject = Annotated[dict[AnyText, Any], AfterValidator(check_depth)]
+
+
+def checked(kind: Any, value: object) -> Any:
+    """A value of JSON as this type.
+
+    Raises:
+        ValidationError: it does not have the shape.
+
+    >>> checked(list[Rows], [1, 2])
+    [1, 2]
+    """
+    return _adapter(kind).validate_python(value)
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def first_problem(errors: ValidationError) -> str:
+    """The first thing pydantic found, as ``place: what is wrong``; no value is shown.
+
+    >>> from pydantic import TypeAdapter
+    >>> try:
+    ...     TypeAdapter(dict[str, Rows]).validate_python({"rows": -1})
+    ... except ValidationError as errors:
+    ...     first_problem(errors)
+    'rows: input should be greater than or equal to 0'
+    """
+    first = errors.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(part)[:60] for part in first["loc"] if not str(part).startswith("function-"))
+    message = first["msg"].removeprefix("Value error, ")
+    said = f"{message[:1].lower()}{message[1:]}"
+    return f"{place}: {said}" if place else said
