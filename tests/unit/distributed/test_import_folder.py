@@ -30,7 +30,7 @@ class _Listener(LoopbackServer):
 class _Handler(Handler):
     def answer(self) -> None:
         self.server.owner.came.append(self.path)
-        self.send(404, b"", {})
+        self.send(404, b"", {}, drop=False, trickle=0.0)
 
     do_GET = do_HEAD = do_PUT = do_POST = answer  # noqa: N815 - the names the library calls
 
