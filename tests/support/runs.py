@@ -49,13 +49,17 @@ def add_run(
 
 
 def contents(database: Database) -> dict[str, list[tuple[object, ...]]]:
-    """Every row of every table, with metrics named instead of numbered."""
+    """Every row of every table that holds data, with metrics named instead of numbered.
+
+    What is computed from the rows, and how often they have changed, belongs to one database alone.
+    """
     with database.reading() as connection:
         found = {
             table.name: [
                 tuple(row) for row in connection.execute(sa.select(table).order_by(*table.primary_key))
             ]
             for table in schema.metadata.sorted_tables
+            if table not in {schema.run_changes, schema.run_views}
         }
     names = {row[0]: row[1:4] for row in found["run_metrics"]}
     found["run_metrics"] = [row[1:] for row in found["run_metrics"]]

@@ -21,6 +21,7 @@ from sgi.store import schema
 from sgi.store.inserting import insert_rows
 from sgi.store.recorder import add_metric, answer_row, bound, new_run_id, now
 from sgi.store.run_names import refuse_name
+from sgi.store.run_views import count_change
 from sgi.store.samples import sample_row
 from sgi.store.texts import stored, stored_json
 
@@ -392,9 +393,10 @@ def _write(
 
 def _touch(connection: Connection, run: RunFound, made_with: Mapping[str, Any], *, n: int) -> None:
     """What made the numbers of the rows there are now; a headline of fewer rows holds no longer."""
-    values: dict[str, Any] = {"finished_at": None, "summary": None}
-    values["signature"] = run_signature(made_with["embedders"], n=n, judge=made_with["judge"] or "-")
+    signature = run_signature(made_with["embedders"], n=n, judge=made_with["judge"] or "-")
+    values: dict[str, Any] = {"finished_at": None, "summary": None, "signature": signature}
     spec = {**run.spec, **{name: value for name, value in made_with.items() if value}}
     if spec != run.spec:
         values["spec"] = spec
     connection.execute(_TOUCH, {"this": run.id, **values})
+    count_change(connection, run.id)

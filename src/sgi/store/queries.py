@@ -54,6 +54,7 @@ class RunRecord:
         summary: the headline, once it is finished.
         tags: the user's, sorted.
         cluster: the rule by which its rows form clusters; see `sgi.kernel.clusters`.
+        changes: how often its rows have changed.
     """
 
     id: str
@@ -74,6 +75,7 @@ class RunRecord:
     summary: Mapping[str, Any] | None
     tags: tuple[str, ...] = ()
     cluster: str = BY_QUESTION
+    changes: int = 0
 
     def clustered(self, by: str | None) -> RunRecord:
         """The run with another cluster rule, for all that is computed from its rows; None keeps its own."""
@@ -305,8 +307,14 @@ def _heads() -> sa.Select[Any]:
         .where(batches.c.run == runs.c.id)
         .scalar_subquery()
     )
+    table = schema.run_changes
+    changes = sa.select(table.c["count"]).where(table.c.run == runs.c.id).scalar_subquery()
     return sa.select(
-        runs, datasets.c.name.label("dataset_name"), datasets.c.rows, scored.label("scored")
+        runs,
+        datasets.c.name.label("dataset_name"),
+        datasets.c.rows,
+        scored.label("scored"),
+        sa.func.coalesce(changes, 0).label("changes"),
     ).join(datasets)
 
 

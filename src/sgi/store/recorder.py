@@ -25,6 +25,7 @@ from sgi.store import schema
 from sgi.store.inserting import insert_rows
 from sgi.store.leases import Lease
 from sgi.store.run_names import refuse_name
+from sgi.store.run_views import count_change
 from sgi.store.samples import sample_row
 from sgi.store.texts import stored, stored_json
 
@@ -153,6 +154,7 @@ class RunRecorder:
                 insert_rows(connection, schema.batches, [head])
             except IntegrityError as error:
                 raise self._twice() from error
+            count_change(connection, self.run)
             if not self.samples_are_there:
                 rows = (tuple(sample_row(self.dataset, start + n, s).values()) for n, s in enumerate(samples))
                 insert_rows(connection, schema.samples, rows, unless_there=True)

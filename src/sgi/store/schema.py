@@ -63,6 +63,22 @@ runs = sa.Table(
     sa.Column("summary", _JSON),
 )
 
+run_changes = sa.Table(  # how often the rows of a run have changed; no row: never
+    "run_changes",
+    metadata,
+    sa.Column("run", sa.ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("count", sa.BigInteger, nullable=False),
+)
+
+run_views = sa.Table(  # computed from all rows of a run; can be deleted at any time
+    "run_views",
+    metadata,
+    sa.Column("run", sa.ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    sa.Column("view", sa.Text, primary_key=True),
+    sa.Column("state", sa.Text, nullable=False),  # of the run and of this package, when it was computed
+    sa.Column("body", sa.LargeBinary, nullable=False),  # compressed
+)
+
 run_tags = sa.Table(
     "run_tags",
     metadata,

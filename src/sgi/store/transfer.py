@@ -1,6 +1,6 @@
 r"""A whole database as JSON lines, and back: between SQLite and PostgreSQL, or into an archive.
 
-The first line says what the file is: ``{"sgi_database": 1, "schema": "0005"}``. Each further line is a row,
+The first line says what the file is: ``{"sgi_database": 1, "schema": "0006"}``. Each further line is a row,
 as a list of its table's name and its values in the order of the columns. The last line, ``{"rows": N}``,
 tells a whole file from one that was cut.
 """

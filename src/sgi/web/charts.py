@@ -8,33 +8,24 @@ from sgi.report import figures
 from sgi.report.descriptions import description_of, description_of_scatter
 from sgi.report.html import chart_spec
 from sgi.report.scatter_figure import scatter_figure
-from sgi.report.views.correlation import correlation
-from sgi.report.views.distribution import distributions
-from sgi.report.views.groups import group_tables
-from sgi.report.views.labelled import labelled
-from sgi.report.views.scatter import scatter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sgi.report.charts import AnyChart
-    from sgi.report.views.columns import RunColumns
     from sgi.report.views.comparison import ComparisonView
+    from sgi.report.views.kept import RunPoints, RunTables, RunViews
     from sgi.report.views.labelled import Labelled
-    from sgi.report.views.plane import Plane
-
-POINTS = 10_000
-"""Rows in the plane at most; of more, evenly spaced ones are shown."""
 
 
-def run_charts(columns: RunColumns, plane: Plane | None) -> list[dict[str, Any]]:
+def run_charts(views: RunViews) -> list[dict[str, Any]]:
     """Each chart of a run that has what it shows: ``id, title, description, spec``."""
-    return list(_run_charts(columns, plane))
+    return list(_run_charts(views.tables, views.points))
 
 
-def label_charts(columns: RunColumns) -> list[dict[str, Any]]:
+def label_charts(views: RunViews) -> list[dict[str, Any]]:
     """The metrics of a run against its labels; apart from the others, since fitting takes a while."""
-    return list(_label_charts(labelled(columns)))
+    return list(_label_charts(views.labelled))
 
 
 def comparison_charts(view: ComparisonView) -> list[dict[str, Any]]:
@@ -44,17 +35,17 @@ def comparison_charts(view: ComparisonView) -> list[dict[str, Any]]:
     return [_chart("comparison", figures.comparison_figure(view), description_of(view))]
 
 
-def _run_charts(columns: RunColumns, plane: Plane | None) -> Iterator[dict[str, Any]]:
+def _run_charts(tables: RunTables, points: RunPoints) -> Iterator[dict[str, Any]]:
+    plane, pair = points.plane, points.scatter
     if plane is not None and plane.points:
         yield _chart("plane", figures.plane_figure(plane, brush=True), description_of(plane))
-    for n, spread in enumerate(distributions(columns)):
+    for n, spread in enumerate(tables.distributions):
         yield _chart(f"distribution-{n}", figures.distribution_figure(spread), description_of(spread))
-    for n, (table, metric) in enumerate(figures.group_figures(group_tables(columns))):
+    for n, (table, metric) in enumerate(figures.group_figures(tables.groups)):
         yield _chart(f"groups-{n}", figures.groups_figure(table, metric), description_of(table, metric))
-    pair = scatter(columns, most=POINTS)
     if pair is not None:
         yield _chart("scatter", scatter_figure(pair), description_of_scatter(pair))
-    alike = correlation(columns)
+    alike = tables.correlation
     if alike is not None:
         yield _chart("correlation", figures.correlation_figure(alike), description_of(alike))
 

@@ -39,7 +39,7 @@ class Kept:
     (1, 1, 3, 4)
     """
 
-    def __init__(self, most: int = 4, *, most_bytes: int = _MOST_BYTES, most_busy: int = _MOST_BUSY) -> None:
+    def __init__(self, most: int = 64, *, most_bytes: int = _MOST_BYTES, most_busy: int = _MOST_BUSY) -> None:
         self._most = most
         self._most_bytes = most_bytes
         self._most_busy = most_busy

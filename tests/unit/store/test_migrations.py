@@ -88,14 +88,9 @@ def test_a_database_of_the_first_schema_is_brought_up_with_all_it_holds(first_sc
         open_database(first_schema)
     before = status(first_schema)
     assert (before.revision, before.rows.pop("evidence"), before.rows["scores"]) == ("0001", 2, 3)
-    assert upgrade(first_schema) == ("0001", "0005")
-    assert status(first_schema).rows == before.rows | {
-        "evidence": 2,
-        "usage": 0,
-        "run_tags": 0,
-        "gates": 0,
-        "leases": 0,
-    }
+    assert upgrade(first_schema) == ("0001", migrations.HEAD)
+    new = dict.fromkeys(("usage", "run_tags", "gates", "leases", "run_changes", "run_views"), 0)
+    assert status(first_schema).rows == before.rows | {"evidence": 2} | new
     with open_database(first_schema) as database, database.writing() as connection:
         command.check(migrations.configuration(connection))
         columns = "test_run_id, groundedness, groundedness_reasoning, answer_relevance, sgi"
@@ -107,12 +102,13 @@ def test_a_database_of_the_first_schema_is_brought_up_with_all_it_holds(first_sc
         connection.exec_driver_sql("INSERT INTO usage VALUES ('r1', 'j', 1, 0, 0, 2, 3, NULL, 'a', 0)")
 
 
-NEXT = """
+OLD = migrations.HEAD
+NEXT = f"""
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0006"
-down_revision = "0005"
+revision = "9999"
+down_revision = "{OLD}"
 
 def upgrade():
     op.execute("DROP VIEW evals")
@@ -131,12 +127,12 @@ def a_newer_version(tmp_path, monkeypatch):
     def install(code=NEXT):
         folder = tmp_path / "100% new" / "migrations"
         shutil.copytree(FOLDER, folder)
-        (folder / "versions" / "0006_next.py").write_text(code)
+        (folder / "versions" / "9999_next.py").write_text(code)
         monkeypatch.setattr(migrations, "__file__", str(folder / "__init__.py"))
-        steps = (*migrations.REVISIONS, "0006")
+        steps = (*migrations.REVISIONS, "9999")
         for module in (migrations, database_module):
             monkeypatch.setattr(module, "REVISIONS", steps)
-            monkeypatch.setattr(module, "HEAD", "0006")
+            monkeypatch.setattr(module, "HEAD", "9999")
 
     return install
 
@@ -148,8 +144,9 @@ def test_an_upgrade_keeps_every_row(database_url, a_newer_version):
     a_newer_version()
     with pytest.raises(SchemaBehind, match="sgi db upgrade"):
         open_database(database_url)
-    assert upgrade(database_url) == ("0005", "0006")
-    assert status(database_url).rows == {table: len(rows) for table, rows in before.items()}
+    assert upgrade(database_url) == (OLD, "9999")
+    rows = status(database_url).rows
+    assert {table: rows[table] for table in before} == {table: len(found) for table, found in before.items()}
     with open_database(database_url) as database, database.reading() as connection:
         found = connection.exec_driver_sql("SELECT note, called FROM runs, run_metrics").one()
         assert tuple(found) == (None, "sgi")
@@ -162,7 +159,7 @@ def test_an_upgrade_that_fails_changes_nothing(database_url, a_newer_version):
     a_newer_version(NEXT + "    op.execute('SELECT nonsense')\n")
     with pytest.raises(StoreError, match="nonsense"):
         upgrade(database_url)
-    assert status(database_url).revision == "0005"
+    assert status(database_url).revision == OLD
     with database_module.Database(sa.make_url(database_url).set(drivername=driver(database_url))) as database:
         assert contents(database) == before
 

@@ -1,4 +1,4 @@
-"""Any view as JSON values."""
+"""Any view as JSON values, and back."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import Any
+from functools import cache
+from itertools import repeat
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+
+from sgi.engine.groups import Group
+from sgi.stats.calibration import Reliability
+
+_NAMES: dict[str, Any] = {"Mapping": Mapping, "Group": Group, "Reliability": Reliability}
+"""What annotations of views name that their modules import for type checkers alone."""
 
 
 def as_json(view: Any) -> Any:  # noqa: PLR0911 - one line a kind of value
@@ -41,3 +50,40 @@ def as_json(view: Any) -> Any:  # noqa: PLR0911 - one line a kind of value
         raise TypeError(f"{type(view).__name__} is no part of a view")
     told = getattr(view, "to_dict", None)  # with what follows from its fields
     return as_json(told() if told else {field.name: getattr(view, field.name) for field in fields(view)})
+
+
+def from_json(kind: Any, value: Any) -> Any:
+    """The view that `as_json` wrote, by its type.
+
+    Args:
+        kind: a dataclass or named tuple of such types, a tuple, a mapping, a union with None, or a scalar.
+        value: JSON values.
+
+    Raises:
+        KeyError: an entry is missing.
+        TypeError, ValueError: a value is not of its type.
+
+    >>> from sgi.report.views.rows import Cell
+    >>> from_json(tuple[Cell, ...], as_json((Cell(0.5, "ok", ""),)))
+    (Cell(value=0.5, status='ok', reason=''),)
+    """
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in {Union, UnionType}:
+        (only,) = (part for part in inner if part is not NoneType)
+        return None if value is None else from_json(only, value)
+    if origin is tuple:
+        kinds = repeat(inner[0]) if inner[-1] is Ellipsis else inner
+        return tuple(map(from_json, kinds, value))
+    if origin is Mapping:
+        return {from_json(inner[0], key): from_json(inner[1], part) for key, part in value.items()}
+    if kind is float and isinstance(value, int):
+        return float(value)
+    if is_dataclass(kind) or hasattr(kind, "_fields"):
+        hints = _hints(kind)
+        return kind(**{name: from_json(hints[name], value[name]) for name in hints})
+    return kind(value) if isinstance(kind, type) and issubclass(kind, Enum) else value
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind, localns=_NAMES)

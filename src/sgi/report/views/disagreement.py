@@ -56,10 +56,32 @@ class Disagreement:
     rows: tuple[Disagreeing, ...]
 
 
-def disagreement(
-    database: Database, record: RunRecord, columns: RunColumns, *, most: int
-) -> Disagreement | None:
-    """The rows that a metric of meaning and one of wording rank most differently; None without the two."""
+@dataclass(frozen=True)
+class Gap:
+    """A row that two metrics see differently, without its texts; see `Disagreeing`."""
+
+    id: str
+    semantic: float
+    lexical: float
+    gap: float
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Where meaning and wording disagree most, without texts; see `Disagreement`."""
+
+    semantic: str
+    lexical: str
+    rows: tuple[Gap, ...]
+
+
+def gaps(columns: RunColumns, *, most: int) -> Gaps | None:
+    """Which rows a metric of meaning and one of wording rank most differently; None without the two.
+
+    Args:
+        columns: the rows of the run.
+        most: how many rows.
+    """
     pair = semantic_and_lexical(columns)
     if pair is None:
         return None
@@ -67,21 +89,40 @@ def disagreement(
     rows = np.flatnonzero(semantic.ok & lexical.ok)
     if not len(rows):
         return None
-    gaps = rank_shares(semantic, rows) - rank_shares(lexical, rows)
-    first = np.argsort(-np.abs(gaps), kind="stable")[:most]
-    ids = columns.run.ids
-    known = sample_views(database, record, (ids[row] for row in rows[first]))
-    return Disagreement(
+    apart = rank_shares(semantic, rows) - rank_shares(lexical, rows)
+    first = np.argsort(-np.abs(apart), kind="stable")[:most]
+    return Gaps(
         semantic.metric,
         lexical.metric,
         tuple(
-            Disagreeing(
-                known[ids[row]], float(semantic.values[row]), float(lexical.values[row]), float(gaps[place])
+            Gap(
+                columns.run.ids[row],
+                float(semantic.values[row]),
+                float(lexical.values[row]),
+                float(apart[place]),
             )
             for place, row in zip(first, rows[first], strict=True)
-            if ids[row] in known
         ),
     )
+
+
+def disagreement(database: Database, record: RunRecord, found: Gaps | None) -> Disagreement | None:
+    """The rows with their texts; those deleted meanwhile are left out.
+
+    Args:
+        database: where the run is.
+        record: the run.
+        found: which rows; see `gaps`.
+    """
+    if found is None:
+        return None
+    known = sample_views(database, record, (row.id for row in found.rows))
+    rows = (
+        Disagreeing(known[row.id], row.semantic, row.lexical, row.gap)
+        for row in found.rows
+        if row.id in known
+    )
+    return Disagreement(found.semantic, found.lexical, tuple(rows))
 
 
 def rank_shares(column: MetricColumn, rows: NDArray[np.int64]) -> NDArray[np.float64]:

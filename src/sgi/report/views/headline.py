@@ -12,7 +12,7 @@ from sgi.engine.groups import grouped
 from sgi.engine.summary import Summary, metric_summary
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.kernel.short_repr import short_repr
-from sgi.report.views.columns import run_columns
+from sgi.report.views.kept import RunViews
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,22 +64,23 @@ class Headline:
     __repr__ = short_repr
 
 
-def headline(database: Database, record: RunRecord, columns: RunColumns | None = None) -> Headline:
+def headline(database: Database, record: RunRecord, views: RunViews | None = None) -> Headline:
     """The numbers that stand first: those that were kept when the run ended, else computed now.
 
     Args:
         database: where the run is.
         record: the run.
-        columns: its rows, where they have been read already.
+        views: those of the run, where its rows may have been read already.
     """
+    views = views or RunViews(database, record)
     if record.summary is not None:
         told = Summary.from_dict(record.summary)
         if told.clustering.by == record.cluster:
             return _kept(told, record)
-        return _clustered(told, record, columns or run_columns(database, record))
+        return _clustered(told, record, views.columns)
     if not record.scored:
         return _computed((), record)
-    read = columns or run_columns(database, record)
+    read = views.columns
     if not read.run.ids:  # deleted since the record was read
         return _computed((), record)
     (whole,) = grouped(read.run, [None] * len(read.run.ids), classes=read.classes)

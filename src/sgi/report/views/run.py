@@ -6,29 +6,30 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.kernel.short_repr import short_repr
-from sgi.report.views.columns import run_columns
-from sgi.report.views.correlation import Correlation, correlation
-from sgi.report.views.disagreement import Disagreement, disagreement
-from sgi.report.views.distribution import Distribution, distributions
-from sgi.report.views.groups import GroupTable, group_tables
-from sgi.report.views.head import RunHead, run_head
-from sgi.report.views.headline import Headline, headline
-from sgi.report.views.labelled import Labelled, labelled
-from sgi.report.views.plane import Plane, plane
-from sgi.report.views.scatter import Scatter, scatter
-from sgi.report.views.worst import WorstRows, worst_rows
+from sgi.report.views.disagreement import disagreement
+from sgi.report.views.head import run_head
+from sgi.report.views.headline import headline
+from sgi.report.views.kept import POINTS, WORST, RunViews
+from sgi.report.views.worst import worst_rows
 from sgi.store.queries import run_usage
-from sgi.store.run_rows import reasons
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sgi.kernel.ports import Usage
+    from sgi.report.views.correlation import Correlation
+    from sgi.report.views.disagreement import Disagreement
+    from sgi.report.views.distribution import Distribution
+    from sgi.report.views.groups import GroupTable
+    from sgi.report.views.head import RunHead
+    from sgi.report.views.headline import Headline
+    from sgi.report.views.labelled import Labelled
+    from sgi.report.views.plane import Plane
+    from sgi.report.views.scatter import Scatter
+    from sgi.report.views.worst import WorstRows
     from sgi.store.database import Database
     from sgi.store.queries import RunRecord
     from sgi.store.run_rows import Reason
-
-_REASONS = 20
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,14 @@ class RunView:
     __repr__ = short_repr
 
 
-def run_view(database: Database, record: RunRecord, *, worst: int = 10, points: int = 10_000) -> RunView:
+def run_view(
+    database: Database,
+    record: RunRecord,
+    *,
+    worst: int = WORST,
+    points: int = POINTS,
+    views: RunViews | None = None,
+) -> RunView:
     """All that is shown of a run.
 
     Args:
@@ -74,19 +82,22 @@ def run_view(database: Database, record: RunRecord, *, worst: int = 10, points: 
         record: the run.
         worst: how many of the worst rows of each metric, and of those where two metrics disagree.
         points: how many points of the plane and of the scatter plot at most.
+        views: those of the run, where its rows may have been read already.
     """
-    columns = run_columns(database, record)
+    views = views or RunViews(database, record)
+    plotted = views.points if points == POINTS else views.some_points(points)
+    extremes = views.extremes if worst == WORST else views.some_extremes(worst)
     return RunView(
         head=run_head(record),
-        headline=headline(database, record, columns),
-        distributions=distributions(columns),
-        plane=plane(database, record, most=points),
-        groups=group_tables(columns),
-        correlation=correlation(columns),
-        scatter=scatter(columns, most=points),
-        disagreement=disagreement(database, record, columns, most=worst),
-        worst=worst_rows(database, record, columns, most=worst),
-        labelled=labelled(columns),
-        reasons=tuple(reasons(database, record, most=_REASONS)),
+        headline=headline(database, record, views),
+        distributions=views.tables.distributions,
+        plane=plotted.plane,
+        groups=views.tables.groups,
+        correlation=views.tables.correlation,
+        scatter=plotted.scatter,
+        disagreement=disagreement(database, record, extremes.gaps),
+        worst=worst_rows(database, record, extremes.worst),
+        labelled=views.labelled,
+        reasons=views.tables.reasons,
         usage=run_usage(database, record.id),
     )

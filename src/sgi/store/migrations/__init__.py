@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
     from alembic.config import Config
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
 """All steps, oldest first; here so that an up-to-date database is known without Alembic."""
 HEAD = REVISIONS[-1]
 """The schema this version of the package writes and reads."""

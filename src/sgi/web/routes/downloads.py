@@ -21,6 +21,7 @@ from sgi.web.pages import found_run
 from sgi.web.site import site_of
 from sgi.web.turns import Turns
 from sgi.web.uploads import EXPORT
+from sgi.web.views import cached, views_of
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -53,15 +54,18 @@ class _Sent(StreamingResponse):
 @router.get("/runs/{run}/report.html")
 def report(request: Request, run: str) -> Response:
     """The run as one file that needs no server."""
-    site = site_of(request)
-    record = found_run(site, run)
+    record = found_run(site_of(request), run)
+    body = cached(request, record, ("report", record.name, record.tags), lambda: _report(request, record))
+    return Response(body, headers=_attached(record, "report.html"), media_type="text/html")
+
+
+def _report(request: Request, record: RunRecord) -> bytes:
+    database = site_of(request).database
     with _turns.taken():
-        rows = row_page(site.database, record, RowQuery(size=_ROWS))
+        rows = row_page(database, record, RowQuery(size=_ROWS))
         named = _file_name(record, "rows.csv") if rows.total > len(rows.rows) else None
-        text = run_report(run_view(site.database, record), rows, export=named)
-    return Response(
-        text.encode("utf-8", "replace"), headers=_attached(record, "report.html"), media_type="text/html"
-    )
+        view = run_view(database, record, views=views_of(request, record))
+        return run_report(view, rows, export=named).encode("utf-8", "replace")
 
 
 @router.get("/runs/{run}/rows.{kind}")

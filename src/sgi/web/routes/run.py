@@ -9,31 +9,25 @@ from fastapi import APIRouter
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
 from starlette.responses import Response
 
-from sgi.report.views.columns import run_columns
-from sgi.report.views.correlation import correlation
-from sgi.report.views.groups import group_tables
 from sgi.report.views.head import run_head
 from sgi.report.views.headline import headline
-from sgi.report.views.plane import plane
 from sgi.report.views.rows import row_page
 from sgi.store.queries import run_usage
-from sgi.store.run_rows import reasons
-from sgi.web.charts import POINTS, label_charts, run_charts
+from sgi.web.charts import label_charts, run_charts
 from sgi.web.filters import parameters, row_query
-from sgi.web.kept import kept_of
 from sgi.web.pages import found_run, is_part, page
 from sgi.web.paths import run_path, sample_path, with_query
 from sgi.web.site import site_of
+from sgi.web.views import cached, views_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable
 
-    from sgi.report.views.columns import RunColumns
+    from sgi.report.views.kept import RunViews
     from sgi.report.views.rows import RowLine, RowPage
     from sgi.store.queries import RunRecord
 
 router = APIRouter(include_in_schema=False)
-_REASONS = 20
 
 
 @router.get("/runs/{run}")
@@ -55,7 +49,9 @@ def run_page(request: Request, run: str) -> Response:
     }
     if is_part(request):
         return page(request, "rows.html", **values)
-    told = headline(site.database, record)
+    told = cached(
+        request, record, "headline", lambda: headline(site.database, record, views_of(request, record))
+    )
     return page(request, "run.html", head=run_head(record), headline=told, **values)
 
 
@@ -74,14 +70,14 @@ def parts(request: Request, run: str) -> Response:
     """Groups, correlations, reasons and cost."""
     site = site_of(request)
     record = found_run(site, run)
-    columns = columns_of(request, record)
+    tables = cached(request, record, "tables", lambda: views_of(request, record).tables)
     return page(
         request,
         "parts_of_run.html" if is_part(request) else "parts_page.html",
         head=run_head(record),
-        groups=group_tables(columns),
-        correlation=correlation(columns),
-        reasons=reasons(site.database, record, most=_REASONS),
+        groups=tables.groups,
+        correlation=tables.correlation,
+        reasons=tables.reasons,
         usage=run_usage(site.database, record.id),
     )
 
@@ -89,39 +85,25 @@ def parts(request: Request, run: str) -> Response:
 @router.get("/runs/{run}/charts.json")
 def charts(request: Request, run: str) -> Response:
     """What the charts of a run are drawn from."""
-    site = site_of(request)
-    record = found_run(site, run)
-    columns = columns_of(request, record)
-
-    def made() -> bytes:
-        points = plane(site.database, record, most=POINTS)
-        return orjson.dumps({"charts": run_charts(columns, points)}, option=orjson.OPT_SERIALIZE_NUMPY)
-
-    body = kept_of(request).get(("charts", *_state(record)), made)
-    return Response(body, media_type="application/json")
+    return _charts(request, run, "charts", run_charts)
 
 
 @router.get("/runs/{run}/labels.json")
 def labels(request: Request, run: str) -> Response:
     """What the charts of a run's metrics against its labels are drawn from."""
+    return _charts(request, run, "labels", label_charts)
+
+
+def _charts(
+    request: Request, run: str, name: str, make: Callable[[RunViews], list[dict[str, Any]]]
+) -> Response:
     record = found_run(site_of(request), run)
-    columns = columns_of(request, record)
 
-    def made() -> bytes:
-        return orjson.dumps({"charts": label_charts(columns)}, option=orjson.OPT_SERIALIZE_NUMPY)
+    def body() -> bytes:
+        charts = make(views_of(request, record))
+        return orjson.dumps({"charts": charts}, option=orjson.OPT_SERIALIZE_NUMPY)
 
-    body = kept_of(request).get(("labels", *_state(record)), made)
-    return Response(body, media_type="application/json")
-
-
-def columns_of(request: Request, record: RunRecord) -> RunColumns:
-    """The rows of a run as columns, read once for the requests that want them."""
-    database = site_of(request).database
-    return kept_of(request).get(("columns", *_state(record)), lambda: run_columns(database, record))
-
-
-def _state(record: RunRecord) -> tuple[Hashable, ...]:
-    return record.id, record.scored, record.finished_at
+    return Response(cached(request, record, name, body), media_type="application/json")
 
 
 def _metric(request: Request, record: RunRecord) -> dict[str, Any]:

@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 
-from sgi.report.views.disagreement import disagreement, semantic_and_lexical
+from sgi.report.views.disagreement import disagreement, gaps, semantic_and_lexical
 from support.run_columns import columns_of
 from support.scored_runs import column
 
@@ -15,11 +15,11 @@ def test_what_compares_meaning_and_what_compares_wording(kept):
 
 def test_rows_on_which_meaning_and_wording_disagree_come_by_their_gap(kept):
     columns = kept.columns()
-    found = disagreement(kept.database, kept.record, columns, most=5)
+    found = disagreement(kept.database, kept.record, gaps(columns, most=5))
     assert (found.semantic, found.lexical) == ("semantic_similarity", "lexical_aggregate")
-    gaps = [abs(row.gap) for row in found.rows]
-    assert gaps == sorted(gaps, reverse=True)
-    assert all(0 <= gap <= 1 for gap in gaps)
+    apart = [abs(row.gap) for row in found.rows]
+    assert apart == sorted(apart, reverse=True)
+    assert all(0 <= gap <= 1 for gap in apart)
     for row in found.rows:
         assert row.semantic == row.sample.scores["semantic_similarity"].value
         assert row.lexical == row.sample.scores["lexical_aggregate"].value
@@ -30,7 +30,7 @@ def test_the_gap_is_that_of_the_ranks(kept):
     semantic, lexical = (
         columns.run.metrics[name].values for name in ("semantic_similarity", "lexical_aggregate")
     )
-    found = disagreement(kept.database, kept.record, columns, most=1).rows[0]
+    found = disagreement(kept.database, kept.record, gaps(columns, most=1)).rows[0]
     place = found.sample.position
     share = [
         ((values < values[place]).sum() + (values == values[place]).sum() / 2 - 0.5) / (len(values) - 1)
@@ -43,4 +43,4 @@ def test_without_a_metric_of_wording_nothing_disagrees(kept):
     columns = kept.columns()
     only = {"semantic_similarity": columns.run.metrics["semantic_similarity"]}
     bare = dataclasses.replace(columns, run=dataclasses.replace(columns.run, metrics=only))
-    assert disagreement(kept.database, kept.record, bare, most=3) is None
+    assert disagreement(kept.database, kept.record, gaps(bare, most=3)) is None

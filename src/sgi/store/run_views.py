@@ -1,0 +1,69 @@
+"""Stores what was computed from all rows of a run, until the rows change."""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import sqlite as lite
+
+from sgi.kernel.errors import StoreError
+from sgi.store import schema
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from sgi.store.database import Database
+
+_log = logging.getLogger("sgi.store")
+
+
+def count_change(connection: Connection, run: str) -> None:
+    """Count a change of the rows of a run; call it in the transaction that changes them."""
+    table = schema.run_changes
+    insert = lite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    counted = insert(table).values(run=run, count=1)
+    more = {"count": table.c["count"] + 1}
+    connection.execute(counted.on_conflict_do_update(index_elements=[table.c.run], set_=more))
+
+
+def load_view(database: Database, run: str, view: str, state: str) -> bytes | None:
+    """The body of a view that was stored in this state of the run; None where there is none.
+
+    Args:
+        database: where the run is.
+        run: its id.
+        view: the name of the view.
+        state: everything that the view was computed from.
+    """
+    table = schema.run_views
+    query = sa.select(table.c.body).where(table.c.run == run, table.c.view == view, table.c.state == state)
+    with database.reading() as connection:
+        body = connection.execute(query).scalar()
+    if body is None:
+        return None
+    try:
+        return zlib.decompress(body)
+    except zlib.error:  # damaged: it is computed again
+        return None
+
+
+def save_view(database: Database, run: str, view: str, state: str, body: bytes) -> None:
+    """Store the body of a view in place of the one before.
+
+    A view can be computed again, so a database that cannot be written costs time and is logged.
+    """
+    table = schema.run_views
+    insert = lite.insert if database.dialect == "sqlite" else postgresql.insert
+    values = {"state": state, "body": zlib.compress(body, 1)}
+    made = insert(table).values(run=run, view=view, **values)
+    try:
+        with database.writing() as connection:
+            connection.execute(
+                made.on_conflict_do_update(index_elements=[table.c.run, table.c.view], set_=values)
+            )
+    except StoreError as error:  # also where the run was deleted meanwhile
+        _log.info("the view %s of the run %s is not stored: %s", view, run, error)
