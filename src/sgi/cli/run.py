@@ -279,6 +279,8 @@ def run(
         return
     how = {"retry_failed": retry_failed, "take_over": take_over}
     spec, report = _performed(given, around, record, tags, how, trusted=trust_target, quiet=quiet)
+    if report.run is not None:
+        _make_views(report.run, report.summary.rows, around["database"])
     notes = (
         [] if quiet else [*_seen_before(spec, report, db), *report_notes(spec, report, database_words(db))]
     )
@@ -322,6 +324,22 @@ def _performed(
         if record is None:
             return spec, anyio.run(lambda: perform(spec, place, retry_failed=how["retry_failed"]))
         return spec, anyio.run(lambda: resume(spec, record, place, reread=reread, **how))
+
+
+def _make_views(run: str, rows: int, database: str | None) -> None:
+    """Store what the dashboard shows of a large run, so that its first view is quick."""
+    from contextlib import suppress
+
+    from sgi.kernel.errors import SgiError
+    from sgi.store.database import open_database
+    from sgi.store.run_views import MANY_ROWS
+
+    if rows < MANY_ROWS:
+        return
+    from sgi.report.views.kept import make_views
+
+    with suppress(SgiError), open_database(database, create=False) as opened:  # the run itself is stored
+        make_views(opened, run)
 
 
 def _seen_before(spec: RunSpec, report: RunReport, database: str | None) -> Iterator[str]:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from sgi.store.database import Database
 
+MANY_ROWS = 10_000
+"""From so many rows on, the views of a run are computed when it ends."""
 _log = logging.getLogger("sgi.store")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import OrderedDict, deque
+from contextlib import suppress
 from dataclasses import dataclass
 from threading import Condition, Thread
 from typing import TYPE_CHECKING, Literal, cast
@@ -14,6 +15,7 @@ import anyio
 from sgi.engine.job import Surroundings, perform
 from sgi.engine.progress import Advanced, Embedded, Finished, RunBegan, Started
 from sgi.kernel.errors import SgiError
+from sgi.report.views.kept import make_views
 from sgi.store.tending import set_tags
 from sgi.web.turns import Busy
 
@@ -174,7 +176,12 @@ class Jobs:
         finally:
             with self._changed:
                 self._working = None
-        return "stopped" if scope.cancelled_caught else "finished"
+        if scope.cancelled_caught:
+            return "stopped"
+        if job.run is not None:
+            with suppress(SgiError):  # the run is finished; its views are computed when they are asked for
+                make_views(self._database, job.run)
+        return "finished"
 
     def _heard(self, job: Job, event: Event) -> None:
         match event:

@@ -22,8 +22,9 @@ from sgi.report.views.labelled import Labelled, labelled
 from sgi.report.views.plane import Plane, plane
 from sgi.report.views.scatter import Scatter, scatter
 from sgi.report.views.worst import WorstIds, worst_ids
+from sgi.store.queries import find_run
 from sgi.store.run_rows import Reason, reasons
-from sgi.store.run_views import load_view, save_view
+from sgi.store.run_views import MANY_ROWS, load_view, save_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -178,3 +179,18 @@ class RunViews:
         known = class_keys(record.metrics)
         facts = [_FORMAT, package_version(), record.scored, record.changes, record.finished_at, known]
         return digest(canonical_json(facts)).hex()
+
+
+def make_views(database: Database, run: str) -> None:
+    """Compute and store the views of a run that has ended, if it has ``MANY_ROWS``.
+
+    Args:
+        database: where the run is.
+        run: its id.
+
+    Raises:
+        SgiError: the database cannot be read, or the run was deleted.
+    """
+    record = find_run(database, run)
+    if record.finished and record.scored >= MANY_ROWS:
+        RunViews(database, record).make_all()

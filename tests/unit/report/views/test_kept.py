@@ -10,6 +10,7 @@ from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
+from sgi.report.views import kept
 from sgi.report.views.kept import RunViews
 from sgi.store import schema
 from sgi.store.database import Database, open_database
@@ -23,8 +24,8 @@ NAMES = ("tables", "points", "labelled", "extremes")
 
 @pytest.fixture
 def finished(database_url, tmp_path):
-    """A database with a finished run of 60 real rows, and the run's id."""
-    run = keep_run(database_url, tmp_path, rows(60), name="monday")
+    """A database with a finished run of 120 real rows, and the run's id."""
+    run = keep_run(database_url, tmp_path, rows(120), name="monday")
     with open_database(database_url) as database:
         yield database, run
 
@@ -44,14 +45,14 @@ def test_a_stored_view_equals_a_fresh_one_bit_for_bit_and_reads_no_rows(finished
     fresh = RunViews(database, record)
     fresh.make_all()
     assert set(stored(database)) == set(NAMES)
-    kept = RunViews(database, record, never)
+    again = RunViews(database, record, never)
     other_rule = RunViews(database, dataclasses.replace(record, cluster="topic"))
     for name in NAMES:
-        assert getattr(kept, name) == getattr(fresh, name)
-        assert type(getattr(kept, name)) is type(getattr(fresh, name))
+        assert getattr(again, name) == getattr(fresh, name)
+        assert type(getattr(again, name)) is type(getattr(fresh, name))
     assert other_rule.tables != fresh.tables, "stored for the clusters of the run alone"
-    assert kept.points.plane.points[7].theta_rc.hex() == fresh.points.plane.points[7].theta_rc.hex()
-    assert kept.labelled[0].reliability.confidence == fresh.labelled[0].reliability.confidence
+    assert again.points.plane.points[7].theta_rc.hex() == fresh.points.plane.points[7].theta_rc.hex()
+    assert again.labelled[0].reliability.confidence == fresh.labelled[0].reliability.confidence
 
 
 @pytest.fixture
@@ -139,3 +140,12 @@ def test_a_database_that_cannot_be_written_still_shows_the_run(finished, monkeyp
 
     monkeypatch.setattr(Database, "writing", full)
     assert RunViews(database, find_run(database, run)).tables.groups
+
+
+def test_the_views_of_many_rows_are_made_when_the_run_ends(finished, monkeypatch):
+    database, run = finished
+    kept.make_views(database, run)
+    assert stored(database) == {}, "few rows are read when they are looked at"
+    monkeypatch.setattr(kept, "MANY_ROWS", 120)
+    kept.make_views(database, run)
+    assert set(stored(database)) == set(NAMES)
