@@ -7,6 +7,7 @@ Exit codes: 0 done, 1 a bug of ours, 2 something the user can fix, 3 finished wi
 from __future__ import annotations
 
 import io
+import os
 import sys
 from typing import Annotated
 
@@ -39,6 +40,7 @@ from sgi.cli.serve import serve
 from sgi.cli.show import show
 from sgi.cli.tend import delete, rename, tag
 from sgi.kernel.errors import SgiError
+from sgi.kernel.limits import input_limits, variable
 from sgi.kernel.signature import package_version
 
 app = typer.Typer(
@@ -81,6 +83,9 @@ app.add_typer(cache)
 app.add_typer(judge)
 
 
+_LIMITS = "Limits on what is read"
+
+
 def _print_version(wanted: bool) -> None:
     if wanted:
         typer.echo(package_version())
@@ -93,8 +98,30 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_print_version)
     ] = False,
+    max_cell: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", help="The largest value of a row (4MB).", rich_help_panel=_LIMITS),
+    ] = None,
+    max_row: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="The largest row (8MB).", rich_help_panel=_LIMITS)
+    ] = None,
+    max_columns: Annotated[
+        str | None, typer.Option(metavar="N", help="The most columns (10000).", rich_help_panel=_LIMITS)
+    ] = None,
+    max_file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="The largest file that is read as a whole, such as a calibration (64MB).",
+            rich_help_panel=_LIMITS,
+        ),
+    ] = None,
 ) -> None:
-    del version  # its callback has spoken
+    del version  # its callback has printed it
+    given = {"cell": max_cell, "row": max_row, "columns": max_columns, "file": max_file}
+    # Worker processes inherit the environment, so this is the one place where limits are kept.
+    os.environ.update({variable(name): text for name, text in given.items() if text is not None})
+    input_limits()
 
 
 def main() -> None:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from sgi.web.site import Site
 
 _BACKLOG = 512
-_UNITS = {"": 1, "B": 1, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
 
 
 def serve(
@@ -59,6 +58,7 @@ def serve(
     from importlib.util import find_spec
 
     from sgi.kernel.errors import MissingExtra
+    from sgi.kernel.limits import size_in_bytes
 
     if any(
         find_spec(name) is None for name in ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
@@ -78,28 +78,6 @@ def serve(
             precision=precision,
         )
         _serve(site, listener, _address(host, listener.getsockname()[1]), open_page=open_page)
-
-
-def size_in_bytes(text: str) -> int:
-    """A size as people write it.
-
-    Raises:
-        UsageError: it is none.
-
-    >>> size_in_bytes("100MB"), size_in_bytes("1.5 kb"), size_in_bytes("512")
-    (100000000, 1500, 512)
-    """
-    from sgi.kernel.errors import UsageError
-
-    written = text.strip().upper()
-    digits = written.rstrip("BKMG ")
-    try:
-        size = round(float(digits) * _UNITS[written[len(digits) :].strip()])
-    except (KeyError, ValueError, OverflowError):
-        size = 0
-    if size <= 0:
-        raise UsageError(f"Cannot read the size {text!r}.", hint="Write 100MB or 2GB.")
-    return size
 
 
 def _opened(db: str | None) -> Database:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import codecs
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from sgi.distributed.addresses import as_address
 from sgi.distributed.places import Source, open_input
 from sgi.io.columns import checked_mapping
 from sgi.io.csv import csv_rows
 from sgi.io.files import suffix
 from sgi.io.jsonl import json_file, json_lines
 from sgi.io.look_ahead import NullColumns, look_ahead
-from sgi.io.parquet import arrow_rows
+from sgi.io.parquet import arrow_rows, parquet_rows
 from sgi.io.rows import RawRow, Reading, Rejected, placed, raw_values
-from sgi.io.text_file import numbered_lines
+from sgi.io.text_file import numbered_lines, row_too_large
 from sgi.kernel.errors import DataError
+from sgi.kernel.limits import input_limits
 from sgi.kernel.shapes import Count  # noqa: TC001 - pydantic reads the annotations
 
 if TYPE_CHECKING:
@@ -96,7 +99,10 @@ def cut(source: Source, size: int) -> Iterator[Fragment]:
 def _cut_lines(source: Source, stream: IO[bytes], size: int) -> Iterator[Fragment]:
     begin = at = lines = rows = 0
     first = (1, 1)
-    for line in stream:
+    most = input_limits().row
+    for line in iter(partial(stream.readline, most + 1), b""):
+        if len(line) > most:
+            raise row_too_large(source.shown, lines + 1)
         if at == 0 and line.startswith(_WIDE_MARKS):
             yield Fragment(source)
             return
@@ -245,18 +251,28 @@ def _numbered(fragment: Fragment, stream: IO[bytes]) -> Iterator[tuple[int, byte
 
 
 def _group_rows(fragment: Fragment, stream: IO[bytes], mapping: Pairs) -> Iterator[RawRow]:
+    """The rows of row groups: of a local file decoded within a bounded memory, else in this worker."""
+    source, parts = fragment.source, fragment.parts
+    groups = None if parts is None else list(range(fragment.begin, fragment.begin + parts))
+    if as_address(source.place) is None:
+        rows = parquet_rows(Path(source.place), mapping=mapping, groups=groups, shown=source.shown)
+    else:
+        rows = _remote_rows(source, stream, groups, mapping)
+    for row in rows:
+        yield row._replace(line=row.line + fragment.first_row - 1)
+
+
+def _remote_rows(
+    source: Source, stream: IO[bytes], groups: list[int] | None, mapping: Pairs
+) -> Iterator[RawRow]:
     from pyarrow import ArrowException, parquet
 
-    parts = fragment.parts
-    groups = None if parts is None else list(range(fragment.begin, fragment.begin + parts))
     try:
         table = parquet.ParquetFile(stream)
         batches = table.iter_batches(batch_size=_ROWS_AT_ONCE, row_groups=groups)
-        header = table.schema_arrow.names
-        for row in arrow_rows(batches, header, mapping=mapping, file=fragment.source.shown):
-            yield row._replace(line=row.line + fragment.first_row - 1)
+        yield from arrow_rows(batches, table.schema_arrow.names, mapping=mapping, file=source.shown)
     except (ArrowException, OSError) as error:
-        raise _no_parquet(fragment.source, error) from error
+        raise _no_parquet(source, error) from error
 
 
 def _no_parquet(source: Source, error: Exception) -> DataError:

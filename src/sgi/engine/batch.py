@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from sgi.engine.tools import require_tools
 from sgi.kernel.judging import JudgedMetric
 from sgi.kernel.metric import Metric, Scores, Status
 from sgi.kernel.sample import Batch, Field
+from sgi.kernel.sizes import size_of
 from sgi.kernel.vectors import VectorTable, short
 from sgi.kernel.work import current_work
 from sgi.metrics.complete_rows import SEPARATOR
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from sgi.kernel.tokens import TokenModel
 
 BATCH_SIZE = 256
+MAX_BATCH_BYTES = 16_000_000
+"""Rows of a batch are in memory together. It is no option: the same data must give the same batches."""
+_LARGE = ("question", "contexts", "response", "reference", "alternatives", "metadata")
 """Rows scored together: enough to fill the embedder's batches, few enough to stay small in memory."""
 
 _Part = tuple["NDArray[np.int64]", Scores]
@@ -146,10 +149,17 @@ class _Made:
 
 
 def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch]:
-    """Cut a stream of samples into batches of at most ``size`` rows."""
-    stream = iter(samples)
-    while rows := tuple(islice(stream, size)):
-        yield Batch(rows)
+    """Cut a stream of samples into batches of at most ``size`` rows, and of about 16 MB or one row."""
+    rows: list[Sample] = []
+    held = 0
+    for sample in samples:
+        rows.append(sample)
+        held += size_of([getattr(sample, name) for name in _LARGE], MAX_BATCH_BYTES)
+        if len(rows) == size or held >= MAX_BATCH_BYTES:
+            yield Batch(tuple(rows))
+            rows, held = [], 0
+    if rows:
+        yield Batch(tuple(rows))
 
 
 async def evaluate_batch(

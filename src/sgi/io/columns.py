@@ -81,6 +81,9 @@ _JOINABLE = ("contexts", "reference", "alternatives")
 _PAIRS = tuple((f"right_{word}", f"hallucinated_{word}") for word in ("answer", "response", "summary"))
 _NO_COLUMNS: frozenset[str] = frozenset()
 _SHOWN = 20
+_COMPARED = 1000
+"""So many columns are compared with a misspelt name: each comparison takes long."""
+_KNOWN = frozenset(known for names in NAMES.values() for known in names)
 UNNAMED = "Unnamed: 0"
 """What pandas calls a first column without a name when it reads it back: the index of a frame."""
 _INDEX = re.compile(rf"{UNNAMED}(\.\d+)?")
@@ -187,6 +190,16 @@ def recognise(columns: tuple[str, ...], mapping: Pairs = (), null: frozenset[str
     )
 
 
+def known_name(column: object) -> str | None:
+    """The name in `NAMES` that a column has but for case, spaces and hyphens; None where it has none.
+
+    >>> known_name("Ground-Truth"), known_name("source")
+    ('ground_truth', None)
+    """
+    name = _normal(column) if isinstance(column, str) else None
+    return name if name in _KNOWN else None
+
+
 @lru_cache(maxsize=32)
 def ambiguous(columns: tuple[object, ...], mapping: Pairs) -> tuple[tuple[str, ...], ...]:
     """Of each field that several columns could be, these columns in order of preference."""
@@ -201,12 +214,14 @@ def recognise_header(header: Sequence[str], mapping: Pairs) -> None:
         DataError: a name is blank or occurs twice, a mapped column is missing, or none is recognised;
             place unknown.
     """
+    seen: set[str] = set()
     for position, column in enumerate(header, 1):
         if not str(column).strip():
             hint = "Name the column, or leave it out. Only the first may have none: an index of pandas."
             raise DataError(f"column {position} has no name", hint=hint)
-        if header.index(column) != position - 1:
-            raise DataError(f"two columns are called {column!r}", hint="Rename one of them.")
+        if column in seen:
+            raise DataError(f"two columns are called {column[:60]!r}", hint="Rename one of them.")
+        seen.add(column)
     missing = [
         part for _, text in mapping for part, source in resolve(text, header).items() if source is None
     ]
@@ -227,7 +242,7 @@ def missing_mapped(
     for part in missing[:1]:
         if part in reasons:
             raise DataError(f"no row has a value at {part!r}: {reasons[part]}")
-        near = difflib.get_close_matches(part, columns, n=1, cutoff=0.6)
+        near = difflib.get_close_matches(part, columns[:_COMPARED], n=1, cutoff=0.6)
         hint = f"Did you mean {near[0]!r}?" if near else ""
         raise DataError(f"no column is called {part!r}; there are: {_listed(columns)}", hint=hint)
 

@@ -7,16 +7,19 @@ import re
 from typing import IO, TYPE_CHECKING
 
 from sgi.io.columns import UNNAMED, recognise_header
+from sgi.io.row_limits import check_header, oversized
 from sgi.io.rows import RawRow, placed
-from sgi.io.text_file import NOT_UTF8, numbered_lines
+from sgi.io.text_file import NOT_UTF8, numbered_lines, row_too_large
 from sgi.kernel.errors import DataError
+from sgi.kernel.limits import input_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from sgi.io.columns import Pairs
 
-_LARGEST_CELL = 256 * 2**20
+_NO_LIMIT = 2**31 - 1
+"""The parser's own limit, which is one for the whole process; rows are bounded before they are parsed."""
 _ESCAPED = re.compile("[\udc80-\udcff]")
 
 
@@ -38,33 +41,41 @@ def csv_rows(
     Raises:
         DataError: the header is unusable, or the file is not text.
     """
-    records = _records(numbered_lines(stream, file, encoding), delimiter)
+    records = _records(numbered_lines(stream, file, encoding), file, delimiter)
     line, header, _ = next(records, (1, [], ""))
     if isinstance(header, DataError):
         raise placed(header, file=file, line=line)
     if not header:
         return
-    if not header[0].strip() and len(header) > 1:
-        header[0] = _free_name(header)
     try:
+        check_header(header)
+        if not header[0].strip() and len(header) > 1:
+            header[0] = _free_name(header)
         recognise_header(header, mapping)
     except DataError as error:
         raise placed(error, file=file, line=line) from None
     for line, cells, text in records:
         values = cells if isinstance(cells, DataError) else _values(header, cells)
+        if not isinstance(values, DataError):
+            values = oversized(values, len(text)) or values
         yield RawRow(line, values, text, "csv")
 
 
 def _records(
-    lines: Iterable[tuple[int, bytes]], delimiter: str | None
+    lines: Iterable[tuple[int, bytes]], file: str, delimiter: str | None
 ) -> Iterator[tuple[int, list[str] | DataError, str]]:
     """Each record that is not blank: the line it begins in, its cells or what is wrong, its text."""
-    csv.field_size_limit(max(csv.field_size_limit(), _LARGEST_CELL))
+    csv.field_size_limit(_NO_LIMIT)
     taken: list[str] = []
+    most = input_limits().row
 
     def texts() -> Iterator[str]:
-        for _, line in lines:
+        held = 0
+        for number, line in lines:
             # Bytes that are not UTF-8 pass as escapes, so that one bad record does not end the reading.
+            held = len(line) + (held if taken else 0)
+            if held > most:
+                raise row_too_large(file, number)
             taken.append(line.decode("utf-8", "surrogateescape"))
             yield taken[-1]
 
@@ -107,7 +118,8 @@ def _again(first: str, rest: Iterator[str], taken: list[str]) -> Iterator[str]:
 def _free_name(header: list[str]) -> str:
     """The name for a first column without one; several are there after several round trips."""
     names = (UNNAMED, *(f"{UNNAMED}.{number}" for number in range(1, len(header) + 1)))
-    return next(name for name in names if name not in header)
+    taken = set(header)
+    return next(name for name in names if name not in taken)
 
 
 def _values(header: list[str], cells: list[str]) -> dict[str, object] | DataError:

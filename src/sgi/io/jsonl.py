@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import chain
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 import orjson
 
 from sgi.io import cells
+from sgi.io.json_scan import JsonScan
 from sgi.io.look_ahead import MAX_ROWS
+from sgi.io.row_limits import oversized
 from sgi.io.rows import RawRow, read_rows
-from sgi.io.text_file import NOT_UTF8, broken_text, checked_encoding, numbered_lines
+from sgi.io.text_file import NOT_UTF8, broken_text, checked_encoding, numbered_lines, pieces, whole_lines
 from sgi.kernel.errors import DataError
+from sgi.kernel.limits import input_limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -20,9 +24,6 @@ if TYPE_CHECKING:
     from sgi.io.column_use import ReportColumns
     from sgi.io.rows import Reject
     from sgi.kernel.sample import Sample
-
-_LISTS = ("data", "rows", "samples")
-_BLANK = " \t\r\n"
 
 
 def stream_rows(
@@ -71,7 +72,8 @@ def json_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[RawRow]:
             yield RawRow(number, _why(line, error), _shown(line))
             continue
         if type(values) is dict:
-            yield RawRow(number, values)
+            refused = oversized(values, len(line))
+            yield RawRow(number, values) if refused is None else RawRow(number, refused, _shown(line))
         else:
             hint = 'Each line holds one object: {"question": …, "response": …}'
             refused = DataError(f"expected an object, found {cells.found(values)}", hint=hint)
@@ -84,115 +86,26 @@ def json_file(stream: IO[bytes], file: str, encoding: str | None = None) -> Iter
     Raises:
         DataError: the file is not JSON; what follows a mistake in a list cannot be trusted.
     """
-    lines = list(numbered_lines(stream, file, encoding))
-    filled = [line for _, line in lines if not line.isspace()]
-    if len(filled) > 1 and _is_object(filled[0]):
-        yield from json_lines(lines)
-        return
-    document = b"".join(line for _, line in lines)
-    if wrong := broken_text(document):
-        number, line = next((number, line) for number, line in lines if broken_text(line))
-        raise DataError(broken_text(line) or wrong, file=file, line=number, hint=NOT_UTF8)
-    yield from _Scan(document.decode(), file).rows()
+    parts = pieces(stream, file, encoding)
+    head, is_lines = _head(parts)
+    whole = chain(head, parts)
+    yield from json_lines(whole_lines(whole, file)) if is_lines else JsonScan(whole, file).rows()
 
 
-class _Scan:
-    """A walk through a JSON text value by value, which knows its line: loading all at once forgets it."""
-
-    def __init__(self, text: str, file: str) -> None:
-        self.text = text
-        self.file = file
-        self.decoder = json.JSONDecoder(parse_constant=_no_constant)
-        self.rewind()
-
-    def rewind(self) -> None:
-        """Go back to the beginning."""
-        self.at = 0
-        self.line = 1
-        self.counted = 0
-
-    def rows(self) -> Iterator[RawRow]:
-        """The objects of the list, or the one object there is."""
-        if self._take("["):
-            yield from self._items()
-        elif self._take("{") and self._find_list():
-            yield from self._items()
-            if self._take(","):
-                self._find_list()
-            self._expect("}")
-        else:
-            self.rewind()
-            yield self._row()
-        if self._peek():
-            raise self._error(self.at, "invalid JSON: something follows the end")
-
-    def _find_list(self) -> bool:
-        """Walk on through an object's members until inside the list of rows, or to the object's end."""
-        while self._peek() == '"':
-            key = self.value()
-            self._expect(":")
-            if key in _LISTS and self._take("["):
-                return True
-            self.value()
-            if not self._take(","):
-                break
-        return False
-
-    def _items(self) -> Iterator[RawRow]:
-        if self._take("]"):
-            return
-        yield self._row()
-        while not self._take("]"):
-            self._expect(",")
-            yield self._row()
-
-    def _row(self) -> RawRow:
-        """The next value as a row."""
-        self._peek()
-        begin, line = self.at, self._line_at(self.at)
-        values = self.value()
-        if isinstance(values, dict):
-            return RawRow(line, values)
-        refused = DataError(f"expected an object, found {cells.found(values)}")
-        return RawRow(line, refused, self.text[begin : self.at])
-
-    def value(self) -> Any:
-        """The next value of any kind."""
-        self._peek()
-        try:
-            value, self.at = self.decoder.raw_decode(self.text, self.at)
-        except json.JSONDecodeError as error:
-            raise self._error(error.pos, f"invalid JSON: {error.msg[0].lower()}{error.msg[1:]}") from None
-        except RecursionError:
-            raise self._error(self.at, "invalid JSON: nested too deeply") from None
-        except ValueError as error:
-            raise self._error(self.at, f"invalid JSON: {error}") from None
-        return value
-
-    def _peek(self) -> str:
-        """The next character that is not blank; empty at the end."""
-        text, at = self.text, self.at
-        while at < len(text) and text[at] in _BLANK:
-            at += 1
-        self.at = at
-        return text[at : at + 1]
-
-    def _take(self, character: str) -> bool:
-        taken = self._peek() == character
-        self.at += taken
-        return taken
-
-    def _expect(self, character: str) -> None:
-        if not self._take(character):
-            raise self._error(self.at, f"invalid JSON: expected {character!r}")
-
-    def _error(self, at: int, message: str) -> DataError:
-        return DataError(message, file=self.file, line=self._line_at(max(at, self.counted)))
-
-    def _line_at(self, at: int) -> int:
-        self.line += self.text.count("\n", self.counted, at)
-        self.counted = at
-        return self.line
+def _head(parts: Iterator[tuple[int, bytes]]) -> tuple[list[tuple[int, bytes]], bool]:
+    """The pieces up to the second line that is not blank, and whether the first such line is an object."""
+    head: list[tuple[int, bytes]] = []
+    first = size = 0
+    for number, part in parts:
+        head.append((number, part))
+        size += len(part)
+        if first and number != first and not part.isspace():
+            return head, _is_object(b"".join(part for line, part in head if line == first))
+        if not first and not part.isspace():
+            first = number
+        if size > input_limits().row:
+            break
+    return head, False
 
 
 def _why(line: bytes, error: orjson.JSONDecodeError) -> DataError:
@@ -233,10 +146,6 @@ def _refuse_not_finite(value: Any) -> None:
     if isinstance(value, (list, dict)):
         for item in value.values() if isinstance(value, dict) else value:
             _refuse_not_finite(item)
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"there is no number {name}")
 
 
 def _shown(line: bytes) -> str:

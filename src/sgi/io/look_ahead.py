@@ -7,9 +7,10 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from sgi.io.cells import is_absent
-from sgi.io.columns import ambiguous
+from sgi.io.columns import ambiguous, known_name
 from sgi.kernel.errors import DataError
 from sgi.kernel.sample import Sample
+from sgi.kernel.sizes import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from sgi.io.rows import RawRow
 
 MAX_ROWS = 1000
+MAX_BYTES = 16_000_000
+"""Rows that are read ahead are held; they take about so much memory at most."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ def look_ahead(
     """Find the columns that hold nothing, reading no more rows than it takes.
 
     Reading stops as soon as the preferred column of every field has a value, which is the first row in most
-    data, and at the latest after ``limit`` rows.
+    data, and at the latest after ``limit`` rows or 16 MB.
 
     Args:
         rows: raw rows.
@@ -58,20 +61,30 @@ def look_ahead(
         All rows, and the columns found null.
     """
     head: list[RawRow] = []
-    seen: dict[str, None] = {}
+    held = 0
+    seen: set[str] = set()
+    known: dict[str, str] = {}
     filled: set[str] = set()
     doubtful: list[tuple[str, ...]] = []
     for row in rows:
         head.append(row)
         if isinstance(row.values, Sample):
             break
+        held += len(row.text) if isinstance(row.values, DataError) else size_of(row.values, MAX_BYTES)
         if not isinstance(row.values, DataError):
-            seen |= dict.fromkeys(row.values)
+            new = row.values.keys() - seen
+            seen |= new
+            for column in filter(new.__contains__, row.values):
+                name = known_name(column)
+                if name is not None and (name == column or name not in known):
+                    known[name] = column
             filled |= {column for column, value in row.values.items() if not is_absent(value)}
-            doubtful = [found for found in ambiguous(tuple(seen), mapping) if found[0] not in filled]
+            doubtful = [
+                found for found in ambiguous(tuple(known.values()), mapping) if found[0] not in filled
+            ]
             if not doubtful:
                 break
-        if len(head) >= limit:
+        if len(head) >= limit or held >= MAX_BYTES:
             break
     else:
         return iter(head), NullColumns(_before_the_first(doubtful, filled))

@@ -1,44 +1,72 @@
-"""Parquet files, read batch by batch."""
+"""Parquet files, decoded in a process of its own whose memory is bounded; and tables of Arrow."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import json
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Any
 
+from sgi.io import parquet_worker
 from sgi.io.columns import recognise_header
+from sgi.io.row_limits import cell_too_large, check_header, too_many_columns
 from sgi.io.rows import RawRow, placed
-from sgi.io.text_file import open_bytes
+from sgi.io.text_file import open_bytes, row_too_large
 from sgi.kernel.errors import DataError, MissingExtra
+from sgi.kernel.limits import how_to_raise, input_limits, shown_size
+from sgi.kernel.parsing import PARSER_ERRORS, reason
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Sequence
 
     from sgi.io.columns import Pairs
 
-_BATCH = 512
+_FREE_MEMORY = 256_000_000
+"""Bytes that decoding may take beside the rows it reads at once: pages, dictionaries, levels."""
+_WIDEST_MESSAGE = 100_000
 
 
-def parquet_rows(path: Path, *, mapping: Pairs) -> Iterator[RawRow]:
+def parquet_rows(
+    path: Path, *, mapping: Pairs, groups: Sequence[int] | None = None, shown: str | None = None
+) -> Iterator[RawRow]:
     """The rows of a Parquet file, numbered from 1.
+
+    Args:
+        path: the file.
+        mapping: from `sgi.io.columns.checked_mapping`.
+        groups: the row groups that are read; None for all. Rows are numbered from the first of them.
+        shown: the name for messages; None for the path.
 
     Raises:
         MissingExtra: pyarrow is not installed.
-        DataError: the file is not Parquet, or its columns are unusable.
+        DataError: the file is not Parquet, its columns are unusable, or a row or a value is beyond the
+            limits.
     """
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError:
-        raise MissingExtra("Reading Parquet", "parquet") from None
-    with open_bytes(path) as stream:
+    if find_spec("pyarrow") is None:
+        raise MissingExtra("Reading Parquet", "parquet")
+    from pyarrow import ArrowException, ipc
+
+    with open_bytes(path):  # says what is wrong with the path
+        pass
+    limits, file = input_limits(), shown or str(path)
+    memory = _FREE_MEMORY + parquet_worker.ROWS_AT_ONCE * limits.row
+    asked: dict[str, Any] = {"path": str(path.absolute()), "groups": None if groups is None else list(groups)}
+    asked |= {"cell": limits.cell, "row": limits.row, "columns": limits.columns, "memory": memory}
+    with TemporaryFile() as told, _worker(asked, told) as worker:
         try:
-            table = parquet.ParquetFile(stream)
-            header = table.schema_arrow.names
-            yield from arrow_rows(
-                table.iter_batches(batch_size=_BATCH), header, mapping=mapping, file=str(path)
-            )
+            with ipc.open_stream(worker.stdout) as stream:
+                yield from arrow_rows(stream, stream.schema.names, mapping=mapping, file=file)
         except (ArrowException, OSError) as error:
-            reason = str(error).partition("\n")[0]
-            raise DataError(f"cannot be read as Parquet: {reason}", file=str(path)) from error
+            raise _refusal(told, worker.wait(), memory, file) from error
+        else:
+            if code := worker.wait():  # a stream that breaks off between two rows looks whole
+                raise _refusal(told, code, memory, file)
+        finally:
+            worker.kill()
 
 
 def arrow_rows(
@@ -46,11 +74,72 @@ def arrow_rows(
 ) -> Iterator[RawRow]:
     """The rows of Arrow record batches or tables that all have the columns ``header``."""
     try:
+        check_header(header)
         recognise_header(header, mapping)
     except DataError as error:
         raise placed(error, file=file, line=None) from None
     number = 0
     for batch in batches:
-        for values in batch.to_pylist(maps_as_pydicts="strict"):
+        for values in _values(batch):
             number += 1
             yield RawRow(number, values, kind="table")
+
+
+def _values(batch: Any) -> Iterator[dict[str, Any] | DataError]:
+    """The rows of a batch as Python values; a DataError for a row that Python has no value for."""
+    try:
+        yield from batch.to_pylist(maps_as_pydicts="strict")
+    except PARSER_ERRORS:
+        for index in range(batch.num_rows):
+            yield _row(batch, index)
+
+
+def _row(batch: Any, index: int) -> dict[str, Any] | DataError:
+    values: dict[str, Any] = {}
+    for name in batch.schema.names:
+        try:
+            values[name] = batch.column(name)[index].as_py(maps_as_pydicts="strict")
+        except PARSER_ERRORS as error:
+            kind = batch.schema.field(name).type
+            hint = "Write the column as text, or leave it out."
+            message = f"the value in column {name[:60]!r} ({kind}) cannot be read: {reason(error)}"
+            return DataError(message, hint=hint)
+    return values
+
+
+def _worker(asked: dict[str, Any], told: IO[bytes]) -> subprocess.Popen[bytes]:
+    """The process that decodes. With -P the working folder is not on its path."""
+    script = str(Path(parquet_worker.__file__))
+    environment = {**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1"}
+    return subprocess.Popen(  # noqa: S603 - our own script, and no shell
+        [sys.executable, "-P", script, json.dumps(asked)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=told,
+        env=environment,
+    )
+
+
+def _refusal(told: IO[bytes], code: int, memory: int, file: str) -> DataError:
+    """The error that stands for what the process said before it ended."""
+    told.seek(0)
+    try:
+        said = json.loads(told.read(_WIDEST_MESSAGE).splitlines()[-1])
+    except (ValueError, IndexError):
+        message = f"cannot be read as Parquet: the decoder ended with code {code}"
+        return DataError(message, file=file, hint="Write the file again from its source.")
+    row, column = said["row"], said["column"]
+    match said["problem"]:
+        case "row":
+            return row_too_large(file, row)
+        case "cell":
+            error = cell_too_large(column)
+        case "columns":
+            error = too_many_columns(int(said["detail"]))
+        case "memory":
+            where = "" if column is None else f" in column {column[:60]!r}"
+            message = f"decoding the values{where} takes more than {shown_size(memory)} of memory"
+            error = DataError(message, hint=how_to_raise("row"))
+        case _:
+            error = DataError(f"cannot be read as Parquet: {said['detail']}")
+    return placed(error, file=file, line=row)

@@ -7,12 +7,14 @@ import io
 import re
 import zlib
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import IO, TYPE_CHECKING, BinaryIO, cast
 
 from sgi.kernel.errors import DataError, UsageError
+from sgi.kernel.limits import how_to_raise, input_limits, shown_size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 # UTF-32's little-endian mark begins with UTF-16's, so it is tried first.
@@ -31,6 +33,7 @@ NOT_UTF8 = (
 """The hint of a text that is not UTF-8; which encoding it has is never guessed."""
 _UNDECODED = re.compile("[\udc80-\udcff]")
 _HEAD = 4096
+_PIECE = 1 << 18
 _BINARY_SHARE = 0.05
 
 
@@ -89,11 +92,46 @@ def numbered_lines(stream: IO[bytes], file: str, encoding: str | None = None) ->
     [(1, b'a\n'), (2, b'b')]
 
     Raises:
+        DataError: the file is binary, breaks off, is not in the given encoding, or a line is longer than
+            the limit of a row.
+    """
+    return whole_lines(pieces(stream, file, encoding), file)
+
+
+def whole_lines(parts: Iterable[tuple[int, bytes]], file: str) -> Iterator[tuple[int, bytes]]:
+    """The lines of which these are the pieces; a DataError for one that is longer than the limit of a row."""
+    most = input_limits().row
+    held: list[bytes] = []
+    size = number = 0
+    for number, part in parts:
+        size += len(part)
+        if size > most:
+            raise row_too_large(file, number)
+        if not part.endswith(b"\n"):
+            held.append(part)
+            continue
+        yield number, b"".join((*held, part)) if held else part
+        held.clear()
+        size = 0
+    if held:
+        yield number, b"".join(held)
+
+
+def row_too_large(file: str, line: int) -> DataError:
+    """The error of a row that is longer than the limit."""
+    message = f"the row is larger than {shown_size(input_limits().row)}"
+    return DataError(message, file=file, line=line, hint=how_to_raise("row"))
+
+
+def pieces(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterator[tuple[int, bytes]]:
+    """The lines as in `numbered_lines`, each in one or more pieces of at most 256 KB, whatever its length.
+
+    Raises:
         DataError: the file is binary, breaks off, or is not in the given encoding.
     """
     peeks = hasattr(stream, "peek")
     buffered = cast("io.BufferedReader", stream if peeks else io.BufferedReader(cast("io.RawIOBase", stream)))
-    number = 0
+    number = 1
     try:
         head = buffered.peek(_HEAD)[:_HEAD]
         mark, marked = next(((m, e) for m, e in _MARKS if head.startswith(m)), (b"", ""))
@@ -104,22 +142,29 @@ def numbered_lines(stream: IO[bytes], file: str, encoding: str | None = None) ->
         if chosen == "utf-8":
             _refuse_binary(head, file)
         buffered.read(len(mark))
-        for number, line in enumerate(buffered if chosen == "utf-8" else _recoded(buffered, chosen), 1):
-            yield number, line
+        is_utf8 = chosen == "utf-8"
+        parts = iter(partial(buffered.readline, _PIECE), b"") if is_utf8 else _recoded(buffered, chosen)
+        for part in parts:
+            yield number, part
+            number += part.endswith(b"\n")
     except _UndecodedError as error:
-        raise DataError(str(error), file=file, line=number + 1, hint="Is --encoding right?") from None
+        raise DataError(str(error), file=file, line=number, hint="Is --encoding right?") from None
     except UnicodeError as error:
-        reason = f"{error.reason} in {error.encoding}" if isinstance(error, UnicodeDecodeError) else error
-        raise DataError(f"the text breaks off: {reason}", file=file, line=number + 1) from None
+        problem = f"{error.reason} in {error.encoding}" if isinstance(error, UnicodeDecodeError) else error
+        raise DataError(f"the text breaks off: {problem}", file=file, line=number) from None
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"cannot be read: {error}", file=file, line=number + 1) from error
+        raise DataError(f"cannot be read: {error}", file=file, line=number) from error
     finally:
         if not peeks:
             _leave(buffered)
 
 
-def broken_text(line: bytes) -> str | None:
+def broken_text(line: bytes, before: int = 0) -> str | None:
     r"""Why bytes are not UTF-8; None where they are.
+
+    Args:
+        line: the bytes.
+        before: how many bytes of the line come before them.
 
     >>> broken_text(b"caf\xe9")
     'byte 4 (0xe9) is not UTF-8'
@@ -127,9 +172,10 @@ def broken_text(line: bytes) -> str | None:
     try:
         line.decode()
     except UnicodeDecodeError as error:
+        place = before + error.start + 1
         if line[error.start : error.start + 1] == b"\xed":  # where halves of characters would be encoded
-            return f"byte {error.start + 1} begins a lone surrogate, which is no character"
-        return f"byte {error.start + 1} (0x{line[error.start]:02x}) is not UTF-8"
+            return f"byte {place} begins a lone surrogate, which is no character"
+        return f"byte {place} (0x{line[error.start]:02x}) is not UTF-8"
     return None
 
 
@@ -156,16 +202,18 @@ def _refuse_binary(head: bytes, file: str) -> None:
 
 
 def _recoded(stream: IO[bytes], encoding: str) -> Iterator[bytes]:
-    """UTF-8 lines of a stream in another encoding; lone surrogates of UTF-16 are passed on."""
+    """UTF-8 pieces of a stream in another encoding; lone surrogates of UTF-16 are passed on."""
     wide = encoding.startswith(("utf-16", "utf-32"))
     errors = "surrogatepass" if wide else "surrogateescape"
     text = io.TextIOWrapper(stream, encoding=encoding, errors=errors, newline="\n")
     try:
-        for number, line in enumerate(text):
+        first, at = True, 0
+        for line in iter(partial(text.readline, _PIECE), ""):
             if not wide and not line.isascii() and (bad := _UNDECODED.search(line)):
-                byte = ord(bad[0]) - 0xDC00
-                raise _UndecodedError(f"byte 0x{byte:02x} at character {bad.start() + 1} is not {encoding}")
-            yield (line.removeprefix("\ufeff") if number == 0 else line).encode("utf-8", "surrogatepass")
+                byte, character = ord(bad[0]) - 0xDC00, at + bad.start() + 1
+                raise _UndecodedError(f"byte 0x{byte:02x} at character {character} is not {encoding}")
+            yield (line.removeprefix("\ufeff") if first else line).encode("utf-8", "surrogatepass")
+            first, at = False, 0 if line.endswith("\n") else at + len(line)
     finally:
         _leave(text)
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from sgi.cli.serve import size_in_bytes
 from sgi.kernel.errors import UsageError
+from sgi.kernel.limits import size_in_bytes
 from sgi.store.database import open_database
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - what must be guarded

@@ -39,7 +39,8 @@ def test_broken_utf_16_breaks_off_at_its_line():
         lines("one\ntwo".encode("utf-16")[:-1])
 
 
-def test_a_line_of_20_megabytes_is_one_line():
+def test_a_line_of_20_megabytes_is_one_line_where_the_limit_allows_it(monkeypatch):
+    monkeypatch.setenv("SGI_MAX_ROW", "32MB")
     (found,) = numbered_lines(io.BytesIO(b"x" * 20_000_000 + b"\n"), "a.txt")
 
     assert len(found[1]) == 20_000_001

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from sgi.io.rows import RawRow
+from sgi.io.row_limits import check_header
+from sgi.io.rows import RawRow, placed
 from sgi.io.text_file import NOT_UTF8, broken_text, numbered_lines, open_bytes
 from sgi.kernel.errors import DataError
 
@@ -48,9 +50,13 @@ def first_line(path: Path) -> str:
 
 def _header(text: str, file: str, line: int) -> list[str]:
     header = [cell.strip() for cell in text.split("\t")]
-    for name in header:
-        if header.count(name) > 1:
-            raise DataError(f"two columns are called {name!r}", file=file, line=line)
+    try:
+        check_header(header)
+    except DataError as error:
+        raise placed(error, file=file, line=line) from None
+    for name, times in Counter(header).items():
+        if times > 1:
+            raise DataError(f"two columns are called {name[:60]!r}", file=file, line=line)
     return header
 
 

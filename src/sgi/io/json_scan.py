@@ -1,0 +1,194 @@
+"""A JSON document read value by value, as its text arrives: it is never in memory as a whole."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from typing import TYPE_CHECKING, Any
+
+from sgi.io import cells
+from sgi.io.row_limits import oversized
+from sgi.io.rows import RawRow
+from sgi.io.text_file import NOT_UTF8, broken_text, row_too_large
+from sgi.kernel.errors import DataError
+from sgi.kernel.limits import input_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_LISTS = ("data", "rows", "samples")
+_BLANK = " \t\r\n"
+_TAIL = 16
+"""Characters at the end of the text so far in which a number or a word may be cut off."""
+
+
+class JsonScan:
+    """A walk through a JSON text value by value, which knows its line: loading all at once forgets it.
+
+    Args:
+        parts: the text's lines in pieces, from `sgi.io.text_file.pieces`.
+        file: the name for messages.
+    """
+
+    def __init__(self, parts: Iterable[tuple[int, bytes]], file: str) -> None:
+        self._parts = iter(parts)
+        self._file = file
+        self._decode = codecs.getincrementaldecoder("utf-8")()
+        self._json = json.JSONDecoder(parse_constant=_no_constant)
+        self._most = input_limits().row
+        self._text = ""
+        self._at = 0
+        self._line = 1
+        self._counted = 0
+        self._size = 0
+        self._number, self._before = 1, 0
+
+    def rows(self) -> Iterator[RawRow]:
+        """The objects of the list, or the one object there is."""
+        opening = self._peek()
+        if opening == "[":
+            self._at += 1
+            yield from self._items()
+        elif opening == "{":
+            yield from self._members()
+        else:
+            yield self._row()
+        if self._peek():
+            raise self._error(self._at, "invalid JSON: something follows the end")
+
+    def _members(self) -> Iterator[RawRow]:
+        """The rows of an object: those of its list of rows; itself where it has none."""
+        self._at += 1
+        line, members, size, has_rows = self._line_at(self._at), {}, 0, False
+        while self._peek() != "}":
+            if self._peek() != '"':
+                raise self._error(self._at, "invalid JSON: expected a key in quotation marks")
+            key = self._value()
+            self._expect(":")
+            if key in _LISTS and not has_rows and self._take("["):
+                has_rows = True
+                yield from self._items()
+            else:
+                members[key] = self._value()
+                size += self._size
+                if size > self._most:
+                    raise row_too_large(self._file, line)
+            if not self._take(","):
+                break
+        self._expect("}")
+        if not has_rows:
+            yield self._checked(line, members, size)
+
+    def _items(self) -> Iterator[RawRow]:
+        if self._take("]"):
+            return
+        yield self._row()
+        while not self._take("]"):
+            self._expect(",")
+            yield self._row()
+
+    def _row(self) -> RawRow:
+        """The next value as a row."""
+        self._peek()
+        line = self._line_at(self._at)
+        values = self._value()
+        if isinstance(values, dict):
+            return self._checked(line, values, self._size)
+        refused = DataError(f"expected an object, found {cells.found(values)}")
+        return RawRow(line, refused, json.dumps(values, ensure_ascii=False))
+
+    @staticmethod
+    def _checked(line: int, values: dict[str, Any], size: int) -> RawRow:
+        refused = oversized(values, size)
+        return RawRow(line, values if refused is None else refused)
+
+    def _value(self) -> Any:
+        """The next value of any kind."""
+        self._peek()
+        self._forget()
+        while True:
+            try:
+                value, end = self._json.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                is_cut = error.pos >= len(self._text) - _TAIL or error.msg.startswith("Unterminated")
+                if is_cut and self._more():
+                    continue
+                problem = f"invalid JSON: {error.msg[0].lower()}{error.msg[1:]}"
+                raise self._error(error.pos, problem) from None
+            except RecursionError:
+                raise self._error(self._at, "invalid JSON: nested too deeply") from None
+            except ValueError as error:
+                raise self._error(self._at, f"invalid JSON: {error}") from None
+            if end > len(self._text) - _TAIL and self._more():
+                continue
+            self._size = end - self._at
+            self._at = end
+            return value
+
+    def _peek(self) -> str:
+        """The next character that is not blank; empty at the end."""
+        while True:
+            while self._at < len(self._text) and self._text[self._at] in _BLANK:
+                self._at += 1
+            if self._at < len(self._text):
+                return self._text[self._at]
+            self._forget()
+            if not self._more():
+                return ""
+
+    def _take(self, character: str) -> bool:
+        taken = self._peek() == character
+        self._at += taken
+        return taken
+
+    def _expect(self, character: str) -> None:
+        if not self._take(character):
+            raise self._error(self._at, f"invalid JSON: expected {character!r}")
+
+    def _more(self) -> bool:
+        """Read on; at least as much again as is held, so that reading a long value stays linear."""
+        held = len(self._text) - self._at
+        if held > self._most:
+            raise row_too_large(self._file, self._line_at(self._at))
+        added: list[str] = []
+        size = 0
+        while size <= held:
+            number, part = next(self._parts, (0, b""))
+            added.append(self._decoded(part, number))
+            size += len(added[-1])
+            if not number:
+                break
+        self._text += "".join(added)
+        return size > 0
+
+    def _decoded(self, part: bytes, number: int) -> str:
+        """The text of a piece; of an empty one, that the text is whole."""
+        if number != self._number:
+            self._number, self._before = number or self._number, 0
+        try:
+            text = self._decode.decode(part, final=not number)
+        except UnicodeDecodeError as error:
+            before = self._before + len(part) - len(error.object)
+            wrong = broken_text(error.object, max(before, 0)) or "the text is not UTF-8"
+            raise DataError(wrong, file=self._file, line=self._number, hint=NOT_UTF8) from None
+        self._before += len(part)
+        return text
+
+    def _forget(self) -> None:
+        """Let go of what was read, once it is much."""
+        if self._at > self._most // 8 or self._at == len(self._text):
+            self._line_at(self._at)
+            self._text = self._text[self._at :]
+            self._at = self._counted = 0
+
+    def _error(self, at: int, message: str) -> DataError:
+        return DataError(message, file=self._file, line=self._line_at(max(at, self._counted)))
+
+    def _line_at(self, at: int) -> int:
+        self._line += self._text.count("\n", self._counted, at)
+        self._counted = at
+        return self._line
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"there is no number {name}")

@@ -1,0 +1,102 @@
+"""Limits on what is read: a small hostile file must not fill the memory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import Final
+
+from sgi.kernel.errors import UsageError
+
+_UNITS: Final = {"": 1, "B": 1, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
+_PREFIX: Final = "SGI_MAX_"
+
+
+@dataclass(frozen=True)
+class InputLimits:
+    """The largest data that is read.
+
+    Each limit has a variable of the environment and an option of ``sgi``: ``row`` has ``SGI_MAX_ROW`` and
+    ``sgi --max-row``. The option sets the variable, so that worker processes get the same limit.
+
+    Attributes:
+        cell: bytes of one value of a row, which may be a list of texts.
+        row: bytes of one row: a line of JSON Lines, a record of CSV, an object of a JSON file.
+        columns: columns of a table, or keys of an object.
+        file: bytes of a file that is read as a whole, such as a TOML file or a calibration.
+    """
+
+    cell: int = 4_000_000
+    row: int = 8_000_000
+    columns: int = 10_000
+    file: int = 64_000_000
+
+
+NAMES: Final = tuple(field.name for field in fields(InputLimits))
+
+
+def input_limits() -> InputLimits:
+    """The limits that hold now: the defaults, unless the environment says otherwise.
+
+    Raises:
+        UsageError: a variable is not a size.
+    """
+    return _limits(tuple(os.environ.get(variable(name)) for name in NAMES))
+
+
+@lru_cache(maxsize=8)
+def _limits(texts: tuple[str | None, ...]) -> InputLimits:
+    given = zip(NAMES, texts, strict=True)
+    return InputLimits(**{name: size_in_bytes(text) for name, text in given if text})
+
+
+def variable(name: str) -> str:
+    """The variable of the environment that sets a limit.
+
+    >>> variable("row")
+    'SGI_MAX_ROW'
+    """
+    return f"{_PREFIX}{name.upper()}"
+
+
+def how_to_raise(name: str) -> str:
+    """The hint of an error about a limit.
+
+    >>> how_to_raise("row")
+    'If the data is right, raise the limit with sgi --max-row SIZE, or with the variable SGI_MAX_ROW.'
+    """
+    ways = f"sgi --max-{name} SIZE, or with the variable {variable(name)}"
+    return f"If the data is right, raise the limit with {ways}."
+
+
+def shown_size(size: int) -> str:
+    """A size for people.
+
+    >>> shown_size(8_000_000), shown_size(1500), shown_size(20)
+    ('8 MB', '1.5 KB', '20 bytes')
+    """
+    for unit in ("GB", "MB", "KB"):
+        if size >= _UNITS[unit]:
+            return f"{size / _UNITS[unit]:.4g} {unit}"
+    return f"{size} bytes"
+
+
+def size_in_bytes(text: str) -> int:
+    """A size as people write it.
+
+    Raises:
+        UsageError: this is not a size.
+
+    >>> size_in_bytes("100MB"), size_in_bytes("1.5 kb"), size_in_bytes("512")
+    (100000000, 1500, 512)
+    """
+    written = text.strip().upper()
+    digits = written.rstrip("BKMG ")
+    try:
+        size = round(float(digits) * _UNITS[written[len(digits) :].strip()])
+    except (KeyError, ValueError, OverflowError):
+        size = 0
+    if size <= 0:
+        raise UsageError(f"Cannot read the size {text[:40]!r}.", hint="Write 100MB or 2GB.")
+    return size

@@ -1,0 +1,147 @@
+"""The edge of every loader: what a parser raises becomes an error that names the file and the place."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from sgi.kernel.errors import DataError, SgiError
+from sgi.kernel.limits import how_to_raise, input_limits, shown_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+MAX_DEPTH: Final = 100
+"""Levels of lists and objects in a file of settings."""
+_INT64: Final = 2**63
+_SHOWN: Final = 200
+
+PARSER_ERRORS: Final = (
+    ValueError,  # also: wrong JSON or TOML, wrong UTF-8, too many digits, an Arrow or pydantic error
+    ArithmeticError,  # a date or a number out of range
+    LookupError,  # an unknown time zone, a duplicate key of a map
+    TypeError,
+    RecursionError,
+    MemoryError,
+    EOFError,
+    OSError,
+    struct.error,
+    zlib.error,
+)
+"""What the parsers that are used here raise for bad input."""
+
+
+@contextmanager
+def parsing(
+    file: str | Path,
+    what: str = "",
+    *,
+    line: int | None = None,
+    error: type[SgiError] = DataError,
+    hint: str = "",
+) -> Iterator[None]:
+    """Turn what a parser raises into an error that names the file.
+
+    It belongs around the call of a parser and nothing else: a bug elsewhere must stay a traceback.
+
+    Args:
+        file: the name for messages.
+        what: what the text should be, such as ``TOML``.
+        line: where the parser began, if that is known.
+        error: the kind of error that is raised.
+        hint: the way out.
+
+    >>> import json
+    >>> with parsing("a.json", "JSON", line=3):
+    ...     json.loads("{")
+    Traceback (most recent call last):
+    sgi.kernel.errors.DataError: a.json:3: is not JSON: Expecting property name enclosed ...
+    """
+    try:
+        yield
+    except PARSER_ERRORS as found:
+        problem = f"{f'is not {what}' if what else 'cannot be read'}: {reason(found)}"
+        if isinstance(found, OSError) and found.strerror:
+            problem = f"cannot be read: {found.strerror}"
+        raise placed_error(error, problem, str(file), line, hint) from found
+
+
+def placed_error(
+    error: type[SgiError], problem: str, file: str, line: int | None = None, hint: str = ""
+) -> SgiError:
+    """An error of the given kind that begins with the place."""
+    if issubclass(error, DataError):
+        return error(problem, file=file, line=line, hint=hint)
+    place = file if line is None else f"{file}:{line}"
+    return error(f"{place}: {problem}.", hint=hint)
+
+
+def reason(error: BaseException) -> str:
+    """What a parser says, on one line."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, MemoryError):
+        return "it needs too much memory"
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start + 1} (0x{error.object[error.start]:02x}) is not UTF-8"
+    text = str(error).strip().partition("\n")[0].encode("utf-8", "backslashreplace").decode()
+    return text[:_SHOWN].rstrip(".") or type(error).__name__
+
+
+def read_whole(path: Path, *, error: type[SgiError] = DataError, hint: str = "") -> bytes:
+    """The bytes of a file that is small enough to be read as a whole.
+
+    Raises:
+        SgiError: of the given kind; the file cannot be opened, or is larger than the limit.
+    """
+    most = input_limits().file
+    with parsing(path, error=error, hint=hint), path.open("rb") as stream:
+        read = stream.read(most + 1)
+    if len(read) > most:
+        raise placed_error(error, f"is larger than {shown_size(most)}", str(path), hint=how_to_raise("file"))
+    return read
+
+
+def read_toml(path: Path, *, error: type[SgiError], hint: str = "") -> dict[str, Any]:
+    """The values of a TOML file.
+
+    Raises:
+        SgiError: of the given kind; it cannot be read, is not TOML, holds a whole number beyond 64 bits,
+            which TOML does not have, or is nested deeper than 100 levels.
+    """
+    import tomllib
+
+    raw = read_whole(path, error=error, hint=hint)
+    with parsing(path, "TOML", error=error, hint=hint):
+        values = tomllib.loads(raw.decode("utf-8-sig"))
+        _check_values(values)
+    return values
+
+
+def read_json(path: Path, *, error: type[SgiError], hint: str = "") -> Any:
+    """The value of a JSON file, read strictly: no NaN, no lone surrogate.
+
+    Raises:
+        SgiError: of the given kind; it cannot be read, is not JSON, holds a number that is out of range, or
+            is nested deeper than 100 levels.
+    """
+    import orjson
+
+    raw = read_whole(path, error=error, hint=hint)
+    with parsing(path, "JSON", error=error, hint=hint):
+        value = orjson.loads(raw.decode("utf-8-sig"))
+        _check_values(value)
+    return value
+
+
+def _check_values(value: Any, depth: int = 0) -> None:
+    if depth > MAX_DEPTH:
+        raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
+    if isinstance(value, int) and not -_INT64 <= value < 2 * _INT64:
+        raise ValueError("a whole number has more than 64 bits")
+    if isinstance(value, (list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_values(item, depth + 1)
