@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sgi.embed.models import HUB_GRAPH, HUB_TOKENIZER, Pooling
 from sgi.kernel.errors import MissingExtra, ModelCorrupt, ModelMissing
 from sgi.kernel.install import install_target
+from sgi.kernel.parsing import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -247,10 +247,7 @@ def settings(path: Path) -> dict[str, Any]:
     Raises:
         ModelCorrupt: the file cannot be read, or holds no JSON.
     """
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not path.exists():
         return {}
-    except (OSError, ValueError) as error:
-        raise ModelCorrupt(f"{path} cannot be read: {error}.") from error
+    found = read_json(path, error=ModelCorrupt)
     return found if isinstance(found, dict) else {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypedDict
 from urllib.parse import urlsplit
@@ -18,6 +17,7 @@ from sgi.io.benchmarks.naming import absolute
 from sgi.judge.spec import JudgeSpec
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.parsing import read_toml
 from sgi.kernel.signature import canonical_json, digest
 from sgi.metrics.calibrated import Calibrated, CalibratedJudged
 from sgi.target.spec import TargetSpec
@@ -221,15 +221,9 @@ def read_spec(path: Path) -> dict[str, Any]:
     """The values of a TOML file; paths in it are relative to its folder.
 
     Raises:
-        UsageError: the file cannot be read, or is no TOML; names the line.
+        UsageError: the file cannot be read, or is not TOML; names the line.
     """
-    try:
-        values = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8"
-        raise UsageError(f"{path} cannot be read: {reason}.") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path} is no TOML: {error}.") from error
+    values = read_toml(path, error=UsageError)
     for name in _READ_FROM:
         if isinstance(values.get(name), str):
             values[name] = path.parent / values[name]

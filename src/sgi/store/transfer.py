@@ -13,6 +13,7 @@ import secrets
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NoReturn
@@ -22,6 +23,7 @@ from sqlalchemy.exc import DataError, IntegrityError
 
 from sgi.kernel.durable_files import sync_file, sync_folder
 from sgi.kernel.errors import SchemaAhead, StoreError
+from sgi.kernel.limits import how_to_raise, input_limits, shown_size
 from sgi.store import schema
 from sgi.store.evaluations import GROWING
 from sgi.store.inserting import CHUNK, chunks, free_name, insert_rows
@@ -246,10 +248,13 @@ def _replacing(file: Path) -> Iterator[IO[bytes]]:
 
 def _read(file: Path) -> Iterator[_Line]:
     """The lines of the file as values."""
-    number = 0
+    number, most = 0, input_limits().row
     try:
         with gzip.open(file) if file.name.endswith(".gz") else file.open("rb") as stream:
-            for number, raw in enumerate(stream, 1):
+            for number, raw in enumerate(iter(partial(stream.readline, most + 1), b""), 1):
+                if len(raw) > most:
+                    message = f"{file}:{number}: the line is larger than {shown_size(most)}"
+                    raise StoreError(message, hint=how_to_raise("row"))
                 yield _Line(number, restored_json(raw.decode()))
     except (ValueError, RecursionError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise _damaged(file, number + isinstance(error, EOFError), "it is not a line of JSON") from error

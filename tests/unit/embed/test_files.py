@@ -84,7 +84,7 @@ def test_a_pooling_unknown_here(folder):
 @pytest.mark.parametrize("text", [b"{", b"\xff\xfe", b""])
 def test_settings_that_cannot_be_read(folder, text):
     (folder / "sentence_bert_config.json").write_bytes(text)
-    with pytest.raises(ModelCorrupt, match=r"sentence_bert_config\.json cannot be read"):
+    with pytest.raises(ModelCorrupt, match=r"sentence_bert_config\.json: is not JSON"):
         folder_files(folder)
 
 

@@ -24,6 +24,7 @@ from pydantic import (
 from sgi.engine.calibration.origin import Origin
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judging import JudgedMetric
+from sgi.kernel.parsing import read_json
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.short_repr import short_repr
 from sgi.kernel.signature import canonical_json, digest
@@ -355,18 +356,9 @@ def read_calibration(value: object) -> CalibrationFile:
     if isinstance(value, CalibrationFile):
         return value
     if isinstance(value, (str, Path)):
-        return _of_content(_content(Path(value)), str(value))
+        content = read_json(Path(value), error=UsageError, hint="`sgi calibrate` makes one.")
+        return _of_content(content, str(value))
     return _of_content(value, "the calibration")
-
-
-def _content(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is no UTF-8"
-        raise UsageError(f"{path}: cannot be read: {reason}.", hint="`sgi calibrate` makes one.") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path}: is no JSON: {error}.", hint="`sgi calibrate` makes one.") from error
 
 
 def _of_content(content: Any, place: str) -> CalibrationFile:

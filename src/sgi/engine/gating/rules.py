@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import math
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.parsing import read_toml
 from sgi.kernel.registry import metric as named_metric
 
 
@@ -221,12 +221,7 @@ def _canonical(name: str) -> str:
 
 
 def _from_file(path: Path) -> tuple[Rule, ...]:
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be read: {error.strerror}.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{path}: is no TOML file: {error}.") from error
+    content = read_toml(path, error=UsageError)
     _check_keys(str(path), content, ("coverage", "rule"))
     tables = content.get("rule", [])
     if not (isinstance(tables, list) and tables and all(isinstance(table, dict) for table in tables)):

@@ -13,6 +13,8 @@ from sgi.io.files import file_rows
 from sgi.io.rows import RawRow
 from sgi.io.text_file import open_bytes
 from sgi.kernel.errors import DataError
+from sgi.kernel.limits import how_to_raise, input_limits, shown_size
+from sgi.kernel.parsing import parsing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -88,11 +90,12 @@ def _answers(value: Any) -> tuple[str, ...]:
 
 
 def _predictions(path: Path) -> dict[str, str]:
-    with open_bytes(path) as stream:
-        try:
-            found = orjson.loads(stream.read())
-        except (orjson.JSONDecodeError, OSError, EOFError) as error:
-            raise DataError(f"is not JSON: {error}", file=str(path)) from None
+    most = input_limits().file
+    with open_bytes(path) as stream, parsing(path, "JSON"):
+        read = stream.read(most + 1)
+        if len(read) > most:
+            raise DataError(f"is larger than {shown_size(most)}", file=str(path), hint=how_to_raise("file"))
+        found = orjson.loads(read)
     if not isinstance(found, dict):
         hint = "Predictions are one object: {id: answer, …}."
         raise DataError(f"expected an object, found {cells.found(found)}", file=str(path), hint=hint)

@@ -154,8 +154,8 @@ def test_no_calibration_scores_nothing_beside():
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ("{", "is no JSON"),
-        ("[" * 100_000, "is no JSON"),
+        ("{", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
         ("[1]", "is no calibration"),
         ("{}", "is no calibration"),
         (content(format=2), "is of format 2; this version reads format 1"),
@@ -171,11 +171,11 @@ def test_no_calibration_scores_nothing_beside():
         (content(map="platt"), "map: a map is an object"),
         (content(map={"map": "isotonic", "scores": [2, 1], "probabilities": [0, 1]}), "rising"),
         (content(map={"map": "platt", "slope": "steep", "intercept": 0}), "made of numbers"),
-        (content(threshold=math.nan), "threshold: "),
-        (content(threshold=math.inf), "threshold: "),
+        (content(threshold=math.nan), "is not JSON"),
+        (content(threshold=math.inf), "is not JSON"),
         (
             content(recall=RATE | {"interval": RATE["interval"] | {"high": math.nan}}),
-            "recall.interval.high: ",
+            "is not JSON",
         ),
         (content(recall=RATE | {"interval": RATE["interval"] | {"high": 1.2}}), "none of shares"),
         (content(recall=RATE | {"value": 1.5}), "recall.value: "),
@@ -246,7 +246,7 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path):
     with pytest.raises(UsageError, match="cannot be read: Is a directory"):
         read_calibration(tmp_path)
     (tmp_path / "c.json").write_bytes(b"\xff\xfe{}")
-    with pytest.raises(UsageError, match="it is no UTF-8"):
+    with pytest.raises(UsageError, match="is not UTF-8"):
         read_calibration(tmp_path / "c.json")
 
 

@@ -126,7 +126,7 @@ def test_a_file_of_rules(tmp_path):
         ),
         ('[[rule]]\nmetric = "a"\nat_least = true', "found True"),
         ('[[rule]]\nmetric = "a"\nabove = nan', "rule 1: above: expected a finite number, found nan"),
-        (f'[[rule]]\nmetric = "a"\nabove = 1{"0" * 400}', "found inf"),
+        (f'[[rule]]\nmetric = "a"\nabove = 1{"0" * 400}', "more than 64 bits"),
         ('[[rule]]\nmetric = "a"\nmax_drop = -0.1', "max_drop: expected a finite number of at least 0"),
         ('[[rule]]\nmetric = "a"\nabove = 1\n[[rule]]\nmetric = "b"', "rule 2: asks nothing of b"),
         (
@@ -134,8 +134,8 @@ def test_a_file_of_rules(tmp_path):
             "coverage: expected a share from 0 to 1, found 95.0",
         ),
         ('[[rule]]\nmetric = "a"\nabove = 1\ncoverage = -1', "rule 1: coverage: expected"),
-        ("metric = ", "is no TOML file"),
-        ("a = " + "[" * 100_000, "is no TOML file"),
+        ("metric = ", "is not TOML"),
+        ("a = " + "[" * 100_000, "is not TOML"),
     ],
 )
 def test_a_file_that_makes_no_sense_is_refused_by_name_and_place(tmp_path, text, message):
@@ -156,7 +156,7 @@ def test_a_file_that_cannot_be_read(tmp_path):
         read_rules(tmp_path / "absent.toml")
     binary = tmp_path / "binary.toml"
     binary.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UsageError, match="is no TOML file"):
+    with pytest.raises(UsageError, match="is not TOML"):
         read_rules(os.fspath(binary))
 
 
