@@ -307,7 +307,7 @@ def _performed(
     from sgi.engine.stored_spec import resume_options
 
     reread = not _READ.isdisjoint(given)
-    idle = record is not None and record.finished and not (retry_failed or reread)
+    idle = record is not None and record.finished and not (how["retry_failed"] or reread)
     spec = run_spec(given, record, trusted=trusted or idle, database=around["database"])
     check_files(spec)
     words = f"{resume_options(spec)}{database_words(around['database'])}"

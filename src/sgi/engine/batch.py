@@ -37,10 +37,11 @@ if TYPE_CHECKING:
     from sgi.kernel.tokens import TokenModel
 
 BATCH_SIZE = 256
+"""Rows scored together: enough to fill the embedder's batches, few enough to stay small in memory."""
 MAX_BATCH_BYTES = 16_000_000
 """Rows of a batch are in memory together. It is no option: the same data must give the same batches."""
 _LARGE = ("question", "contexts", "response", "reference", "alternatives", "metadata")
-"""Rows scored together: enough to fill the embedder's batches, few enough to stay small in memory."""
+"""The fields of a sample that can be large."""
 
 _Part = tuple["NDArray[np.int64]", Scores]
 
