@@ -159,7 +159,7 @@ def test_the_settings_of_sqlite(sqlite_url):
     with open_database(sqlite_url) as database, database.reading() as connection:
         pragmas = ("journal_mode", "foreign_keys", "synchronous", "application_id")
         found = [connection.exec_driver_sql(f"PRAGMA {pragma}").scalar() for pragma in pragmas]
-        assert found == ["wal", 1, 1, APPLICATION_ID]
+        assert found == ["wal", 1, 2, APPLICATION_ID]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions are told otherwise here")
