@@ -77,7 +77,8 @@ def comparable(tables):
     """What `contents` found, without what names a run, tells its time or place, or how its data was cut."""
     passed_over = {"id", "run", "name", "spec", "created_at", "finished_at", "attempt"}
     found = {}
-    for table in schema.metadata.sorted_tables:
+    for name in tables:
+        table = schema.metadata.tables[name]
         columns = [column.name for column in table.columns]
         if table.name == "run_metrics":
             columns = columns[1:]  # its number is left out by `contents`

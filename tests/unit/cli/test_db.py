@@ -66,9 +66,9 @@ def test_export_and_import_carry_every_run(sgi, kept):
     first = sgi("db", "import", "all.jsonl.gz", "--db", "other.db")
     assert first.out == "New runs: 1. There already: 0.\n"
     assert sgi("db", "import", "all.jsonl.gz", "--db", "other.db", "--json").json["skipped"] == 1
-    assert sgi("db", "export", "all.jsonl.gz", "--json").json["rows"] == sum(
-        sgi("db", "status", "--json").json["rows"].values()
-    )
+    rows = sgi("db", "status", "--json").json["rows"]
+    of_one_database = rows["leases"] + rows["run_changes"] + rows["run_views"]
+    assert sgi("db", "export", "all.jsonl.gz", "--json").json["rows"] == sum(rows.values()) - of_one_database
     assert sgi("show", "monday", "--db", "other.db", "--json").json == sgi("show", "monday", "--json").json
     assert sgi("export", "monday", "--db", "other.db").out == sgi("export", "monday").out
 
