@@ -49,7 +49,7 @@ $(VENV)-oracles/.done: requirements/oracles.txt requirements/dev.txt pyproject.t
 	@touch $@
 
 oracles: $(VENV)-oracles/.done        ## Compare with the reference implementations, torch among them
-	$(VENV)-oracles/bin/python -m pytest -n auto -q tests/oracle tests/unit/embed/test_torch.py tests/unit/embed/test_entailment_torch.py
+	$(VENV)-oracles/bin/python -m pytest -n auto -q tests/oracle tests/unit/embed/test_torch.py tests/unit/embed/test_torch_untrusted.py tests/unit/embed/test_entailment_torch.py
 
 bench: $(VENV)/.development           ## Measure, in one table; beside peers where bench-peers has installed them
 	$(BIN)/python benchmarks/run.py $(BENCH)

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.embed.entailment_pairs import PairTokenizer
-from sgi.embed.torch_model import TorchModel, configuration_bytes, digest, tokenizer_bytes, weights_bytes
+from sgi.embed.torch_model import (
+    UNTRUSTED,
+    TorchModel,
+    configuration_bytes,
+    digest,
+    tokenizer_bytes,
+    weights_bytes,
+)
 from sgi.kernel.errors import EmbedderError, MissingExtra, ModelCorrupt, UsageError
 from sgi.kernel.ports import ENTAILMENT
 
@@ -95,10 +102,11 @@ class TorchPairs(TorchModel):
         except ImportError:
             raise MissingExtra("An entailment model run by torch", "torch") from None
         with self._loading() as place:
+            local = self._local_only
             model, told = AutoModelForSequenceClassification.from_pretrained(
-                place, dtype="float32", output_loading_info=True, trust_remote_code=False
+                place, dtype="float32", output_loading_info=True, local_files_only=local, **UNTRUSTED
             )
-            tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=False)
+            tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=local, trust_remote_code=False)
         if told["missing_keys"]:  # transformers would make them up
             message = f"{self.source!r} has no weights for {', '.join(sorted(told['missing_keys'])[:3])}."
             raise ModelCorrupt(message, hint="Name a model that was trained to classify pairs of texts.")

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sgi.embed.batching import distinct
-from sgi.embed.torch_model import TorchModel, configuration_bytes, digest, tokenizer_bytes, weights_bytes
-from sgi.kernel.errors import EmbedderError, MissingExtra
+from sgi.embed.torch_model import (
+    UNTRUSTED,
+    TorchModel,
+    configuration_bytes,
+    digest,
+    tokenizer_bytes,
+    weights_bytes,
+)
+from sgi.kernel.errors import EmbedderError, MissingExtra, UsageError
+from sgi.kernel.install import install_target
 from sgi.kernel.ports import Embedded
 from sgi.kernel.vectors import unit_rows
 
@@ -21,6 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TEXTS_A_BATCH = 32
+_TRUSTS_NO_FOLDER = 6
+"""The first major version of sentence-transformers that runs no code from a local folder."""
 
 
 class TorchEmbedder(TorchModel):
@@ -101,8 +112,21 @@ class TorchEmbedder(TorchModel):
             from sentence_transformers import SentenceTransformer
         except ImportError:
             raise MissingExtra("A torch: embedder", "torch") from None
+        installed = version("sentence-transformers")
+        if int(installed.partition(".")[0]) < _TRUSTS_NO_FOLDER:
+            message = f"sentence-transformers {installed} runs code that it finds in a model's folder."
+            raise UsageError(
+                message,
+                hint=f"Install {_TRUSTS_NO_FOLDER}.0 or later: pip install {install_target('torch')}.",
+            )
         with self._loading() as place:
-            model = SentenceTransformer(place, device=self.device)
+            model = SentenceTransformer(
+                place,
+                device=self.device,
+                trust_remote_code=False,
+                local_files_only=self._local_only,
+                model_kwargs=dict(UNTRUSTED),
+            )
             return model.float() if self.precision == "f32" else model
 
 

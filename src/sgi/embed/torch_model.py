@@ -16,6 +16,16 @@ from sgi.kernel.errors import ModelCorrupt, ModelMissing
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+UNTRUSTED: dict[str, Any] = {
+    "trust_remote_code": False,
+    "use_safetensors": True,
+    "weights_only": True,
+    "attn_implementation": None,
+    "use_kernels": False,
+}
+"""For `from_pretrained`: a model brings no code and no pickled weights, and names no kernels. Without these,
+settings in its own files decide, and transformers asks on standard input whether to run its code."""
+
 _CHANGES_NO_VECTOR = ("_name_or_path", "transformers_version")
 """What a model's configuration says of where and with what it was stored."""
 
@@ -43,6 +53,11 @@ class TorchModel(ABC):
         return folder if folder.is_dir() else None
 
     @property
+    def _local_only(self) -> bool:
+        """Whether no hub is asked: for a folder, neither its own files nor others that they name."""
+        return self._folder is not None
+
+    @property
     def _opened(self) -> Any:
         with self._lock:  # two first users must not both load
             return self._loaded
@@ -61,7 +76,7 @@ class TorchModel(ABC):
             first = str(error).partition("\n")[0]
             message = f"The model {self.source!r} cannot be opened: {first}"
             raise ModelMissing(
-                message, hint="Name a folder, or a model of the hub that is to be had."
+                message, hint="Name a model of the hub, or a folder with its weights in model.safetensors."
             ) from error
         except Exception as error:  # readers of weights, settings and tokenizers share no class but this
             message = f"The files of {self.source!r} are no model: {type(error).__name__}: {error}."

@@ -9,7 +9,14 @@ import numpy as np
 
 from sgi.embed.batching import TOKENS_A_BATCH
 from sgi.embed.token_encoder import Marks
-from sgi.embed.torch_model import TorchModel, configuration_bytes, digest, tokenizer_bytes, weights_bytes
+from sgi.embed.torch_model import (
+    UNTRUSTED,
+    TorchModel,
+    configuration_bytes,
+    digest,
+    tokenizer_bytes,
+    weights_bytes,
+)
 from sgi.kernel.errors import EmbedderError, MissingExtra, UsageError
 from sgi.kernel.tokens import TokenModel
 
@@ -126,8 +133,12 @@ class TorchTokens(TorchModel):
         except ImportError:
             raise MissingExtra("A torch: model", "torch") from None
         with self._loading() as place:
-            model = AutoModel.from_pretrained(place, dtype="float32").eval()
-            tokenizer = AutoTokenizer.from_pretrained(place, add_prefix_space=True)
+            local = self._local_only
+            model = AutoModel.from_pretrained(place, dtype="float32", local_files_only=local, **UNTRUSTED)
+            tokenizer = AutoTokenizer.from_pretrained(
+                place, add_prefix_space=True, local_files_only=local, trust_remote_code=False
+            )
+        model = model.eval()
         encoder = getattr(model, "encoder", None)
         return (encoder if hasattr(model, "decoder") and encoder is not None else model), tokenizer
 
