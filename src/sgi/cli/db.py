@@ -128,8 +128,8 @@ def import_(
     """
     from sgi.cli.console import one_line, print_json, print_lines
     from sgi.distributed.addresses import as_address
+    from sgi.engine.import_runs import import_runs
     from sgi.kernel.errors import UsageError
-    from sgi.store import transfer
     from sgi.store.database import open_database
 
     if file.is_dir() or as_address(str(file)) is not None:
@@ -138,7 +138,7 @@ def import_(
     if data is not None:
         raise UsageError("--data is for a folder of partitions.", hint="An export holds its own data.")
     with open_database(database) as opened:
-        made = transfer.import_(opened, file)
+        made = import_runs(opened, file)
     if as_json:
         print_json(asdict(made))
         return

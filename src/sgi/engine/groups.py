@@ -76,11 +76,12 @@ def class_tables(groups: Sequence[Group]) -> tuple[ClassTable, ...]:
         for made in by_group.values():
             total.update(made.classes)
         if total:
-            tables.append(ClassTable(metric, tuple(_in_order(metric, total)), by_group))
+            tables.append(ClassTable(metric, tuple(in_order(metric, total)), by_group))
     return tuple(tables)
 
 
-def _in_order(metric: str, counts: Mapping[str, int]) -> dict[str, int]:
+def in_order(metric: str, counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts of a metric's classes in the metric's own order; by count where it is not installed."""
     with suppress(UsageError):
         return _spec(metric).in_order(counts)
     return dict(Counter(counts).most_common())
@@ -182,7 +183,7 @@ def _group(
 ) -> Group:
     part = run.take(np.array(rows, dtype=np.int64))
     counts = {
-        metric: _in_order(metric, Counter(filter(None, map(labels.__getitem__, rows))))
+        metric: in_order(metric, Counter(filter(None, map(labels.__getitem__, rows))))
         for metric, labels in classes.items()
     }
     metrics = (

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from sgi.kernel.errors import UsageError
+from sgi.kernel.names import MAX_NAME, name_problem
 from sgi.store import schema
-from sgi.store.texts import stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +21,7 @@ LONGEST_TAG = 40
 MOST_TAGS = 20
 """That a run has."""
 
+_SHOWN = 60
 _MEANS_ANOTHER = re.compile(r"last(~|$)|\d{8}-\d{6}")
 """Names that stand for other runs: the last one, and what looks like an id."""
 
@@ -33,12 +34,25 @@ def refuse_name(connection: Connection, name: str, *, otherwise: str = "") -> No
         name: what a run shall be called.
         otherwise: what can be done with the run that has the name, in place of taking another one.
     """
-    if not name.strip() or name != stored(name) or _MEANS_ANOTHER.match(name):
-        raise UsageError(f"A run cannot be called {name!r}.", hint="Name it otherwise.")
+    require_run_name(name)
     found = connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.name == name)).first()
     if found is not None:
         hint = f"Choose another name{f', or {otherwise}' if otherwise else ''}."
         raise UsageError(f"A run called {name!r} is already there ({found.id}).", hint=hint)
+
+
+def require_run_name(name: str) -> None:
+    """Raise a UsageError for a name that no run can have.
+
+    >>> require_run_name("last~2")
+    Traceback (most recent call last):
+    sgi.kernel.errors.UsageError: A run cannot be called 'last~2': it stands for another run. Choose another
+    name, of at most 200 printable characters.
+    """
+    reason = name_problem(name) or ("it stands for another run" if _MEANS_ANOTHER.match(name) else "")
+    if reason:
+        hint = f"Choose another name, of at most {MAX_NAME} printable characters."
+        raise UsageError(f"A run cannot be called {_cut(name)!r}: {reason}.", hint=hint)
 
 
 def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
@@ -59,7 +73,12 @@ def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
 
 def _checked_tag(given: str) -> str:
     tag = given.strip()
-    if not tag or len(tag) > LONGEST_TAG or not tag.isprintable() or "," in tag:
+    reason = name_problem(tag, longest=LONGEST_TAG) or ("it holds a comma" if "," in tag else "")
+    if reason:
         hint = f"A tag has 1 to {LONGEST_TAG} printable characters and no comma."
-        raise UsageError(f"{given!r} is no tag.", hint=hint)
+        raise UsageError(f"{_cut(given)!r} is not a tag: {reason}.", hint=hint)
     return tag
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

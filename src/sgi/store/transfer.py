@@ -11,29 +11,32 @@ import gzip
 import os
 import secrets
 import zlib
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DataError, IntegrityError
+from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, ProgrammingError
 
 from sgi.kernel.durable_files import sync_file, sync_folder
-from sgi.kernel.errors import SchemaAhead, StoreError
+from sgi.kernel.errors import SchemaAhead, SgiError, StoreError
 from sgi.kernel.limits import how_to_raise, input_limits, shown_size
 from sgi.store import schema
+from sgi.store.database import Database
 from sgi.store.evaluations import GROWING
 from sgi.store.inserting import CHUNK, chunks, free_name, insert_rows
 from sgi.store.migrations import HEAD, REVISIONS
-from sgi.store.texts import restored, restored_json, stored, stored_json
+from sgi.store.one_transaction import OneTransaction
+from sgi.store.queries import RunRecord, find_run
+from sgi.store.texts import restored, restored_json, stored_json
+from sgi.store.transfer_shapes import column_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from sgi.store.database import Database
+    from collections.abc import Iterator, Sequence
 
 FORMAT = 1
 """Raised when files change so that older versions cannot read them."""
@@ -54,10 +57,19 @@ _TABLES = (  # each after those it refers to
 )
 _SHARED = {schema.datasets, schema.samples, schema.gates}
 """Tables of which a row may be there already."""
-_Reader = tuple[str, set[type], "Callable[[Any], Any]"]
-"""A column's name, the kinds of value it can hold, and how a driver takes them."""
+_Reader = tuple[str, "Callable[[Any], Any]"]
+"""A column's name, and what checks a value and makes of it what a driver takes."""
+_REFUSED = (IntegrityError, DataError, ProgrammingError, InterfaceError, UnicodeError, ArithmeticError)
+"""How databases and their drivers refuse a value."""
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 _ANOTHER_COPY = "Nothing was changed. Take another copy of the file, or export it again."
+
+
+Recompute = Callable[[Database, RunRecord], Mapping[str, Any] | None]
+
+
+def _no_summary(database: Database, record: RunRecord) -> None:
+    del database, record
 
 
 @dataclass(frozen=True)
@@ -88,16 +100,17 @@ class _Runs:
     connection: sa.Connection
     there: set[str]
     names: set[str]
-    new: set[str] = field(default_factory=set)
+    new: dict[str, int] = field(default_factory=dict)
+    """The runs that are new, with the lines of the file that hold them."""
     skipped: set[str] = field(default_factory=set)
     renamed: dict[str, str] = field(default_factory=dict)
     metrics: dict[int, int | None] = field(default_factory=dict)
     """Number in the file → number here; None where the run was left out."""
 
-    def placed(self, table: sa.Table, row: dict[str, Any]) -> dict[str, Any] | None:
+    def placed(self, table: sa.Table, row: dict[str, Any], line: int) -> dict[str, Any] | None:
         """The row as it belongs here; None if its run is left out, KeyError if the file has no such run."""
         if table is schema.runs:
-            return self._run(row)
+            return self._run(row, line)
         if table is schema.run_metrics:
             self._add_metric(row)
             return None
@@ -128,11 +141,13 @@ class _Runs:
             raise KeyError(run)
         return run in self.new
 
-    def _run(self, row: dict[str, Any]) -> dict[str, Any] | None:
+    def _run(self, row: dict[str, Any], line: int) -> dict[str, Any] | None:
         if row["id"] in self.there:
             self.skipped.add(row["id"])
             return None
-        self.new.add(row["id"])
+        if row["id"] in self.new:
+            raise ValueError("the run is there twice")
+        self.new[row["id"]] = line
         if row["name"] is None:
             return row
         name = free_name(row["name"], self.names)
@@ -177,14 +192,20 @@ def export(database: Database, path: str | Path) -> int:
     return rows
 
 
-def import_(database: Database, path: str | Path) -> Imported:
+def import_(database: Database, path: str | Path, *, recompute: Recompute = _no_summary) -> Imported:
     """Bring the runs of an exported file into a database, empty or not, in one transaction.
 
     Runs whose id is there already are left out, and data that grows with them stays as it is. A run whose
-    name another run has gets a number after it.
+    name another run has gets a number after it. Summaries in the file are not believed.
+
+    Args:
+        database: where to.
+        path: the file.
+        recompute: computes the summary of a new run from its rows, None for none; what it raises is damage of
+            the file.
 
     Raises:
-        StoreError: the file is damaged, cut short or no export (it says in which line), or the database
+        StoreError: the file is damaged, cut short or not an export (it says in which line), or the database
             cannot be written; nothing is changed.
         SchemaAhead: a newer version wrote the file.
     """
@@ -200,6 +221,11 @@ def import_(database: Database, path: str | Path) -> Imported:
                 if table is None:
                     raise _damaged(file, some[0].number, "a table that is not known, or not in its place")
                 _insert(connection, table, some, runs, file)
+        view = OneTransaction(database, connection)
+        for run, line in runs.new.items():
+            with _damage_at(file, line):
+                summary = recompute(view, find_run(view, run))
+            connection.execute(sa.update(schema.runs).where(schema.runs.c.id == run).values(summary=summary))
     return Imported(len(runs.new), len(runs.skipped), runs.renamed)
 
 
@@ -262,6 +288,18 @@ def _read(file: Path) -> Iterator[_Line]:
         raise StoreError(f"{file} cannot be read: {error.strerror or error}.", hint=_ANOTHER_COPY) from error
 
 
+@contextmanager
+def _damage_at(file: Path, line: int) -> Iterator[None]:
+    """Turns whatever goes wrong over the rows of a run into an error that names the run's line."""
+    try:
+        yield
+    except SgiError as error:
+        raise _damaged(file, line, f"the rows of this run cannot be summarised: {error.message}") from error
+    except Exception as error:
+        reason = f"the rows of this run do not go together ({type(error).__name__})"
+        raise _damaged(file, line, reason) from error
+
+
 def _damaged(file: Path, line: int, reason: str) -> StoreError:
     return StoreError(f"{file}:{line}: the file is damaged: {reason}.", hint=_ANOTHER_COPY)
 
@@ -296,51 +334,36 @@ def _table_name(line: _Line) -> Any:
 
 
 def _insert(connection: sa.Connection, table: sa.Table, lines: list[_Line], runs: _Runs, file: Path) -> None:
-    readers = [(column.name, *_reader(column)) for column in table.columns]
+    readers = [(column.name, column_reader(column)) for column in table.columns]
     placed = [_placed(table, readers, line, runs, file) for line in lines]
     rows = (tuple(row.values()) for row in placed if row is not None)
     try:
         insert_rows(connection, table, rows, unless_there=table in _SHARED)
-    except (IntegrityError, DataError) as error:
-        reason = f"a value in the lines to {lines[-1].number} cannot be: {error.orig}"
+    except _REFUSED as error:
+        reason = (
+            f"a value in the lines to {lines[-1].number} cannot be stored: {getattr(error, 'orig', error)}"
+        )
         raise _damaged(file, lines[0].number, reason.splitlines()[0]) from error
 
 
 def _placed(
     table: sa.Table, readers: Sequence[_Reader], line: _Line, runs: _Runs, file: Path
 ) -> dict[str, Any] | None:
+    name = ""
     try:
-        row = {
-            name: made(value) if type(value) in kinds else _refuse(name)
-            for (name, kinds, made), value in zip(readers, line.value[1:], strict=True)
-        }
-        return runs.placed(table, row)
-    except (ValueError, KeyError, OverflowError, IntegrityError) as error:
-        raise _damaged(file, line.number, f"not a row of the table {table.name}") from error
-
-
-def _refuse(column: str) -> NoReturn:
-    raise ValueError(column)
-
-
-def _int64(value: int) -> int:
-    value.to_bytes(8, "big", signed=True)  # OverflowError where no column can hold it
-    return value
-
-
-_ANY_JSON: tuple[set[type], Callable[[Any], Any]] = ({str, int, float, bool, list, dict}, stored_json)
-_KINDS: dict[type, tuple[set[type], Callable[[Any], Any]]] = {
-    str: ({str}, stored),
-    int: ({int}, _int64),
-    float: ({float, int}, float),
-    bool: ({bool}, bool),
-}
-"""A column's kind → what may stand in the file for it, and how a driver takes it."""
-
-
-def _reader(column: sa.Column[Any]) -> tuple[set[type], Callable[[Any], Any]]:
-    """Which kinds of value the column can hold, and how a driver takes them."""
-    kinds, made = _ANY_JSON if isinstance(column.type, sa.JSON) else _KINDS[column.type.python_type]
-    if not column.nullable:
-        return kinds, made
-    return kinds | {type(None)}, lambda value: None if value is None else made(value)
+        row = {}
+        for (name, made), value in zip(readers, line.value[1:], strict=True):
+            row[name] = made(value)
+        name = ""
+        return runs.placed(table, row, line.number)
+    except (
+        SgiError,
+        ValueError,
+        LookupError,
+        ArithmeticError,
+        TypeError,
+        RecursionError,
+        *_REFUSED,
+    ) as error:
+        place = f"{table.name}.{name}: {error}" if name else f"not a row of the table {table.name}"
+        raise _damaged(file, line.number, place.splitlines()[0]) from error

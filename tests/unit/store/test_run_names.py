@@ -16,13 +16,30 @@ def connection(database_url):
             yield opened
 
 
-@pytest.mark.parametrize("name", ["", "  ", "a\0b", "\ud800", "last", "last~3", "20260101-120000-abcdef"])
-def test_names_that_stand_for_something_else(connection, name):
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "  ",
+        "a\0b",
+        "\ud800",
+        "a\x1b[2J",
+        "a\x9b",
+        "é\u202e",
+        "a\u200b",
+        "a\u2028b",
+        "x" * 201,
+        "last",
+        "last~3",
+        "20260101-120000-abcdef",
+    ],
+)
+def test_names_that_no_run_can_have(connection, name):
     with pytest.raises(UsageError, match="A run cannot be called"):
         refuse_name(connection, name)
 
 
-@pytest.mark.parametrize("name", ["Nightly", "lasting", "r1", "2026", "a, b", "é\u202e"])
+@pytest.mark.parametrize("name", ["Nightly", "lasting", "r1", "2026", "a, b", "é", "x" * 200])
 def test_names_that_are_free(connection, name):
     refuse_name(connection, name)
 

@@ -86,7 +86,7 @@ def test_tags_take_the_place_of_those_before(database):
     set_tags(database, "r2", ["b"])
     assert set_tags(database, "r1", [" b", "a", "b"]) == ("a", "b")
     assert set_tags(database, "r1", ["c"]) == ("c",)
-    with pytest.raises(UsageError, match="'x,y' is no tag"):
+    with pytest.raises(UsageError, match="'x,y' is not a tag"):
         set_tags(database, "r1", ["x,y"])
     assert [record.tags for record in list_runs(database)] == [("b",), ("c",)]
     assert set_tags(database, "r1", []) == find_run(database, "r1").tags == ()

@@ -36,7 +36,7 @@ def fill(database):
         connection.execute(
             sa.update(schema.runs)
             .where(schema.runs.c.id == "r2")
-            .values(finished_at=None, stopped=stored(HOSTILE), summary={"n": 2}, rejected=3)
+            .values(finished_at=None, stopped=stored(HOSTILE), rejected=3)
         )
         connection.execute(sa.update(schema.run_metrics).values(low=-1.0, high=1.0))
         body = stored_json({"reasoning": HOSTILE, "sentences": [0.1, 0.2]})

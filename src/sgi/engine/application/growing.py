@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sgi.store.database import Database
+    from sgi.store.queries import RunRecord
 
 
 def finish(database: Database, name: str) -> Summary:
@@ -26,9 +27,16 @@ def finish(database: Database, name: str) -> Summary:
     record = next((run for key in ("name", "id") for run in runs if getattr(run, key) == name), None)
     if record is None:
         raise UnknownName("run", name, hint="`sgi runs` lists them.")
+    summary = growing_summary(database, record)
+    finish_growing(database, name, summary.to_dict())
+    return summary
+
+
+def growing_summary(database: Database, record: RunRecord) -> Summary:
+    """The summary of a run that grew row by row, computed from its rows."""
     run = scored_run(database, record)
     cut, left_out = (_counted(metadata_values(database, record, kept)) for kept in ("truncated", "left_out"))
-    summary = Summary(
+    return Summary(
         rows=len(run.ids),
         questions=len(np.unique(run.clusters)),
         labelled=0,
@@ -40,8 +48,6 @@ def finish(database: Database, name: str) -> Summary:
         left_out=left_out,
         signature=record.signature,
     )
-    finish_growing(database, name, summary.to_dict())
-    return summary
 
 
 def _counted(values: list[Iterable[str] | None]) -> dict[str, int]:
