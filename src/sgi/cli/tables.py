@@ -36,6 +36,7 @@ def run_facts(record: RunRecord) -> dict[str, Any]:
         "rejected": record.rejected,
         "state": state_of(record),
         "stopped": record.stopped,
+        "damage": record.damage or None,
         "created_at": record.created_at,
         "finished_at": record.finished_at,
         "metrics": {name: known.get("mean") for name, known in _known_metrics(record).items()},
@@ -46,10 +47,9 @@ def run_facts(record: RunRecord) -> dict[str, Any]:
 
 
 def state(record: RunRecord, *, longest: int = 60) -> str:
-    """Whether a run has come to its end, and why not, in so many characters."""
-    reason = (
-        f": {one_line(record.stopped, longest=longest)}" if record.stopped and not record.finished else ""
-    )
+    """Whether a run is finished, and why not, in so many characters."""
+    why = record.damage or ("" if record.finished else record.stopped or "")
+    reason = f": {one_line(why, longest=longest)}" if why else ""
     return f"{state_of(record)}{reason}"
 
 

@@ -16,6 +16,7 @@ from sgi.store import schema
 from sgi.store.inserting import chunks
 from sgi.store.leases import Lease
 from sgi.store.recorder import RunRecorder, has_all_samples, now
+from sgi.store.stored_shapes import STORED_JSON, read_stored_json
 from sgi.store.texts import restored, stored
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ class RunRecord:
         tags: the user's, sorted.
         cluster: the rule by which its rows form clusters; see `sgi.kernel.clusters`.
         changes: how often its rows have changed.
+        damage: what of its settings, versions or summary cannot be read; empty where all can. What cannot be
+            read is empty.
     """
 
     id: str
@@ -76,6 +79,7 @@ class RunRecord:
     tags: tuple[str, ...] = ()
     cluster: str = BY_QUESTION
     changes: int = 0
+    damage: str = ""
 
     def clustered(self, by: str | None) -> RunRecord:
         """The run with another cluster rule, for all that is computed from its rows; None keeps its own."""
@@ -301,26 +305,26 @@ def _some_records(connection: Connection, runs: Sequence[str]) -> list[RunRecord
 
 
 def _heads() -> sa.Select[Any]:
+    """A run's own columns; its JSON as text, so that damage is found here and not by the driver."""
     runs, datasets, batches = schema.runs, schema.datasets, schema.batches
     scored = (
         sa.select(sa.func.coalesce(sa.func.sum(batches.c.rows), 0))
         .where(batches.c.run == runs.c.id)
         .scalar_subquery()
     )
-    table = schema.run_changes
-    changes = sa.select(table.c["count"]).where(table.c.run == runs.c.id).scalar_subquery()
+    columns = [
+        sa.cast(column, sa.Text).label(column.name) if column.name in STORED_JSON else column
+        for column in runs.columns
+    ]
     return sa.select(
-        runs,
-        datasets.c.name.label("dataset_name"),
-        datasets.c.rows,
-        scored.label("scored"),
-        sa.func.coalesce(changes, 0).label("changes"),
+        *columns, datasets.c.name.label("dataset_name"), datasets.c.rows, scored.label("scored")
     ).join(datasets)
 
 
 def _record(row: dict[str, Any], metrics: tuple[str, ...], tags: tuple[str, ...]) -> RunRecord:
-    cluster = row["spec"].get("cluster", BY_QUESTION)
-    values = row | {"metrics": metrics, "tags": tags, "cluster": cluster}
+    read, damage = read_stored_json({name: row[name] for name in STORED_JSON})
+    cluster = read["spec"].get("cluster", BY_QUESTION)
+    values = row | read | {"metrics": metrics, "tags": tags, "cluster": cluster, "damage": damage}
     values = {key: values[key] for key in RunRecord.__dataclass_fields__}
     values["dataset_name"] = restored(values["dataset_name"])
     values["stopped"] = None if values["stopped"] is None else restored(values["stopped"])

@@ -11,6 +11,7 @@ from sgi.kernel.errors import UnknownName, UsageError
 from sgi.store import schema
 from sgi.store.inserting import insert_rows
 from sgi.store.run_names import checked_tags, refuse_name
+from sgi.store.stored_shapes import read_stored_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -103,8 +104,9 @@ def count_scores(database: Database, run_id: str) -> int:
 def data_files(database: Database) -> frozenset[str]:
     """The files of rows that runs were asked for with, as their specs name them."""
     with database.reading() as connection:
-        specs = connection.execute(sa.select(schema.runs.c.spec)).scalars()
-        return frozenset(str(spec["data"]) for spec in specs if "data" in spec)
+        texts = connection.execute(sa.select(sa.cast(schema.runs.c.spec, sa.Text))).scalars()
+        specs = [read_stored_json({"spec": text})[0]["spec"] for text in texts]
+    return frozenset(str(spec["data"]) for spec in specs if "data" in spec)
 
 
 def _name(connection: Connection, run_id: str, name: str | None) -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from sgi.store.queries import RunRecord
 
-State = Literal["finished", "stopped", "unfinished"]
+State = Literal["finished", "stopped", "unfinished", "damaged"]
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class RunHead:
         rows: how many rows the data has.
         scored: how many of them are done.
         rejected: rows that could not be read.
-        state: ``unfinished`` while it goes on.
-        stopped: why it ended before its time; empty where it did not.
+        state: ``unfinished`` while it goes on; ``damaged`` where its settings or its summary cannot be read.
+        stopped: why it ended before its time, or what is damaged; empty where neither is so.
         created_at: ISO 8601, UTC.
         finished_at: likewise; None while there are rows to do.
         metrics: canonical strings, in the order asked.
@@ -72,7 +72,7 @@ def run_head(record: RunRecord) -> RunHead:
         scored=record.scored,
         rejected=record.rejected,
         state=state_of(record),
-        stopped="" if record.finished else record.stopped or "",
+        stopped=record.damage or ("" if record.finished else record.stopped or ""),
         created_at=record.created_at,
         finished_at=record.finished_at,
         metrics=record.metrics,
@@ -86,7 +86,9 @@ def run_head(record: RunRecord) -> RunHead:
 
 
 def state_of(record: RunRecord) -> State:
-    """Whether a run has come to its end, goes on, or stopped before it."""
+    """Whether a run is finished, goes on, stopped early, or cannot be read as a whole."""
+    if record.damage:
+        return "damaged"
     if record.finished:
         return "finished"
     return "unfinished" if record.stopped is None else "stopped"
