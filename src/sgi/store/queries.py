@@ -316,8 +316,14 @@ def _heads() -> sa.Select[Any]:
         sa.cast(column, sa.Text).label(column.name) if column.name in STORED_JSON else column
         for column in runs.columns
     ]
+    table = schema.run_changes
+    changes = sa.select(table.c["count"]).where(table.c.run == runs.c.id).scalar_subquery()
     return sa.select(
-        *columns, datasets.c.name.label("dataset_name"), datasets.c.rows, scored.label("scored")
+        *columns,
+        datasets.c.name.label("dataset_name"),
+        datasets.c.rows,
+        scored.label("scored"),
+        sa.func.coalesce(changes, 0).label("changes"),
     ).join(datasets)
 
 

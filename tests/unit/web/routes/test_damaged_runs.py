@@ -1,0 +1,54 @@
+"""A run whose JSON in the database is damaged is shown as damaged; the other runs work."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from support.command import sgi
+from support.kept_runs import keep_run, rows
+from support.web_server import browsing, site_in
+
+DAMAGE = {
+    "summary": [
+        "{}",
+        "[]",
+        "7",
+        '"text"',
+        "{",
+        '{"metrics": [1]}',
+        '{"metrics": [{"metric": [], "mean": {}}]}',
+    ],
+    "spec": ["[]", "null", "7", "{", '{"cluster": []}', '{"a": ' + "[" * 500 + "]" * 500 + "}"],
+    "versions": ["[]", '{"sgi": 1}', "{"],
+}
+
+
+@pytest.fixture
+def database(tmp_path):
+    keep_run(tmp_path / "sgi.db", tmp_path, rows(), name="healthy")
+    keep_run(tmp_path / "sgi.db", tmp_path, rows(answer="All {topic}."), name="broken")
+    return tmp_path / "sgi.db"
+
+
+@pytest.mark.parametrize(("column", "text"), [(column, text) for column in DAMAGE for text in DAMAGE[column]])
+def test_lists_show_the_damage_and_the_other_runs(database, tmp_path, column, text):
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute(f"UPDATE runs SET {column} = ? WHERE name = 'broken'", [text])  # noqa: S608
+        connection.commit()
+    listed = sgi(tmp_path, "runs", "--json")
+    assert listed.code == 0, listed.err
+    states = {run["name"]: run["state"] for run in listed.json}
+    assert states == {"healthy": "finished", "broken": "damaged"}
+    (broken,) = (run for run in listed.json if run["name"] == "broken")
+    assert broken["damage"].startswith(f"{column}: ")
+    table = sgi(tmp_path, "runs")
+    assert (table.code, "damaged: " in table.out) == (0, True)
+    assert sgi(tmp_path, "show", "broken").code == 0
+    with site_in(tmp_path) as site, browsing(site) as client:
+        page = client.get("/")
+        assert (page.status_code, "healthy" in page.text, "damaged" in page.text) == (200, True, True)
+        assert client.get("/api/v1/runs").status_code == 200
+        assert client.get("/runs/broken").status_code == 200
