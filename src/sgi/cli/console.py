@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 import time
 from contextlib import contextmanager
@@ -16,12 +17,14 @@ from rich.table import Table
 from rich.text import Text
 
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started
+from sgi.io.write import json_line
 from sgi.report import wording
 from sgi.report.wording import STEERING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from pydantic import JsonValue
     from rich.console import JustifyMethod
 
     from sgi.engine.progress import Event, Listener
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from sgi.report.views.headline import Headline
     from sgi.stats.intervals import Interval
 
+_UNSEEN = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
 _LINE_SECONDS = 5.0
 _LONGEST = 60
 _CELL = 400
@@ -61,13 +65,30 @@ def complain(error: SgiError) -> None:
     talk(f"Error: {error}", style="red" if sys.stderr.isatty() else "")
 
 
+def escaped_json(text: str) -> str:
+    r"""JSON whose texts hold no character that steers a terminal or is not seen: each becomes an escape.
+
+    The value stays the same. These are the controls beyond ASCII, marks of direction, characters without a
+    width, and the separators of lines; JSON escapes the controls of ASCII by itself.
+
+    >>> escaped_json('{"a": "x\u202ey\x9b"}')
+    '{"a": "x\\u202ey\\u009b"}'
+    """
+    return _UNSEEN.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+
+
 def print_json(value: Any) -> None:
     """Data as JSON, on stdout."""
     try:
         text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
     except TypeError:  # whole numbers beyond 64 bits, lone surrogates
         text = json.dumps(value, indent=2)
-    typer.echo(text)
+    typer.echo(escaped_json(text))
+
+
+def print_json_line(row: Mapping[str, JsonValue]) -> None:
+    """A row as a line of JSON, on stdout."""
+    sys.stdout.buffer.write(escaped_json(json_line(row).decode()).encode())
 
 
 @contextmanager

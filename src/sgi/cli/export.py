@@ -61,16 +61,16 @@ def export(
 
 
 def _pour(database: Database, record: RunRecord, *, inputs: bool) -> None:
+    from sgi.cli.console import print_json_line
     from sgi.engine.rows import nested_row
     from sgi.engine.without_texts import require_texts
-    from sgi.io.write import json_line
     from sgi.store.run_rows import stored_batches
 
     if inputs:
         require_texts(record, "--inputs")
     for stored in stored_batches(database, record):
         for row in nested_row(stored.batch, stored.scores, inputs=inputs):
-            sys.stdout.buffer.write(json_line(row))
+            print_json_line(row)
         sys.stdout.buffer.flush()
 
 

@@ -164,10 +164,10 @@ async def _pour(
     Returns:
         Whether any row failed; the number of rows; and the rows with a truncated text, by field.
     """
+    from sgi.cli.console import print_json_line
     from sgi.engine.batch import batches, evaluate_batch
     from sgi.engine.judge import with_judge
     from sgi.engine.rows import nested_row
-    from sgi.io.write import json_line
     from sgi.kernel.metric import Status
 
     failed, scored, truncated = False, 0, Counter[str]()
@@ -176,7 +176,7 @@ async def _pour(
             made = await evaluate_batch(batch, metrics, judging)
             failed |= any((scores.status == Status.FAILED).any() for scores in made.scores.values())
             for row in nested_row(batch, made.scores, inputs=inputs):
-                sys.stdout.buffer.write(json_line(row))
+                print_json_line(row)
             sys.stdout.buffer.flush()
             scored += len(batch)
             truncated.update(made.truncated)

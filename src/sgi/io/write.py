@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import orjson
 
+from sgi.io.spreadsheet_cells import harmless
 from sgi.kernel.durable_files import sync_file, sync_folder
 from sgi.kernel.errors import DataError, MissingExtra, UsageError
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 SUFFIXES = (".jsonl", ".csv", ".parquet")
 """The kinds of file that can be written."""
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _BATCH = 4096
 _INT64 = 2**63
 
@@ -47,7 +47,8 @@ def open_writer(path: str | os.PathLike[str]) -> Iterator[RowWriter]:
     The rows go into a temporary file in the same folder, which takes the place of ``path`` when the block
     ends well; an exception leaves everything as it was. Numbers that are not finite are written as null. In
     CSV, lists and objects are JSON, and a text that a spreadsheet would run as a formula is preceded by an
-    apostrophe. In Parquet, a column of objects or of several kinds is JSON text.
+    apostrophe, which stays when SGI reads the file; see `sgi.io.spreadsheet_cells`. In Parquet, a column of
+    objects or of several kinds is JSON text.
 
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with open_writer(Path(folder, "out.jsonl")) as out:
@@ -190,7 +191,7 @@ def _write_csv(stream: IO[bytes], columns: Mapping[str, set[str]], rows: Iterato
         return
     text = io.TextIOWrapper(stream, encoding="utf-8", errors="backslashreplace", newline="")
     table = csv.writer(text)  # ends lines in CR LF, and so quotes cells with either of them
-    table.writerow([_harmless(name) for name in names])
+    table.writerow([harmless(name) for name in names])
     table.writerows([_csv_cell(row.get(name)) for name in names] for row in rows)
     text.detach()  # flushes, and leaves the closing to the one who opened it
 
@@ -198,16 +199,7 @@ def _write_csv(stream: IO[bytes], columns: Mapping[str, set[str]], rows: Iterato
 def _csv_cell(value: JsonValue) -> str:
     if value is None:
         return ""
-    return _harmless(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _harmless(text: str) -> str:
-    """The text, unless a spreadsheet would run it.
-
-    >>> _harmless("=1+1"), _harmless("1+1")
-    ("'=1+1", '1+1')
-    """
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return harmless(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _write_parquet(

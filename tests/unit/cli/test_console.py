@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 
 import pytest
@@ -114,3 +115,24 @@ def test_quiet_is_quiet(capsys):
     with progress(quiet=True) as listen:
         listen(Started("scoring", 1))
     assert capsys.readouterr() == ("", "")
+
+
+_CODES = (*range(0x80, 0xA0), 0x061C, 0x200B, 0x200F, *range(0x2028, 0x202F), 0x2066, 0xFEFF)
+STRANGE = "".join(map(chr, _CODES))
+
+
+def test_json_on_stdout_holds_no_character_that_steers_a_terminal(sgi, tmp_path):
+    row = {"id": f"a{STRANGE}", "response": f"{STRANGE} x", "reference": f"x\x1b[2J\x7f{STRANGE}"}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row))
+    assert sgi("run", "rows.jsonl", "-m", "rouge_l", "-q").code == 0
+    outs = [
+        sgi("show", "last", "--sample", row["id"], "--json").out,
+        sgi("export", "last", "--inputs").out,
+        sgi("score", "rows.jsonl", "-m", "rouge_l", "--inputs").out,
+        sgi("runs", "--json").out,
+    ]
+    assert all(outs)
+    for out in outs:
+        assert not set(out) & set(f"{STRANGE}\x1b\x7f")
+    for out in outs[1:3]:
+        assert json.loads(out)["reference"] == row["reference"]

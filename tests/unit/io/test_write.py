@@ -7,9 +7,12 @@ import sys
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import parquet
 
 from sgi.io import open_dataset, open_writer
+from sgi.io.spreadsheet_cells import harmless
 from sgi.io.write import SUFFIXES
 from sgi.kernel.errors import DataError, MissingExtra, UsageError
 
@@ -63,11 +66,49 @@ def test_csv_nests_as_json_and_leaves_null_empty(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\tx", "\rx", "=HYPERLINK(1)"])
+FORMULAS = [
+    *(
+        "=1+1",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "\tx",
+        "\rx",
+        "\nx",
+        "=HYPERLINK(1)",
+        "\n=1",
+        "\r\n=1",
+        " =1",
+        "\u3000=1",
+    ),
+    *(
+        "＝1+1",
+        "＋1",
+        "－1",
+        "＠SUM(A1)",
+        "﹦1",
+        "﹣1",
+        "⁼1",
+        "−1",
+        " ＝1",
+        "\u200b=1",
+        "\ufeff=1",
+        "\u202e=1",
+    ),
+    *("\u202e=1", "\u3000=1", "\x00=1", "\x1b=1", "\x85=1", "\u2028=1", "\xa0-1", "'=1", "''＝1", "=1\n=2"),
+]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
 def test_a_text_that_a_spreadsheet_would_run_is_made_harmless(tmp_path, text):
     rows = csv_rows(written(tmp_path / "out.csv", [{"response": text, text: -1.5}]))
 
     assert rows == [["response", f"'{text}"], [f"'{text}", "-1.5"]]
+
+
+@given(st.text("'=+-@＝－\n\t \u200ba", max_size=6), st.text("'=+-@＝－\n\t \u200ba", max_size=6))
+def test_no_two_texts_are_written_alike(one, other):
+    assert (harmless(one) == harmless(other)) == (one == other)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
