@@ -1,0 +1,142 @@
+"""Every value of a real export and of a folder's files, replaced by everything that it is not."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections import Counter
+from contextlib import suppress
+from copy import deepcopy
+from itertools import product
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fuzz.import_targets import _MARK, SEEDS, export_seed, folder_seed, import_export, import_folder
+from sgi.kernel.errors import SgiError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.filterwarnings("default")
+DELETED = object()
+DEEP: list[Any] = []
+for _ in range(900):
+    DEEP = [DEEP]
+VALUES = (
+    *(
+        DELETED,
+        None,
+        True,
+        -1,
+        0,
+        2**31,
+        2**63,
+        10**400,
+        0.5,
+        float("nan"),
+        float("inf"),
+        "",
+        "x",
+        "\ud800",
+        "\0",
+    ),
+    *(
+        "\x1b[2J" * 9,
+        "x" * 5000,
+        [],
+        [1],
+        ["x"],
+        {},
+        {"": None},
+        {"x": {"y": []}},
+        DEEP,
+        "last",
+        "../../x",
+        "s3://x/y",
+    ),
+)
+SAMPLE = 100
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every value inside of another."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield (*path, key)
+        yield from places(item, (*path, key))
+
+
+def replaced(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    """A copy with one value replaced or left out."""
+    made = deepcopy(value)
+    inner = made
+    for key in path[:-1]:
+        inner = inner[key]
+    if new is DELETED:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = new
+    return made
+
+
+def lines(documents: list[Any]) -> bytes:
+    return b"".join(json.dumps(document).encode() + b"\n" for document in documents)
+
+
+def folder(files: dict[str, bytes]) -> bytes:
+    return b"".join(_MARK + name.encode() + b"\n" + content for name, content in files.items())
+
+
+def exports() -> Iterator[Callable[[], bytes]]:
+    """What makes an export with another value, for each place and value."""
+    documents = [json.loads(line) for line in export_seed().splitlines()]
+    for at, document in enumerate(documents):
+        for path, new in product(places(document), VALUES):
+            yield lambda at=at, path=path, new=new, old=document: lines(
+                [*documents[:at], replaced(old, path, new), *documents[at + 1 :]]
+            )
+
+
+def folders() -> Iterator[Callable[[], bytes]]:
+    """Likewise a folder of partitions."""
+    parts = [part.partition(b"\n") for part in folder_seed().split(_MARK)[1:]]
+    files = {name.decode(): content for name, _, content in parts}
+    for name, content in files.items():
+        documents = [json.loads(line) for line in content.splitlines()]
+        for path, new in product(places(documents[0]), VALUES):
+            yield lambda name=name, path=path, new=new, documents=documents: folder(
+                {**files, name: lines([replaced(documents[0], path, new), *documents[1:]])}
+            )
+
+
+KINDS = [(import_export, exports), (import_folder, folders)]
+
+
+@pytest.mark.parametrize(("run", "cases"), KINDS)
+def test_no_value_ends_in_a_traceback(run, cases):
+    """A seeded sample; `PYTHONPATH=tests python tests/fuzz/test_import_values.py` runs all of them."""
+    for made in Random(17).sample(list(cases()), SAMPLE):  # noqa: S311 - cases, not secrets
+        with suppress(SgiError):
+            run(made())
+
+
+@pytest.mark.parametrize("run", SEEDS)
+def test_the_seeds_are_imported(run):
+    run(SEEDS[run]())
+
+
+if __name__ == "__main__":
+    for run, cases in KINDS:
+        outcomes = Counter[str]()
+        for made in cases():
+            try:
+                run(made())
+                outcomes["imported"] += 1
+            except SgiError:
+                outcomes["refused"] += 1
+            except Exception:  # noqa: BLE001 - they are what is looked for
+                outcomes["fell"] += 1
+                print(traceback.format_exc(limit=-4))  # noqa: T201
+        print(run.__name__, dict(outcomes))  # noqa: T201
