@@ -19,7 +19,7 @@ from sgi.store.forks import close_at_fork
 from sgi.store.migrations import HEAD, REVISIONS, VERSION_TABLE, migrate
 from sgi.store.schema import metadata
 from sgi.store.sqlite_file import connect, owner_and_names, write_ahead
-from sgi.store.texts import restored_json, stored_json
+from sgi.store.texts import column_json, stored_json
 
 if TYPE_CHECKING:
     import sqlite3
@@ -324,7 +324,7 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
         url,
         creator=lambda: _opened(path),
         json_serializer=stored_json,
-        json_deserializer=restored_json,
+        json_deserializer=column_json,
         hide_parameters=True,
     )
 
@@ -368,7 +368,7 @@ def _postgresql_engine(url: sa.URL) -> sa.Engine:
     return sa.create_engine(
         url.set(query={"connect_timeout": "10", "application_name": "sgi", **url.query}),
         json_serializer=stored_json,
-        json_deserializer=lambda body: restored_json(body.decode()),  # psycopg hands over bytes
+        json_deserializer=lambda body: column_json(body.decode()),  # psycopg hands over bytes
         pool_pre_ping=True,  # a server that came back is used again
         hide_parameters=True,
     )

@@ -23,6 +23,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Status
+from sgi.kernel.parsing import PARSER_ERRORS, reason
 from sgi.kernel.sample import Sample
 from sgi.kernel.signature import package_version
 from sgi.store import schema
@@ -153,9 +154,9 @@ def import_evals(database: Database, path: str | Path) -> EvalsImport:
 def _telling(file: Path) -> Iterator[None]:
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise StoreError(f"{file} cannot be read: {reason}.", hint=_WAY_OUT) from error
+    except (sqlite3.Error, *PARSER_ERRORS) as error:
+        problem = getattr(error, "strerror", None) or reason(error)
+        raise StoreError(f"{file} cannot be read: {problem}.", hint=_WAY_OUT) from error
 
 
 @contextmanager

@@ -86,5 +86,7 @@ def owner_and_names(connection: sqlite3.Connection) -> tuple[int, set[str]]:
     try:
         (owner,) = connection.execute("PRAGMA application_id").fetchone()
         return owner, {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    except UnicodeDecodeError as error:  # SQLite's words about a damaged schema quote it
+        raise sqlite3.DatabaseError("database disk image is malformed") from error
     finally:
         connection.execute("ROLLBACK")

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from sgi.kernel.errors import StoreError
+from sgi.kernel.parsing import reason
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -81,6 +84,19 @@ def equal_json_shared(texts: Iterable[str | None]) -> Iterator[Any]:
         if text is not None and text not in known:
             known[text] = restored_json(text)
         yield known[text]
+
+
+def column_json(text: str) -> Any:
+    """The value of a JSON column.
+
+    Raises:
+        StoreError: the text is not JSON, so the database is damaged.
+    """
+    try:
+        return restored_json(text)
+    except (ValueError, RecursionError) as error:
+        message = f"The database is damaged: a column of JSON holds something else: {reason(error)}."
+        raise StoreError(message, hint="Take a copy of the file, and name another database.") from error
 
 
 def _fit(value: Any) -> Any:

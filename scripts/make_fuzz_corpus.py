@@ -1,0 +1,128 @@
+"""Write ``tests/fuzz/corpus``: for each fault that was found once, one minimal input by the loader that fell.
+
+Run it by hand after adding a fault: ``python scripts/make_fuzz_corpus.py``. Equal versions of pyarrow give
+equal bytes; the tests read the files as they are.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sqlite3
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+from pyarrow import parquet
+
+CORPUS = Path(__file__).parents[1] / "tests" / "fuzz" / "corpus"
+
+DEEP = 5000
+TEXTS: dict[str, dict[str, bytes]] = {
+    "printed_list": {
+        "list-as-key": b"[{[1]: 1}]",
+        "huge-escape": b"['a', '\\Uffffffff']",
+        "huge-number": b"['a', 1" + b"0" * DEEP + b"]",
+        "huge-hex": b"['a', 0x" + b"f" * DEEP + b"]",
+        "deep": b"[" * DEEP + b"'a'",
+    },
+    "csv": {
+        "list-as-key": b'contexts,response\n"[{[1]: 1}]",r\n',
+        "huge-hex-label": b"response,label\nr,0x" + b"f" * DEEP + b"\n",
+    },
+    "jsonl": {
+        "huge-number": b'{"response": "r", "x": 1' + b"0" * DEEP + b"}",
+        "lone-surrogate": b'{"response": "\\ud800"}',
+        "deep": b'{"response": "r", "x": ' + b"[" * DEEP + b"]" * DEEP + b"}",
+    },
+    "json_document": {
+        "huge-number": b'[{"response": "r", "x": 1' + b"0" * DEEP + b"}]",
+        "deep": b"[" * DEEP,
+        "cut-character": b'[{"response": "\xe2\x82',
+    },
+    "run_spec": {
+        "huge-number": b'data = "a"\nmax_failures = 1' + b"0" * DEEP,
+        "huge-hex": b'data = "a"\nmax_failures = 0x' + b"f" * DEEP,
+        "deep": b'data = "a"\nmetrics = ' + b"[" * DEEP + b"]" * DEEP,
+        "deep-but-read": b'data = "a"\nmetrics = ' + b"[" * 150 + b"]" * 150,
+    },
+    "gate_rules": {
+        "huge-number": b'[[rule]]\nmetric = "sgi"\nabove = 1' + b"0" * DEEP,
+        "huge-hex": b'[[rule]]\nmetric = "sgi"\nabove = 0x' + b"f" * DEEP,
+        "deep": b"rule = " + b"[" * DEEP + b"]" * DEEP,
+    },
+    "calibration": {
+        "lone-surrogate": b'{"format": 1, "metric": "\\ud800"}',
+        "huge-number": b'{"format": 1' + b"0" * DEEP + b"}",
+        "number-out-of-range": b'{"format": 1' + b"0" * 400 + b"}",
+        "deep": b"[" * DEEP + b"]" * DEEP,
+        "deep-format": b'{"format": ' + b"[" * 900 + b"]" * 900 + b"}",
+    },
+    "cascade": {"huge-alpha": b"alpha=1" + b"0" * DEEP, "deep": b"[" * 900 + b"]" * 900},
+    "cassette": {
+        "huge-number": b'{"format": "sgi judge cassette", "version": 1' + b"0" * DEEP + b"}\n",
+        "deep": b"[" * DEEP + b"\n",
+        "lone-surrogate": b'{"format": "sgi judge cassette", "version": 1, "fingerprint": "\\ud800"}\n',
+    },
+    "labels": {"huge-number": b"[1" + b"0" * 400 + b"]"},
+    "database_export": {
+        "huge-number": b'{"sgi_database": 1, "schema": 1' + b"0" * DEEP + b"}\n",
+        "deep": b"[" * DEEP + b"\n",
+    },
+    "judge_reply": {"deep": b'{"a":' * DEEP, "huge-number": b'{"index": 1' + b"0" * DEEP + b"}"},
+    "target_reply": {"deep": b"[" * DEEP, "huge-number": b'{"out": {"text": 1' + b"0" * DEEP + b"}}"},
+    "model_settings": {"deep": b"[" * DEEP, "huge-number": b'{"max_seq_length": 1' + b"0" * DEEP + b"}"},
+}
+
+
+def old_evals() -> dict[str, bytes]:
+    """SQLite files whose schema or cells are not text."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "old.sqlite")
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA page_size = 512")
+        connection.execute("CREATE TABLE evals (id TEXT, qa_pair_id TEXT, bleu REAL, xxxx TEXT)")
+        connection.execute("INSERT INTO evals VALUES ('e1', 'q1', 0.5, 'y')")
+        connection.commit()
+        connection.close()
+        sound = path.read_bytes()
+    return {"name-not-utf8": sound.replace(b"xxxx", b"xx\xff\x90"), "cut": sound[: len(sound) // 2]}
+
+
+def parquet_files() -> dict[str, bytes]:
+    """Values that Parquet has and Python has not."""
+    day = pa.array([2**31 - 1], pa.int32()).cast(pa.date32())
+    bad = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\2\0\0\0"), pa.py_buffer(b"\xff\xfe"))
+    keys = pa.MapArray.from_arrays([0, 2], pa.array(["k", "k"]), pa.array([1, 2]))
+    zone = pa.array([1], pa.timestamp("us", "Nowhere/Else"))
+    columns = {
+        "nanoseconds": pa.array([1], pa.timestamp("ns")),
+        "nanoseconds-of-a-day": pa.array([1], pa.time64("ns")),
+        "duration-nanoseconds": pa.array([1], pa.duration("ns")),
+        "date-out-of-range": day,
+        "timestamp-out-of-range": pa.array([2**62], pa.timestamp("us")),
+        "unknown-time-zone": zone,
+        "not-utf8": bad,
+        "duplicate-map-keys": keys,
+    }
+    made = {}
+    for name, column in columns.items():
+        stream = io.BytesIO()
+        table = pa.table({"response": ["r"], "x": column})
+        parquet.write_table(table, stream, store_schema=True, write_statistics=False)
+        made[name] = stream.getvalue()
+    return made
+
+
+def main() -> None:
+    """Write the corpus anew."""
+    files = {**TEXTS, "old_evals": old_evals(), "parquet": parquet_files()}
+    files["compressed"] = {"cut": gzip.compress(b'{"response": "r"}\n' * 9, mtime=0)[:-12]}
+    for target, inputs in files.items():
+        (CORPUS / target).mkdir(parents=True, exist_ok=True)
+        for name, data in inputs.items():
+            (CORPUS / target / name).write_bytes(data)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""A calibration as its file holds it."""
+
+from __future__ import annotations
+
+import copy
+
+from sgi.engine.calibration.file import CalibrationFile
+from sgi.testing import HashEmbedder
+
+RATE = {
+    "value": 0.5,
+    "questions": 40,
+    "interval": {"low": 0.35, "high": 0.65, "level": 0.95, "method": "wilson"},
+}
+QUALITY = {"brier": 0.2, "ece_width": 0.05, "ece_mass": 0.04}
+EMBEDDER = HashEmbedder(64, "hash")
+
+
+def fitted(**changes):
+    """A calibration as it is after fitting."""
+    return CalibrationFile.model_validate(content(**changes))
+
+
+def content(**changes):
+    """A calibration as its file holds it, but for the digest."""
+    ranges = [(0, 20, 0.9), (20, 50, None), (50, None, 1.1)]
+    values = {
+        "format": 1,
+        "metric": "sgi",
+        "version": 2,
+        "cluster": "question",
+        "higher_is_better": True,
+        "encoders": [EMBEDDER.fingerprint],
+        "judge": None,
+        "prompts": "",
+        "run": "20260101-000000-abcdef",
+        "dataset": "3f2a",
+        "label": "label",
+        "rows": 240,
+        "positives": 120,
+        "negatives": 120,
+        "clusters": 120,
+        "left_out": 0,
+        "ranking": {"auroc": 0.7, "interval": RATE["interval"] | {"low": 0.6, "high": 0.8}},
+        "target": {"rate": "fpr", "value": 0.05},
+        "threshold": 0.95,
+        "bins": [
+            {
+                "at_least": low,
+                "below": high,
+                "threshold": threshold,
+                "questions": 40,
+                "false_positives": RATE,
+                "recall": RATE | {"value": None, "questions": 0, "interval": None},
+            }
+            for low, high, threshold in ranges
+        ],
+        "map": {"map": "platt", "slope": 3.0, "intercept": -3.0},
+        "quality": QUALITY,
+        "base_rate": QUALITY,
+        "false_positives": RATE,
+        "recall": RATE,
+    }
+    return copy.deepcopy(values | changes)
