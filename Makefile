@@ -4,10 +4,12 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 
+FUZZ_SECONDS ?= 3600
+
 export HF_HUB_OFFLINE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check oracles bench bench-peers example-judge lock wheel-demo clean
+.PHONY: help demo test lint check oracles fuzz bench bench-peers example-judge lock wheel-demo clean
 
 help:            ## Say what there is to do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -50,6 +52,9 @@ $(VENV)-oracles/.done: requirements/oracles.txt requirements/dev.txt pyproject.t
 
 oracles: $(VENV)-oracles/.done        ## Compare with the reference implementations, torch among them
 	$(VENV)-oracles/bin/python -m pytest -n auto -q tests/oracle tests/unit/embed/test_torch.py tests/unit/embed/test_torch_untrusted.py tests/unit/embed/test_entailment_torch.py
+
+fuzz: $(VENV)/.development            ## Fuzz every loader for FUZZ_SECONDS (an hour); failing inputs go to /tmp/sgi-fuzz
+	PYTHONPATH=tests $(BIN)/python tests/fuzz/campaign.py --seconds $(FUZZ_SECONDS) $(FUZZ)
 
 bench: $(VENV)/.development           ## Measure, in one table; beside peers where bench-peers has installed them
 	$(BIN)/python benchmarks/run.py $(BENCH)

@@ -9,11 +9,15 @@ from __future__ import annotations
 import gzip
 import io
 import sqlite3
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 from pyarrow import parquet
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from support.calibration_files import fitted
 
 CORPUS = Path(__file__).parents[1] / "tests" / "fuzz" / "corpus"
 
@@ -57,6 +61,12 @@ TEXTS: dict[str, dict[str, bytes]] = {
         "number-out-of-range": b'{"format": 1' + b"0" * 400 + b"}",
         "deep": b"[" * DEEP + b"]" * DEEP,
         "deep-format": b'{"format": ' + b"[" * 900 + b"]" * 900 + b"}",
+    },
+    "metric_name": {
+        "list-as-key": b"rouge_l(beta={[1]: 1})",
+        "huge-hex": b"rouge_l(beta=0x" + b"f" * DEEP + b")",
+        "huge-number": b"rouge_l(beta=1" + b"0" * 400 + b")",
+        "deep": b"rouge_l(beta=" + b"[" * DEEP,
     },
     "cascade": {"huge-alpha": b"alpha=1" + b"0" * DEEP, "deep": b"[" * 900 + b"]" * 900},
     "cassette": {
@@ -117,6 +127,12 @@ def parquet_files() -> dict[str, bytes]:
 def main() -> None:
     """Write the corpus anew."""
     files = {**TEXTS, "old_evals": old_evals(), "parquet": parquet_files()}
+    sound = fitted().to_json()
+    for name, old, new in (
+        ("surrogate-in-a-text", '"run": "2026', '"run": "\\ud800'),
+        ("count-out-of-range", '"rows": 240', '"rows": 1' + "0" * 30),
+    ):
+        files["calibration"] = {**files["calibration"], name: sound.replace(old, new).encode()}
     files["compressed"] = {"cut": gzip.compress(b'{"response": "r"}\n' * 9, mtime=0)[:-12]}
     for target, inputs in files.items():
         (CORPUS / target).mkdir(parents=True, exist_ok=True)

@@ -257,6 +257,13 @@ def gate_rules(data: bytes) -> None:
     read_rules(saved("rules.toml", data))
 
 
+@target(b"rouge_l(beta=1.2)", b'lexical_aggregate(weights=(1, 2), x="y")', weight=30)
+def metric_name(data: bytes) -> None:
+    from sgi.kernel.registry import metric
+
+    _ = metric(data.decode("utf-8", "replace")).canonical
+
+
 @target(b"faithfulness >= 0.8", b"rouge_l(beta=1.2)<.3", weight=30)
 def gate_expression(data: bytes) -> None:
     from sgi.engine.gating.rules import parse_rule

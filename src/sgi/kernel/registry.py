@@ -139,8 +139,8 @@ def metric(text: str | AnyMetric) -> AnyMetric:
             raise UnknownName(f"parameter of {name}", argument, near, hint=hint)
     try:
         return kind(**arguments)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"{text}: {error}.") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError(f"{text[:200]}: {error}.") from error
 
 
 def _parse(text: str) -> tuple[str, dict[str, Any]]:

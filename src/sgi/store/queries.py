@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from sgi.kernel.clusters import BY_QUESTION
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import StoreError, UnknownName, UsageError
 from sgi.kernel.ports import Usage
 from sgi.store import schema
 from sgi.store.inserting import chunks
@@ -295,12 +295,15 @@ def _some_records(connection: Connection, runs: Sequence[str]) -> list[RunRecord
     table = schema.run_metrics
     named = sa.select(table.c.run, table.c.metric).where(table.c.run.in_(runs)).order_by(table.c.position)
     for row in connection.execute(named):
-        metrics[row.run].append(row.metric)
+        metrics.setdefault(row.run, []).append(row.metric)
     tags = _tags(connection, runs)
     made = {
         row["id"]: _record(dict(row), tuple(metrics[row["id"]]), tuple(tags.get(row["id"], ())))
         for row in rows
     }
+    if lost := [run for run in runs if run not in made]:  # the index of a damaged file has them, no table
+        hint = "Take a copy of the file, and name another database."
+        raise StoreError(f"The database is damaged: the run {lost[0]!r} cannot be read.", hint=hint)
     return [made[run] for run in runs]
 
 
