@@ -138,5 +138,5 @@ if __name__ == "__main__":
                 outcomes["refused"] += 1
             except Exception:  # noqa: BLE001 - they are what is looked for
                 outcomes["fell"] += 1
-                print(traceback.format_exc(limit=-4))  # noqa: T201
-        print(run.__name__, dict(outcomes))  # noqa: T201
+                print(traceback.format_exc(limit=-4))
+        print(run.__name__, dict(outcomes))
