@@ -1,7 +1,7 @@
 """The command ``sgi``: its verbs, and how every error leaves it.
 
 Exit codes: 0 done, 1 a bug of ours, 2 something the user can fix, 3 finished with failed or rejected rows,
-4 a gate that is not met, 130 interrupted.
+4 a gate that is not met, 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from sgi.cli.runs import runs
 from sgi.cli.score import score
 from sgi.cli.serve import serve
 from sgi.cli.show import show
+from sgi.cli.signals import ended_by_signals
 from sgi.cli.tend import delete, rename, tag
 from sgi.kernel.errors import SgiError
 from sgi.kernel.limits import input_limits, variable
@@ -130,7 +131,8 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a narrow encoding must not cost a result
     try:
-        app()
+        with ended_by_signals():
+            app()
     except SgiError as error:
         from sgi.cli.console import complain
 

@@ -7,7 +7,6 @@ import io
 import json
 import math
 import os
-import secrets
 import tempfile
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -20,6 +19,7 @@ import orjson
 from sgi.io.spreadsheet_cells import harmless
 from sgi.kernel.durable_files import sync_file, sync_folder
 from sgi.kernel.errors import DataError, MissingExtra, UsageError
+from sgi.kernel.part_files import open_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -262,9 +262,8 @@ def _checked_suffix(path: Path) -> str:
 @contextmanager
 def _replacing(target: Path, name: str) -> Iterator[IO[bytes]]:
     """A new file beside ``target``, which takes its place if all goes well and else vanishes."""
-    part = target.with_name(f".sgi-{secrets.token_hex(8)}.part")
     with _telling(name):
-        opened = part.open("xb")  # created with the mode the user's umask gives
+        part, opened = open_part(target.parent)
     try:
         with _closing(opened) as stream:
             yield stream

@@ -8,8 +8,6 @@ tells a whole file from one that was cut.
 from __future__ import annotations
 
 import gzip
-import os
-import secrets
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import contextmanager
@@ -25,6 +23,7 @@ from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, Programmin
 from sgi.kernel.durable_files import sync_file, sync_folder
 from sgi.kernel.errors import SchemaAhead, SgiError, StoreError
 from sgi.kernel.limits import how_to_raise, input_limits, shown_size
+from sgi.kernel.part_files import open_part
 from sgi.store import schema
 from sgi.store.database import Database
 from sgi.store.evaluations import GROWING
@@ -253,9 +252,10 @@ def _check_suffix(file: Path) -> None:
 @contextmanager
 def _replacing(file: Path) -> Iterator[IO[bytes]]:
     """A new file that takes the place of ``file`` if all goes well, and else vanishes."""
-    part = file.with_name(f".sgi-{secrets.token_hex(8)}.part")
+    part = None
     try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as raw:
+        part, raw = open_part(file.parent, 0o600)
+        with raw:
             if file.name.endswith(".gz"):
                 with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
                     yield packed  # type: ignore[misc]  # it writes bytes as any stream does
@@ -269,7 +269,8 @@ def _replacing(file: Path) -> Iterator[IO[bytes]]:
         hint = "See that the folder is there, has room and can be written."
         raise StoreError(f"{file} cannot be written: {error.strerror or error}.", hint=hint) from error
     finally:
-        part.unlink(missing_ok=True)
+        if part is not None:
+            part.unlink(missing_ok=True)
 
 
 def _read(file: Path) -> Iterator[_Line]:

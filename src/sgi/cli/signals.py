@@ -1,0 +1,51 @@
+"""How signals end a command."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import contextmanager
+from threading import current_thread, main_thread
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+_NAMES = ("SIGTERM", "SIGHUP")
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP end the block as Ctrl-C does: temporary files go, committed rows stay.
+
+    A signal that the parent process has set to be ignored, as `nohup` does, stays ignored.
+
+    Raises:
+        SystemExit: a signal ended the block; the exit code is 128 + its number, as in a shell.
+    """
+    received: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        received.append(number)
+        handler = signal.getsignal(signal.SIGINT)  # asyncio has its own, which cancels what runs
+        if callable(handler):
+            handler(signal.SIGINT, frame)
+        else:
+            raise KeyboardInterrupt
+
+    in_main = current_thread() is main_thread()  # Python allows handlers only there
+    known = [getattr(signal, name) for name in _NAMES if in_main and hasattr(signal, name)]
+    replaced = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]
+    for number in replaced:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit):
+        if not received:
+            raise
+    finally:
+        for number in replaced:
+            signal.signal(number, signal.SIG_DFL)
+    if received:
+        sys.exit(128 + received[0])

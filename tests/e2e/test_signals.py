@@ -1,0 +1,98 @@
+"""A command that is told to end says how to resume, and leaves no temporary file."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from sgi.kernel.errors import StoreError
+from sgi.store.database import open_database
+from sgi.store.queries import list_runs
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+PATIENCE = 90.0
+ENDS = pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+
+
+def command(folder, *words):
+    return subprocess.Popen(
+        [sys.executable, *words],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait(holds, process):
+    until = time.monotonic() + PATIENCE
+    while not holds():
+        assert process.poll() is None, process.stderr.read()
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+@ENDS
+def test_a_run_says_how_to_resume_and_leaves_no_temporary_file(tmp_path, data_folder, sent, code):
+    data = str(data_folder / "halueval_qa.jsonl")
+    process = command(tmp_path, "-m", "sgi", "run", data, "-m", "theta_rq", "-o", "out.csv")
+    wait(lambda: batches(tmp_path), process)
+    assert list(tmp_path.glob(".sgi-*.part"))
+    process.send_signal(sent)
+    _, err = process.communicate(timeout=PATIENCE)
+    with open_database(tmp_path / "sgi.db", create=False) as database:
+        (record,) = list_runs(database)
+    assert process.returncode == code, err
+    assert f"sgi run --resume {record.id}" in err
+    assert record.stopped == "interrupted"
+    assert not list(tmp_path.glob(".sgi-*.part"))
+
+
+def batches(folder):
+    """Whether some rows of a run are committed."""
+    with suppress(StoreError), open_database(folder / "sgi.db", create=False) as database:
+        return any(record.scored for record in list_runs(database))
+    return False
+
+
+ROW = json.dumps({"response": "a", "reference": "a"}) + "\n"
+FILTER = ("score", "-m", "squad_em")
+IGNORING = """
+import signal
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+from sgi.cli.main import main
+main()
+"""
+
+
+def ready(process):
+    """Wait until the process catches SIGTERM."""
+    status = Path(f"/proc/{process.pid}/status")
+    bit = 1 << (signal.SIGTERM - 1)
+    wait(lambda: int(re.search(r"SigCgt:\s*(\w+)", status.read_text())[1], 16) & bit, process)
+    return process
+
+
+@ENDS
+def test_a_filter_ends_without_a_traceback(tmp_path, sent, code):
+    process = ready(command(tmp_path, "-m", "sgi", *FILTER))
+    process.send_signal(sent)
+    _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == code
+    assert "Traceback" not in err
+
+
+def test_a_signal_that_is_ignored_stays_ignored(tmp_path):
+    process = ready(command(tmp_path, "-c", IGNORING, *FILTER))
+    process.send_signal(signal.SIGHUP)
+    out, _ = process.communicate(ROW, timeout=PATIENCE)
+    assert (process.returncode, len(out.splitlines())) == (0, 1)
