@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from io import BytesIO
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from openai.types.chat import ChatCompletion
 from pydantic import ValidationError
 from yarl import URL
 
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import JudgeMalformed, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 _ABSENT = (Omit, NotGiven, type(None))
 _LONGEST_REPLY = 16 * 2**20
+"""Bytes of a completion, unpacked."""
+_MAX_ERROR_BODY = 65_536
+"""Bytes that are read of an error's body, unpacked."""
 _LONGEST_DIRECT = 2**20
 """Bytes of a request from where on aiohttp wants a file."""
 _OF_THE_WIRE = {b"content-encoding", b"content-length", b"transfer-encoding"}
@@ -70,13 +73,14 @@ class Completions:
         Raises:
             APIStatusError: the service answered with an error.
             APIConnectionError: it could not be reached, broke off or was silent for too long.
-            ValueError: what it sent is no JSON object, or without end.
+            ValueError: what it sent is no JSON object.
+            JudgeMalformed: its reply is longer than any completion.
         """
         asked.pop("timeout", None)  # the session has it
         body = {name: value for name, value in asked.items() if not isinstance(value, _ABSENT)}
         content = orjson.dumps({**body, **(extra_body or {})})
         response, read = await self._sent(content, {**(extra_headers or {}), **self._headers})
-        if not 200 <= response.status < 300:  # noqa: PLR2004 - HTTP's numbers for success
+        if not _is_success(response):
             raise self._status_error(response, read)
         return _completion(orjson.loads(read))
 
@@ -88,7 +92,8 @@ class Completions:
             async with self._session.post(
                 self._url, data=data, headers=headers, allow_redirects=False
             ) as response:
-                return response, await _whole(response)
+                read = _whole if _is_success(response) else _beginning
+                return response, await read(response)
         except TimeoutError:
             raise APITimeoutError(request=self._told) from None
         except (ClientError, OSError) as error:
@@ -105,14 +110,30 @@ class Completions:
         return APIStatusError(f"status {response.status}", response=told, body=inner)
 
 
+def _is_success(response: ClientResponse) -> bool:
+    return 200 <= response.status < 300  # noqa: PLR2004 - HTTP's numbers for success
+
+
 async def _whole(response: ClientResponse) -> bytes:
     """All that comes, unpacked, up to a length that no reply has."""
     read = bytearray()
     while part := await response.content.readany():
         read += part
         if len(read) > _LONGEST_REPLY:
-            raise ValueError("a reply without end")
+            message = (
+                f"The judge's service sent more than {_LONGEST_REPLY:,} bytes, which is no chat completion."
+            )
+            raise JudgeMalformed(message, hint="Check the judge's URL.")
     return bytes(read)
+
+
+async def _beginning(response: ClientResponse) -> bytes:
+    """The beginning of an error's body; what breaks off or stays silent does not hide the status."""
+    read = bytearray()
+    with suppress(ClientError, OSError):
+        while len(read) < _MAX_ERROR_BODY and (part := await response.content.readany()):
+            read += part
+    return bytes(read[:_MAX_ERROR_BODY])
 
 
 def _completion(body: Any) -> ChatCompletion:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
@@ -112,6 +112,8 @@ class HttpTarget:
 
     async def _refused(self, response: Response) -> TargetError:
         """The error that a status which isn't 2xx stands for."""
+        import httpx2
+
         status = response.status_code
         message = f"{self._place} answered {status}{_phrase(status)}"
         if response.has_redirect_location:
@@ -119,10 +121,11 @@ class HttpTarget:
             hint = "Redirects are not followed; give the URL they lead to."
             return TargetError(f"{message}: it redirects to {elsewhere}.", hint=hint)
         raw = bytearray()
-        async for chunk in response.aiter_bytes():
-            raw += chunk
-            if len(raw) > _MOST_BYTES_OF_AN_ERROR:
-                break
+        with suppress(httpx2.HTTPError):  # a body that breaks off does not hide the status
+            async for chunk in response.aiter_bytes():
+                raw += chunk
+                if len(raw) > _MOST_BYTES_OF_AN_ERROR:
+                    break
         words = self._shown(raw.decode(errors="replace"))
         message += f": {words}" if words else "."
         if status in _TRANSIENT or status >= HTTPStatus.INTERNAL_SERVER_ERROR:

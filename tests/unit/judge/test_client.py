@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from sgi.judge.calls import Call, Message, Shape
 from sgi.judge.load import open_chat, open_judge
 from sgi.judge.spec import JudgeSpec
-from sgi.kernel.errors import JudgeMalformed, JudgeUnavailable
+from sgi.kernel.errors import JudgeMalformed, JudgeRejected, JudgeUnavailable
 from sgi.kernel.judging import Verdicts
 from sgi.store.cache import MemoryCache
 from support.judge_server import PROMPT, JudgeServer, Says, Supported, call, verdicts
@@ -232,9 +232,24 @@ def test_a_reply_without_end_is_left():
             await writer.drain()
             written.append(len(part))
 
-    with pytest.raises(JudgeMalformed, match="no chat completion"):
+    with pytest.raises(JudgeMalformed, match="sent more than 16,777,216 bytes"):
         complete(Wire(then=endlessly))
     assert len(written) < 40
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_error_with_an_endless_body_is_told_by_its_status(packed):
+    body = b'{"error": "' + b"x" * (17 * 2**20)
+    said = gzip.compress(body) if packed else body
+    head = "Content-Encoding: gzip\r\n" if packed else ""
+    with pytest.raises(JudgeUnavailable, match=r"out of order \(500\)"):
+        complete(Wire(answer(said, head, "500 Internal Server Error")))
+
+
+def test_an_error_whose_body_breaks_off_is_told_by_its_status():
+    head = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 100\r\n\r\n"
+    with pytest.raises(JudgeRejected, match=r"refused the key \(401\)"):
+        complete(Wire(head + b'{"error"'))
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -246,7 +261,7 @@ def test_what_counts_of_a_long_reply_is_its_length_unpacked(packed, monkeypatch)
         return answer(gzip.compress(body), "Content-Encoding: gzip\r\n") if packed else answer(body)
 
     assert complete(Wire(padded(5000))).text
-    with pytest.raises(JudgeMalformed, match="no chat completion"):
+    with pytest.raises(JudgeMalformed, match="sent more than 5,000 bytes"):
         complete(Wire(padded(5001)))
 
 

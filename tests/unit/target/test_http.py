@@ -264,6 +264,18 @@ def test_a_connection_that_breaks_off_is_transient():
     assert isinstance(failure(Sent(hang_up=True)), TransientError)
 
 
+def test_an_error_whose_body_breaks_off_is_told_by_its_status():
+    broken = failure(Sent(401, b"who are you? " * 9, drop=True))
+    assert not isinstance(broken, TransientError)
+    assert "answered 401 (Unauthorized)" in str(broken)
+
+
+def test_an_error_with_a_long_body_is_told_by_its_status():
+    error = failure(Sent(500, b"x" * 17_000_000))
+    assert "answered 500 (Internal Server Error): xxx" in str(error)
+    assert len(str(error)) < 1000
+
+
 def test_one_that_is_not_there_is_transient():
     with TargetServer() as server:
         url = server.url
