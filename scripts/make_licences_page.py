@@ -1,0 +1,152 @@
+"""Write docs/licences.md: the licence of every package that SGI can install, from installed metadata.
+
+    python scripts/make_licences_page.py [SITE_PACKAGES]
+
+SITE_PACKAGES is the folder of a second environment, for extras that this one lacks. Fails on a licence that
+is not allowed, and on a package without one.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+PROJECT = "semantic-grounding-index"
+PAGE = Path(__file__).parents[1] / "docs" / "licences.md"
+ALLOWED = {
+    *(
+        "0BSD",
+        "Apache-2.0",
+        "BSD-2-Clause",
+        "BSD-3-Clause",
+        "CC0-1.0",
+        "CNRI-Python",
+        "HPND",
+        "ISC",
+        "MIT",
+        "MIT-0",
+    ),
+    *("MIT-CMU", "PSF-2.0", "Python-2.0", "Unlicense", "Zlib"),
+    *("Apache-2.0 WITH LLVM-exception", "BSL-1.0"),  # parts of torch
+    "MPL-2.0",  # covers its own files alone
+    "LGPL-3.0-only",  # psycopg, a library of its own that users can replace; never GPL or AGPL
+}
+TITLES = {
+    "3-Clause BSD License": "BSD-3-Clause",
+    "Apache 2.0": "Apache-2.0",
+    "Apache 2.0 License": "Apache-2.0",
+    "Apache License 2.0": "Apache-2.0",
+    "Apache License, Version 2.0": "Apache-2.0",
+    "Apache Software License": "Apache-2.0",
+    "BSD": "BSD-3-Clause",
+    "BSD License": "BSD-3-Clause",
+    "ISC License (ISCL)": "ISC",
+    "MIT License": "MIT",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "Python Software Foundation License": "PSF-2.0",
+}
+"""How older metadata calls licences."""
+
+
+class Environment:
+    """Installed packages, of this environment and of others."""
+
+    def __init__(self, folders: list[str]) -> None:
+        found = distributions(path=folders) if folders else ()
+        self.others = {canonicalize_name(some.name): some for some in found}
+
+    def find(self, name: str) -> Distribution | None:
+        try:
+            return distribution(name)
+        except PackageNotFoundError:
+            return self.others.get(canonicalize_name(name))
+
+
+def dependencies(environment: Environment) -> dict[str, set[str]]:
+    """The installed packages that SGI needs, each with the extras that need it; none for the base."""
+    found: dict[str, set[str]] = {}
+    project = distribution(PROJECT)
+    extras = sorted(project.metadata.get_all("Provides-Extra") or ())
+    for extra in ["", *extras]:
+        waiting, seen = [(PROJECT, frozenset({extra}))], set()
+        while waiting:
+            name, wanted = waiting.pop()
+            package = environment.find(name)
+            if package is None or (name, wanted) in seen:
+                continue
+            seen.add((name, wanted))
+            found.setdefault(name, set()).add(extra)
+            for text in package.requires or ():
+                needed = Requirement(text)
+                if needed.marker is None or any(
+                    needed.marker.evaluate({"extra": some}) for some in wanted | {""}
+                ):
+                    waiting.append((canonicalize_name(needed.name), frozenset(needed.extras)))
+    del found[PROJECT]
+    return {name: set() if "" in extras else extras for name, extras in found.items()}
+
+
+def licence(package: Distribution) -> str:
+    """The licence as an SPDX expression where that is known; else as the metadata have it, or blank."""
+    data = package.metadata
+    if data["License-Expression"]:
+        return str(data["License-Expression"])
+    lines = (data["License"] or "").strip().splitlines()
+    classifiers = [
+        text.rpartition(" :: ")[2] for text in data.get_all("Classifier") or () if text.startswith("License")
+    ]
+    titles = [TITLES.get(title, title) for title in classifiers if title != "OSI Approved"]
+    written = TITLES.get(lines[0], lines[0]) if lines else ""
+    if written and (is_allowed(written) or not titles):
+        return written
+    return " AND ".join(titles)
+
+
+def is_allowed(expression: str) -> bool:
+    """Whether every part of a licence is allowed, or one of its alternatives."""
+    parts = re.split(r"\s+AND\s+", expression.replace("(", "").replace(")", ""))
+    return all(any(name in ALLOWED for name in re.split(r"\s+OR\s+", part)) for part in parts)
+
+
+def rows(environment: Environment) -> list[tuple[str, str, str]]:
+    """Name, licence and extras of every package, by name."""
+    listed = []
+    for name, extras in sorted(dependencies(environment).items()):
+        package = environment.find(name)
+        assert package is not None
+        listed.append((name, licence(package), ", ".join(sorted(extras)) or "always"))
+    return listed
+
+
+def page(listed: list[tuple[str, str, str]]) -> str:
+    """The page in Markdown."""
+    table = "".join(f"| {name} | {text} | {extras} |\n" for name, text, extras in listed)
+    allowed = ", ".join(sorted(ALLOWED))
+    return f"""# Licences of dependencies
+
+Every package that SGI or one of its extras installs, with its licence as its metadata state it. Made by
+`python scripts/make_licences_page.py`, which fails on any licence but these: {allowed}.
+
+The build of torch for NVIDIA GPUs also brings NVIDIA's libraries, under NVIDIA's own licence.
+
+| package | licence | installed with |
+|---|---|---|
+{table}"""
+
+
+def main() -> None:
+    """Check the licences, and write the page."""
+    listed = rows(Environment(sys.argv[1:]))
+    refused = [f"{name}: {text or 'no licence'}" for name, text, _ in listed if not is_allowed(text)]
+    if refused:
+        sys.exit("Not allowed:\n" + "\n".join(refused))
+    PAGE.write_text(page(listed), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
