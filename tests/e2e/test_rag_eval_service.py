@@ -13,8 +13,8 @@ import pytest
 import sqlalchemy as sa
 
 from sgi.engine.application.service import RAGEvalService
+from sgi.engine.export import export
 from sgi.engine.gating.gate import gate
-from sgi.engine.job import export
 from sgi.kernel.errors import StoreError
 from sgi.store.database import open_database
 from sgi.store.queries import find_run

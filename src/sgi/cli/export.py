@@ -38,7 +38,7 @@ def export(
       sgi export last | jq .scores.sgi.value
     """
     from sgi.cli.console import print_json, readers_may_leave, talk
-    from sgi.engine import job
+    from sgi.engine.export import export as write_rows
     from sgi.kernel.errors import UsageError
     from sgi.store.database import open_database
     from sgi.store.queries import find_run
@@ -52,7 +52,7 @@ def export(
                 _pour(database, record, inputs=inputs)
             return
         spare_data(record, out)
-        rows = job.export(database, record, out, inputs=inputs)
+        rows = write_rows(database, record, out, inputs=inputs)
     if as_json:
         print_json({"run": record.id, "rows": rows, "output": str(out)})
     else:
@@ -62,13 +62,10 @@ def export(
 
 def _pour(database: Database, record: RunRecord, *, inputs: bool) -> None:
     from sgi.cli.console import print_json_line
+    from sgi.engine.export import exported_batches
     from sgi.engine.rows import nested_row
-    from sgi.engine.without_texts import require_texts
-    from sgi.store.run_rows import stored_batches
 
-    if inputs:
-        require_texts(record, "--inputs")
-    for stored in stored_batches(database, record):
+    for stored in exported_batches(database, record, inputs=inputs):
         for row in nested_row(stored.batch, stored.scores, inputs=inputs):
             print_json_line(row)
         sys.stdout.buffer.flush()

@@ -151,11 +151,11 @@ def _export(database: Database, record: RunRecord, target: Path | None, rows: in
     if target is None or record.scored <= rows:
         return None
     from sgi.cli.export import spare_data
-    from sgi.engine import job
+    from sgi.engine.export import export
 
     beside = target.with_name(f"{target.stem}.rows.csv")
     spare_data(record, beside)
-    job.export(database, record, beside, inputs=True)
+    export(database, record, beside, inputs=True)
     return beside
 
 

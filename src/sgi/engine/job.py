@@ -13,22 +13,19 @@ from sgi.engine.asking import judged, no_judge
 from sgi.engine.cascade.learning import learnt
 from sgi.engine.cascade.rule import detector_of, require_judged
 from sgi.engine.cascade.screening import Screen
+from sgi.engine.export import export
 from sgi.engine.judge import estimate, with_judge
 from sgi.engine.plan import joined, plan, resolve
 from sgi.engine.progress import RunBegan, silent
 from sgi.engine.recording import begin, check_same, mismatch, take_up
-from sgi.engine.rows import output_rows
 from sgi.engine.run import RunReport, run
 from sgi.engine.summary import Summary
 from sgi.engine.tools import open_tools
-from sgi.engine.without_texts import require_texts
 from sgi.io.dataset import open_dataset
-from sgi.io.write import open_writer
 from sgi.kernel.errors import RunMismatch, SgiError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import CONTEXTS, RESPONSE, Field
 from sgi.store.database import open_database
-from sgi.store.run_rows import stored_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -287,25 +284,3 @@ def _finished(spec: RunSpec, record: RunRecord, database: Database) -> RunReport
     summary = Summary.from_dict(record.summary or {})
     failed = max((made.counts[Status.FAILED] for made in summary.metrics), default=0)
     return RunReport(summary, failed / max(summary.rows, 1), record.rejected, record.id)
-
-
-def export(database: Database, record: RunRecord, path: Path, *, inputs: bool = False) -> int:
-    """Write the committed rows of a run into a file, .jsonl, .csv or .parquet; says how many.
-
-    Args:
-        database: where the run is kept.
-        record: the run.
-        path: the file; it is there whole or not at all.
-        inputs: also write question, contexts, response and reference.
-
-    Raises:
-        UsageError: the file cannot be of that kind, or stand there.
-    """
-    if inputs:
-        require_texts(record, "--inputs")
-    rows = 0
-    with open_writer(path) as writer:
-        for stored in stored_batches(database, record):
-            writer.write(output_rows(stored.batch, stored.scores, path, inputs=inputs))
-            rows += len(stored.batch)
-    return rows

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sgi.engine.groups import class_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from pydantic import JsonValue
@@ -41,23 +41,36 @@ def flat_row(
     such as ``metric_verdict`` of a calibrated metric, ``flagged`` or ``passed``; None where a row has none.
     Further details, such as the threshold, are in nested rows alone.
     """
+    columns = flat_columns(batch, scores, inputs=inputs)
+    return (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+
+
+def flat_columns(
+    batch: Batch, scores: Mapping[str, Scores], *, inputs: bool = False
+) -> dict[str, Sequence[JsonValue]]:
+    """The rows of `flat_row` as columns; batches of the same metrics have the same columns."""
     keys = class_keys(scores)
-    for row, sample in enumerate(batch.samples):
-        flat: dict[str, JsonValue] = {"id": sample.id, "label": sample.label, "metadata": sample.metadata}
-        if inputs:
-            flat |= {
-                "question": sample.question,
-                "contexts": list(sample.contexts),
-                "response": sample.response,
-                "reference": sample.reference,
-            }
-        for metric, made in scores.items():
-            flat[metric] = float(made.values[row]) if made.ok[row] else None
-            flat[f"{metric}_status"] = str(made.status[row])
-            flat[f"{metric}_reason"] = made.reasons[row] or None
-            if metric in keys:
-                flat[f"{metric}_{keys[metric]}"] = made.details[row].get(keys[metric])
-        yield flat
+    samples = batch.samples
+    columns: dict[str, Sequence[JsonValue]] = {
+        "id": [sample.id for sample in samples],
+        "label": [sample.label for sample in samples],
+        "metadata": [sample.metadata for sample in samples],
+    }
+    if inputs:
+        columns |= {
+            "question": [sample.question for sample in samples],
+            "contexts": [list(sample.contexts) for sample in samples],
+            "response": [sample.response for sample in samples],
+            "reference": [sample.reference for sample in samples],
+        }
+    for metric, made in scores.items():
+        values = zip(made.values.tolist(), made.ok.tolist(), strict=True)
+        columns[metric] = [value if ok else None for value, ok in values]
+        columns[f"{metric}_status"] = made.status.tolist()
+        columns[f"{metric}_reason"] = [reason or None for reason in made.reasons]
+        if metric in keys:
+            columns[f"{metric}_{keys[metric]}"] = [body.get(keys[metric]) for body in made.details]
+    return columns
 
 
 def _facts(sample: Sample, *, inputs: bool) -> dict[str, JsonValue]:

@@ -100,6 +100,21 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
         stream.write(content)
 
 
+def write_chunks(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
+    """Write a file from its parts, as they come; it is there whole or not at all.
+
+    Raises:
+        UsageError: the folder is missing, or the path cannot be a file.
+        DataError: the file cannot be written, as when the disk is full.
+    """
+    name = os.fspath(path)
+    check_place(path)
+    with _replacing(Path(os.path.realpath(name)), name) as stream:
+        for chunk in chunks:
+            with _telling(name):
+                stream.write(chunk)
+
+
 def check_place(path: str | os.PathLike[str]) -> None:
     """See that a file can stand there, before there is anything to write.
 
@@ -124,6 +139,17 @@ def json_line(row: Mapping[str, JsonValue]) -> bytes:
         return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:
         return json.dumps(_finite(row), separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def csv_lines(rows: Iterable[Iterable[JsonValue]]) -> bytes:
+    r"""Rows as lines of CSV, with the cells that `open_writer` writes.
+
+    >>> csv_lines([["id", "sgi"], ["=1", 0.5], [None, [1]]])
+    b"id,sgi\r\n'=1,0.5\r\n,[1]\r\n"
+    """
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([_csv_cell(cell) for cell in row] for row in rows)
+    return text.getvalue().encode("utf-8", "backslashreplace")
 
 
 class _Lines:
@@ -199,6 +225,8 @@ def _write_csv(stream: IO[bytes], columns: Mapping[str, set[str]], rows: Iterato
 def _csv_cell(value: JsonValue) -> str:
     if value is None:
         return ""
+    if type(value) is float:  # quicker than JSON, to the same end
+        return repr(value) if math.isfinite(value) else ""
     return harmless(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from sgi.kernel.clusters import unknown_column
+from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.sample import Batch, are_numbers
 from sgi.kernel.scored import STATUSES, MetricColumn, Provenance, ScoredRun
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from sgi.store.queries import RunRecord
 
 _NOTHING: Mapping[str, Any] = {}
+_FACTS = {"position", "id", "label", "metadata"}
+"""What a row is known by without its texts."""
 
 
 class Reason(NamedTuple):
@@ -199,25 +202,39 @@ def reasons(database: Database, record: RunRecord, *, most: int = 5) -> list[Rea
         return [Reason(m, status, restored(why), n) for m, status, why, n in connection.execute(query)]
 
 
-def stored_batches(database: Database, record: RunRecord) -> Iterator[StoredBatch]:
-    """The committed batches of a run, in order, each read when it is wanted."""
+def stored_batches(database: Database, record: RunRecord, *, texts: bool = True) -> Iterator[StoredBatch]:
+    """The committed batches of a run, in order, each read when it is asked for.
+
+    Args:
+        database: where the run is.
+        record: the run.
+        texts: whether to read the texts of the samples, and not only id, label and metadata.
+
+    Raises:
+        StoreError: the run was deleted meanwhile.
+    """
     with database.reading() as connection:
         starts = _starts(connection, record.id)
     for start in starts:
-        yield stored_batch(database, record, start)
+        yield stored_batch(database, record, start, texts=texts)
 
 
-def stored_batch(database: Database, record: RunRecord, start: int) -> StoredBatch:
-    """A committed batch."""
+def stored_batch(database: Database, record: RunRecord, start: int, *, texts: bool = True) -> StoredBatch:
+    """A committed batch; see `stored_batches`."""
     batches, samples = schema.batches, schema.samples
     with database.reading() as connection:
         wanted = (batches.c.run == record.id) & (batches.c.start == start)
-        head = connection.execute(sa.select(batches).where(wanted)).one()
+        head = connection.execute(sa.select(batches).where(wanted)).one_or_none()
+        if head is None:
+            raise StoreError(f"The run {record.label} was changed or deleted meanwhile.", hint="Try again.")
         inside = samples.c.position.between(start, start + head.rows - 1)
-        query = sa.select(samples).where(samples.c.dataset == record.dataset, inside)
+        columns = (
+            samples.c if texts else [c if c.name in _FACTS else sa.null().label(c.name) for c in samples.c]
+        )
+        query = sa.select(*columns).where(samples.c.dataset == record.dataset, inside)
         rows = connection.execute(query.order_by(samples.c.position)).mappings().all()
         given = [sample_of(dict(row)) for row in rows]
-        answers = saved_answers(connection, record.id, start, head.rows)
+        answers = saved_answers(connection, record.id, start, head.rows) if texts else {}
         if answers:
             given = [_answered(sample, answers.get(start + n)) for n, sample in enumerate(given)]
         scores = _scores(connection, record.id, start, head.rows)

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import fields, is_dataclass
-from threading import Lock
+from threading import Lock, local
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -47,6 +47,7 @@ class Kept:
         self._making: dict[Hashable, Future[Any]] = {}
         self._busy = 0
         self._lock = Lock()
+        self._thread = local()
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """The value of the key, made if it isn't there; what making it raises is told to all who wait.
@@ -58,18 +59,21 @@ class Kept:
             if key in self._values:
                 self._values.move_to_end(key)
                 return cast("T", self._values[key][0])
-            if self._busy >= self._most_busy:
+            nested = getattr(self._thread, "busy", False)  # what makes a value may need another one
+            if self._busy >= self._most_busy and not nested:
                 raise Busy("Too much is being computed at once.", hint="Try again in a moment.")
-            self._busy += 1
+            self._busy += not nested
             others = self._making.get(key)
             mine: Future[Any] = Future()
             if others is None:
                 self._making[key] = mine
+        self._thread.busy = True
         try:
             return cast("T", others.result()) if others is not None else self._made(key, make, mine)
         finally:
+            self._thread.busy = nested
             with self._lock:
-                self._busy -= 1
+                self._busy -= not nested
 
     def _made(self, key: Hashable, make: Callable[[], T], told: Future[Any]) -> T:
         try:

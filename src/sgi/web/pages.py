@@ -141,6 +141,8 @@ def refusal(request: Request, refused: Refused) -> Response:
     response = problem(request, refused.status, refused.message, title=refused.title)
     if refused.status == 401:  # noqa: PLR2004 - HTTP's own
         response.headers["WWW-Authenticate"] = "Bearer"
+    if refused.retry_after is not None:
+        response.headers["Retry-After"] = str(refused.retry_after)
     return response
 
 

@@ -7,6 +7,7 @@ requests that change something must come from a page of this very site, as far a
 from __future__ import annotations
 
 import hmac
+import math
 import re
 import secrets
 import time
@@ -55,11 +56,12 @@ _DIGITS = 15
 
 @dataclass(frozen=True)
 class Refused:
-    """Why a request is not answered: a status of HTTP, a heading, and what to do."""
+    """Why a request is not answered: a status of HTTP, a heading, what to do, and after how many seconds."""
 
     status: int
     title: str
     message: str
+    retry_after: int | None = None
 
 
 def check_token(token: str | None, host: str) -> str | None:
@@ -121,21 +123,36 @@ def login_cookie(request: Request) -> tuple[str, int]:
     return f"{ends}.{_login_mark(site_of(request), request.state.session, ends)}", _LOGIN_SECONDS
 
 
-def is_token(site: Site, given: str) -> bool:
-    """Whether this is the site's token."""
-    return site.token is not None and secrets.compare_digest(
+def try_token(site: Site, request: Request, given: str) -> bool:
+    """Whether this is the site's token; a wrong one is counted, and too many have others not looked at."""
+    address = _address(request)
+    if site.throttle.seconds_left(address):
+        return False
+    right = site.token is not None and secrets.compare_digest(
         site.token.encode(), given.encode("utf-8", "replace")
     )
+    if right:
+        site.throttle.forget(address)
+    else:
+        site.throttle.count_wrong(address)
+    return right
+
+
+def seconds_to_wait(site: Site, request: Request) -> int:
+    """After how many whole seconds tokens of the address of this request are looked at again; 0: now."""
+    return math.ceil(site.throttle.seconds_left(_address(request)))
 
 
 def is_known(site: Site, request: Request) -> bool:
     """Whether a caller has shown the token, now or when signing in; everyone has where there is none."""
-    if site.token is None:
+    if site.token is None or _is_login(site, request.state.session, request.cookies.get(LOGIN, "")):
         return True
     kind, _, given = request.headers.get("authorization", "").partition(" ")
-    if kind.lower() == "bearer" and is_token(site, given.strip()):
-        return True
-    return _is_login(site, request.state.session, request.cookies.get(LOGIN, ""))
+    return kind.lower() == "bearer" and try_token(site, request, given.strip())
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 class Dressed:
@@ -200,7 +217,16 @@ class Security:
         path = request.scope["path"]
         if path in _OPEN or path.startswith("/static/") or is_known(self._site, request):
             return None
-        return Refused(401, "Who is there?", "This server asks for its token.")
+        seconds = seconds_to_wait(self._site, request) if "authorization" in request.headers else 0
+        if seconds:
+            return too_many_tokens(seconds)
+        return Refused(401, "Authentication required", "This server requires its token.")
+
+
+def too_many_tokens(seconds: int) -> Refused:
+    """Why tokens of an address are not looked at."""
+    message = f"Too many wrong tokens came from this address. Try again in {seconds} s."
+    return Refused(429, "Too many wrong tokens", message, seconds)
 
 
 class _Sending:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from sgi.web.token_throttle import TokenThrottle
+
 if TYPE_CHECKING:
     from starlette.requests import Request
 
@@ -34,6 +36,7 @@ class Site:
         precision: in which arithmetic.
         hosts: the ``Host`` headers that are answered, in lower case; None for any.
         secret: what makes cookies and form tokens; of this process alone.
+        throttle: limits how often an address can try tokens.
     """
 
     database: Database
@@ -48,6 +51,7 @@ class Site:
     precision: str = "auto"
     hosts: frozenset[str] | None = None
     secret: bytes = field(default_factory=lambda: secrets.token_bytes(32), repr=False)
+    throttle: TokenThrottle = field(default_factory=TokenThrottle, repr=False)
 
     def without_place(self, text: str) -> str:
         """A message without the place of the database, which is nothing to callers of the API."""

@@ -7,8 +7,9 @@ import sys
 import anyio
 import pytest
 
+from sgi.engine.export import export
 from sgi.engine.groups import column_summary
-from sgi.engine.job import Surroundings, export, perform, plan_of, resume
+from sgi.engine.job import Surroundings, perform, plan_of, resume
 from sgi.engine.progress import RunBegan
 from sgi.engine.spec import RunSpec
 from sgi.engine.summary import metric_summary

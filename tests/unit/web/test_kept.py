@@ -105,3 +105,9 @@ def test_a_size_counts_what_is_inside(site):
     columns = run_columns(site.database, find_run(site.database, "before"))
     values = sum(column.values.nbytes for column in columns.run.metrics.values())
     assert size_of(columns) > values + sum(map(size_of, columns.metadata))
+
+
+def test_what_makes_a_value_can_need_another_one_though_all_others_are_refused():
+    kept = Kept(most_busy=1)
+    assert kept.get("report", lambda: kept.get("columns", lambda: 1) + 1) == 2
+    assert kept.get("next", lambda: 3) == 3, "nobody is counted twice, or still"

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 from functools import partial
+from itertools import chain
 from typing import IO, TYPE_CHECKING, Literal
 
 from fastapi import APIRouter
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
 from starlette.responses import Response, StreamingResponse
 
-from sgi.engine.job import export
+from sgi.engine.export import export, export_chunks
 from sgi.kernel.errors import StoreError
 from sgi.report.html import run_report
 from sgi.report.views.rows import row_page
@@ -70,12 +71,21 @@ def _report(request: Request, record: RunRecord) -> bytes:
 
 @router.get("/runs/{run}/rows.{kind}")
 def rows(request: Request, run: str, kind: Literal["csv", "jsonl", "parquet"]) -> Response:
-    """All rows of a run with their scores, as a file; it is made whole before the first byte is sent."""
+    """All rows of a run with their scores, as a file.
+
+    CSV and JSON lines are sent as they are read; a connection that ends without its last chunk tells the
+    caller that the run was changed meanwhile. Parquet is made whole before the first byte is sent.
+    """
     site = site_of(request)
     record = found_run(site, run)
+    headers = _attached(record, f"rows.{kind}")
+    if kind != "parquet":
+        chunks = export_chunks(site.database, record, kind)
+        first = next(chunks, b"")  # an error before the first byte still has a page of its own
+        return StreamingResponse(chain([first], chunks), headers=headers, media_type=_KINDS[kind])
     with _turns.taken():
         file = _exported(site, record, kind)
-    return _Sent(file, _attached(record, f"rows.{kind}"), _KINDS[kind])
+    return _Sent(file, headers, _KINDS[kind])
 
 
 def _exported(site: Site, record: RunRecord, kind: str) -> IO[bytes]:

@@ -8,9 +8,16 @@ from fastapi import APIRouter, Depends, Form
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
 from starlette.responses import Response  # noqa: TC002 - the same
 
-from sgi.web.pages import go_to, page
+from sgi.web.pages import go_to, page, refusal
 from sgi.web.paths import local
-from sgi.web.security import LOGIN, check_form, is_token, login_cookie
+from sgi.web.security import (
+    LOGIN,
+    check_form,
+    login_cookie,
+    seconds_to_wait,
+    too_many_tokens,
+    try_token,
+)
 from sgi.web.site import site_of
 
 router = APIRouter(include_in_schema=False)
@@ -28,7 +35,11 @@ def ask(request: Request) -> Response:
 def sign_in(request: Request, token: Text = "", further: Text = "/") -> Response:
     """Take the token, and go on to the page that was asked for."""
     further = local(further)
-    if not is_token(site_of(request), token):
+    site = site_of(request)
+    if not try_token(site, request, token):
+        seconds = seconds_to_wait(site, request)
+        if seconds:
+            return refusal(request, too_many_tokens(seconds))
         return page(request, "login.html", status=403, further=further, problem="This is not the token.")
     response = go_to(further)
     value, seconds = login_cookie(request)

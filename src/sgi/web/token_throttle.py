@@ -1,0 +1,82 @@
+"""Limits how often an address can try tokens."""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FREE_TRIES = 5
+"""Wrong tokens without a delay."""
+MAX_SECONDS = 300.0
+MAX_ADDRESSES = 10_000
+_MAX_DOUBLINGS = 16
+_NETWORK_BITS = 64
+
+
+class TokenThrottle:
+    """After 5 wrong tokens of an address, delays of 1, 2, 4 … 300 s in which its tokens are not looked at.
+
+    A delay also refuses the right token, since an answer would tell it from wrong ones. A right token after
+    the delay forgets the wrong ones. Addresses of one IPv6 network (/64) count as one. The least recently
+    seen of more than 10,000 addresses is forgotten, so that memory is bounded.
+
+    Args:
+        clock: seconds that never go back.
+
+    >>> throttle = TokenThrottle(clock=lambda: 0.0)
+    >>> for _ in range(6):
+    ...     throttle.count_wrong("192.0.2.7")
+    >>> throttle.seconds_left("192.0.2.7"), throttle.seconds_left("192.0.2.8")
+    (1.0, 0.0)
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._wrong: OrderedDict[str, tuple[int, float]] = OrderedDict()
+        self._lock = Lock()
+
+    def seconds_left(self, address: str) -> float:
+        """How long tokens of this address are not looked at; 0 where they are."""
+        with self._lock:
+            _, until = self._wrong.get(_network(address), (0, 0.0))
+        return max(0.0, until - self._clock())
+
+    def count_wrong(self, address: str) -> None:
+        """Count a wrong token."""
+        key = _network(address)
+        with self._lock:
+            count = self._wrong.get(key, (0, 0.0))[0] + 1
+            doublings = min(count - FREE_TRIES - 1, _MAX_DOUBLINGS)
+            delay = 0.0 if doublings < 0 else min(2.0**doublings, MAX_SECONDS)
+            self._wrong[key] = count, self._clock() + delay
+            self._wrong.move_to_end(key)
+            while len(self._wrong) > MAX_ADDRESSES:
+                self._wrong.popitem(last=False)
+
+    def forget(self, address: str) -> None:
+        """Forget the wrong tokens of an address that has shown the right one."""
+        with self._lock:
+            self._wrong.pop(_network(address), None)
+
+
+def _network(address: str) -> str:
+    """The address, or of IPv6 the network, which one caller can have many addresses of.
+
+    >>> _network("2001:db8::1") == _network("2001:db8::2"), _network("::ffff:192.0.2.7"), _network("test")
+    (True, '192.0.2.7', 'test')
+    """
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is not None:
+            return str(found.ipv4_mapped)
+        return str(ipaddress.ip_network((int(found), _NETWORK_BITS), strict=False))
+    return address
