@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from sgi.store.database import open_database
 from sgi.web.app import create_app
+from sgi.web.connections import ConnectionLimits, server_options
 from sgi.web.security import own_hosts
 from sgi.web.site import Site
 
@@ -44,9 +45,9 @@ def browsing(site: Site) -> Iterator[TestClient]:
 
 
 @contextmanager
-def serving(site: Site) -> Iterator[str]:
-    """A real server on a free port; gives its address."""
-    config = uvicorn.Config(create_app(site), port=0, log_level="warning", lifespan="on")
+def serving(site: Site, limits: ConnectionLimits | None = None) -> Iterator[str]:
+    """A real server on a free port, as `sgi serve` has it; gives its address."""
+    config = uvicorn.Config(create_app(site), port=0, **server_options(limits or ConnectionLimits()))
     server = uvicorn.Server(config)
     thread = Thread(target=server.run, daemon=True)
     thread.start()

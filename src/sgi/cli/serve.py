@@ -11,9 +11,11 @@ import typer
 from sgi.cli.options import BackendOption, DatabaseOption, EmbedderOption, PrecisionOption, chosen_embedders
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from socket import socket
 
     from sgi.store.database import Database
+    from sgi.web.connections import ConnectionLimits
     from sgi.web.site import Site
 
 _BACKLOG = 512
@@ -38,6 +40,27 @@ def serve(
         ),
     ] = None,
     upload_limit: Annotated[str, typer.Option(help="The largest file that can be uploaded.")] = "100MB",
+    public_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A name by which a reverse proxy is reached, such as sgi.example.org; repeatable."),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="The address of a reverse proxy whose X-Forwarded-For and X-Forwarded-Proto are believed; "
+            "repeatable. Without it they are ignored."
+        ),
+    ] = None,
+    max_connections: Annotated[int, typer.Option(min=16, help="Connections at once.")] = 512,
+    max_connections_per_address: Annotated[
+        int, typer.Option(min=1, help="Connections of one address at once; trusted proxies are exempt.")
+    ] = 64,
+    header_timeout: Annotated[
+        float, typer.Option(min=1.0, help="Seconds in which a request's headers must be complete.")
+    ] = 10.0,
+    min_body_rate: Annotated[
+        int, typer.Option(min=1, help="Bytes a second, over 10 s, that a request's body must come with.")
+    ] = 1_000,
     open_page: Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")] = False,
 ) -> None:
     """Show runs in a browser, score uploads, and answer the JSON API.
@@ -54,6 +77,8 @@ def serve(
       sgi serve --backend openvino --precision int8
 
       SGI_SERVE_TOKEN=... sgi serve --host 0.0.0.0
+
+      SGI_SERVE_TOKEN=... sgi serve --public-host sgi.example.org --trusted-proxy 127.0.0.1
     """
     from importlib.util import find_spec
 
@@ -65,19 +90,27 @@ def serve(
     ):
         raise MissingExtra("`sgi serve`", "web")
     from sgi.embed.load import require_backend
-    from sgi.web.security import check_token
+    from sgi.web.connections import ConnectionLimits
+    from sgi.web.security import check_token, own_hosts
 
     require_backend(backend, precision)
-    token = check_token(token, host)
+    token = check_token(token, host, proxied=bool(public_host or trusted_proxy))
+    limits = ConnectionLimits(
+        total=max_connections,
+        per_address=max_connections_per_address,
+        header_seconds=header_timeout,
+        body_rate=min_body_rate,
+        proxies=_addresses(trusted_proxy or ()),
+    )
     limit = size_in_bytes(upload_limit)
     with _listening(host, port) as listener, _opened(db) as database:
         site = replace(
-            _site(database, db, token, limit, host, listener.getsockname()[1]),
+            _site(database, db, token, limit, own_hosts(host, listener.getsockname()[1], public_host or ())),
             embedders=tuple(chosen_embedders(embedder, None, backend=backend, precision=precision)),
             backend=backend,
             precision=precision,
         )
-        _serve(site, listener, _address(host, listener.getsockname()[1]), open_page=open_page)
+        _serve(site, listener, _address(host, listener.getsockname()[1]), limits, open_page=open_page)
 
 
 def _opened(db: str | None) -> Database:
@@ -120,15 +153,26 @@ def _listening(host: str, port: int) -> socket:
     return listener
 
 
+def _addresses(given: Iterable[str]) -> frozenset[str]:
+    """The addresses of proxies, checked.
+
+    Raises:
+        UsageError: one is not an IP address: names, networks and * would believe more callers than meant.
+    """
+    from ipaddress import ip_address
+
+    from sgi.kernel.errors import UsageError
+
+    try:
+        return frozenset(str(ip_address(address)) for address in given)
+    except ValueError as error:
+        hint = "Name the address that its connections come from, as in --trusted-proxy 127.0.0.1."
+        raise UsageError(f"A trusted proxy is an IP address: {error}.", hint=hint) from error
+
+
 def _site(
-    database: Database,
-    db: str | None,
-    token: str | None,
-    limit: int,
-    host: str,
-    port: int,
+    database: Database, db: str | None, token: str | None, limit: int, hosts: frozenset[str] | None
 ) -> Site:
-    from sgi.web.security import own_hosts
     from sgi.web.site import Site
 
     beside = Path(database.shown).parent if database.dialect == "sqlite" else Path()
@@ -139,7 +183,7 @@ def _site(
         upload_limit=limit,
         folder=beside / "sgi-uploads",
         scoring=True,
-        hosts=own_hosts(host, port),
+        hosts=hosts,
     )
 
 
@@ -149,7 +193,7 @@ def _address(host: str, port: int) -> str:
     return f"http://{shown}:{port}/"
 
 
-def _serve(site: Site, listener: socket, address: str, *, open_page: bool) -> None:
+def _serve(site: Site, listener: socket, address: str, limits: ConnectionLimits, *, open_page: bool) -> None:
     """Serve until somebody ends it."""
     from threading import Thread
 
@@ -158,12 +202,9 @@ def _serve(site: Site, listener: socket, address: str, *, open_page: bool) -> No
     from sgi.cli.console import talk
     from sgi.report.page import vega_bundle
     from sgi.web.app import create_app
+    from sgi.web.connections import server_options
 
-    server = uvicorn.Server(
-        uvicorn.Config(
-            create_app(site), log_level="warning", access_log=False, server_header=False, lifespan="on"
-        )
-    )
+    server = uvicorn.Server(uvicorn.Config(create_app(site), **server_options(limits)))
     typer.echo(address)
     talk(
         "Serving; Ctrl-C ends it."

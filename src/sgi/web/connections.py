@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -209,6 +209,20 @@ class GuardedProtocol(H11Protocol):
             self._guard.leave(self)
 
 
-def guarded_protocol(limits: ConnectionLimits) -> type[asyncio.Protocol]:
-    """The protocol for uvicorn's configuration, with these limits."""
-    return cast("type[asyncio.Protocol]", partial(GuardedProtocol, guard=Connections(limits)))
+def server_options(limits: ConnectionLimits) -> dict[str, Any]:
+    """The options of ``uvicorn.Config`` for a server with these limits.
+
+    Forwarded addresses are ignored unless there are trusted proxies; uvicorn itself would believe any process
+    of this machine.
+    """
+    return {
+        "http": partial(GuardedProtocol, guard=Connections(limits)),
+        "ws": "none",
+        "backlog": BACKLOG,
+        "proxy_headers": bool(limits.proxies),
+        "forwarded_allow_ips": sorted(limits.proxies),
+        "log_level": "warning",
+        "access_log": False,
+        "server_header": False,
+        "lifespan": "on",
+    }

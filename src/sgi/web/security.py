@@ -25,6 +25,8 @@ from sgi.kernel.errors import UsageError
 from sgi.web.site import site_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from sgi.web.site import Site
@@ -64,20 +66,26 @@ class Refused:
     retry_after: int | None = None
 
 
-def check_token(token: str | None, host: str) -> str | None:
-    """The token a server on this address asks for.
+def check_token(token: str | None, host: str, *, proxied: bool = False) -> str | None:
+    """The token a server on this address requires.
+
+    Args:
+        token: as given.
+        host: the address.
+        proxied: whether a reverse proxy brings others to it.
 
     Raises:
-        UsageError: the address is not of this machine alone and there is no token, or the token is too short.
+        UsageError: others can reach the server and there is no token, or the token is too short.
 
     >>> check_token(None, "127.0.0.1"), check_token("sixteen letters!", "0.0.0.0")
     (None, 'sixteen letters!')
     """
     if not token:
-        if host in LOOPBACK:
+        if host in LOOPBACK and not proxied:
             return None
+        reach = "Others can reach the server through its proxy" if proxied else f"Others can reach {host}"
         raise UsageError(
-            f"Others can reach {host}, so a token is needed.",
+            f"{reach}, so a token is required.",
             hint=f"Set SGI_SERVE_TOKEN to at least {SHORTEST_TOKEN} characters, or serve on 127.0.0.1.",
         )
     if len(token) < SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
@@ -86,18 +94,23 @@ def check_token(token: str | None, host: str) -> str | None:
     return token
 
 
-def own_hosts(host: str, port: int) -> frozenset[str] | None:
-    """The ``Host`` headers of a server on this machine alone, so that no name from outside leads to it.
+def own_hosts(host: str, port: int, public: Iterable[str] = ()) -> frozenset[str] | None:
+    """The ``Host`` headers that a server answers; None for any.
 
-    None on any other address: by which names a machine is known there, it cannot tell.
+    A server on this machine alone answers to the names of this machine, so that no other name leads to it,
+    and to public names, which a reverse proxy passes on. By which names a machine is known on any other
+    address, it cannot tell: there it answers to the public names alone, or to any where there are none.
 
     >>> sorted(own_hosts("127.0.0.1", 8765))
     ['127.0.0.1:8765', '[::1]:8765', 'localhost:8765']
+    >>> own_hosts("192.0.2.1", 80, ["SGI.example.org"])
+    frozenset({'sgi.example.org'})
     """
+    named = frozenset(name.lower() for name in public)
     if host not in LOOPBACK:
-        return None
+        return named or None
     names = ("localhost", "127.0.0.1", "[::1]")
-    return frozenset(names if port == 80 else (f"{name}:{port}" for name in names))  # noqa: PLR2004 - HTTP's own
+    return named.union(names if port == 80 else (f"{name}:{port}" for name in names))  # noqa: PLR2004 - HTTP's own
 
 
 def form_token(request: Request) -> str:
@@ -217,10 +230,15 @@ class Security:
         path = request.scope["path"]
         if path in _OPEN or path.startswith("/static/") or is_known(self._site, request):
             return None
-        seconds = seconds_to_wait(self._site, request) if "authorization" in request.headers else 0
-        if seconds:
-            return too_many_tokens(seconds)
-        return Refused(401, "Authentication required", "This server requires its token.")
+        return _unknown(self._site, request)
+
+
+def _unknown(site: Site, request: Request) -> Refused:
+    """What to say to a caller who has not shown the token, or may not try one yet."""
+    seconds = seconds_to_wait(site, request) if "authorization" in request.headers else 0
+    if seconds:
+        return too_many_tokens(seconds)
+    return Refused(401, "Authentication required", "This server requires its token.")
 
 
 def too_many_tokens(seconds: int) -> Refused:
