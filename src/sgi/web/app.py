@@ -59,6 +59,7 @@ def create_app(site: Site) -> FastAPI:
 async def _living(app: FastAPI) -> AsyncIterator[None]:
     """The scorer is ready before the first request; at the end, what runs is stopped so that it can go on."""
     site: Site = app.state.site
+    await anyio.to_thread.run_sync(app.state.jobs.restore, site.folder.resolve())
     await anyio.to_thread.run_sync(remove_leftovers, site)
     async with AsyncExitStack() as stack:
         stack.callback(app.state.jobs.close)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 from collections import OrderedDict, deque
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from threading import Condition, Thread
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import anyio
 
@@ -16,7 +17,9 @@ from sgi.engine.job import Surroundings, perform
 from sgi.engine.progress import Advanced, Embedded, Finished, RunBegan, Started
 from sgi.kernel.errors import SgiError
 from sgi.report.views.kept import make_views
+from sgi.store.queries import find_run, open_recorder
 from sgi.store.tending import set_tags
+from sgi.web.job_records import JobRecord, restore_jobs
 from sgi.web.turns import Busy
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 State = Literal["waiting", "running", "finished", "failed", "stopped"]
 MOST_WAITING = 20
 _MOST_KNOWN = 200
+_KILLED = "the server ended while this upload was scored"
 
 
 @dataclass
@@ -49,6 +53,7 @@ class Job:
         total: rows of this stage; None where that isn't known.
         run: the id of its run, once there is one.
         problem: why it failed.
+        record: what is known of it on disk until it is over.
     """
 
     id: str
@@ -62,6 +67,7 @@ class Job:
     total: int | None = None
     run: str | None = None
     problem: str = ""
+    record: JobRecord | None = field(default=None, repr=False)
 
     @property
     def is_over(self) -> bool:
@@ -94,22 +100,59 @@ class Jobs:
     def submit(self, spec: RunSpec, shown: str, tags: tuple[str, ...] = ()) -> Job:
         """Have an upload scored; its file is removed once it isn't needed any more.
 
+        The upload is recorded on disk before this returns, so that a server which is killed forgets none.
+
         Raises:
             Busy: too many wait, or the server ends.
+            StoreError: it cannot be recorded, as when the disk is full.
         """
         job = Job(secrets.token_urlsafe(12), spec, shown, tags)
         with self._changed:
             if self._closed or len(self._waiting) >= MOST_WAITING:
                 raise Busy("Too many uploads wait already.", hint="Try again when some are done.")
-            self._known[job.id] = job
-            while len(self._known) > _MOST_KNOWN:
-                self._known.popitem(last=False)
-            self._waiting.append(job)
-            if self._thread is None:
-                self._thread = Thread(target=self._work, name="sgi-uploads", daemon=True)
-                self._thread.start()
-            self._changed.notify_all()
+            facts = {"id": job.id, "spec": spec.stored(), "shown": shown, "tags": list(tags)}
+            job.record = JobRecord.create(spec.data.parent, job.id, facts)
+            self._add(job)
         return job
+
+    def restore(self, folder: Path) -> None:
+        """Take over the uploads that an earlier server accepted and did not finish.
+
+        Those that waited wait again. One that was being scored is not begun again, since it may be what ended
+        the server; its page says how to resume the run.
+        """
+        for found in restore_jobs(folder):
+            job = Job(found.id, found.spec, found.shown, found.tags, run=found.run, record=found.record)
+            with self._changed:
+                if not found.started and found.spec.data.is_file():
+                    os.utime(found.spec.data)  # it is in use, however old it is
+                    self._add(job)
+                else:
+                    self._known[job.id] = job
+                    self._interrupt(job)
+
+    def _interrupt(self, job: Job) -> None:
+        """Say of an upload that the server ended while it was scored, also in its run."""
+        job.state = "stopped"
+        with suppress(SgiError):
+            if job.run is None:
+                return
+            record = find_run(self._database, job.run)
+            if record.finished:
+                job.state = "finished"
+            elif record.stopped is None:
+                open_recorder(self._database, record).stop(_KILLED)
+
+    def _add(self, job: Job) -> None:
+        """Queue a job; the caller holds the condition."""
+        self._known[job.id] = job
+        while len(self._known) > _MOST_KNOWN:
+            self._known.popitem(last=False)
+        self._waiting.append(job)
+        if self._thread is None:
+            self._thread = Thread(target=self._work, name="sgi-uploads", daemon=True)
+            self._thread.start()
+        self._changed.notify_all()
 
     def find(self, wanted: str) -> Job | None:
         """The job with this id, of this process."""
@@ -122,7 +165,7 @@ class Jobs:
             return [job for job in self._known.values() if not job.is_over]
 
     def close(self, seconds: float = 30.0) -> None:
-        """Stop what runs so that ``sgi run --resume`` can go on with it, and forget what waits."""
+        """Stop what runs so that it can be resumed; what waits is left to the next server."""
         with self._changed:
             self._closed = True
             waiting = list(self._waiting)
@@ -131,11 +174,13 @@ class Jobs:
                 loop, scope = self._working
                 loop.call_soon_threadsafe(scope.cancel)
             self._changed.notify_all()
-        for job in waiting:
-            job.state = "stopped"
-            job.spec.data.unlink(missing_ok=True)
         if self._thread is not None:
             self._thread.join(seconds)
+        for job in waiting:
+            job.state = "stopped"
+        for job in self._known.values():
+            if job.record is not None:
+                job.record.close()
 
     def _work(self) -> None:
         while True:
@@ -149,6 +194,7 @@ class Jobs:
 
     def _do(self, job: Job) -> None:
         """Score one upload; whatever happens, the thread goes on with the next."""
+        _note(job, {"started": True})
         try:
             job.state = anyio.run(self._perform, job)
         except _Stopped:
@@ -161,6 +207,8 @@ class Jobs:
             job.state = "failed"
         if job.state != "stopped" or job.run is None:  # a run that goes on needs its file
             job.spec.data.unlink(missing_ok=True)
+        if job.record is not None and job.state != "stopped":
+            job.record.remove()
 
     async def _perform(self, job: Job) -> State:
         scope = anyio.CancelScope()
@@ -188,6 +236,7 @@ class Jobs:
             case RunBegan(run):
                 set_tags(self._database, run, job.tags)
                 job.run = run
+                _note(job, {"run": run})
             case Started(stage, total):
                 job.stage, job.scored, job.done, job.total = stage, 0, 0, total
             case Advanced(rows):
@@ -205,6 +254,13 @@ def _told(error: SgiError, job: Job) -> str:
     """The error's words, with the file as its owner calls it."""
     path = job.spec.data
     return str(error).replace(str(path), job.shown).replace(path.name, job.shown)
+
+
+def _note(job: Job, facts: dict[str, Any]) -> None:
+    """Add to the record of a job; where the disk is full, its run says as much."""
+    if job.record is not None:
+        with suppress(OSError):
+            job.record.add(facts)
 
 
 def tags_of(text: str) -> tuple[str, ...]:

@@ -112,7 +112,9 @@ def test_one_runs_and_the_others_wait_up_to_a_bound(jobs, upload, held, monkeypa
     assert {job.state for job in (first, *others)} == {"finished"}
 
 
-def test_at_the_end_what_runs_can_go_on_and_what_waits_is_forgotten(jobs, site, upload, monkeypatch):
+def test_at_the_end_what_runs_can_go_on_and_what_waits_is_left_to_the_next_server(
+    jobs, site, upload, monkeypatch
+):
     inside = threading.Event()
     real = running.Jobs._heard
 
@@ -128,7 +130,7 @@ def test_at_the_end_what_runs_can_go_on_and_what_waits_is_forgotten(jobs, site, 
     assert inside.wait(60)
     jobs.close()
     assert (first.state, behind.state) == ("stopped", "stopped")
-    assert (first.spec.data.exists(), behind.spec.data.exists()) == (True, False)
+    assert (first.spec.data.exists(), behind.spec.data.exists()) == (True, True)
     record = find_run(site.database, first.run)
     assert (record.tags, record.stopped, record.finished) == (("kept",), "interrupted", False)
     with pytest.raises(Busy):

@@ -1,0 +1,93 @@
+"""What a server that is killed had accepted is known to the next one."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from http.cookiejar import CookieJar
+
+from sgi.store.database import open_database
+from sgi.store.queries import find_run, list_runs
+from support.kept_runs import rows, write_rows
+
+_KEY = re.compile(r'name="form_key" value="([0-9a-f]+)"')
+
+
+@contextmanager
+def served(folder):
+    command = [sys.executable, "-m", "sgi", "serve", "--port", "0", "--db", "sgi.db"]
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env={**os.environ}
+    ) as process:
+        try:
+            yield process, process.stdout.readline().strip().rstrip("/")
+        finally:
+            process.kill()
+
+
+def browser():
+    return urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
+
+
+def page(opener, address):
+    with opener.open(address, timeout=60) as answer:
+        return answer.geturl(), answer.read().decode()
+
+
+def upload(opener, address, path, metric):
+    """The address of the page of the job."""
+    key = _KEY.search(page(opener, f"{address}/upload")[1])[1]
+    parts = [("form_key", None, key), ("metrics", None, metric), ("file", path.name, path.read_text())]
+    body = "".join(
+        f'--b\r\nContent-Disposition: form-data; name="{name}"'
+        + (f'; filename="{file}"' if file else "")
+        + f"\r\n\r\n{text}\r\n"
+        for name, file, text in parts
+    )
+    asked = urllib.request.Request(  # noqa: S310 - our own server
+        f"{address}/upload",
+        data=f"{body}--b--\r\n".encode(),
+        headers={"Content-Type": "multipart/form-data; boundary=b"},
+    )
+    with opener.open(asked, timeout=60) as answer:
+        return answer.geturl().removeprefix(address)
+
+
+def wait_for(condition, seconds=120.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.1)
+
+
+def test_a_queued_upload_is_scored_and_an_interrupted_one_says_so(tmp_path):
+    long = write_rows(tmp_path / "long.jsonl", rows(20_000))
+    short = write_rows(tmp_path / "short.jsonl", rows(12))
+    with served(tmp_path) as (process, address):
+        opener = browser()
+        first = upload(opener, address, long, "rouge_l")
+        second = upload(opener, address, short, "squad_em")
+        wait_for(lambda: "The run, as far as it is" in page(opener, f"{address}{first}")[1])
+        process.kill()
+        process.wait()
+    with open_database(tmp_path / "sgi.db") as database:
+        (interrupted,) = list_runs(database)
+    assert (interrupted.finished, interrupted.stopped) == (False, None)
+    with served(tmp_path) as (_, address):
+        opener = browser()
+        wait_for(lambda: "/runs/" in page(opener, f"{address}{second}")[0])
+        told = page(opener, f"{address}{first}")[1]
+        assert f"sgi run --resume {interrupted.id}" in told
+    with open_database(tmp_path / "sgi.db") as database:
+        found = find_run(database, interrupted.id)
+        assert found.stopped == "the server ended while this upload was scored"
+        assert len(list_runs(database)) == 2
+    command = [sys.executable, "-m", "sgi", "run", "--resume", found.id, "--db", "sgi.db", "-q"]
+    subprocess.run(command, check=True, cwd=tmp_path, capture_output=True)
+    with open_database(tmp_path / "sgi.db") as database:
+        assert find_run(database, interrupted.id).finished
