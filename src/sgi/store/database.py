@@ -6,6 +6,7 @@ import os
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from json import JSONDecodeError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -14,11 +15,12 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
-from sgi.kernel.errors import MissingExtra, SchemaAhead, SchemaBehind, StoreError, UsageError
+from sgi.kernel.errors import MissingExtra, SchemaAhead, SchemaBehind, SgiError, StoreError, UsageError
+from sgi.store.database_errors import ANOTHER, RIGHTS, database_error
 from sgi.store.forks import close_at_fork
 from sgi.store.migrations import HEAD, REVISIONS, VERSION_TABLE, migrate
 from sgi.store.schema import metadata
-from sgi.store.sqlite_file import connect, owner_and_names, write_ahead
+from sgi.store.sqlite_file import connect, is_damaged, owner_and_names, write_ahead
 from sgi.store.texts import column_json, stored_json
 
 if TYPE_CHECKING:
@@ -39,27 +41,10 @@ _READ: dict[str, dict[str, Any]] = {"sqlite": {}, "postgresql": {"isolation_leve
 _WAIT_FOR_DISK = (  # of the transaction alone, whatever the server's default is
     "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
 )
+_UNREADABLE = (UnicodeDecodeError, JSONDecodeError)
+"""What reading a text of a damaged file raises; the tables hold only valid texts."""
 _POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
-_ANOTHER = "Name another database with --db or SGI_DATABASE_URL."
 _KINDS = "It is the path of a SQLite file, sqlite:///FILE or postgresql://USER@HOST/NAME."
-_ROOM = "Make room; what was written before is kept, and a run goes on with --resume."
-_RIGHTS = "See that you may read and write there."
-_WAYS_OUT = {  # the first whose words stand in the driver's message
-    "disk is full": _ROOM,
-    "No space left": _ROOM,
-    "disk I/O error": _ROOM,
-    "is locked": "Another process is writing; try again when it is done.",
-    "not a database": _ANOTHER,
-    "malformed": f"The file is damaged: take a copy of it. {_ANOTHER}",
-    "unable to open": _RIGHTS,
-    "readonly": _RIGHTS,
-    "permission denied": _RIGHTS,
-    "no schema has been selected": "Make the schema that the search_path names.",
-    "authentication": "Check the user and the password.",
-    "FATAL:  database": f"Make it first. {_ANOTHER}",
-    "connect": "See that the server runs and can be reached; what was written before is kept.",
-}
-_OTHERWISE = "`sgi db status` says what the database is."
 
 
 @dataclass(frozen=True)
@@ -204,14 +189,13 @@ class Database:
         try:
             yield
         except (DBAPIError, NoConnectionFree, drivers) as error:
-            raise self._trouble(getattr(error, "orig", None) or error) from error
-
-    def _trouble(self, error: BaseException) -> StoreError:
-        reason = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
-        if self._secret:
-            reason = reason.replace(str(self._secret), "***")
-        hint = next((way_out for words, way_out in _WAYS_OUT.items() if words in reason), _OTHERWISE)
-        return StoreError(f"The database {self.shown} cannot be used: {reason.rstrip('.')}.", hint=hint)
+            raise database_error(self.shown, getattr(error, "orig", None) or error, self._secret) from error
+        except SgiError:
+            raise
+        except Exception as error:
+            if self.dialect == "sqlite" and (isinstance(error, _UNREADABLE) or is_damaged(Path(self.shown))):
+                raise database_error(self.shown, f"it is malformed ({error})") from error
+            raise
 
 
 def open_database(where: str | Path | None = None, *, create: bool = True) -> Database:
@@ -303,10 +287,10 @@ def _file(path: Path, *, create: bool) -> sa.URL:
         if not path.parent.is_dir():
             raise StoreError(f"{path}: there is no folder {str(path.parent)!r}.", hint="Make it first.")
         if not create and not path.exists():
-            hint = f"`sgi run` makes one. {_ANOTHER}"
+            hint = f"`sgi run` makes one. {ANOTHER}"
             raise StoreError(f"There is no database {str(path)!r}.", hint=hint)
     except OSError as error:
-        raise StoreError(f"{path} cannot be reached: {error.strerror}.", hint=_RIGHTS) from error
+        raise StoreError(f"{path} cannot be reached: {error.strerror}.", hint=RIGHTS) from error
     return sa.URL.create("sqlite", database=str(path))
 
 
@@ -338,9 +322,11 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
 def _opened(path: Path) -> sqlite3.Connection:
     try:
         connection = connect(path)
+    except UnicodeDecodeError:  # of the file's content
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise StoreError(f"The database {path} cannot be opened: {reason}.", hint=_RIGHTS) from error
+        raise StoreError(f"The database {path} cannot be opened: {reason}.", hint=RIGHTS) from error
     try:
         _refuse_strangers(connection, path)
         write_ahead(connection, durable=True)
@@ -361,7 +347,7 @@ def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
         hint = "To bring its results into a database of SGI: sgi db import-evals FILE."
         raise StoreError(f"{path} is a database of another program, with a table `evals`.", hint=hint)
     if owner or names:
-        raise StoreError(f"{path} is a database of another program.", hint=_ANOTHER)
+        raise StoreError(f"{path} is a database of another program.", hint=ANOTHER)
 
 
 def _postgresql_engine(url: sa.URL) -> sa.Engine:
@@ -397,7 +383,7 @@ def _require_head(revision: str | None, shown: str) -> None:
         return
     _refuse_unknown(revision, shown)
     if revision is None:
-        raise StoreError(f"The database {shown} is empty.", hint=f"`sgi run` fills one. {_ANOTHER}")
+        raise StoreError(f"The database {shown} is empty.", hint=f"`sgi run` fills one. {ANOTHER}")
     raise SchemaBehind(f"An older version of SGI made {shown}.", hint="Run `sgi db upgrade`.")
 
 

@@ -7,7 +7,6 @@ The table is the one that the view ``evals`` of our own database shows: a row ha
 from __future__ import annotations
 
 import math
-import shutil
 import sqlite3
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from sgi.store import schema
 from sgi.store.evals_record import METRICS, REASONING
 from sgi.store.inserting import CHUNK, chunks, free_name, insert_rows
 from sgi.store.samples import sample_row
+from sgi.store.sqlite_file import readable_address
 from sgi.store.texts import stored, stored_json
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ _NO_VALUE = "the old database has no value"
 _WAY_OUT = "Name a SQLite file that has a table `evals`."
 _SHOWN = 60
 _OK, _MISSING, _FAILED = Status.OK.value, Status.MISSING.value, Status.FAILED.value
-_WAL_MODE = 2  # in the 18th byte of a SQLite file
 _Cell = str | bytes | int | float | None
 
 
@@ -164,28 +163,15 @@ def _opened(file: Path) -> Iterator[sqlite3.Connection]:
     """A connection that changes neither the file nor what stands beside it, and sees one state of it."""
     with TemporaryDirectory(prefix="sgi-") as folder:
         with _telling(file):
-            old = sqlite3.connect(_readable(file, Path(folder)), uri=True, timeout=30, isolation_level=None)
+            old = sqlite3.connect(
+                readable_address(file, Path(folder)), uri=True, timeout=30, isolation_level=None
+            )
         try:
             old.text_factory = _decoded
             old.execute("BEGIN")
             yield old
         finally:
             old.close()
-
-
-def _readable(file: Path, folder: Path) -> str:
-    """How SQLite can read the file without leaving anything."""
-    with file.open("rb") as stream:
-        header = stream.read(19)
-    beside = {ending: file.with_name(file.name + ending) for ending in ("-wal", "-shm", "-journal")}
-    left = [place for place in beside.values() if place.exists()]
-    if left and not beside["-shm"].exists():  # a crash left it; to settle that is to write, so in a copy
-        for place in (file, *left):
-            shutil.copyfile(place, folder / place.name)
-        return (folder / file.name).resolve().as_uri()
-    alone = not left and len(header) == 19 and header[18] == _WAL_MODE  # noqa: PLR2004 - the bytes read
-    options = "&immutable=1" if alone else ""  # else SQLite would put its files beside it
-    return f"{file.resolve().as_uri()}?mode=ro{options}"
 
 
 def _decoded(raw: bytes) -> str:

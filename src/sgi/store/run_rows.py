@@ -309,7 +309,14 @@ def _spread(
     codes: NDArray[np.int8],
     positions: NDArray[np.int64],
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    """The same at all positions; a row that a metric knows nothing of is ``missing``."""
+    """The same at all positions; a row that a metric knows nothing of is ``missing``.
+
+    Raises:
+        StoreError: there is a score of a row that no batch holds.
+    """
+    if not np.isin(found, positions).all():
+        hint = "The database is damaged: take a copy of it, and name another database with --db."
+        raise StoreError("The database holds scores of rows that are in no batch of the run.", hint=hint)
     spread = np.full(len(positions), np.nan)
     status = np.full(len(positions), STATUSES.index(Status.MISSING), dtype=np.int8)
     places = np.searchsorted(positions, found)

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sqlite3
+import tempfile
 import time
-from typing import TYPE_CHECKING
+import weakref
+from contextlib import closing
+from pathlib import Path
 
 from sgi.kernel.durable_files import sync_folder
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 _BUSY_SECONDS = 30.0
+_ANY_READ = "SELECT count(*) FROM sqlite_master"
+_NO_INDEX = ("unable to open", "readonly")
+"""What SQLite says where it cannot make its index of transactions beside a file."""
+_WAL_MODE = 2
+"""The read version in the header of a file in WAL mode."""
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+class _Connection(sqlite3.Connection):
+    """A connection that can be referred to weakly."""
 
 
 def connect(path: Path) -> sqlite3.Connection:
     """A connection that begins no transaction by itself.
 
-    A new file is the user's alone. A file that may only be read is opened for reading.
+    A new file is the user's alone. A file that cannot be written, or beside which SQLite cannot put its own
+    files, is opened for reading.
     """
     new = not path.exists()
     try:
@@ -31,25 +42,88 @@ def connect(path: Path) -> sqlite3.Connection:
         if error.errno not in _READ_ONLY or not os.access(path, os.R_OK):
             raise
         return _connect_to_read(path)
-    return sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    connection = _opened(str(path))
+    try:
+        connection.execute(_ANY_READ).fetchone()
+    except sqlite3.OperationalError as error:
+        connection.close()
+        if not any(words in str(error) for words in _NO_INDEX) or not os.access(path, os.R_OK):
+            raise
+        return _connect_to_read(path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _connect_to_read(path: Path) -> sqlite3.Connection:
     """A connection to a file that may only be read, also in a folder where SQLite can put no other file."""
-    address = f"{path.absolute().as_uri()}?mode=ro"
-    connection = _opened(address)
+    folder = Path(tempfile.mkdtemp(prefix="sgi-"))
+    connection = None
     try:
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
-        connection.close()
-        return _opened(f"{address}&immutable=1")
+        connection = _opened(readable_address(path, folder), uri=True)
+        try:
+            connection.execute(_ANY_READ).fetchone()
+        except sqlite3.OperationalError:  # an index of transactions beside it that only its owner can read
+            connection.close()
+            connection = _opened(_copied(path, folder), uri=True)
+        connection.execute("PRAGMA query_only = ON")  # a copy can be written, and is thrown away
+    except BaseException:
+        if connection is not None:
+            connection.close()
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(connection, shutil.rmtree, folder, ignore_errors=True)
     return connection
 
 
-def _opened(address: str) -> sqlite3.Connection:
+def readable_address(path: Path, folder: Path) -> str:
+    """The address by which SQLite reads a file without a change to it or beside it.
+
+    Transactions that a crash left beside the file are part of its content. To read them SQLite has to write,
+    so it does that in a copy.
+
+    Args:
+        path: the file.
+        folder: an empty folder, for a copy.
+    """
+    with path.open("rb") as stream:
+        header = stream.read(19)
+    beside = {ending: path.with_name(path.name + ending) for ending in ("-wal", "-shm", "-journal")}
+    left = [place for place in beside.values() if place.exists()]
+    if left and not beside["-shm"].exists():
+        return _copied(path, folder)
+    alone = not left and len(header) == 19 and header[18] == _WAL_MODE  # noqa: PLR2004 - the bytes read
+    options = "&immutable=1" if alone else ""  # else SQLite would put its files beside it
+    return f"{path.resolve().as_uri()}?mode=ro{options}"
+
+
+def _copied(path: Path, folder: Path) -> str:
+    """The address of a copy with the transactions beside the file."""
+    for place in (path, *(path.with_name(path.name + ending) for ending in ("-wal", "-journal"))):
+        if place.exists():
+            shutil.copyfile(place, folder / place.name)
+    return (folder / path.name).resolve().as_uri()
+
+
+def _opened(address: str, *, uri: bool = False) -> sqlite3.Connection:
     return sqlite3.connect(
-        address, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=True
+        address,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=_Connection,
+        uri=uri,
     )
+
+
+def is_damaged(path: Path) -> bool:
+    """Whether SQLite's own check says so: what looks like a bug of ours is then the file's."""
+    try:
+        with closing(connect(path)) as connection:
+            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
+    except (sqlite3.Error, OSError, UnicodeDecodeError):
+        return True
 
 
 def write_ahead(connection: sqlite3.Connection, *, durable: bool) -> None:

@@ -1,0 +1,40 @@
+"""Errors of the database as errors of ours, with the way out."""
+
+from __future__ import annotations
+
+from sgi.kernel.errors import StoreError
+
+ANOTHER = "Name another database with --db or SGI_DATABASE_URL."
+_ROOM = "Make room; what was written before is kept, and a run goes on with --resume."
+RIGHTS = "See that you may read and write there."
+_WAYS_OUT = {  # the first whose words stand in the driver's message
+    "disk is full": _ROOM,
+    "No space left": _ROOM,
+    "disk I/O error": _ROOM,
+    "is locked": "Another process is writing; try again when it is done.",
+    "not a database": ANOTHER,
+    "malformed": f"The file is damaged: take a copy of it. {ANOTHER}",
+    "unable to open": RIGHTS,
+    "readonly": RIGHTS,
+    "permission denied": RIGHTS,
+    "no schema has been selected": "Make the schema that the search_path names.",
+    "authentication": "Check the user and the password.",
+    "FATAL:  database": f"Make it first. {ANOTHER}",
+    "connect": "See that the server runs and can be reached; what was written before is kept.",
+}
+_OTHERWISE = "`sgi db status` says what the database is."
+
+
+def database_error(shown: str, error: BaseException | str, secret: object = None) -> StoreError:
+    """The error for a database that cannot be used.
+
+    Args:
+        shown: the place of the database, without a password.
+        error: what the driver raised, or what is wrong.
+        secret: the password, which the message must not hold.
+    """
+    reason = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+    if secret:
+        reason = reason.replace(str(secret), "***")
+    hint = next((way_out for words, way_out in _WAYS_OUT.items() if words in reason), _OTHERWISE)
+    return StoreError(f"The database {shown} cannot be used: {reason.rstrip('.')}.", hint=hint)

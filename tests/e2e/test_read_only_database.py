@@ -1,0 +1,58 @@
+"""A database that may only be read is read, with the transactions that a crash left beside it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from sgi.store.database import open_database
+from support.runs import add_run
+from support.unprivileged import sgi
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions are told otherwise here")
+
+CRASH = """
+import os, sys
+from sgi.store.database import open_database
+database = open_database(sys.argv[1])
+with database.writing() as connection:
+    connection.exec_driver_sql("UPDATE runs SET name = 'renamed'")
+os._exit(9)
+"""
+
+
+@pytest.fixture(params=["whole", "after a crash", "after a crash, with its index"])
+def path(request, tmp_path):
+    folder = tmp_path / "place"
+    folder.mkdir()
+    with open_database(folder / "sgi.db") as database:
+        add_run(database, name="first")
+    name = "first"
+    if request.param != "whole":
+        subprocess.run([sys.executable, "-c", CRASH, str(folder / "sgi.db")], check=False)
+        assert (folder / "sgi.db-wal").stat().st_size
+        name = "renamed"
+    if request.param == "after a crash":
+        (folder / "sgi.db-shm").unlink()
+    yield folder / "sgi.db", name
+    folder.chmod(0o700)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("file_mode", "folder_mode"), [(0o444, 0o555), (0o644, 0o555)])
+def test_it_is_read_as_it_is_and_nothing_is_changed(tmp_path, path, file_mode, folder_mode):
+    database, name = path
+    for file in database.parent.iterdir():
+        file.chmod(file_mode if file == database else 0o444)
+    database.parent.chmod(folder_mode)
+    before = database.read_bytes()
+    for words in (["runs"], ["show", name, "--sample", "q1"]):
+        done = sgi(tmp_path, *words, "--db", str(database))
+        assert done.returncode == 0, (words, done.stderr)
+        assert name in done.stdout
+    refused = sgi(tmp_path, "rename", name, "other", "--db", str(database))
+    assert (refused.returncode, "readonly" in refused.stderr) == (2, True), refused.stderr
+    assert database.read_bytes() == before
