@@ -131,12 +131,14 @@ def import_(
     from sgi.engine.import_runs import import_runs
     from sgi.kernel.errors import UsageError
     from sgi.store.database import open_database
+    from sgi.store.transfer import require_export
 
     if file.is_dir() or as_address(str(file)) is not None:
         _import_partitions(file, data, database, incomplete=incomplete, as_json=as_json)
         return
     if data is not None:
         raise UsageError("--data is for a folder of partitions.", hint="An export holds its own data.")
+    require_export(file)  # a file that cannot be imported leaves no new database behind
     with open_database(database) as opened:
         made = import_runs(opened, file)
     if as_json:
@@ -154,9 +156,10 @@ def _import_partitions(
 ) -> None:
     from sgi.cli.console import print_json, print_lines
     from sgi.cli.run_talk import database_words
-    from sgi.distributed.keep import import_partitions
+    from sgi.distributed.keep import import_partitions, read_folder
     from sgi.store.database import open_database
 
+    read_folder(folder)  # a folder that cannot be imported leaves no new database behind
     with open_database(database) as opened:
         kept = import_partitions(opened, folder, data=data, incomplete=incomplete)
     if as_json:
@@ -181,6 +184,7 @@ def import_evals(old: OldDatabase, database: DatabaseOption = None, as_json: Jso
     from sgi.store import old_evals
     from sgi.store.database import open_database
 
+    old_evals.require_evals(old)  # a file that cannot be imported leaves no new database behind
     with open_database(database) as opened:
         made = old_evals.import_evals(opened, old)
     if as_json:

@@ -76,14 +76,8 @@ def import_partitions(
         RunMismatch: the data is not what it was.
         DataError: the data cannot be read any more.
     """
-    folder = Folder(as_address(str(place)) or str(place))
+    folder, kept = read_folder(place)
     with damage_in(folder.shown("run.json")):
-        require_own_files(folder)
-        kept = KeptRun.read(folder)
-        if kept is None:
-            raise StoreError(
-                f"{folder.text} holds no run.", hint="Name the folder that sgi run --ray wrote into."
-            )
         done = kept.written(folder)
         missing = kept.rows - sum(manifest.rows for manifest in done.values())
         whole = len(done) == len(kept.pieces) and kept.summary is not None
@@ -97,6 +91,24 @@ def import_partitions(
             raise StoreError(f"{folder.shown('run.json')} is damaged: its settings name other metrics.")
         kept = with_named_sources(kept, folder, None if data is None else str(data))
         return _written(database, folder, kept, done, spec, metrics, name or spec.name, missing)
+
+
+def read_folder(place: str | Path) -> tuple[Folder, KeptRun]:
+    """A folder of partitions, and the run that its ``run.json`` describes.
+
+    Raises:
+        StoreError: it holds no run, or ``run.json`` is damaged.
+        UsageError: it holds something else.
+    """
+    folder = Folder(as_address(str(place)) or str(place))
+    with damage_in(folder.shown("run.json")):
+        require_own_files(folder)
+        kept = KeptRun.read(folder)
+    if kept is None:
+        raise StoreError(
+            f"{folder.text} holds no run.", hint="Name the folder that sgi run --ray wrote into."
+        )
+    return folder, kept
 
 
 def _written(

@@ -22,12 +22,14 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Status
+from sgi.kernel.names import MAX_NAME, as_name
 from sgi.kernel.parsing import PARSER_ERRORS, reason
 from sgi.kernel.sample import Sample
 from sgi.kernel.signature import package_version
 from sgi.store import schema
 from sgi.store.evals_record import METRICS, REASONING
 from sgi.store.inserting import CHUNK, chunks, free_name, insert_rows
+from sgi.store.run_names import is_run_name
 from sgi.store.samples import sample_row
 from sgi.store.sqlite_file import readable_address
 from sgi.store.texts import stored, stored_json
@@ -46,6 +48,8 @@ _RUN, _PAIR, _ID = "test_run_id", "qa_pair_id", "id"
 _TEXTS = {"question": "question", "reference": "reference", "answer": "response"}
 _NO_VALUE = "the old database has no value"
 _WAY_OUT = "Name a SQLite file that has a table `evals`."
+_NUMBERED = "run -99999"
+"""What can be added to a name."""
 _SHOWN = 60
 _OK, _MISSING, _FAILED = Status.OK.value, Status.MISSING.value, Status.FAILED.value
 _Cell = str | bytes | int | float | None
@@ -59,7 +63,7 @@ class EvalsImport:
         runs: the names of the new runs.
         rows: how many rows they have.
         skipped: how many runs had been imported before.
-        metadata: the columns that became metadata of the samples.
+        metadata: the columns that became metadata of the samples; none where no run is new.
     """
 
     runs: tuple[str, ...]
@@ -146,7 +150,18 @@ def import_evals(database: Database, path: str | Path) -> EvalsImport:
                 if run.name:
                     _write(connection, table, run, rows, shares, file)
     names = tuple(run.name for run in new)
-    return EvalsImport(names, sum(run.rows for run in new), len(found) - len(new), tuple(table.metadata))
+    skipped = sum(run.rows > 0 for run in found) - len(new)
+    return EvalsImport(names, sum(run.rows for run in new), skipped, tuple(table.metadata) if new else ())
+
+
+def require_evals(path: str | Path) -> None:
+    """Raise unless the file is one that `import_evals` reads.
+
+    Raises:
+        StoreError: it cannot be read, or has no table `evals`.
+    """
+    with _opened(Path(path)) as old:
+        _columns(old, Path(path))
 
 
 @contextmanager
@@ -228,8 +243,8 @@ def _noted(key: _Cell, rows: Iterator[tuple[_Cell, ...]], file: Path) -> _OldRun
 
 def _run_name(key: _Cell, file: Path) -> str:
     """The run's name as a user can type it."""
-    name = "".join(sign if stored(sign) == sign else "\ufffd" for sign in _text(key)).strip() or file.stem
-    return f"run {name}" if name == "last" or name.startswith("last~") else name
+    name = as_name(_text(key).strip() or file.stem, longest=MAX_NAME - len(_NUMBERED))
+    return name if is_run_name(name) else f"run {name}"
 
 
 def _named(connection: sa.Connection, found: list[_OldRun]) -> list[_OldRun]:
@@ -237,7 +252,7 @@ def _named(connection: sa.Connection, found: list[_OldRun]) -> list[_OldRun]:
     there = connection.execute(sa.select(schema.runs.c.spec_hash, schema.runs.c.name)).all()
     taken = {name for _, name in there}
     imported = {content for content, _ in there}
-    new = [run for run in found if run.content not in imported]
+    new = [run for run in found if run.rows and run.content not in imported]
     for run in new:
         run.name = free_name(run.wanted, taken)
         taken.add(run.name)
@@ -255,7 +270,7 @@ def _write(
     moment = datetime.now(UTC)
     now, ids = moment.isoformat(timespec="milliseconds"), _Ids()
     key = f"{moment:%Y%m%d-%H%M%S}-{run.content[:12]}"
-    dataset = [(run.content, stored(file.name), run.rows, now)]
+    dataset = [(run.content, stored(as_name(file.name)), run.rows, now)]
     insert_rows(connection, schema.datasets, dataset, unless_there=True)
     values = {
         "id": key,

@@ -41,6 +41,15 @@ def refuse_name(connection: Connection, name: str, *, otherwise: str = "") -> No
         raise UsageError(f"A run called {name!r} is already there ({found.id}).", hint=hint)
 
 
+def is_run_name(name: str) -> bool:
+    """Whether a run can have the name.
+
+    >>> is_run_name("nightly"), is_run_name("last")
+    (True, False)
+    """
+    return not _problem(name)
+
+
 def require_run_name(name: str) -> None:
     """Raise a UsageError for a name that no run can have.
 
@@ -49,7 +58,7 @@ def require_run_name(name: str) -> None:
     sgi.kernel.errors.UsageError: A run cannot be called 'last~2': it stands for another run. Choose another
     name, of at most 200 printable characters.
     """
-    reason = name_problem(name) or ("it stands for another run" if _MEANS_ANOTHER.match(name) else "")
+    reason = _problem(name)
     if reason:
         hint = f"Choose another name, of at most {MAX_NAME} printable characters."
         raise UsageError(f"A run cannot be called {_cut(name)!r}: {reason}.", hint=hint)
@@ -78,6 +87,10 @@ def _checked_tag(given: str) -> str:
         hint = f"A tag has 1 to {LONGEST_TAG} printable characters and no comma."
         raise UsageError(f"{_cut(given)!r} is not a tag: {reason}.", hint=hint)
     return tag
+
+
+def _problem(name: str) -> str:
+    return name_problem(name) or ("it stands for another run" if _MEANS_ANOTHER.match(name) else "")
 
 
 def _cut(text: str) -> str:

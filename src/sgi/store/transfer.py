@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Callable, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -35,7 +35,7 @@ from sgi.store.texts import restored, restored_json, stored_json
 from sgi.store.transfer_shapes import column_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
 
 FORMAT = 1
 """Raised when files change so that older versions cannot read them."""
@@ -228,6 +228,19 @@ def import_(database: Database, path: str | Path, *, recompute: Recompute = _no_
     return Imported(len(runs.new), len(runs.skipped), runs.renamed)
 
 
+def require_export(path: str | Path) -> None:
+    """Raise unless the file begins as an export of this version.
+
+    Raises:
+        StoreError: it cannot be read, or is not an export.
+        SchemaAhead: a newer version wrote it.
+    """
+    file = Path(path)
+    _check_suffix(file)
+    with closing(_read(file)) as lines:
+        _check_head(next(lines, _Line(1, None)).value, file)
+
+
 def _rows(connection: sa.Connection) -> Iterator[list[Any]]:
     for table in _TABLES:
         texts = [isinstance(column.type, sa.Text) for column in table.columns]
@@ -273,7 +286,7 @@ def _replacing(file: Path) -> Iterator[IO[bytes]]:
             part.unlink(missing_ok=True)
 
 
-def _read(file: Path) -> Iterator[_Line]:
+def _read(file: Path) -> Generator[_Line]:
     """The lines of the file as values."""
     number, most = 0, input_limits().row
     try:
@@ -308,9 +321,7 @@ def _damaged(file: Path, line: int, reason: str) -> StoreError:
 def _checked(lines: Iterator[_Line], file: Path) -> Iterator[_Line]:
     """The lines between the first and the last, once these are what they should be."""
     line = next(lines, _Line(1, None))
-    if not isinstance(line.value, dict) or "sgi_database" not in line.value:
-        raise StoreError(f"{file} is not an export of SGI.", hint="Make one with `sgi db export`.")
-    _check_version(line.value, file)
+    _check_head(line.value, file)
     for line in lines:
         if isinstance(line.value, dict):
             break
@@ -321,7 +332,9 @@ def _checked(lines: Iterator[_Line], file: Path) -> Iterator[_Line]:
         raise _damaged(file, more.number, "something follows the end")
 
 
-def _check_version(first: dict[str, Any], file: Path) -> None:
+def _check_head(first: Any, file: Path) -> None:
+    if not isinstance(first, dict) or "sgi_database" not in first:
+        raise StoreError(f"{file} is not an export of SGI.", hint="Make one with `sgi db export`.")
     if first.get("sgi_database") == FORMAT and first.get("schema") == HEAD:
         return
     if first.get("sgi_database") == FORMAT and first.get("schema") in REVISIONS:

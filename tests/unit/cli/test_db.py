@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -148,3 +149,22 @@ def test_every_verb_works_on_postgresql(sgi, postgres_url, old, tmp_path, monkey
     assert sgi("db", "import", "all.jsonl", "--db", "copy.db", "--json").json["runs"] == 4
     assert sgi("show", "b", "--db", "copy.db", "--json").json == sgi("show", "b", "--json").json
     assert not (tmp_path / "sgi.db").exists()
+
+
+@pytest.mark.parametrize("words", [("import", "no.jsonl"), ("import", "."), ("import-evals", "no.db")])
+def test_what_cannot_be_imported_leaves_no_database(sgi, tmp_path, words):
+    refused = sgi("db", *words, "--db", "new.db")
+    assert refused.code == 2
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_an_empty_table_of_results_brings_no_run_and_no_metadata(sgi, tmp_path):
+    with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
+        connection.execute("CREATE TABLE evals (id INTEGER, ragas_score REAL, note TEXT)")
+    empty = sgi("db", "import-evals", "old.db")
+    assert (empty.code, empty.out) == (0, "New runs: 0, rows: 0. There already: 0.\n")
+    with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
+        connection.execute("INSERT INTO evals VALUES (1, 0.5, 'a')")
+        connection.commit()
+    assert "Kept as metadata: id, ragas_score, note." in sgi("db", "import-evals", "old.db").out
+    assert sgi("db", "import-evals", "old.db").out == "New runs: 0, rows: 0. There already: 1.\n"

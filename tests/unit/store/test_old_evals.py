@@ -203,7 +203,7 @@ def test_an_import_again_brings_nothing_twice(database, tmp_path):
     path = fill(tmp_path / "old.db", FIRST, ROWS)
     import_evals(database, path)
     before = contents(database)
-    assert import_evals(database, path) == EvalsImport((), 0, 2, ("id", "latency_ms", "created_at"))
+    assert import_evals(database, path) == EvalsImport((), 0, 2, ())
     assert contents(database) == before
     fill(path, "SELECT 1", [{"id": "e9", "test_run_id": "tuesday", "qa_pair_id": "q9"}])
     assert import_evals(database, path).runs == ("tuesday-2",)
