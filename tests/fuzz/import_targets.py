@@ -6,8 +6,7 @@ behind a line with its name.
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
@@ -23,7 +22,6 @@ from sgi.engine.job import Surroundings, perform
 from sgi.engine.spec import RunSpec
 from sgi.store import schema
 from sgi.store.database import open_database
-from sgi.store.old_evals import import_evals
 from sgi.store.transfer import export
 from support.kept_runs import rows, write_rows
 from support.partition_folders import by_hand, write_data
@@ -100,32 +98,4 @@ def import_folder(data: bytes) -> None:
         import_partitions(database, place, data=_home() / "rows.jsonl", incomplete=True)
 
 
-@cache
-def evals_seed() -> bytes:
-    """A database of an application, with a table ``evals``."""
-    path = _home() / "old.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(
-            "CREATE TABLE evals (id INTEGER PRIMARY KEY, test_run_id TEXT, qa_pair_id TEXT, question TEXT,"
-            " answer TEXT, ragas_score REAL, bleu_score REAL, note)"
-        )
-        made = [(n, f"run {n % 2}", f"q{n}", "Who?", "She.", n / 4, None, b"\x00") for n in range(4)]
-        connection.executemany("INSERT INTO evals VALUES (?, ?, ?, ?, ?, ?, ?, ?)", made)
-        connection.commit()
-    return path.read_bytes()
-
-
-def import_old_evals(data: bytes) -> None:
-    """``sgi db import-evals OLD.db``."""
-    path = _home() / "damaged.db"
-    path.write_bytes(data)
-    with _emptied() as database:
-        import_evals(database, path)
-
-
-TARGETS = {
-    "import_export": import_export,
-    "import_folder": import_folder,
-    "import_old_evals": import_old_evals,
-}
-SEEDS = {import_export: export_seed, import_folder: folder_seed, import_old_evals: evals_seed}
+SEEDS = {import_export: export_seed, import_folder: folder_seed}

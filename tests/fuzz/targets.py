@@ -13,13 +13,13 @@ import shutil
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from fuzz.import_targets import SEEDS as IMPORT_SEEDS
 from sgi.kernel.errors import SgiError
 
 if TYPE_CHECKING:
@@ -562,7 +562,6 @@ def database_export(data: bytes) -> None:
         import_(database, saved("in.jsonl", data))
 
 
-if find_spec("fuzz.import_targets") is not None:
-    from fuzz.import_targets import TARGETS as IMPORT_TARGETS
-
-    TARGETS.update({name: Target(run, list) for name, run in IMPORT_TARGETS.items()})
+TARGETS.update(
+    {run.__name__: Target(run, lambda seed=seed: [seed()], 2) for run, seed in IMPORT_SEEDS.items()}
+)
