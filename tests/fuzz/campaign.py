@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 CORPUS = HERE / "corpus"
-_SECONDS_AN_INPUT = 30
+_SECONDS_AN_INPUT = 60
 _OUR_CODE = f"{os.sep}sgi{os.sep}"
 
 

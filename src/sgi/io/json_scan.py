@@ -7,8 +7,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sgi.io import cells
-from sgi.io.row_limits import oversized
-from sgi.io.rows import RawRow
+from sgi.io.row_limits import oversized, too_many_columns
+from sgi.io.rows import RawRow, placed
 from sgi.io.text_file import NOT_UTF8, broken_text, row_too_large
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import input_limits
@@ -35,7 +35,7 @@ class JsonScan:
         self._file = file
         self._decode = codecs.getincrementaldecoder("utf-8")()
         self._json = json.JSONDecoder(parse_constant=_no_constant)
-        self._most = input_limits().row
+        self._most, self._columns = input_limits().row, input_limits().columns
         self._text = ""
         self._at = 0
         self._line = 1
@@ -73,6 +73,8 @@ class JsonScan:
                 size += self._size
                 if size > self._most:
                     raise row_too_large(self._file, line)
+                if len(members) > self._columns:
+                    raise placed(too_many_columns(len(members)), file=self._file, line=line)
             if not self._take(","):
                 break
         self._expect("}")

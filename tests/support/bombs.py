@@ -1,0 +1,266 @@
+"""Small files that decode to much, and a child process that reads one within a bounded memory."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import subprocess
+import sys
+import zlib
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+MEGABYTE = 1 << 20
+READ = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))  # a failing test must not use up the machine
+from sgi.io import open_dataset
+from sgi.kernel.errors import SgiError
+try:
+    samples = open_dataset(sys.argv[1]).samples(on_reject=lambda row: print("refused:", row.error))
+    print("rows:", sum(1 for _ in samples))
+except SgiError as error:
+    print("refused:", error)
+status = open("/proc/self/status").read()  # ru_maxrss would count the process that started this one
+own = int(status.partition("VmHWM:")[2].split()[0])
+print("peak:", (own + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) // 1024)
+"""
+"""Prints what became of a file, and the peak of this process and its largest child together, in megabytes."""
+
+
+def outcome(path: Path, script: str = READ, *arguments: str) -> tuple[str, int]:
+    """What the reading of a file printed, and its peak memory in megabytes."""
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path), *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "HF_HUB_OFFLINE": "1", "OPENBLAS_NUM_THREADS": "1"},
+        timeout=300,
+    )
+    text, _, peak = done.stdout.rpartition("peak: ")
+    assert peak, done.stderr[-2000:]
+    return text.strip(), int(peak)
+
+
+def packed(path: Path, parts: Iterator[bytes]) -> Path:
+    """A gzip file of many equal parts, each of which is compressed once."""
+    with path.open("wb") as file:
+        for part in parts:
+            file.write(part)
+    return path
+
+
+def repeated(unit: bytes, times: int) -> Iterator[bytes]:
+    """Members of a gzip file that hold ``unit`` so many times, made without holding it."""
+    member = gzip.compress(unit, 9, mtime=0)
+    for _ in range(times):
+        yield member
+
+
+def one_line(path: Path, megabytes: int) -> Path:
+    """JSON Lines of one line, as a single gzip member."""
+    squeeze = zlib.compressobj(9, zlib.DEFLATED, 31)
+    with path.open("wb") as file:
+        file.write(squeeze.compress(b'{"response": "'))
+        for _ in range(megabytes):
+            file.write(squeeze.compress(b"x" * MEGABYTE))
+        file.write(squeeze.compress(b'"}\n') + squeeze.flush())
+    return path
+
+
+def filled(path: Path, begin: bytes, unit: bytes, megabytes: int, end: bytes = b"") -> Path:
+    """A plain file of many equal parts."""
+    block = unit * (MEGABYTE // len(unit))
+    with path.open("wb") as file:
+        file.write(begin)
+        for _ in range(megabytes):
+            file.write(block)
+        file.write(end)
+    return path
+
+
+def parquet(path: Path, table: object, **options: object) -> Path:
+    """A Parquet file, compressed well."""
+    from pyarrow import parquet as pq
+
+    pq.write_table(table, path, **{"compression": "zstd"} | options)
+    return path
+
+
+def _dictionary(folder: Path) -> Path:
+    import pyarrow as pa
+
+    text = pa.array(["x" * 100_000_000])
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 64, pa.int32()), text)
+    return parquet(folder / "dictionary.parquet", pa.table({"response": column}))
+
+
+def _shared_prefixes(folder: Path) -> Path:
+    import pyarrow as pa
+
+    table = pa.table({"response": ["x" * 8_000_000] * 64})
+    return parquet(
+        folder / "prefixes.parquet", table, use_dictionary=False, column_encoding="DELTA_BYTE_ARRAY"
+    )
+
+
+def _long_list(folder: Path) -> Path:
+    import numpy as np
+    import pyarrow as pa
+
+    count = 60_000_000
+    items = pa.array(np.zeros(count, np.int8))
+    lists = pa.ListArray.from_arrays(pa.array([0, count], pa.int32()), items)
+    return parquet(folder / "list.parquet", pa.table({"response": ["r"], "metadata_x": lists}))
+
+
+def _nested_texts(folder: Path) -> Path:
+    import numpy as np
+    import pyarrow as pa
+
+    count = 1_000_000
+    texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array(["x" * 1_000_000]))
+    lists = pa.ListArray.from_arrays(pa.array([0, count], pa.int32()), texts)
+    return parquet(folder / "texts.parquet", pa.table({"response": ["r"], "contexts": lists}))
+
+
+def _legal_rows(folder: Path) -> Path:
+    import numpy as np
+    import pyarrow as pa
+
+    text = pa.array(["x" * 3_900_000])
+    column = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100, np.int32)), text)
+    return parquet(folder / "legal.parquet", pa.table({"response": column}))
+
+
+def _wide(folder: Path) -> Path:
+    import pyarrow as pa
+
+    names = [f"c{k}" for k in range(12_000)]
+    return parquet(folder / "wide.parquet", pa.table([pa.array([1])] * len(names), names=names))
+
+
+def _deep(folder: Path) -> Path:
+    import pyarrow as pa
+
+    kind, value = pa.int8(), 1
+    for _ in range(300):
+        kind, value = pa.list_(kind), [value]
+    table = pa.table({"response": ["r"], "x": pa.array([value], kind)})
+    return parquet(folder / "deep.parquet", table)
+
+
+def _metadata(folder: Path) -> Path:
+    import pyarrow as pa
+
+    table = pa.table({"response": ["r"]}).replace_schema_metadata({"k": "x" * 20_000_000})
+    return parquet(folder / "metadata.parquet", table)
+
+
+def _zeros(folder: Path) -> Path:
+    import numpy as np
+    import pyarrow as pa
+
+    table = pa.table({"response": ["r"] * 20_000, "x": np.zeros(20_000)})
+    return parquet(folder / "zeros.parquet", table, data_page_size=1 << 30)
+
+
+def _many_keys(folder: Path) -> Path:
+    path = folder / "keys.json"
+    path.write_text("{" + ",".join(f'"{key}":1' for key in range(1_000_000)) + "}")
+    return path
+
+
+def _blank_lines(folder: Path) -> Path:
+    parts = chain(repeated(b"\n" * MEGABYTE, 10), repeated(b'{"response": "r"}\n', 1))
+    return packed(folder / "blank.jsonl.gz", parts)
+
+
+def _legal_lines(folder: Path) -> Path:
+    return packed(folder / "rows.jsonl.gz", repeated(b'{"response": "%s"}\n' % (b"x" * 3_900_000), 100))
+
+
+def _null_contexts(folder: Path) -> Path:
+    row = b'{"contexts": null, "context": null, "response": "r", "x": "%s"}\n' % (b"x" * MEGABYTE)
+    return packed(folder / "null.jsonl.gz", repeated(row, 600))
+
+
+class Bomb(NamedTuple):
+    """A small file that decodes to much.
+
+    Attributes:
+        what: it does.
+        make: writes it into a folder.
+        words: stand in what becomes of it.
+    """
+
+    what: str
+    make: Callable[[Path], Path]
+    words: str
+
+
+def _plain(name: str, begin: bytes, unit: bytes, megabytes: int, end: bytes = b"") -> Callable[[Path], Path]:
+    return lambda folder: filled(folder / name, begin, unit, megabytes, end)
+
+
+_ROW = b',{"response": "%s"}' % (b"r" * 1000)
+_CELL, _LARGE_ROW = "larger than 4 MB", "larger than 8 MB"
+BOMBS = (
+    Bomb("Parquet: 64 rows share one text of 100 MB", _dictionary, ":1: decoding the values in column 'resp"),
+    Bomb("Parquet: 64 rows of 8 MB with shared prefixes", _shared_prefixes, f"column 'response' is {_CELL}"),
+    Bomb(
+        "Parquet: a list of 60,000,000 numbers", _long_list, ":1: decoding the values in column 'metadata_x"
+    ),
+    Bomb(
+        "Parquet: a list of 1,000,000 texts of 1 MB",
+        _nested_texts,
+        f":1: the value in column 'contexts' is {_CELL}",
+    ),
+    Bomb("Parquet: 100 rows of 3.9 MB, each legal", _legal_rows, "rows: 100"),
+    Bomb("Parquet: 12,000 columns", _wide, "12,000 columns are more than 10,000"),
+    Bomb("Parquet: lists nested 300 levels", _deep, "nested"),
+    Bomb("Parquet: 20 MB of metadata", _metadata, "rows: 1"),
+    Bomb("Parquet: one page of 20,000 zeros", _zeros, "rows: 20000"),
+    Bomb(
+        "gzip: one line of 300 MB",
+        lambda folder: one_line(folder / "line.jsonl.gz", 300),
+        f":1: the row is {_LARGE_ROW}",
+    ),
+    Bomb("gzip: 10,000,000 empty lines in ten members", _blank_lines, "rows: 1"),
+    Bomb("gzip: 100 rows of 3.9 MB, each legal", _legal_lines, "rows: 100"),
+    Bomb("gzip: 600 rows of 1 MB, null contexts", _null_contexts, "rows: 600"),
+    Bomb(
+        "CSV: one quoted cell of 200 MB",
+        _plain("cell.csv", b'response\n"', b"line of text\n", 200, b'"\n'),
+        _LARGE_ROW,
+    ),
+    Bomb(
+        "CSV: 1,000,000 columns",
+        _plain("wide.csv", b"response", b",c", 2, b"\n"),
+        "1,048,577 columns are more",
+    ),
+    Bomb("JSON: 1,000,000 levels", _plain("deep.json", b"", b"[", 1), "nested too deeply"),
+    Bomb("JSON: a text of 100 MB", _plain("text.json", b'[{"response": "', b"x", 100, b'"}]'), _LARGE_ROW),
+    Bomb("JSON: an object of 1,000,000 keys", _many_keys, "columns are more than 10,000"),
+    Bomb(
+        "JSON: a number of 1,000,000 digits",
+        _plain("n.json", b'[{"response": ', b"1", 1, b"}]"),
+        "Exceeds the limit",
+    ),
+    Bomb(
+        "JSON: a list of 100 MB in one line",
+        _plain("list.json", b'[{"response": "r"}', _ROW, 100, b"]"),
+        "rows: 10",
+    ),
+    Bomb(
+        "JSON Lines: a row of 2,500,000 empty lists",
+        _plain("l.jsonl", b'{"response": "r", "x": [[]', b",[]", 7, b"]}\n"),
+        f"column 'x' is {_CELL}",
+    ),
+    Bomb("UTF-16: one line of 100 MB", _plain("wide.jsonl", b'\xff\xfe{\0"\0', b"x\0", 100), _LARGE_ROW),
+)

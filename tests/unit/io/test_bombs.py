@@ -1,0 +1,17 @@
+"""No small file takes more than 600 MB to read or to refuse, the process that decodes it included."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.bombs import BOMBS, outcome
+
+MOST = 600
+
+
+@pytest.mark.parametrize("bomb", BOMBS, ids=lambda bomb: bomb.what)
+def test_a_file_that_decodes_to_much_is_read_or_refused_in_little_memory(tmp_path, bomb):
+    text, peak = outcome(bomb.make(tmp_path))
+
+    assert bomb.words in text
+    assert peak < MOST
