@@ -96,9 +96,9 @@ lock:                                 ## Pin all requirements anew, with hashes
 	    --output-file requirements/oracles.txt
 
 audit:                                ## Look the pinned versions up among known vulnerabilities; needs a network
-	uvx pip-audit --disable-pip --require-hashes --requirement requirements/dev.txt
-	uvx pip-audit --disable-pip --require-hashes --requirement requirements/demo.txt
-	uvx pip-audit --disable-pip --require-hashes --requirement requirements/oracles.txt
+	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/dev.txt
+	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/demo.txt
+	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/oracles.txt
 
 clean:
 	rm -rf $(VENV) $(VENV)-oracles .venv-peers dist build

@@ -88,12 +88,12 @@ def test_commands_open_no_socket_and_a_server_only_its_own(tmp_path, subtests):
                 command = prepared(tmp_path / name)
                 done = command.run(*words)
                 assert done.returncode == 0, done.stderr
-                assert command.inet_sockets == []
+                assert command.inet_sockets + command.name_lookups == []
                 assert stated(command.left_in_home), command.left_in_home
         time.sleep(max(0.0, started + SERVED_SECONDS - time.monotonic()))
         use(address)
     with subtests.test("serve"):
-        assert len(server.inet_sockets) == 1
+        assert len(server.inet_sockets + server.name_lookups) == 1
         assert server.addresses == {"127.0.0.1:0"}  # port 0: the system chooses
         assert stated(server.left_in_home), server.left_in_home
 
@@ -116,18 +116,21 @@ def verdict(_: object) -> Says:
 
 def test_services_that_are_named_are_all_that_is_reached(tmp_path, subtests):
     with JudgeServer(replies=verdict) as judge, TargetServer() as target, EmbeddingServer() as embedder:
-        services: dict[str, tuple[str, tuple[str, ...]]] = {
-            "judge": (judge.url, ("-m", "answer_classification", "--judge", f"openai:m@{judge.url}")),
-            "target": (target.url, ("-m", "sgi", "--target", target.url)),
-            "embedder": (embedder.url, ("-m", "sgi", "-e", f"openai:m@{embedder.url}/v1")),
+        azure = {"AZURE_OPENAI_API_KEY": "a-key", "AZURE_OPENAI_ENDPOINT": embedder.url}
+        services: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
+            "judge": (judge.url, ("-m", "answer_classification", "--judge", f"openai:m@{judge.url}"), {}),
+            "target": (target.url, ("-m", "sgi", "--target", target.url), {}),
+            "embedder": (embedder.url, ("-m", "sgi", "-e", f"openai:m@{embedder.url}/v1"), {}),
+            "azure": (embedder.url, ("-m", "sgi"), azure),
         }
-        for name, (url, words) in services.items():
+        for name, (url, words, environment) in services.items():
             with subtests.test(name):
                 command = prepared(tmp_path / name)
-                done = command.run(*SGI, "run", "rows.jsonl", *words)
+                done = command.run(*SGI, "run", "rows.jsonl", *words, **environment)
                 assert done.returncode == 0, done.stderr
                 assert command.addresses == {url.split("/")[2]}
                 assert stated(command.left_in_home), command.left_in_home
+                assert ("the texts go to azure:" in done.stderr) == (name == "azure")
 
 
 def test_a_local_cluster_stays_on_the_loopback(tmp_path):

@@ -53,8 +53,13 @@ class Traced:
 
     @property
     def inet_sockets(self) -> list[str]:
-        """The calls that made an internet socket, or asked a local service for a name."""
-        return [line for line in self.lines if _INET.match(line) or _NAME_LOOKUP.search(line)]
+        """The calls that made an internet socket."""
+        return [line for line in self.lines if _INET.match(line)]
+
+    @property
+    def name_lookups(self) -> list[str]:
+        """The calls that asked a local service for the name of a host or a user."""
+        return [line for line in self.lines if _NAME_LOOKUP.search(line)]
 
     @property
     def addresses(self) -> set[str]:

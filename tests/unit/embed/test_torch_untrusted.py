@@ -14,6 +14,7 @@ from sgi.embed.torch import TorchEmbedder
 from sgi.embed.torch_tokens import TorchTokens
 from sgi.kernel.errors import ModelCorrupt, ModelMissing, UsageError
 from support.entailment_models import NLI, WORDS, word_tokenizer
+from support.tracing import SGI, traced
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,3 +169,12 @@ def test_a_version_that_trusts_folders_is_refused(folder, monkeypatch):
     monkeypatch.setattr("sgi.embed.torch.version", lambda _: "5.6.1")
     with pytest.raises(UsageError, match=r"sentence-transformers 5\.6\.1 runs code"):
         TorchEmbedder(folder).embed(["paris"])
+
+
+def test_a_folder_opens_no_socket(folder, tmp_path):
+    command = traced(tmp_path / "traced")
+    text = "the tower is tall"
+    done = command.run(*SGI, "check", "--c", text, "--r", text, "-e", f"torch:{folder}")
+    assert done.returncode == 0, done.stderr
+    assert command.inet_sockets == []
+    assert command.left_in_home <= {".cache/sgi/vectors.db"}
