@@ -205,6 +205,9 @@ class RemoteEmbedder:
             what = "a text" if len(texts) == 1 else f"{len(texts)} texts, the longest"
             message = f"{who} refused {what} of {longest:,} characters ({status})."
             return _Refused(message, hint="Shorten what is longer than the model reads.")
+        if 300 <= status < 400:  # noqa: PLR2004 - HTTP's numbers for redirects
+            hint = "Redirects are not followed; give the URL of the service itself."
+            return EmbedderError(f"{who} answered with a redirect ({status}).", hint=hint)
         return EmbedderError(f"{who} answered with an error ({status}).", hint="Try again later.")
 
     def _silent(self, what: str) -> EmbedderError:

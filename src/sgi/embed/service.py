@@ -37,17 +37,24 @@ class Service(environment.Service):
         return super().place or "api"
 
     def client(self, timeout: float, retries: int) -> AsyncOpenAI:
-        """The client that speaks to it: it waits as Retry-After says, or longer each time."""
-        from openai import AsyncAzureOpenAI, AsyncOpenAI
+        """The client that speaks to it: it waits as Retry-After says, or longer each time.
 
+        It follows no redirect, which would take the texts to another service.
+        """
+        from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAsyncHttpxClient
+
+        http = DefaultAsyncHttpxClient(follow_redirects=False)
         if self.kind == "openai":
-            return AsyncOpenAI(api_key=self.key, base_url=self.url, timeout=timeout, max_retries=retries)
+            return AsyncOpenAI(
+                api_key=self.key, base_url=self.url, timeout=timeout, max_retries=retries, http_client=http
+            )
         return AsyncAzureOpenAI(
             api_key=self.key,
             azure_endpoint=self.url,
             api_version=self.api_version,
             timeout=timeout,
             max_retries=retries,
+            http_client=http,
         )
 
 

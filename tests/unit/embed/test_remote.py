@@ -262,6 +262,18 @@ def test_what_was_paid_for_is_kept_when_a_text_is_refused():
         assert len(server.requests) == asked
 
 
+@pytest.mark.parametrize("status", [302, 307, 308])
+def test_a_redirect_takes_no_text_to_another_service(status):
+    with EmbeddingServer() as other:
+        elsewhere = Fault(status=status, headers={"Location": f"{other.url}/v1/embeddings"})
+        with (
+            EmbeddingServer([elsewhere]) as server,
+            pytest.raises(EmbedderError, match=rf"answered with a redirect \({status}\)\. Redirects are not"),
+        ):
+            remote(server).embed(["a private text"])
+    assert other.requests == []
+
+
 def test_an_error_leads_to_no_error_of_the_client(caplog):
     with EmbeddingServer(key="another") as server, pytest.raises(EmbedderError) as caught:
         remote(server).embed(["a"])
