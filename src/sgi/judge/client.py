@@ -25,7 +25,7 @@ from openai.types.chat import ChatCompletion
 from pydantic import ValidationError
 from yarl import URL
 
-from sgi.kernel.errors import JudgeMalformed, UsageError
+from sgi.kernel.errors import JudgeMalformed, JudgeRejected, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -75,11 +75,17 @@ class Completions:
             APIConnectionError: it could not be reached, broke off or was silent for too long.
             ValueError: what it sent is no JSON object.
             JudgeMalformed: its reply is longer than any completion.
+            JudgeRejected: it redirects.
         """
         asked.pop("timeout", None)  # the session has it
         body = {name: value for name, value in asked.items() if not isinstance(value, _ABSENT)}
         content = orjson.dumps({**body, **(extra_body or {})})
         response, read = await self._sent(content, {**(extra_headers or {}), **self._headers})
+        if 300 <= response.status < 400:  # noqa: PLR2004 - HTTP's numbers for redirects
+            hint = "Redirects are not followed; give the URL of the service itself."
+            raise JudgeRejected(
+                f"The judge's service answered with a redirect ({response.status}).", hint=hint
+            )
         if not _is_success(response):
             raise self._status_error(response, read)
         return _completion(orjson.loads(read))

@@ -162,7 +162,8 @@ def test_a_redirect_does_not_take_the_key_along(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     with JudgeServer() as other:
         away = Says(status=307, body=b"", headers={"Location": f"{other.url}/chat/completions"})
-        with JudgeServer(replies=away) as server, pytest.raises(JudgeMalformed, match="no chat completion"):
+        told = pytest.raises(JudgeRejected, match=r"answered with a redirect \(307\)")
+        with JudgeServer(replies=away) as server, told:
             complete(f"openai:m@{server.url}")
     assert not other.asked
 
