@@ -404,7 +404,7 @@ def _noting(listener: Listener, words: str, tagging: Callable[[str], None]) -> I
     """Once the run is in the store it is tagged, and an end before its time says how to go on."""
     from sgi.cli.console import talk
     from sgi.engine.progress import RunBegan
-    from sgi.kernel.errors import SgiError
+    from sgi.kernel.errors import SgiError, StoreDamaged
 
     begun: list[str] = []
 
@@ -417,8 +417,9 @@ def _noting(listener: Listener, words: str, tagging: Callable[[str], None]) -> I
     try:
         yield listen
     except (KeyboardInterrupt, SgiError) as error:
-        for run in begun:
-            talk(f"What is done is kept. Go on with: sgi run --resume {run}{words}")
+        if not isinstance(error, StoreDamaged):
+            for run in begun:
+                talk(f"What is done is kept. Go on with: sgi run --resume {run}{words}")
         if isinstance(error, KeyboardInterrupt):
             talk("Interrupted.")
             raise typer.Exit(130) from error

@@ -53,7 +53,8 @@ def runs(
 
 def _looked_up(db: str | None, search: str, tag: str | None, limit: int) -> tuple[list[RunRecord], int, int]:
     """The runs to show; how many were found, and how many there are."""
-    from sgi.store.database import DEFAULT, open_database
+    from sgi.store.database import open_database
+    from sgi.store.database_place import DEFAULT
     from sgi.store.queries import count_runs, list_runs
 
     if db is None and not Path(DEFAULT).exists():

@@ -113,6 +113,7 @@ class Recording:
         """All rows are done."""
         kept = summary_without_texts(summary) if self._record.no_texts else summary
         self._recorder.finish(kept.to_dict())
+        self._database.verify()
 
     def stop(self, error: BaseException) -> None:
         """The run ends before its time, and can go on later."""

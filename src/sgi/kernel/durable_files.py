@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+_UNSUPPORTED = {
+    errno.EACCES,
+    errno.EPERM,
+    errno.EINVAL,
+    errno.ENOTSUP,
+    errno.ENOSYS,
+    errno.EBADF,
+    errno.EISDIR,
+}
+"""What systems answer that cannot sync a folder, or do not let us open one."""
 
 
 def sync_file(descriptor: int) -> None:
@@ -28,14 +40,21 @@ def sync_file(descriptor: int) -> None:
 def sync_folder(folder: Path) -> None:
     """Return when the entries of a folder are on the disk: new files, new names, removed ones.
 
-    Systems that cannot sync a folder (Windows, some network file systems) are left alone.
+    Does nothing where the system cannot sync a folder (Windows, some network file systems), or where the
+    folder may not be read.
+
+    Raises:
+        OSError: the disk could not take them.
     """
-    with suppress(OSError):
+    try:
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+    except OSError as error:
+        if error.errno not in _UNSUPPORTED:
+            raise
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:

@@ -183,6 +183,10 @@ class SchemaAhead(StoreError):  # noqa: N818 - the name says what happened
     """The database was made by a newer version; nothing of it is touched."""
 
 
+class StoreDamaged(StoreError):  # noqa: N818 - the name says what happened
+    """A database was damaged, removed or replaced: what was stored in it may be lost."""
+
+
 class RunBusy(StoreError):  # noqa: N818 - the name says what happened
     """Another process writes the run; names it."""
 

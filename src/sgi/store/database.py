@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from json import JSONDecodeError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import sqlalchemy as sa
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
-from sgi.kernel.errors import MissingExtra, SchemaAhead, SchemaBehind, SgiError, StoreError, UsageError
+from sgi.kernel.errors import (
+    SchemaAhead,
+    SchemaBehind,
+    SgiError,
+    StoreDamaged,
+    StoreError,
+)
 from sgi.store.database_errors import ANOTHER, RIGHTS, database_error
+from sgi.store.database_place import located, shown_place
 from sgi.store.forks import close_at_fork
 from sgi.store.migrations import HEAD, REVISIONS, VERSION_TABLE, migrate
 from sgi.store.schema import metadata
@@ -31,8 +35,9 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x53474944
 """The letters SGID, in a SQLite file's header: tells our files from anyone else's."""
 
-DEFAULT = "sgi.db"
-"""Where runs are kept if nothing else is said: in the working folder."""
+
+MAX_CHECKED_BYTES = 512 << 20
+"""The largest file that is checked as a whole when a run ends."""
 
 _WRITE: dict[str, Any] = {
     "sqlite_begin": "BEGIN IMMEDIATE"
@@ -43,8 +48,6 @@ _WAIT_FOR_DISK = (  # of the transaction alone, whatever the server's default is
 )
 _UNREADABLE = (UnicodeDecodeError, JSONDecodeError)
 """What reading a text of a damaged file raises; the tables hold only valid texts."""
-_POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
-_KINDS = "It is the path of a SQLite file, sqlite:///FILE or postgresql://USER@HOST/NAME."
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class Database:
 
     def __init__(self, url: sa.URL) -> None:
         self.dialect: str = url.get_backend_name()
-        self.shown = _shown(url)
+        self.shown = shown_place(url)
         self._secret = url.password
         self._engine = _sqlite_engine(url) if self.dialect == "sqlite" else _postgresql_engine(url)
         self._file: tuple[int, int] | None = None  # which file the path named at the first write
@@ -122,7 +125,25 @@ class Database:
         self._file = self._file or file
         if file is None or file != self._file:
             hint = "What was in it is lost; put it back, or run again."
-            raise StoreError(f"The database {self.shown} was removed or replaced meanwhile.", hint=hint)
+            raise StoreDamaged(f"The database {self.shown} was removed or replaced meanwhile.", hint=hint)
+
+    def verify(self) -> None:
+        """Check the file as other processes find it: what this one wrote can have been cut behind its back.
+
+        SQLite's own check reads the whole file, so one above 512 MiB is only read as far as its list of runs.
+
+        Raises:
+            StoreDamaged: it is malformed, or gone.
+        """
+        if self.dialect != "sqlite":
+            return
+        self._engine.dispose()  # the last connection brings the transactions beside the file into it
+        self._check_file()
+        path = Path(self.shown)
+        if path.stat().st_size <= MAX_CHECKED_BYTES and is_damaged(path):
+            raise database_error(self.shown, "database disk image is malformed")
+        with self.reading() as connection:
+            connection.exec_driver_sql("SELECT id, finished_at FROM runs").all()
 
     def revision(self) -> str | None:
         """Which schema it has; None while it has none.
@@ -218,7 +239,7 @@ def open_database(where: str | Path | None = None, *, create: bool = True) -> Da
     ...     database.dialect, database.revision() == HEAD
     ('sqlite', True)
     """
-    database = Database(_located(where, create=create))
+    database = Database(located(where, create=create))
     try:
         revision = database.revision()
         if revision is None and create:
@@ -240,7 +261,7 @@ def upgrade(where: str | Path | None = None) -> tuple[str | None, str]:
     Raises:
         StoreError: as `open_database` does; SchemaAhead if a newer version made it.
     """
-    with Database(_located(where, create=False)) as database:
+    with Database(located(where, create=False)) as database:
         return database.migrate(), HEAD
 
 
@@ -250,7 +271,7 @@ def status(where: str | Path | None = None) -> DatabaseStatus:
     Raises:
         StoreError: it isn't there, cannot be read, or belongs to another program.
     """
-    with Database(_located(where, create=False)) as database:
+    with Database(located(where, create=False)) as database:
         revision = database.revision()
         with database.reading() as connection:
             there = [
@@ -262,44 +283,6 @@ def status(where: str | Path | None = None) -> DatabaseStatus:
                 for table in there
             }
         return DatabaseStatus(database.shown, database.dialect, revision, HEAD, rows)
-
-
-def _located(where: str | Path | None, *, create: bool) -> sa.URL:
-    """The URL of a database that can be opened, as far as that is known without opening it."""
-    place = where if where is not None else os.environ.get("SGI_DATABASE_URL") or DEFAULT
-    if isinstance(place, Path) or "://" not in place:
-        return _file(Path(os.path.expanduser(place)), create=create)  # noqa: PTH111 - pathlib's fails without a home
-    try:
-        url = make_url(place)
-    except (ArgumentError, ValueError):  # whose words may hold the password
-        raise UsageError("The database's URL cannot be read.", hint=_KINDS) from None
-    if url.drivername == "sqlite" and url.database and url.database != ":memory:" and not url.query:
-        return _file(Path(url.database), create=create)
-    if url.drivername not in _POSTGRESQL:
-        raise UsageError(f"No database of the kind {url.drivername!r} can be used like this.", hint=_KINDS)
-    if find_spec("psycopg") is None:
-        raise MissingExtra("A PostgreSQL database", "postgres")
-    return url.set(drivername="postgresql+psycopg")
-
-
-def _file(path: Path, *, create: bool) -> sa.URL:
-    try:
-        if not path.parent.is_dir():
-            raise StoreError(f"{path}: there is no folder {str(path.parent)!r}.", hint="Make it first.")
-        if not create and not path.exists():
-            hint = f"`sgi run` makes one. {ANOTHER}"
-            raise StoreError(f"There is no database {str(path)!r}.", hint=hint)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be reached: {error.strerror}.", hint=RIGHTS) from error
-    return sa.URL.create("sqlite", database=str(path))
-
-
-def _shown(url: sa.URL) -> str:
-    """The place without password and options."""
-    if url.get_backend_name() == "sqlite":
-        return str(url.database)
-    host = url.host or next(iter(url.normalized_query.get("host", ())), None)
-    return sa.URL.create("postgresql", url.username, None, host, url.port, url.database).render_as_string()
 
 
 def _sqlite_engine(url: sa.URL) -> sa.Engine:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sgi.kernel.errors import StoreError
+from sgi.kernel.errors import StoreDamaged, StoreError
 
 ANOTHER = "Name another database with --db or SGI_DATABASE_URL."
 _ROOM = "Make room; what was written before is kept, and a run goes on with --resume."
@@ -37,4 +37,5 @@ def database_error(shown: str, error: BaseException | str, secret: object = None
     if secret:
         reason = reason.replace(str(secret), "***")
     hint = next((way_out for words, way_out in _WAYS_OUT.items() if words in reason), _OTHERWISE)
-    return StoreError(f"The database {shown} cannot be used: {reason.rstrip('.')}.", hint=hint)
+    kind = StoreDamaged if "malformed" in reason or "not a database" in reason else StoreError
+    return kind(f"The database {shown} cannot be used: {reason.rstrip('.')}.", hint=hint)

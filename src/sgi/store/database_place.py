@@ -1,0 +1,58 @@
+"""Where a database is: a path, a URL, or what the environment names."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError
+
+from sgi.kernel.errors import MissingExtra, StoreError, UsageError
+from sgi.store.database_errors import ANOTHER, RIGHTS
+
+DEFAULT = "sgi.db"
+"""Where runs are kept if nothing else is said: in the working folder."""
+
+_POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
+_KINDS = "It is the path of a SQLite file, sqlite:///FILE or postgresql://USER@HOST/NAME."
+
+
+def located(where: str | Path | None, *, create: bool) -> sa.URL:
+    """The URL of a database that can be opened, as far as that is known without opening it."""
+    place = where if where is not None else os.environ.get("SGI_DATABASE_URL") or DEFAULT
+    if isinstance(place, Path) or "://" not in place:
+        return _file(Path(os.path.expanduser(place)), create=create)  # noqa: PTH111 - pathlib's fails without a home
+    try:
+        url = make_url(place)
+    except (ArgumentError, ValueError):  # whose words may hold the password
+        raise UsageError("The database's URL cannot be read.", hint=_KINDS) from None
+    if url.drivername == "sqlite" and url.database and url.database != ":memory:" and not url.query:
+        return _file(Path(url.database), create=create)
+    if url.drivername not in _POSTGRESQL:
+        raise UsageError(f"No database of the kind {url.drivername!r} can be used like this.", hint=_KINDS)
+    if find_spec("psycopg") is None:
+        raise MissingExtra("A PostgreSQL database", "postgres")
+    return url.set(drivername="postgresql+psycopg")
+
+
+def _file(path: Path, *, create: bool) -> sa.URL:
+    try:
+        if not path.parent.is_dir():
+            raise StoreError(f"{path}: there is no folder {str(path.parent)!r}.", hint="Make it first.")
+        if not create and not path.exists():
+            hint = f"`sgi run` makes one. {ANOTHER}"
+            raise StoreError(f"There is no database {str(path)!r}.", hint=hint)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be reached: {error.strerror}.", hint=RIGHTS) from error
+    return sa.URL.create("sqlite", database=str(path))
+
+
+def shown_place(url: sa.URL) -> str:
+    """The place without password and options."""
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    host = url.host or next(iter(url.normalized_query.get("host", ())), None)
+    return sa.URL.create("postgresql", url.username, None, host, url.port, url.database).render_as_string()
