@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
-from json import JSONDecodeError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -46,8 +45,6 @@ _READ: dict[str, dict[str, Any]] = {"sqlite": {}, "postgresql": {"isolation_leve
 _WAIT_FOR_DISK = (  # of the transaction alone, whatever the server's default is
     "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'"
 )
-_UNREADABLE = (UnicodeDecodeError, JSONDecodeError)
-"""What reading a text of a damaged file raises; the tables hold only valid texts."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +211,9 @@ class Database:
         except SgiError:
             raise
         except Exception as error:
-            if self.dialect == "sqlite" and (isinstance(error, _UNREADABLE) or is_damaged(Path(self.shown))):
+            if self.dialect == "sqlite" and (
+                isinstance(error, UnicodeDecodeError) or is_damaged(Path(self.shown))
+            ):
                 raise database_error(self.shown, f"it is malformed ({error})") from error
             raise
 

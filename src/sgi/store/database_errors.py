@@ -7,13 +7,15 @@ from sgi.kernel.errors import StoreDamaged, StoreError
 ANOTHER = "Name another database with --db or SGI_DATABASE_URL."
 _ROOM = "Make room; what was written before is kept, and a run goes on with --resume."
 RIGHTS = "See that you may read and write there."
+_DAMAGED = f"The file is damaged: take a copy of it. {ANOTHER}"
 _WAYS_OUT = {  # the first whose words stand in the driver's message
     "disk is full": _ROOM,
     "No space left": _ROOM,
     "disk I/O error": _ROOM,
     "is locked": "Another process is writing; try again when it is done.",
     "not a database": ANOTHER,
-    "malformed": f"The file is damaged: take a copy of it. {ANOTHER}",
+    "malformed": _DAMAGED,
+    "Could not decode to UTF-8": _DAMAGED,
     "unable to open": RIGHTS,
     "readonly": RIGHTS,
     "permission denied": RIGHTS,
@@ -37,5 +39,5 @@ def database_error(shown: str, error: BaseException | str, secret: object = None
     if secret:
         reason = reason.replace(str(secret), "***")
     hint = next((way_out for words, way_out in _WAYS_OUT.items() if words in reason), _OTHERWISE)
-    kind = StoreDamaged if "malformed" in reason or "not a database" in reason else StoreError
+    kind = StoreDamaged if hint == _DAMAGED or "not a database" in reason else StoreError
     return kind(f"The database {shown} cannot be used: {reason.rstrip('.')}.", hint=hint)

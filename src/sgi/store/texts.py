@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from sgi.kernel.errors import StoreError
+from sgi.kernel.errors import StoreDamaged
 from sgi.kernel.parsing import reason
 
 if TYPE_CHECKING:
@@ -90,13 +90,13 @@ def column_json(text: str) -> Any:
     """The value of a JSON column.
 
     Raises:
-        StoreError: the text is not JSON, so the database is damaged.
+        StoreDamaged: the text is not JSON, so the database is damaged.
     """
     try:
         return restored_json(text)
     except (ValueError, RecursionError) as error:
         message = f"The database is damaged: a column of JSON holds something else: {reason(error)}."
-        raise StoreError(message, hint="Take a copy of the file, and name another database.") from error
+        raise StoreDamaged(message, hint="Take a copy of the file, and name another database.") from error
 
 
 def _fit(value: Any) -> Any:

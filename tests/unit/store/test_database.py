@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from sgi.kernel.errors import MissingExtra, StoreError, UsageError
-from sgi.store import database as module
 from sgi.store import schema
 from sgi.store.database import APPLICATION_ID, HEAD, open_database, status, upgrade
 from support.database_steps import add, names, write
