@@ -53,10 +53,11 @@ def recomputed(database: Database, record: RunRecord) -> dict[str, Any] | None:
         StoreError: its rows are not all there.
     """
     cascade = None if record.summary is None else record.summary.get("cascade")
+    had_one = record.finished and (record.summary is not None or record.damage.startswith("summary"))
     if "service" in record.spec:
-        return growing_summary(database, record).to_dict() if record.finished and record.summary else None
+        return growing_summary(database, record).to_dict() if had_one else None
     ledger = _read(database, record)
-    if record.summary is None or not record.finished:
+    if not had_one:
         return None
     run = scored_run(database, record)
     labels = np.array(ledger.labels, dtype=np.int8)

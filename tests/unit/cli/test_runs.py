@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -93,7 +95,10 @@ def test_a_run_that_stopped_says_why_and_how_far_it_came(sgi, tmp_path):
 
 def test_no_name_steers_the_terminal_or_begins_a_line(sgi, tmp_path):
     write(tmp_path / "a.jsonl", rows(3))
-    assert sgi("run", "a.jsonl", "-m", "squad_em", "--name", SPITEFUL, "-q").code == 0
+    assert sgi("run", "a.jsonl", "-m", "squad_em", "-q").code == 0
+    with closing(sqlite3.connect(tmp_path / "sgi.db")) as connection:  # no command gives such a name
+        connection.execute("UPDATE runs SET name = ?", [SPITEFUL])
+        connection.commit()
     page = sgi("runs").out
     assert one_line(SPITEFUL) in page
     assert not set(page) & set("\x1b\x9b\u202e")

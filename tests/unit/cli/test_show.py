@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import tomllib
+from contextlib import closing
 
 import pytest
 
@@ -226,7 +228,10 @@ def test_any_text_is_toml_and_steers_nothing(text):
 def test_hostile_names_and_metadata_stay_text(sgi, tmp_path):
     data = [row | {"metadata": {SPITEFUL: SPITEFUL}} for row in rows(6)]
     write(tmp_path / "a.jsonl", data)
-    assert sgi("run", "a.jsonl", "-m", "squad_em", "--name", SPITEFUL, "-q").code == 0
+    assert sgi("run", "a.jsonl", "-m", "squad_em", "-q").code == 0
+    with closing(sqlite3.connect(tmp_path / "sgi.db")) as connection:  # no command gives such a name
+        connection.execute("UPDATE runs SET name = ?", [SPITEFUL])
+        connection.commit()
     for words in (["show", SPITEFUL], ["show", "last", "--by", SPITEFUL], ["show", "last", "--by", "x"]):
         made = sgi(*words)
         assert made.code in {0, 2}
