@@ -75,7 +75,7 @@ TEXTS: dict[str, dict[str, bytes]] = {
         "lone-surrogate": b'{"format": "sgi judge cassette", "version": 1, "fingerprint": "\\ud800"}\n',
     },
     "labels": {"huge-number": b"[1" + b"0" * 400 + b"]"},
-    "database_export": {
+    "import_export": {
         "huge-number": b'{"sgi_database": 1, "schema": 1' + b"0" * DEEP + b"}\n",
         "deep": b"[" * DEEP + b"\n",
     },
@@ -126,7 +126,7 @@ def parquet_files() -> dict[str, bytes]:
 
 def main() -> None:
     """Write the corpus anew."""
-    files = {**TEXTS, "old_evals": old_evals(), "parquet": parquet_files()}
+    files = {**TEXTS, "import_old_evals": old_evals(), "parquet": parquet_files()}
     sound = fitted().to_json()
     for name, old, new in (
         ("surrogate-in-a-text", '"run": "2026', '"run": "\\ud800'),

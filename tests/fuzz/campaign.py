@@ -106,7 +106,8 @@ def main() -> int:
     parser.add_argument("--coverage", action="store_true", help="use atheris, for one --target")
     asked = parser.parse_args()
     sys.path.insert(0, str(HERE.parent))
-    from fuzz.targets import TARGETS, remove_files
+    from fuzz.registry import remove_files
+    from fuzz.targets import TARGETS
 
     faulthandler.enable()
     signal.signal(signal.SIGALRM, _hang)
