@@ -21,6 +21,7 @@ from sgi.kernel.errors import (
     StoreError,
     UsageError,
 )
+from sgi.kernel.parsing import read_whole
 from sgi.kernel.ports import Usage
 from sgi.kernel.signature import canonical_json, digest
 
@@ -229,10 +230,7 @@ def incomplete_end(path: Path) -> str:
 
 
 def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataError(f"it cannot be read: {error.strerror}", file=str(path)) from None
+    return read_whole(path)
 
 
 def _whole_length(content: bytes) -> int:
@@ -253,11 +251,7 @@ def recorded_judge(path: Path) -> dict[str, JsonValue]:
     Raises:
         DataError: the file cannot be read, or is no cassette.
     """
-    try:
-        with path.open("rb") as file:
-            header = file.readline()
-    except OSError as error:
-        raise DataError(f"it cannot be read: {error.strerror}", file=str(path)) from None
+    header, _, _ = _content(path).partition(b"\n")
     _fingerprint(path, header)
     judge = _object(path, 1, header).get("judge")
     if not isinstance(judge, dict):

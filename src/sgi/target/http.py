@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 10_000_000
 """A longer reply is refused."""
 _MOST_BYTES_OF_AN_ERROR = 65_536
+_ENCODINGS = ("identity", "gzip", "deflate")
 _TRANSIENT = {408, 425, 429}
 _HINTS = {
     400: "Check question_field and body.",
@@ -103,12 +104,20 @@ class HttpTarget:
         return self._reply(raw)
 
     async def _read(self, response: Response) -> bytes:
+        self._check_encoding(response)
         raw = bytearray()
         async for chunk in response.aiter_bytes():
             raw += chunk
             if len(raw) > MOST_BYTES:
                 raise TargetError(f"{self._place} sent more than {MOST_BYTES:,} bytes.")
         return bytes(raw)
+
+    def _check_encoding(self, response: Response) -> None:
+        """Refuse encodings that can grow without bound within one part; 64 KB of gzip are at most 64 MB."""
+        encoding = response.headers.get("content-encoding", "identity").strip().lower()
+        if encoding not in _ENCODINGS:
+            message = f"{self._place} sent a body with the encoding {shown(encoding)}."
+            raise TargetError(message, hint=f"It can be {', '.join(_ENCODINGS)}.")
 
     async def _refused(self, response: Response) -> TargetError:
         """The error that a status which isn't 2xx stands for."""
@@ -251,7 +260,9 @@ def _client(url: str, headers: dict[str, str]) -> AsyncClient:
     """The client for this URL, with these headers."""
     import httpx2
 
-    common = httpx2.Headers({"Accept": "application/json", "Content-Type": "application/json"})
+    common = httpx2.Headers(
+        {"Accept": "application/json", "Accept-Encoding": "gzip, deflate", "Content-Type": "application/json"}
+    )
     common.update(headers)
     try:
         httpx2.URL(url)

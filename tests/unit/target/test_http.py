@@ -292,6 +292,13 @@ def test_a_reply_that_is_too_long_is_refused():
     assert "sent more than 10,000,000 bytes" in str(failure(Sent(200, packed, {"Content-Encoding": "gzip"})))
 
 
+@pytest.mark.parametrize("encoding", ["gzip, gzip", "zstd", "br"])
+def test_an_encoding_that_can_grow_without_bound_is_refused(encoding):
+    twice = gzip.compress(gzip.compress(b'{"answer": "a"}'))
+
+    assert "sent a body with the encoding" in str(failure(Sent(200, twice, {"Content-Encoding": encoding})))
+
+
 def test_broken_compression_is_told():
     error = failure(Sent(200, b"no gzip", {"Content-Encoding": "gzip"}))
     assert "cannot be asked (DecodingError)" in str(error)
