@@ -126,7 +126,7 @@ def parquet_files() -> dict[str, bytes]:
 
 def main() -> None:
     """Write the corpus anew."""
-    files = {**TEXTS, "import_old_evals": old_evals(), "parquet": parquet_files()}
+    files = {**TEXTS, "old_evals": old_evals(), "parquet": parquet_files()}
     sound = fitted().to_json()
     for name, old, new in (
         ("surrogate-in-a-text", '"run": "2026', '"run": "\\ud800'),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from fuzz.registry import folder, saved, seeds_of, target
+from fuzz.registry import SEEDS, folder, saved, seeds_of, target
 from sgi.kernel.errors import SgiError
 
 
@@ -229,17 +231,43 @@ def sizes(data: bytes) -> None:
     size_in_bytes(data.decode("utf-8", "replace"))
 
 
+@seeds_of("old_evals")
+def _old_evals() -> list[bytes]:
+    path = folder() / "seed.sqlite"
+    path.unlink(missing_ok=True)
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        "PRAGMA page_size = 512;"
+        "CREATE TABLE evals (id TEXT, test_run_id TEXT, qa_pair_id TEXT, question TEXT, answer TEXT, bleu REAL,"
+        " groundedness REAL, groundedness_reasoning TEXT, created_at TEXT);"
+        "INSERT INTO evals VALUES ('e1', 'monday', 'q1', 'Who?', 'A', 0.25, 3, 'because', '2025-01-01');"
+        "INSERT INTO evals VALUES ('e2', 'tuesday', 'q1', 'Why?', NULL, NULL, 'x', NULL, NULL);"
+    )
+    connection.close()
+    return [path.read_bytes()]
+
+
+@target(weight=4)
+def old_evals(data: bytes) -> None:
+    from sgi.store.database import open_database
+    from sgi.store.old_evals import import_evals
+
+    work, empty = folder() / "work.db", folder() / "empty.db"
+    if not empty.exists():
+        open_database(empty).close()
+    shutil.copyfile(empty, work)
+    with open_database(work) as database:
+        import_evals(database, saved("old.sqlite", data))
+
+
 @seeds_of("database_file")
 def _database_file() -> list[bytes]:
-    import sqlite3
-
-    from fuzz.import_targets import evals_seed
     from sgi.store.database import open_database
     from sgi.store.old_evals import import_evals
 
     work, small = folder() / "work.db", folder() / "small.db"
     with open_database(work) as database:
-        import_evals(database, saved("old.sqlite", evals_seed()))
+        import_evals(database, saved("old.sqlite", SEEDS["old_evals"]()[0]))
     small.unlink(missing_ok=True)
     connection = sqlite3.connect(work, isolation_level=None)
     connection.execute("PRAGMA page_size = 512")
