@@ -140,3 +140,57 @@ def test_without_pyarrow_the_extra_is_named(saved, monkeypatch):
 
     with pytest.raises(MissingExtra, match=r"pip install .*\[parquet\]"):
         list(open_dataset(path).samples())
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (pa.array([0, 2**31 - 1], pa.int32()).cast(pa.date32()), "date32"),
+        (pa.array([0, 2**62], pa.timestamp("us")), "timestamp"),
+        (pa.MapArray.from_arrays([0, 1, 3], pa.array(["k", "k", "k"]), pa.array([1, 2, 3])), "map"),
+    ],
+)
+def test_a_value_that_python_does_not_have_refuses_its_row_alone(saved, values, kind):
+    refused = []
+
+    path = saved({"response": ["r", "s"], "when": values})
+    (sample,) = open_dataset(path).samples(on_reject=refused.append)
+
+    assert sample.response == "r"
+    (row,) = refused
+    assert row.error.line == 2
+    assert row.error.message.startswith(f"the value in column 'when' ({kind}")
+
+
+def test_an_unknown_time_zone_is_told_by_its_column(saved):
+    path = saved({"response": ["r"], "when": pa.array([1], pa.timestamp("us", "Nowhere/Else"))})
+
+    with pytest.raises(DataError, match=r"a.parquet:1: the value in column 'when' .* cannot be read"):
+        list(open_dataset(path).samples())
+
+
+def test_a_decoder_that_crashes_ends_in_an_error(saved, monkeypatch, tmp_path):
+    crash = tmp_path / "crash.py"
+    crash.write_text("import os\nos.abort()\n")
+    path = saved({"response": ["r"]})
+    monkeypatch.setattr("sgi.io.parquet.parquet_worker.__file__", str(crash))
+
+    with pytest.raises(
+        DataError, match=r"a.parquet: cannot be read as Parquet: the decoder ended with code -6"
+    ):
+        list(open_dataset(path).samples())
+
+
+def test_no_module_of_the_working_folder_is_imported(saved, monkeypatch, tmp_path):
+    path = saved({"response": ["r"]})
+    (tmp_path / "pyarrow.py").write_text("raise SystemExit(7)\n")
+    monkeypatch.chdir(tmp_path)
+
+    assert len(list(open_dataset(path).samples())) == 1
+
+
+def test_rows_of_a_large_value_are_read_a_few_at_a_time(saved, monkeypatch):
+    monkeypatch.setattr("sgi.io.parquet._FREE_MEMORY", 64_000_000)
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * 60, pa.int32()), pa.array(["x" * 3_000_000]))
+
+    assert sum(1 for _ in open_dataset(saved({"response": column})).samples()) == 60
