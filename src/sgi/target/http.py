@@ -130,7 +130,8 @@ class HttpTarget:
             hint = "Redirects are not followed; give the URL they lead to."
             return TargetError(f"{message}: it redirects to {elsewhere}.", hint=hint)
         raw = bytearray()
-        with suppress(httpx2.HTTPError):  # a body that breaks off does not hide the status
+        with suppress(httpx2.HTTPError, TargetError):  # a body that breaks off does not hide the status
+            self._check_encoding(response)
             async for chunk in response.aiter_bytes():
                 raw += chunk
                 if len(raw) > _MOST_BYTES_OF_AN_ERROR:
