@@ -125,10 +125,12 @@ def measure_together(url: str, what: str) -> Iterator[Figure]:
 
 def measure_file(url: str, what: str, process: int, rows: int) -> Iterator[Figure]:
     """A file of all rows: when it begins, how quickly it comes, and the server's memory."""
-    before = resident(process)
+    before, busy = resident(process), processor(process)
     found, peak = watched(lambda: answer(url), process)
+    spent = processor(process) - busy
     yield seconds_figure(f"{what}, first byte", [found.first], LATER_SECONDS)
-    note = f"{found.whole:.1f} s, {found.size / MEGABYTE:,.0f} MB; server {before:,.0f} → {peak:,.0f} MB"
+    size = f"{found.whole:.1f} s, {spent:.1f} s of processor, {found.size / MEGABYTE:,.0f} MB"
+    note = f"{size}; memory {before:,.0f} → {peak:,.0f} MB"
     yield Figure(what, "rows/s", rows / found.whole, note=note)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sgi.cli.after_run import fitted_on_same_data, make_run_views
 from sgi.cli.options import (
     CacheOption,
     CalibrationOption,
@@ -280,9 +281,11 @@ def run(
     how = {"retry_failed": retry_failed, "take_over": take_over}
     spec, report = _performed(given, around, record, tags, how, trusted=trust_target, quiet=quiet)
     if report.run is not None:
-        _make_views(report.run, report.summary.rows, around["database"])
+        make_run_views(report.run, report.summary.rows, around["database"])
     notes = (
-        [] if quiet else [*_seen_before(spec, report, db), *report_notes(spec, report, database_words(db))]
+        []
+        if quiet
+        else [*fitted_on_same_data(spec, report, db), *report_notes(spec, report, database_words(db))]
     )
     tell_report(spec, report, notes, percent=percent, as_json=as_json)
     if report.failures or report.rejected or report.summary.left_out:
@@ -324,41 +327,6 @@ def _performed(
         if record is None:
             return spec, anyio.run(lambda: perform(spec, place, retry_failed=how["retry_failed"]))
         return spec, anyio.run(lambda: resume(spec, record, place, reread=reread, **how))
-
-
-def _make_views(run: str, rows: int, database: str | None) -> None:
-    """Store what the dashboard shows of a large run, so that its first view is quick."""
-    from contextlib import suppress
-
-    from sgi.kernel.errors import SgiError
-    from sgi.store.database import open_database
-    from sgi.store.run_views import MANY_ROWS
-
-    if rows < MANY_ROWS:
-        return
-    from sgi.report.views.kept import make_views
-
-    with suppress(SgiError), open_database(database, create=False) as opened:  # the run itself is stored
-        make_views(opened, run)
-
-
-def _seen_before(spec: RunSpec, report: RunReport, database: str | None) -> Iterator[str]:
-    """Whether the calibration was fitted on the data it was applied to."""
-    from sgi.engine.job import plan_of
-    from sgi.kernel.placeholders import is_same_data
-    from sgi.store.database import open_database
-    from sgi.store.queries import find_run
-
-    if spec.calibration is None:
-        return
-    if report.run is None:
-        dataset = plan_of(spec).identity
-    else:
-        with open_database(database, create=False) as opened:
-            dataset = find_run(opened, report.run).dataset
-    if is_same_data(dataset, spec.calibration.dataset):
-        fitted = f"The calibration {spec.calibration.digest} was fitted on these very rows"
-        yield f"{fitted}: what it makes of them does not show what it makes of others."
 
 
 def _found(around: dict[str, Any], wanted: str, name: str | None) -> RunRecord:

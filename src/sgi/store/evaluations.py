@@ -352,8 +352,7 @@ def _position(connection: Connection, dataset: str, sample_id: str) -> int | Non
 def _make_room(connection: Connection, run: RunFound) -> None:
     """One row more in the data and in the batch it falls into."""
     connection.execute(_GROW_DATA, {"this": run.dataset, "rows": run.rows + 1})
-    inside = run.rows % _ROWS_A_BATCH
-    start = run.rows - inside
+    start = run.rows - (inside := run.rows % _ROWS_A_BATCH)
     if inside:
         connection.execute(_GROW_BATCH, {"this": run.id, "place": start, "rows": inside + 1})
     else:
@@ -395,8 +394,7 @@ def _touch(connection: Connection, run: RunFound, made_with: Mapping[str, Any], 
     """What made the numbers of the rows there are now; a headline of fewer rows holds no longer."""
     signature = run_signature(made_with["embedders"], n=n, judge=made_with["judge"] or "-")
     values: dict[str, Any] = {"finished_at": None, "summary": None, "signature": signature}
-    spec = {**run.spec, **{name: value for name, value in made_with.items() if value}}
-    if spec != run.spec:
+    if (spec := {**run.spec, **{name: value for name, value in made_with.items() if value}}) != run.spec:
         values["spec"] = spec
     connection.execute(_TOUCH, {"this": run.id, **values})
     count_change(connection, run.id)

@@ -23,7 +23,7 @@ from sgi.store.row_filters import column_reader
 from sgi.store.run_clusters import run_clusters
 from sgi.store.run_samples import sample_reader
 from sgi.store.samples import sample_of
-from sgi.store.texts import equal_json_shared, restored
+from sgi.store.texts import equal_json_shared, restored, restored_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -330,22 +330,25 @@ def _scores(connection: Connection, run: str, start: int, rows: int) -> dict[str
     joined = scores.outerjoin(
         details, (details.c.metric == scores.c.metric) & (details.c.position == scores.c.position)
     )
-    made = {}
-    for name, number in metric_ids(connection, run).items():
-        query = (
-            sa.select(scores, details.c.body)
-            .select_from(joined)
-            .where(scores.c.metric == number, scores.c.position.between(start, start + rows - 1))
-            .order_by(scores.c.position)
-        )
-        made[name] = _as_scores(connection.execute(query).all())
-    return made
+    numbers = metric_ids(connection, run)
+    found: dict[int, list[tuple[Any, ...]]] = {number: [] for number in numbers.values()}
+    parts = (scores.c.value, scores.c.status, scores.c.reason, sa.cast(details.c.body, sa.Text))
+    query = (
+        sa.select(scores.c.metric, *parts)
+        .select_from(joined)
+        .where(scores.c.metric.in_(list(found)), scores.c.position.between(start, start + rows - 1))
+        .order_by(scores.c.metric, scores.c.position)
+    )
+    for number, *row in driver_rows(connection, query):
+        found[number].append(tuple(row))
+    return {name: _as_scores(found[number]) for name, number in numbers.items()}
 
 
-def _as_scores(rows: Sequence[Row[Any]]) -> Scores:
+def _as_scores(rows: Sequence[tuple[Any, ...]]) -> Scores:
+    values, statuses, reasons, bodies = zip(*rows, strict=True) if rows else ((), (), (), ())
     return Scores(
-        np.array([row.value for row in rows], dtype=np.float64),
-        np.array([row.status for row in rows], dtype="<U9"),
-        tuple("" if row.reason is None else restored(row.reason) for row in rows),
-        tuple(_NOTHING if row.body is None else row.body for row in rows),
+        np.array(values, dtype=np.float64),
+        np.array(statuses, dtype="<U9"),
+        tuple("" if reason is None else restored(reason) for reason in reasons),
+        tuple(_NOTHING if body is None else restored_json(body) for body in bodies),
     )

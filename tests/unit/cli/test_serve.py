@@ -80,6 +80,14 @@ def test_other_addresses_need_a_token(sgi, monkeypatch):
     assert (made.code, "at least 16" in made.err, "short" in made.err) == (2, True, False)
 
 
+@pytest.mark.parametrize("proxy", ["*", "10.0.0.0/8", "proxy.example.org", ""])
+def test_a_trusted_proxy_is_one_address(sgi, monkeypatch, proxy):
+    monkeypatch.setenv("SGI_SERVE_TOKEN", "x" * 20)
+    made = sgi("serve", "--trusted-proxy", proxy)
+    assert made.exit_code == 2
+    assert "A trusted proxy is an IP address" in made.stderr
+
+
 def test_a_port_that_is_taken_is_told(sgi, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         made = sgi("serve", "--port", str(taken.getsockname()[1]))

@@ -4,6 +4,7 @@ import resource
 import socket
 import threading
 import time
+import urllib.error
 import urllib.request
 from contextlib import ExitStack, contextmanager
 from urllib.parse import urlsplit
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from sgi.web.connections import ConnectionLimits
+from sgi.web.token_throttle import FREE_TRIES
 from support.web_server import serving, until
 
 HALF = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Wait: "
@@ -157,3 +159,18 @@ def test_the_total_fits_the_descriptors_of_the_process(monkeypatch):
     for files, total in ((1024, 512), (600, 216), (100, 16), (resource.RLIM_INFINITY, 512)):
         monkeypatch.setattr(resource, "getrlimit", lambda _, files=files: (files, files))
         assert ConnectionLimits().possible_total == total
+
+
+@pytest.mark.parametrize(
+    ("proxies", "waits"), [(frozenset(), "127.0.0.1"), (frozenset({"127.0.0.1"}), "203.0.113.9")]
+)
+def test_forwarded_addresses_are_believed_of_trusted_proxies_alone(site, proxies, waits):
+    site.token = "the very secret token"  # noqa: S105 - of this test
+    headers = {"Authorization": "Bearer a guess", "X-Forwarded-For": "203.0.113.9"}
+    with serving(site, ConnectionLimits(proxies=proxies)) as address:
+        for _ in range(FREE_TRIES + 1):
+            asked = urllib.request.Request(f"{address}/api/v1/runs", headers=headers)  # noqa: S310 - ours
+            with pytest.raises(urllib.error.HTTPError):
+                urllib.request.urlopen(asked, timeout=10)  # noqa: S310 - ours
+    delays = {name: site.throttle.seconds_left(name) > 0 for name in ("127.0.0.1", "203.0.113.9")}
+    assert delays == {name: name == waits for name in delays}

@@ -52,6 +52,17 @@ def test_on_other_addresses_any_name_may_lead_here():
     assert "localhost" in own_hosts("localhost", 80)
 
 
+def test_a_public_name_is_answered_beside_those_of_this_machine():
+    assert own_hosts("127.0.0.1", 8765, ["SGI.example.org"]) >= {"sgi.example.org", "localhost:8765"}
+    assert own_hosts("0.0.0.0", 80, ["sgi.example.org"]) == {"sgi.example.org"}  # noqa: S104 - a name
+
+
+def test_behind_a_proxy_a_token_is_required_on_this_machine_too():
+    assert check_token(None, "127.0.0.1") is None
+    with pytest.raises(UsageError, match="through its proxy, so a token is required"):
+        check_token(None, "127.0.0.1", proxied=True)
+
+
 NO_HOSTS = [
     "x/static/?",
     "x/static/",
