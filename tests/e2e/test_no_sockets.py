@@ -24,6 +24,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="strace exists for Linux alone"),
 ]
+PATIENCE = 120.0
 SERVED_SECONDS = 30.0
 """onnxruntime sends its first events after some seconds."""
 CACHES = {".cache/sgi/vectors.db", ".cache/sgi/replies.db"}
@@ -101,12 +102,13 @@ def test_commands_open_no_socket_and_a_server_only_its_own(tmp_path, subtests):
 def use(address: str) -> None:
     """A few requests, one of which embeds."""
     row = {name: value for name, value in ROWS[0].items() if name != "reference"}
-    for reply in (
-        httpx2.get(address),
-        httpx2.get(f"{address}healthz"),
-        httpx2.post(f"{address}api/v1/score", json={"rows": [row], "metrics": ["sgi"]}, timeout=60),
-    ):
-        assert reply.is_success, reply.text
+    with httpx2.Client(base_url=address, timeout=PATIENCE) as client:
+        for reply in (
+            client.get("/"),
+            client.get("/healthz"),
+            client.post("/api/v1/score", json={"rows": [row], "metrics": ["sgi"]}),
+        ):
+            assert reply.is_success, reply.text
 
 
 def verdict(_: object) -> Says:
