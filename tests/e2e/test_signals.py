@@ -74,17 +74,17 @@ main()
 """
 
 
-def ready(process):
-    """Wait until the process catches SIGTERM."""
+def ready(process, number=signal.SIGTERM):
+    """Wait until the process catches a signal."""
     status = Path(f"/proc/{process.pid}/status")
-    bit = 1 << (signal.SIGTERM - 1)
+    bit = 1 << (number - 1)
     wait(lambda: int(re.search(r"SigCgt:\s*(\w+)", status.read_text())[1], 16) & bit, process)
     return process
 
 
 @ENDS
 def test_a_filter_ends_without_a_traceback(tmp_path, sent, code):
-    process = ready(command(tmp_path, "-m", "sgi", *FILTER))
+    process = ready(command(tmp_path, "-m", "sgi", *FILTER), sent)
     process.send_signal(sent)
     _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == code
