@@ -142,7 +142,9 @@ JudgeTimeoutOption = Annotated[
 MaxCostOption = Annotated[
     float | None,
     typer.Option(
-        "--max-cost", min=0, help="US dollars this command may spend on the judge; it stops before."
+        "--max-cost",
+        min=0,
+        help="US dollars the run may spend on the judge, over all attempts; it stops before.",
     ),
 ]
 CalibrationOption = Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -183,3 +184,17 @@ def test_after_the_money_is_spent_a_cheap_call_is_not_made_either():
     metered = Metered(chat, Tally(), price=PRICE, max_cost=1.0)
     clocked(work())
     assert not chat.calls
+
+
+def test_the_limit_counts_earlier_attempts_and_requests_without_an_answer():
+    def calls(earlier):
+        chat, tally = ScriptedChat(CENT), Tally()
+        tally.store_with(lambda: None, earlier)
+        ask_all(Metered(chat, tally, price=PRICE, max_cost=0.1), 50)
+        return len(chat.calls)
+
+    spent = Usage(calls=4, input_tokens=20_000, output_tokens=20_000, cost=0.04)
+    assert calls(Usage()) == 10
+    assert calls(spent) == 6
+    assert calls(replace(spent, cost=None)) == 6
+    assert calls(replace(spent, unanswered=2)) == 4
