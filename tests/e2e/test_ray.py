@@ -211,16 +211,16 @@ def test_an_id_that_stands_in_two_fragments_is_put_aside_as_one_process_does(clu
     assert rows_of(folder) == (tmp_path / "alone.jsonl").read_bytes()
     assert rows_of(folder, ".rejected") == (tmp_path / "alone.rejected.jsonl").read_bytes()
     with open_database(tmp_path / "sgi.db") as database:
-        assert import_partitions(database, folder).rows == 150
+        assert import_partitions(database, folder, data=data).rows == 150
 
 
 def test_partitions_become_the_run_that_one_process_keeps(finished, answers, tmp_path):
     folder, _, _ = finished
     sgi("run", answers, "-m", "rouge_l,sgi", "--inputs", "--db", tmp_path / "one.db", "-q")
-    sgi("db", "import", folder, "--db", tmp_path / "two.db")
+    sgi("db", "import", folder, "--data", answers, "--db", tmp_path / "two.db")
     with open_database(tmp_path / "one.db") as one, open_database(tmp_path / "two.db") as two:
         assert comparable(contents(one)) == comparable(contents(two))
-        kept = import_partitions(one, folder, name="cluster")
+        kept = import_partitions(one, folder, data=answers, name="cluster")
     shown = json.loads(sgi("show", "cluster", "--db", tmp_path / "one.db", "--json"))
     assert kept.run in json.dumps(shown)
     with open_database(tmp_path / "one.db") as one:
@@ -237,8 +237,8 @@ def test_an_incomplete_folder_is_imported_only_when_told(finished, answers, tmp_
     sorted(folder.glob("part-??????.json"))[1].unlink()
     with open_database(tmp_path / "sgi.db") as database:
         with pytest.raises(StoreError, match=r"1 of . partitions are missing.*--incomplete"):
-            import_partitions(database, folder)
-        kept = import_partitions(database, folder, incomplete=True)
+            import_partitions(database, folder, data=answers)
+        kept = import_partitions(database, folder, data=answers, incomplete=True)
         assert 0 < kept.missing < 200
         assert kept.rows + kept.missing == 200
         (record,) = list_runs(database)

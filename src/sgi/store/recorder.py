@@ -21,6 +21,7 @@ from sqlalchemy.exc import IntegrityError
 
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Status
+from sgi.kernel.names import as_name
 from sgi.store import schema
 from sgi.store.inserting import insert_rows
 from sgi.store.leases import Lease
@@ -274,7 +275,7 @@ def create_run(database: Database, start: RunStart) -> RunRecorder:
     with database.writing() as connection:
         if start.name is not None:
             refuse_name(connection, start.name, otherwise=f"go on with it: --resume {start.name}")
-        dataset = (start.dataset, stored(start.dataset_name), start.rows, moment)
+        dataset = (start.dataset, stored(as_name(start.dataset_name)), start.rows, moment)
         insert_rows(connection, schema.datasets, [dataset], unless_there=True)
         connection.execute(
             sa.insert(schema.runs).values(
