@@ -23,7 +23,7 @@ from sgi.store.run_rows import (
     stored_batches,
     whole_run,
 )
-from support.runs import contents
+from support.runs import bare_summary, contents
 
 METRICS = (metric("sgi"), metric("rouge_l(beta=1.2)"))
 HOSTILE = "a\0b\ud800 '\"; DROP TABLE runs; -- \ufdd0 \u202e 東京"
@@ -250,11 +250,11 @@ def test_the_end_and_the_stop(database):
     recorder = open_recorder(database, find_run(database, "last"))
     assert find_run(database, "last").stopped is None
     with pytest.raises(StoreError, match="Not every row"):
-        recorder.finish({"rows": 4})
+        recorder.finish(bare_summary(4))
     commit(recorder)
-    recorder.finish({"rows": 4})
+    recorder.finish(bare_summary(4))
     record = find_run(database, "last")
-    assert (record.finished, record.stopped, record.summary) == (True, None, {"rows": 4})
+    assert (record.finished, record.stopped, record.summary) == (True, None, bare_summary(4))
 
 
 def test_a_failed_batch_stays_until_its_new_scores_take_its_place(database):
@@ -263,7 +263,7 @@ def test_a_failed_batch_stays_until_its_new_scores_take_its_place(database):
     more = tuple(Sample(id=f"m{n}") for n in range(4))
     commit(recorder)
     commit(recorder, 4, more, good)
-    recorder.finish({"rows": 8})
+    recorder.finish(bare_summary(8))
     recorder = open_recorder(database, find_run(database, "last"))
     assert recorder.reopen_failed() == 1
     assert recorder.done == {4}
@@ -274,7 +274,7 @@ def test_a_failed_batch_stays_until_its_new_scores_take_its_place(database):
     assert (record.finished, record.scored, record.summary) == (False, 8, None)
     assert scored_run(database, record).metrics["sgi"].values.tolist() == [1.0] * 8
     assert [dict(body) for body in stored_batch(database, record, 0).scores["sgi"].details] == [{}] * 4
-    recorder.finish({"rows": 8})
+    recorder.finish(bare_summary(8))
     assert recorder.reopen_failed() == 0
 
 

@@ -18,6 +18,7 @@ from sgi.store.queries import find_run, open_recorder
 from sgi.store.recorder import RunStart, create_run
 from sgi.store.tending import delete_run
 from support.kept_runs import keep_run, rows
+from support.runs import bare_summary
 
 NAMES = ("tables", "points", "labelled", "extremes")
 
@@ -97,7 +98,7 @@ def test_a_batch_that_is_scored_again_makes_other_views_though_no_row_is_more(gr
     database, recorder = growing
     commit(recorder, 0, [0.0, 1.0], failed=(1,))
     commit(recorder, 2, [0.0, 1.0])
-    recorder.finish({"metrics": [], "baselines": []} | dict.fromkeys(("rows", "questions"), 4))
+    recorder.finish(bare_summary(4))
     before = RunViews(database, find_run(database, recorder.run))
     before.make_all()
     then = stored(database)
@@ -107,7 +108,7 @@ def test_a_batch_that_is_scored_again_makes_other_views_though_no_row_is_more(gr
     record = find_run(database, recorder.run)
     assert (record.scored, record.finished) == (4, False)
     assert RunViews(database, record).tables.reasons == ()
-    again.finish({"metrics": [], "baselines": []})
+    again.finish(bare_summary(4))
     after = RunViews(database, find_run(database, recorder.run))
     assert len(before.tables.reasons) == 1
     assert after.tables.reasons == ()
