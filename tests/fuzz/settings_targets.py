@@ -144,11 +144,12 @@ def target_reply(data: bytes) -> None:
 def json_path(data: bytes) -> None:
     from sgi.kernel.json_path import check_path, get_path, set_path
 
-    match json.loads(data):
-        case [document, str(path)]:
-            pass
-        case _:
-            return
+    value: Any = None
+    with suppress(RecursionError):
+        value = json.loads(data)
+    if not (isinstance(value, list) and len(value) == 2 and isinstance(value[1], str)):
+        return
+    document, path = value
     check_path(path, every=True)
     if isinstance(document, dict):
         with suppress(ValueError):
