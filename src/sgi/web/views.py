@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from sgi.report.views.columns import run_columns
+from sgi.report.views.headline import headline
 from sgi.report.views.kept import RunViews
 from sgi.web.kept import kept_of
 from sgi.web.site import site_of
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from sgi.report.views.columns import RunColumns
+    from sgi.report.views.headline import Headline
     from sgi.store.queries import RunRecord
 
 T = TypeVar("T")
@@ -44,3 +46,9 @@ def views_of(request: Request, record: RunRecord) -> RunViews:
         return cached(request, record, "columns", lambda: run_columns(database, record))
 
     return RunViews(database, record, columns)
+
+
+def cached_headline(request: Request, record: RunRecord) -> Headline:
+    """The headline of a run; without a summary it is computed from all rows."""
+    database = site_of(request).database
+    return cached(request, record, "headline", lambda: headline(database, record, views_of(request, record)))

@@ -74,6 +74,7 @@ def test_the_first_row_makes_the_run(database):
 def test_rows_grow_with_the_batches_and_every_metric_has_every_row(database):
     for n in range(260):
         save(database, row(f"q{n}", bleu=MetricScore(n / 1000, spec=BLEU)))
+    assert find_run(database, "nightly").changes == 260
     save(database, row("late", sgi=MetricScore(1.5, spec=SGI), embedders=("m@1",)))
     record = find_run(database, "nightly")
     assert record.rows == record.scored == 261

@@ -15,7 +15,6 @@ from sgi.kernel.registry import metric_classes
 from sgi.report.views.as_json import as_json
 from sgi.report.views.comparison import comparison_view
 from sgi.report.views.head import run_head
-from sgi.report.views.headline import headline
 from sgi.report.views.rows import row_page
 from sgi.report.views.runs import run_list
 from sgi.report.views.sample import sample_view
@@ -41,6 +40,7 @@ from sgi.web.pages import MissingRun, found_run
 from sgi.web.pages import page as page_of
 from sgi.web.paths import asked_sample
 from sgi.web.site import site_of
+from sgi.web.views import cached_headline
 
 Documented = dict[int | str, dict[str, Any]]
 
@@ -124,10 +124,9 @@ def runs(
 @router.get("/runs/{run}", responses=_answers(RunModel, 404))
 def run(request: Request, run: str) -> Response:
     """Tell what a run is, and its numbers. A run has its id, its name, or `last`."""
-    site = site_of(request)
-    record = found_run(site, run)
+    record = found_run(site_of(request), run)
     return as_response(
-        {"head": as_json(run_head(record)), "headline": as_json(headline(site.database, record))}
+        {"head": as_json(run_head(record)), "headline": as_json(cached_headline(request, record))}
     )
 
 

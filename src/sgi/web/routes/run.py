@@ -10,7 +10,6 @@ from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when th
 from starlette.responses import Response
 
 from sgi.report.views.head import run_head
-from sgi.report.views.headline import headline
 from sgi.report.views.rows import row_page
 from sgi.store.queries import run_usage
 from sgi.web.charts import label_charts, run_charts
@@ -18,7 +17,7 @@ from sgi.web.filters import parameters, row_query
 from sgi.web.pages import found_run, is_part, page
 from sgi.web.paths import run_path, sample_path, with_query
 from sgi.web.site import site_of
-from sgi.web.views import cached, views_of
+from sgi.web.views import cached, cached_headline, views_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,9 +48,7 @@ def run_page(request: Request, run: str) -> Response:
     }
     if is_part(request):
         return page(request, "rows.html", **values)
-    told = cached(
-        request, record, "headline", lambda: headline(site.database, record, views_of(request, record))
-    )
+    told = cached_headline(request, record)
     return page(request, "run.html", head=run_head(record), headline=told, **values)
 
 
