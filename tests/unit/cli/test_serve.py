@@ -84,8 +84,8 @@ def test_other_addresses_need_a_token(sgi, monkeypatch):
 def test_a_trusted_proxy_is_one_address(sgi, monkeypatch, proxy):
     monkeypatch.setenv("SGI_SERVE_TOKEN", "x" * 20)
     made = sgi("serve", "--trusted-proxy", proxy)
-    assert made.exit_code == 2
-    assert "A trusted proxy is an IP address" in made.stderr
+    assert made.code == 2
+    assert "A trusted proxy is an IP address" in made.err
 
 
 def test_a_port_that_is_taken_is_told(sgi, tmp_path):
