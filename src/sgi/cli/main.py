@@ -38,7 +38,7 @@ from sgi.cli.runs import runs
 from sgi.cli.score import score
 from sgi.cli.serve import serve
 from sgi.cli.show import show
-from sgi.cli.signals import ended_by_signals
+from sgi.cli.signals import run_until_signal
 from sgi.cli.tend import delete, rename, tag
 from sgi.kernel.errors import SgiError
 from sgi.kernel.limits import input_limits, variable
@@ -131,8 +131,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a narrow encoding must not cost a result
     try:
-        with ended_by_signals():
-            app()
+        run_until_signal(app)
     except SgiError as error:
         from sgi.cli.console import complain
 

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import signal
 import sys
-from contextlib import contextmanager
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
     from types import FrameType
 
 _NAMES = ("SIGTERM", "SIGHUP")
 
 
-@contextmanager
-def ended_by_signals() -> Iterator[None]:
-    """SIGTERM and SIGHUP end the block as Ctrl-C does: temporary files go, committed rows stay.
+def run_until_signal(command: Callable[[], object]) -> None:
+    """Call a function, which SIGTERM and SIGHUP end as Ctrl-C does: temporary files go, committed rows stay.
 
     A signal that the parent process has set to be ignored, as `nohup` does, stays ignored.
 
     Raises:
-        SystemExit: a signal ended the block; the exit code is 128 + its number, as in a shell.
+        SystemExit: a signal ended it; the exit code is 128 + its number, as in a shell.
     """
     received: list[int] = []
 
@@ -37,10 +35,10 @@ def ended_by_signals() -> Iterator[None]:
     in_main = current_thread() is main_thread()  # Python allows handlers only there
     known = [getattr(signal, name) for name in _NAMES if in_main and hasattr(signal, name)]
     replaced = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]
-    for number in replaced:
-        signal.signal(number, interrupt)
     try:
-        yield
+        for number in replaced:
+            signal.signal(number, interrupt)
+        command()
     except (KeyboardInterrupt, SystemExit):
         if not received:
             raise
