@@ -87,7 +87,7 @@ def test_a_filter_ends_without_a_traceback(tmp_path, sent, code):
     process = ready(command(tmp_path, "-m", "sgi", *FILTER), sent)
     process.send_signal(sent)
     _, err = process.communicate(timeout=PATIENCE)
-    # CPython ends by SIGINT if the interrupt met an `exec` of a text, which imports do, also where it is handled.
+    # CPython ends by SIGINT if the interrupt met an `exec` of a text during an import, even if it is handled.
     assert process.returncode in {code, -signal.SIGINT}
     assert "Traceback" not in err
 
