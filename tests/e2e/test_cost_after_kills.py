@@ -26,12 +26,12 @@ def recorded(folder) -> Usage:
 @pytest.mark.slow
 def test_of_three_resumes_at_once_one_does_the_run_and_all_cost_is_counted(tmp_path):
     rows_file(tmp_path, ROWS)
-    with CountingServer(0.05) as server:
+    with CountingServer(0.4) as server:
         judge = ("--judge", f"openai:m@{server.url}", "--judge-concurrency", str(AT_ONCE))
         first = start(tmp_path, "rows.jsonl", "-m", "faithfulness", *judge)
         wait_until(lambda: server.received >= AT_ONCE, first)
         kill(first)
-        resumes = [start(tmp_path, "--resume", "last") for _ in range(3)]
+        resumes = [start(tmp_path, "--resume", "last", "--trust-target") for _ in range(3)]
         ends = [
             (process.communicate(timeout=PATIENCE)[1].decode(), process.returncode) for process in resumes
         ]
@@ -48,7 +48,7 @@ def test_a_run_that_is_taken_over_counts_what_both_processes_asked(tmp_path):
         judge = ("--judge", f"openai:m@{server.url}", "--judge-concurrency", str(AT_ONCE))
         first = start(tmp_path, "rows.jsonl", "-m", "faithfulness", *judge)
         wait_until(lambda: server.received >= AT_ONCE, first)
-        second = start(tmp_path, "--resume", "last", "--take-over")
+        second = start(tmp_path, "--resume", "last", "--trust-target", "--take-over")
         err = first.communicate(timeout=PATIENCE)[1].decode()
         assert (first.returncode, f"was taken over by process {second.pid}" in err) == (2, True), err
         err = second.communicate(timeout=PATIENCE)[1].decode()
@@ -71,7 +71,7 @@ def test_usage_covers_what_was_sent_after_ten_kills(tmp_path, cache):
             wait_until(lambda before=before, few=few: server.received >= before + few, process)
             time.sleep(chance.uniform(0, 0.02))
             kill(process)
-            words = ("--resume", "last", *cache)
+            words = ("--resume", "last", "--trust-target", *cache)
             used = recorded(tmp_path)
             # More only by what was counted, and killed before it was sent.
             assert 0 <= used.calls + used.unanswered - server.received <= AT_ONCE * kills

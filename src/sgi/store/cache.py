@@ -26,6 +26,8 @@ _KEYS_A_QUERY = 500  # SQLite built for small machines allows 999 parameters
 _FORK_SECONDS = 5.0
 """How long a fork waits for threads that use a cache; a longer one is left behind in the child."""
 _ENTRY_BYTES = 256  # of the objects around a key and a value: 171 measured, and room for the table to grow
+_DISK_TROUBLE = ("disk is full", "No space left", "disk I/O error", "Input/output error")
+_DISK = "Check the disk and its free space; what the cache held before is kept."
 _WAY_OUT = "Delete the file, or name another place in SGI_CACHE_DIR: what a cache holds can be made anew."
 
 
@@ -215,7 +217,8 @@ class SqliteCache:
                 return work()
             except (sqlite3.Error, OSError) as error:
                 reason = getattr(error, "strerror", None) or str(error)
-                raise StoreError(f"The cache {self.path} cannot be used: {reason}.", hint=_WAY_OUT) from error
+                hint = _DISK if any(words in reason for words in _DISK_TROUBLE) else _WAY_OUT
+                raise StoreError(f"The cache {self.path} cannot be used: {reason}.", hint=hint) from error
 
     def _open(self) -> sqlite3.Connection:
         from sgi.store.sqlite_file import connect, write_ahead
