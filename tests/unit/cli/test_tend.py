@@ -195,7 +195,7 @@ def test_a_run_that_is_deleted_while_it_is_written_ends_with_one_line(sgi, tmp_p
         "run", "a.jsonl", "-m", "squad_em", "--target", "deletes_its_run:answer", "--name", "mine", "-q"
     )
     assert made.code == 2
-    assert "was deleted meanwhile. Begin anew with `sgi run`." in made.err
+    assert "was deleted meanwhile. Start a new one with `sgi run`." in made.err
     assert "Traceback" not in made.err
     assert sorted(runs()) == sorted(before)
 
