@@ -163,6 +163,8 @@ class RemoteEmbedder:
         import openai
         from anyio.from_thread import start_blocking_portal
 
+        from sgi.embed.bounded_reply import ReplyRefusedError
+
         try:
             # An event loop of its own, in a thread of its own: this also works where a loop already runs.
             with start_blocking_portal() as portal:
@@ -173,8 +175,11 @@ class RemoteEmbedder:
             problem = self._silent(f"gave no answer within {self.deadline:g} s")
         except openai.APITimeoutError:
             problem = self._silent(f"was silent for {self.timeout:g} s, {self.retries + 1} times")
-        except openai.OpenAIError:
-            problem = self._silent("cannot be reached, or the connection broke off")
+        except openai.OpenAIError as error:
+            if isinstance(error.__cause__, ReplyRefusedError):
+                problem = self._malformed(str(error.__cause__))
+            else:
+                problem = self._silent("cannot be reached, or the connection broke off")
         raise problem
 
     async def _send(self, texts: list[str]) -> bytes:

@@ -39,11 +39,14 @@ class Service(environment.Service):
     def client(self, timeout: float, retries: int) -> AsyncOpenAI:
         """The client that speaks to it: it waits as Retry-After says, or longer each time.
 
-        It follows no redirect, which would take the texts to another service.
+        It follows no redirect, which would take the texts to another service, and reads no endless reply.
         """
         from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAsyncHttpxClient
 
-        http = DefaultAsyncHttpxClient(follow_redirects=False)
+        from sgi.embed.bounded_reply import HEADERS, bound
+
+        hooks = {"response": [bound]}
+        http = DefaultAsyncHttpxClient(follow_redirects=False, headers=HEADERS, event_hooks=hooks)
         if self.kind == "openai":
             return AsyncOpenAI(
                 api_key=self.key, base_url=self.url, timeout=timeout, max_retries=retries, http_client=http

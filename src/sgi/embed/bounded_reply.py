@@ -1,0 +1,48 @@
+"""Bounds the replies of an embedding service, which the client reads whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import httpx2
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+MAX_REPLY = 200_000_000
+"""Bytes of a reply: 2,048 vectors of 3,072 numbers, written as decimals, are at most 130 MB."""
+HEADERS = {"Accept-Encoding": "identity"}
+"""No compression is asked for, so that the bytes that arrive are all that a reply takes in memory."""
+
+
+class ReplyRefusedError(httpx2.ReadError):
+    """A reply that is compressed or too large; the message goes on after "the service sent"."""
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > MAX_REPLY:
+                raise ReplyRefusedError(f"more than {MAX_REPLY:,} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def bound(response: httpx2.Response) -> None:
+    """Refuse a compressed reply, and have reading it fail beyond `MAX_REPLY`; an event hook of httpx2.
+
+    Raises:
+        ReplyRefusedError: the reply is compressed.
+    """
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding != "identity":
+        raise ReplyRefusedError("a compressed reply, which was not asked for")
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _BoundedStream(response.stream)
