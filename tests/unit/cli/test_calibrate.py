@@ -365,7 +365,7 @@ def test_what_a_new_file_replaces_is_told(sgi, nightly, tmp_path):
 def test_names_steer_no_terminal(sgi, tmp_path):
     rows = [row | {"metadata": {SPITEFUL: row["label"]}} for row in answers()]
     write(tmp_path / "data.jsonl", rows)
-    sgi("run", "data.jsonl", "-m", "content_f1", "--name", SPITEFUL, "-q")
+    sgi("run", "data.jsonl", "-m", "content_f1", "-q")
     done = sgi("calibrate", "last", "-m", "content_f1", *TARGET, "--label", SPITEFUL)
     assert done.code == 0
     for text in (done.out, done.err):

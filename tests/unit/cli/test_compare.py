@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from contextlib import closing
 from importlib.resources import as_file, files
 
 import pytest
@@ -113,7 +114,9 @@ def test_hostile_ids_and_a_narrow_window(sgi, tmp_path, monkeypatch, columns):
     for name, spoilt in (("a", 0), ("b", 6)):
         data = [row | {"id": f"{SPITEFUL}{row['id']}"} for row in rows(12, spoilt=spoilt)]
         write(tmp_path / f"{name}.jsonl", data)
-        sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", f"{SPITEFUL}{name}", "-q")
+        sgi("run", f"{name}.jsonl", "-m", "squad_em", "--name", name, "-q")
+    with closing(sqlite3.connect("sgi.db", isolation_level=None)) as connection:
+        connection.execute("UPDATE runs SET name = ? || name", [SPITEFUL])
     made = sgi("compare", "last~1", "last")
     assert not set(made.out + made.err) & set("\x1b\x9b\u202e…")
     line = next(line for line in made.out.splitlines() if "worse" in line)

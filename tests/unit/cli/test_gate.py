@@ -3,6 +3,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import sqlite3
+from contextlib import closing
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -121,7 +123,9 @@ def test_what_makes_no_sense_exits_2_and_writes_no_report(sgi, kept, tmp_path, w
 
 def test_a_hostile_rule_and_name_stay_text(sgi, tmp_path):
     write(tmp_path / "a.jsonl", rows(6))
-    sgi("run", "a.jsonl", "-m", "squad_em", "--name", SPITEFUL, "-q")
+    sgi("run", "a.jsonl", "-m", "squad_em", "-q")
+    with closing(sqlite3.connect("sgi.db", isolation_level=None)) as connection:
+        connection.execute("UPDATE runs SET name = ?", [SPITEFUL])
     made = sgi("gate", SPITEFUL, f"{SPITEFUL}>0.5", "--junit", "gate.xml")
     assert made.code == 4
     assert not set(made.out + made.err) & set("\x1b\x9b\u202e")

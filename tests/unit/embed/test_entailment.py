@@ -138,7 +138,7 @@ def test_a_folder_of_something_else(tmp_path):
 @pytest.mark.parametrize("content", [b"{", b"\xff", b""])
 def test_settings_that_cannot_be_read(folder, content):
     (folder / "config.json").write_bytes(content)
-    with pytest.raises(ModelCorrupt, match=r"config\.json cannot be read"):
+    with pytest.raises(ModelCorrupt, match=r"config\.json: is not JSON"):
         load_entailment_model(folder)
 
 
