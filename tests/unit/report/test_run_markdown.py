@@ -152,8 +152,8 @@ def test_everything_that_the_view_holds_stands_on_the_page():
         "## Worst rows by sgi: the lowest values\n\n- `q1`: 0.5000, label 0\n",
         "## Worst rows by squad_em: the highest values\n\n- `q1`: 25.00 %, label 0\n",
         "| 60 | failed | sgi | The judge gave no reply. |",
-        "| openai:gpt | 1,000 | 5 | 1 | 2 | 3 | not known |",
-        "| local | 0 | 0 | 0 | 0 | 0 | 0.5000 |",
+        "| openai:gpt | 1,000 | 5 | 1 | 0 | 2 | 3 | not known |",
+        "| local | 0 | 0 | 0 | 0 | 0 | 0 | 0.5000 |",
         "`sgi:1|n:1200`\n\nsgi 0.1.0, numpy 2.4\n",
     ):
         assert told in page, told
