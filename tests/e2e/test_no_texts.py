@@ -213,9 +213,9 @@ def test_an_interrupted_run_goes_on_and_keeps_no_texts(runs):
         mended.append(True)
         server.asked.clear()
         refused = sgi(runs, "run", "rows.jsonl", "--resume", "last", "-m", "sgi", *place)
-        done = sgi(runs, "run", "--resume", "last", "-o", "resumed.csv", *place)
+        done = sgi(runs, "run", "--resume", "last", "--judge", judge, "-o", "resumed.csv", *place)
         asked = len(server.asked)
-        retried = sgi(runs, "run", "--resume", "last", "--retry-failed", *place)
+        retried = sgi(runs, "run", "--resume", "last", "--judge", judge, "--retry-failed", *place)
     assert stopped.code == 2
     assert stopped_because == "JudgeError; the reason is not kept, since it can quote texts"
     assert refused.code == 2
