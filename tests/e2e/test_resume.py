@@ -168,7 +168,7 @@ def test_no_answer_that_was_kept_is_asked_for_again(tmp_path, database_url):
             assert not kept.intersection(numbers(server)[before:])
             kept, before = kept_answers(database_url), len(server.asked)
             assert len(kept) > 100 * (kill + 1)
-            words = ("--resume", "last")
+            words = ("--resume", "last", "--trust-target")
         out = command(tmp_path, database_url, *words, "--json").communicate(timeout=PATIENCE)[0]
         assert json.loads(out)["metrics"][0]["mean"] == 1.0
         assert not kept.intersection(numbers(server)[before:])

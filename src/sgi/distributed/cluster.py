@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -128,7 +129,8 @@ def _start(ray: Any, address: str) -> None:
     quiet = {"log_to_driver": False, "logging_level": logging.FATAL}
     if address == LOCAL:
         size = {"num_cpus": usable_cores(), "object_store_memory": _OBJECTS}
-        with _speechless():
+        with _speechless(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # of the socket that Ray tried that port with
             ray.init("local", **size, **_NO_DASHBOARD, _node_ip_address="127.0.0.1", **quiet)
         return
     try:
