@@ -28,6 +28,7 @@ _FORK_SECONDS = 5.0
 _ENTRY_BYTES = 256  # of the objects around a key and a value: 171 measured, and room for the table to grow
 _DISK_TROUBLE = ("disk is full", "No space left", "disk I/O error", "Input/output error")
 _DISK = "Check the disk and its free space; what the cache held before is kept."
+_MEMORY = "Close other programs; what the cache held before is kept."
 _WAY_OUT = "Delete the file, or name another place in SGI_CACHE_DIR: what a cache holds can be made anew."
 
 
@@ -151,7 +152,8 @@ class SqliteCache:
         self._lock = RLock()
         self._locked_for_fork = False
         self._closed = False
-        self._connect()
+        self._connected = False
+        self._guard(lambda: None)
         close_at_fork(self)
 
     def get_many(self, keys: Sequence[bytes], /) -> Mapping[bytes, bytes]:
@@ -178,27 +180,33 @@ class SqliteCache:
         """Close the file; closing twice does no harm."""
         with self._lock:
             self._closed = True
-            self._connection.close()
+            self._disconnect()
 
     def before_fork(self) -> None:
         """Close the connection, as soon as no other thread uses it."""
         self._locked_for_fork = self._lock.acquire(timeout=_FORK_SECONDS)
         if self._locked_for_fork:
-            self._connection.close()
+            self._disconnect()
 
     def after_fork(self, *, child: bool) -> None:
-        """Open a connection in the parent and one in the child, which gets a lock of its own."""
+        """Let parent and child open a connection at the next use; the child gets a lock of its own."""
         if child:
             self._lock = RLock()
             self._finalizer.detach()  # a connection that a thread of the parent used is not for us to close
-        if not self._closed and (child or self._locked_for_fork):
-            self._connect()
-        if self._locked_for_fork and not child:
+            self._connected = False
+        elif self._locked_for_fork:
             self._lock.release()
 
     def _connect(self) -> None:
-        self._connection = self._guard(self._open)
+        self._connection = self._open()
         self._finalizer = weakref.finalize(self, self._connection.close)  # for caches that nobody closes
+        self._connected = True
+
+    def _disconnect(self) -> None:
+        """Close the connection, if one is open; this undoes an open transaction."""
+        if self._connected:
+            self._connected = False
+            self._finalizer()
 
     def __enter__(self) -> Self:
         return self
@@ -209,12 +217,18 @@ class SqliteCache:
         self.close()
 
     def _guard(self, work: Callable[[], T]) -> T:
-        """Do it alone, and tell every trouble with the file as a StoreError."""
+        """Do it alone, with an open connection; report every problem with the file as a StoreError."""
         import sqlite3
 
         with self._lock:
             try:
+                if not (self._connected or self._closed):
+                    self._connect()
                 return work()
+            except MemoryError as error:
+                self._disconnect()  # undoes the transaction, for which a statement may need memory
+                message = f"The cache {self.path} cannot be used: out of memory."
+                raise StoreError(message, hint=_MEMORY) from error
             except (sqlite3.Error, OSError) as error:
                 reason = getattr(error, "strerror", None) or str(error)
                 hint = _DISK if any(words in reason for words in _DISK_TROUBLE) else _WAY_OUT
@@ -247,8 +261,7 @@ class SqliteCache:
             self._connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?)", items.items())
             self._connection.execute("COMMIT")
         except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+            self._connection.rollback()
             raise
 
 

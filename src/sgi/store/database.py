@@ -136,8 +136,7 @@ class Database:
             return
         self._engine.dispose()  # the last connection brings the transactions beside the file into it
         self._check_file()
-        path = Path(self.shown)
-        if path.stat().st_size <= MAX_CHECKED_BYTES and is_damaged(path):
+        if Path(self.shown).stat().st_size <= MAX_CHECKED_BYTES and self._is_damaged():
             raise database_error(self.shown, "database disk image is malformed")
         with self.reading() as connection:
             connection.exec_driver_sql("SELECT id, finished_at FROM runs").all()
@@ -210,12 +209,21 @@ class Database:
             raise database_error(self.shown, getattr(error, "orig", None) or error, self._secret) from error
         except SgiError:
             raise
+        except MemoryError as error:
+            raise database_error(self.shown, "out of memory") from error
         except Exception as error:
-            if self.dialect == "sqlite" and (
-                isinstance(error, UnicodeDecodeError) or is_damaged(Path(self.shown))
-            ):
+            if self.dialect == "sqlite" and (isinstance(error, UnicodeDecodeError) or self._is_damaged()):
                 raise database_error(self.shown, f"it is malformed ({error})") from error
             raise
+
+    def _is_damaged(self) -> bool:
+        """Whether the file is malformed, by SQLite's own check.
+
+        Raises:
+            StoreError: the check cannot be done.
+        """
+        with self._telling():
+            return is_damaged(Path(self.shown))
 
 
 def open_database(where: str | Path | None = None, *, create: bool = True) -> Database:
@@ -291,6 +299,7 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
         creator=lambda: _opened(path),
         json_serializer=stored_json,
         json_deserializer=column_json,
+        pool_pre_ping=True,  # a connection that was closed for lack of memory is opened again
         hide_parameters=True,
     )
 

@@ -6,12 +6,14 @@ from sgi.kernel.errors import StoreDamaged, StoreError
 
 ANOTHER = "Name another database with --db or SGI_DATABASE_URL."
 _ROOM = "Make room; what was written before is kept, and a run goes on with --resume."
+_MEMORY = "Close other programs; what was written before is kept, and a run resumes with --resume."
 RIGHTS = "See that you may read and write there."
 _DAMAGED = f"The file is damaged: take a copy of it. {ANOTHER}"
 _WAYS_OUT = {  # the first whose words stand in the driver's message
     "disk is full": _ROOM,
     "No space left": _ROOM,
     "disk I/O error": _ROOM,
+    "out of memory": _MEMORY,
     "is locked": "Another process is writing; try again when it is done.",
     "not a database": ANOTHER,
     "malformed": _DAMAGED,

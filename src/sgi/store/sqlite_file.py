@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 import sqlite3
 import tempfile
@@ -20,11 +21,33 @@ _NO_INDEX = ("unable to open", "readonly")
 """What SQLite says where it cannot make its index of transactions beside a file."""
 _WAL_MODE = 2
 """The read version in the header of a file in WAL mode."""
+_PAGE_NOT_READ = re.compile(r"unable to get the page\. error code=(\d+)")
+"""What SQLite's check of a file says of a page that it could not read, for whatever reason."""
 _READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 class _Connection(sqlite3.Connection):
-    """A connection that can be referred to weakly."""
+    """A connection that can be referred to weakly, and whose rollback cannot fail for lack of memory."""
+
+    _closed = False
+
+    def rollback(self) -> None:
+        """Undo the open transaction.
+
+        Without memory for that statement, close the connection, which undoes it too. Otherwise the
+        transaction would stay open and lock the file for every other writer.
+        """
+        if self._closed:
+            return
+        try:
+            super().rollback()
+        except MemoryError:
+            self.close()
+
+    def close(self) -> None:
+        """Close the connection; closing twice does no harm."""
+        self._closed = True
+        super().close()
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -118,12 +141,26 @@ def _opened(address: str, *, uri: bool = False) -> sqlite3.Connection:
 
 
 def is_damaged(path: Path) -> bool:
-    """Whether SQLite's own check says so: what looks like a bug of ours is then the file's."""
+    """Whether SQLite's own check says so: what looks like a bug of ours is then the file's.
+
+    Raises:
+        MemoryError: there is not enough memory for the check.
+        sqlite3.OperationalError: the disk fails.
+    """
     try:
         with closing(connect(path)) as connection:
-            return bool(connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",))
-    except (sqlite3.Error, OSError, UnicodeDecodeError):
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+        if "disk I/O error" in str(error):
+            raise
         return True
+    failed = _PAGE_NOT_READ.search(found)
+    code = int(failed[1]) & 0xFF if failed else 0  # the upper bits tell kinds of one error apart
+    if code == sqlite3.SQLITE_NOMEM:
+        raise MemoryError
+    if code == sqlite3.SQLITE_IOERR:
+        raise sqlite3.OperationalError("disk I/O error")
+    return bool(found != "ok")
 
 
 def write_ahead(connection: sqlite3.Connection, *, durable: bool) -> None:

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from sgi.store.sqlite_file import connect
+from sgi.store.sqlite_file import connect, write_ahead
 
 
 def test_a_new_file_is_the_users_alone_and_an_old_one_keeps_its_mode(tmp_path):
@@ -49,7 +49,8 @@ def test_processes_that_switch_at_once_all_succeed(tmp_path):
     assert [process.returncode for process in running] == [0] * 6, told
 
 
-def test_a_file_that_is_no_database_is_refused(tmp_path):
-    (tmp_path / "a.db").write_bytes(b"no database" * 100)
-    with pytest.raises(sqlite3.DatabaseError, match="not a"):
-        connect(tmp_path / "a.db")
+def test_a_switch_that_fails_otherwise_is_told(tmp_path):
+    with closing(connect(tmp_path / "a.db")) as connection:
+        (tmp_path / "a.db").write_bytes(b"no database" * 100)
+        with pytest.raises(sqlite3.DatabaseError, match="not a"):
+            write_ahead(connection, durable=True)

@@ -1,0 +1,167 @@
+"""The store with too little memory for SQLite: a process of its own, as the limit cannot be raised again.
+
+Each step of a run, and of a cache, is tried with a little more memory until it succeeds. Between two attempts
+the memory is free, and the same objects are used again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+from collections import defaultdict
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sgi.kernel.errors import StoreError
+from sgi.kernel.metric import Scores
+from sgi.kernel.ports import Usage
+from sgi.kernel.registry import metric
+from sgi.kernel.sample import Sample
+from sgi.store.cache import SqliteCache
+from sgi.store.database import open_database, status
+from sgi.store.queries import find_run, open_recorder
+from sgi.store.recorder import RunStart, StoredAnswer, create_run
+from sgi.store.run_rows import scored_run, stored_batches
+from support.runs import bare_summary, contents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+LIMIT = 16 << 20
+MOST = 4 << 20
+"""Bytes that are enough for every step."""
+ROWS = 60
+METRICS = (metric("sgi"),)
+SAMPLES = [Sample(id=f"q{n}", question=f"Which {n}?", contexts=("x" * 400,)) for n in range(ROWS)]
+VALUES = {bytes([n]): bytes([n]) * 3000 for n in range(40)}
+
+
+def limit_memory() -> None:
+    """Give SQLite at most ``LIMIT`` bytes in this process."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        assert connection.execute(f"PRAGMA hard_heap_limit = {LIMIT}").fetchone() == (LIMIT,)
+
+
+@contextmanager
+def free_memory(size: int) -> Iterator[None]:
+    """Leave SQLite about ``size`` bytes inside the block."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        spare = connection.execute("SELECT CAST(zeroblob(?) AS TEXT)", (size + 1,))
+        held = []
+        for part in (1 << 20, 1 << 16, 1 << 12, 1 << 8):
+            with suppress(MemoryError):
+                while True:
+                    held.append(connection.execute("SELECT CAST(zeroblob(?) AS TEXT)", (part,)))
+        spare.close()
+        yield
+        for cursor in held:
+            cursor.close()
+
+
+def sizes() -> Iterator[int]:
+    """Bytes from nothing to ``MOST``, each half more than the one before."""
+    size = 256
+    while size < MOST:
+        yield size
+        size += size // 2
+
+
+class Attempts:
+    """Does steps with too little memory, and notes what they raised.
+
+    Attributes:
+        path: the SQLite file that the steps use.
+        refused: by step, how many attempts ended in a StoreError.
+        messages: the errors, each once.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.refused: dict[str, int] = defaultdict(int)
+        self.messages: set[str] = set()
+
+    def __call__(self, name: str, step: Callable[[], Any]) -> Any:
+        """What the step gives as soon as there is enough memory for it."""
+        for size in sizes():
+            try:
+                with free_memory(size):
+                    return step()
+            except StoreError as error:
+                self.refused[name] += 1
+                self.messages.add(str(error).replace(str(self.path), "FILE"))
+            self._check_unlocked()
+        raise AssertionError(f"{name} needs more than {MOST} bytes")
+
+    def _check_unlocked(self) -> None:
+        if self.path.exists():
+            with closing(sqlite3.connect(self.path, timeout=0, isolation_level=None)) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+
+
+def at_once(_: str, step: Callable[[], Any]) -> Any:
+    """Do the step with all memory."""
+    return step()
+
+
+def stored_run(path: Path, attempt: Callable[[str, Callable[[], Any]], Any]) -> dict[str, Any]:
+    """What a database holds after a run that was interrupted and resumed."""
+    start = RunStart("hash", "rows", ROWS, {}, "spec", "sgi:1", {}, METRICS)
+    half = ROWS // 2
+    scores = {"sgi": Scores.of(np.arange(half) / 7)}
+    answers = {n: StoredAnswer("z" * 200) for n in range(ROWS)}
+
+    def commit(first: int) -> Callable[[], None]:
+        part = SAMPLES[first : first + half]
+        return lambda: recorder.commit(first, part, scores, truncated={}, failures={})
+
+    with closing(attempt("open", lambda: open_database(path))) as database:
+        recorder = attempt("create", lambda: create_run(database, start))
+        attempt("answers", lambda: recorder.save_answers(answers))
+        attempt("usage", lambda: recorder.save_usage({"judge": Usage()}))
+        attempt("commit", commit(0))
+        attempt("stop", lambda: recorder.stop("interrupted"))
+    with closing(attempt("reopen", lambda: open_database(path))) as database:
+        record = attempt("find", lambda: find_run(database, "last"))
+        recorder = attempt("resume", lambda: open_recorder(database, record))
+        assert recorder.done == {0}
+        attempt("commit", commit(half))
+        attempt("finish", lambda: recorder.finish(bare_summary(ROWS)))
+        attempt("verify", database.verify)
+        attempt("status", lambda: status(path))
+        record = attempt("find", lambda: find_run(database, "last"))
+        assert attempt("scores", lambda: scored_run(database, record)).finished
+        assert len(attempt("batches", lambda: list(stored_batches(database, record)))) == 2
+        attempt("all tables", lambda: contents(database))
+        tables = contents(database)
+    tables = {name: tables[name] for name in ("samples", "answers", "batches", "scores", "run_metrics")}
+    found: dict[str, Any] = json.loads(json.dumps(tables).replace(record.id, "RUN"))
+    return found
+
+
+def cached(path: Path, attempt: Callable[[str, Callable[[], Any]], Any]) -> dict[bytes, bytes]:
+    """What a cache holds that was filled, emptied and filled again."""
+    with closing(attempt("open cache", lambda: SqliteCache(path))) as cache:
+        attempt("put", lambda: cache.put_many(VALUES))
+        attempt("clear", cache.clear)
+        attempt("put", lambda: cache.put_many(VALUES))
+        attempt("stats", cache.stats)
+        return dict(attempt("get", lambda: cache.get_many(list(VALUES))))
+
+
+def main(folder: Path) -> None:
+    """Print, as JSON, how often each step was refused, with which words, and whether all content is there."""
+    limit_memory()
+    expected = stored_run(folder / "expected.db", at_once)
+    run, cache = Attempts(folder / "runs.db"), Attempts(folder / "cache.db")
+    same = stored_run(run.path, run) == expected
+    same &= cached(cache.path, cache) == VALUES
+    messages = sorted(run.messages | cache.messages)
+    json.dump({"same": same, "refused": run.refused | cache.refused, "messages": messages}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
