@@ -218,3 +218,18 @@ def test_reading_makes_nothing(tmp_path, postgres_url):
     with pytest.raises(StoreError, match="is empty"):
         open_database(postgres_url, create=False)
     assert status(postgres_url).rows == {}
+
+
+def test_a_commit_waits_for_the_disk_although_the_server_does_not(postgres_url):
+    show = sa.text("SHOW synchronous_commit")
+    with open_database(postgres_url) as database:
+        with database.writing() as connection:
+            assert connection.scalar(show) == "on"
+        with database.reading() as connection:
+            assert connection.scalar(show) == "off"  # the server's own default is unchanged
+
+
+def test_a_server_that_waits_for_its_replicas_still_does(postgres_url):
+    url = f"{postgres_url}&options=-csynchronous_commit%3Dremote_apply"
+    with open_database(url) as database, database.writing() as connection:
+        assert connection.scalar(sa.text("SHOW synchronous_commit")) == "remote_apply"
