@@ -11,11 +11,15 @@ import random
 import shutil
 import sqlite3
 import subprocess
+import sys
 from contextlib import closing
 
 import pytest
 
+from sgi.kernel.sample import Sample
+from sgi.store.database import open_database
 from support.judged_runs import CountingServer, rows_file, start
+from support.runs import add_run
 
 ROWS = 6
 SWEPT = 2
@@ -85,3 +89,20 @@ def test_a_call_that_fails_costs_no_more_than_the_run(tmp_path, call, error):
             assert resumed.returncode == 0, resumed.stderr
             assert (folder / "scores.jsonl").read_bytes() == wanted
             assert len(server.asked) - asked <= 2 * ROWS - known
+
+
+def test_a_page_that_cannot_be_read_is_not_reported_as_damage(tmp_path):
+    verify = "import sys; from sgi.store.database import open_database; open_database(sys.argv[1]).verify()"
+    path, log = tmp_path / "runs.db", tmp_path / "calls"
+    samples = [Sample(id=f"q{n}", question="x" * 300) for n in range(200)]
+    with open_database(path) as database:
+        add_run(database, samples=samples, scores={"sgi": [0.5] * len(samples)})
+    command = (sys.executable, "-c", verify, str(path))
+    subprocess.run(["strace", "-f", "-o", log, "-e", "trace=pread64", *command], check=True)
+    fault = f"inject=pread64:error=EIO:when={log.read_text().count(' pread64(') // 2}"  # of the check
+    failing = ["strace", "-f", "-o", "/dev/null", "-e", "trace=pread64", "-e", fault, *command]
+    failed = subprocess.run(failing, capture_output=True, text=True, check=False)
+    assert failed.stderr.splitlines()[-1] == (
+        f"sgi.kernel.errors.StoreError: The database {path} cannot be used: disk I/O error. "
+        "Check the disk and its free space; what was written before is kept, and a run resumes with --resume."
+    )

@@ -5,14 +5,15 @@ from __future__ import annotations
 from sgi.kernel.errors import StoreDamaged, StoreError
 
 ANOTHER = "Name another database with --db or SGI_DATABASE_URL."
-_ROOM = "Make room; what was written before is kept, and a run goes on with --resume."
-_MEMORY = "Close other programs; what was written before is kept, and a run resumes with --resume."
+_KEPT = "what was written before is kept, and a run resumes with --resume."
+_ROOM = f"Make room; {_KEPT}"
+_MEMORY = f"Close other programs; {_KEPT}"
 RIGHTS = "See that you may read and write there."
 _DAMAGED = f"The file is damaged: take a copy of it. {ANOTHER}"
 _WAYS_OUT = {  # the first whose words stand in the driver's message
     "disk is full": _ROOM,
     "No space left": _ROOM,
-    "disk I/O error": _ROOM,
+    "disk I/O error": f"Check the disk and its free space; {_KEPT}",
     "out of memory": _MEMORY,
     "is locked": "Another process is writing; try again when it is done.",
     "not a database": ANOTHER,
