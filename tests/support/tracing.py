@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 SGI = (sys.executable, "-m", "sgi")
 _PATIENCE = 300.0
@@ -108,7 +109,10 @@ class Traced:
             try:
                 yield process
             finally:
-                process.terminate()
+                # The command, not strace: it would outlive strace, and its calls on sockets would fail.
+                children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+                for child in children.read_text(encoding="ascii").split():
+                    os.kill(int(child), signal.SIGTERM)
                 process.wait(_PATIENCE)
 
 
