@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+WAY_OUT = "Take a copy of the file, and name another database."
 _ESCAPE = "\ufdd0"
 _UNFIT = re.compile("[\0\ud800-\udfff\ufdd0]")
 _ESCAPED = re.compile(f"{_ESCAPE}([0-9a-f]{{4}})")
@@ -41,9 +42,16 @@ def restored(text: str) -> str:
 
     >>> restored(stored("a\0b\ud800\ufdd0")) == "a\0b\ud800\ufdd0"
     True
+
+    Raises:
+        StoreDamaged: it is not a text; SQLite lets a column of texts hold other values.
     """
-    if _ESCAPE not in text:
-        return text
+    try:
+        if _ESCAPE not in text:
+            return text
+    except TypeError as error:
+        message = "The database is damaged: a column of texts holds something else."
+        raise StoreDamaged(message, hint=WAY_OUT) from error
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
@@ -96,7 +104,7 @@ def column_json(text: str) -> Any:
         return restored_json(text)
     except (ValueError, RecursionError) as error:
         message = f"The database is damaged: a column of JSON holds something else: {reason(error)}."
-        raise StoreDamaged(message, hint="Take a copy of the file, and name another database.") from error
+        raise StoreDamaged(message, hint=WAY_OUT) from error
 
 
 def _fit(value: Any) -> Any:

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, ProgrammingError
 
 from sgi.kernel.durable_files import sync_file, sync_folder
-from sgi.kernel.errors import SchemaAhead, SgiError, StoreError
+from sgi.kernel.errors import SchemaAhead, SgiError, StoreDamaged, StoreError
 from sgi.kernel.limits import how_to_raise, input_limits, shown_size
 from sgi.kernel.part_files import open_part
 from sgi.store import schema
@@ -31,7 +31,7 @@ from sgi.store.inserting import CHUNK, chunks, free_name, insert_rows
 from sgi.store.migrations import HEAD, REVISIONS
 from sgi.store.one_transaction import OneTransaction
 from sgi.store.queries import RunRecord, find_run
-from sgi.store.texts import restored, restored_json, stored_json
+from sgi.store.texts import WAY_OUT, restored, restored_json, stored_json
 from sgi.store.transfer_shapes import column_reader
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def export(database: Database, path: str | Path) -> int:
         stream.write(_line({"sgi_database": FORMAT, "schema": HEAD}))
         rows = 0
         for rows, row in enumerate(_rows(connection), 1):  # noqa: B007 - the last number is their count
-            stream.write(_line(row))
+            stream.write(_row_line(row))
         stream.write(_line({"rows": rows}))
     return rows
 
@@ -251,6 +251,16 @@ def _rows(connection: sa.Connection) -> Iterator[list[Any]]:
                 table.name,
                 *(restored(cell) if text and cell is not None else cell for cell, text in cells),
             ]
+
+
+def _row_line(row: list[Any]) -> bytes:
+    try:
+        return _line(row)
+    except TypeError as error:  # bytes, which SQLite lets any column hold
+        message = (
+            f"The database is damaged: a row of the table {row[0]} holds what is no value of its column."
+        )
+        raise StoreDamaged(message, hint=WAY_OUT) from error
 
 
 def _line(value: Any) -> bytes:

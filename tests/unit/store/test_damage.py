@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from contextlib import suppress
+import sqlite3
+from contextlib import closing, suppress
 
 import pytest
 
@@ -13,6 +14,7 @@ from sgi.store.database import open_database, status
 from sgi.store.old_evals import import_evals
 from sgi.store.queries import list_runs
 from sgi.store.run_rows import scored_run, stored_batches
+from sgi.store.transfer import export
 from support.runs import add_run
 
 FILES = 150
@@ -97,3 +99,17 @@ def test_a_run_does_not_end_well_over_a_database_that_was_cut(tmp_path):
         (tmp_path / "sgi.db").unlink()
         with pytest.raises(StoreDamaged, match="removed or replaced"):
             database.verify()
+
+
+@pytest.mark.parametrize("cell", ["samples.question", "scores.value", "batches.rows"])
+def test_bytes_in_any_column_are_damage(tmp_path, sound, cell):
+    table, _, column = cell.partition(".")
+    (tmp_path / "sgi.db").write_bytes(sound)
+    with closing(sqlite3.connect(tmp_path / "sgi.db", isolation_level=None)) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute(f"UPDATE {table} SET {column} = x'00ff'")  # noqa: S608 - a name of ours
+    with (
+        open_database(tmp_path / "sgi.db") as database,
+        pytest.raises(StoreDamaged, match=rf"damaged: (a row of the table {table}|a column of texts) holds"),
+    ):
+        export(database, tmp_path / "all.jsonl")
