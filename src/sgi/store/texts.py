@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-WAY_OUT = "Take a copy of the file, and name another database."
 _ESCAPE = "\ufdd0"
 _UNFIT = re.compile("[\0\ud800-\udfff\ufdd0]")
 _ESCAPED = re.compile(f"{_ESCAPE}([0-9a-f]{{4}})")
@@ -50,8 +49,7 @@ def restored(text: str) -> str:
         if _ESCAPE not in text:
             return text
     except TypeError as error:
-        message = "The database is damaged: a column of texts holds something else."
-        raise StoreDamaged(message, hint=WAY_OUT) from error
+        raise damaged("a column of texts holds something else") from error
     return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
@@ -103,8 +101,13 @@ def column_json(text: str) -> Any:
     try:
         return restored_json(text)
     except (ValueError, RecursionError) as error:
-        message = f"The database is damaged: a column of JSON holds something else: {reason(error)}."
-        raise StoreDamaged(message, hint=WAY_OUT) from error
+        raise damaged(f"a column of JSON holds something else: {reason(error)}") from error
+
+
+def damaged(problem: str) -> StoreDamaged:
+    """The error for a stored value that is not what its column holds."""
+    hint = "Take a copy of the file, and name another database."
+    return StoreDamaged(f"The database is damaged: {problem}.", hint=hint)
 
 
 def _fit(value: Any) -> Any:

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, ProgrammingError
 
 from sgi.kernel.durable_files import sync_file, sync_folder
-from sgi.kernel.errors import SchemaAhead, SgiError, StoreDamaged, StoreError
+from sgi.kernel.errors import SchemaAhead, SgiError, StoreError
 from sgi.kernel.limits import how_to_raise, input_limits, shown_size
 from sgi.kernel.part_files import open_part
 from sgi.store import schema
@@ -31,7 +31,7 @@ from sgi.store.inserting import CHUNK, chunks, free_name, insert_rows
 from sgi.store.migrations import HEAD, REVISIONS
 from sgi.store.one_transaction import OneTransaction
 from sgi.store.queries import RunRecord, find_run
-from sgi.store.texts import WAY_OUT, restored, restored_json, stored_json
+from sgi.store.texts import damaged, restored, restored_json, stored_json
 from sgi.store.transfer_shapes import column_reader
 
 if TYPE_CHECKING:
@@ -257,10 +257,7 @@ def _row_line(row: list[Any]) -> bytes:
     try:
         return _line(row)
     except TypeError as error:  # bytes, which SQLite lets any column hold
-        message = (
-            f"The database is damaged: a row of the table {row[0]} holds what is no value of its column."
-        )
-        raise StoreDamaged(message, hint=WAY_OUT) from error
+        raise damaged(f"a row of the table {row[0]} holds what is no value of its column") from error
 
 
 def _line(value: Any) -> bytes:
