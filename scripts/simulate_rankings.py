@@ -271,8 +271,8 @@ def page(sets: int) -> str:
             f" per row, so a coverage of 95 % has a standard error of {error:.1f} points. Intervals are at"
             " 95 %. Scores are binormal, and two answers to the same question share half of their variance."
             " A row without numbers has fewer than 30 intervals: the rarer class occurs in fewer than five"
-            " questions. [Decision 0023](../decisions/0023-intervals-of-rankings.md) gives the reasons for"
-            " these methods."
+            " questions. [Decision 0023](../decisions/0023-intervals-of-auroc-and-agreement.md) gives the"
+            " reasons for these methods."
         ),
     ]
     for part in (_areas, _differences, _raters, _corrected):
