@@ -1,4 +1,4 @@
-"""Every Python block of the README runs, in order, as one session."""
+"""Examples, commands, settings files and links of the README and the pages under docs work as shown."""
 
 from __future__ import annotations
 
@@ -15,25 +15,38 @@ from sgi.engine.gating.rules import read_rules
 from sgi.engine.spec import RunSpec, read_spec
 
 README = Path(__file__).parents[2] / "README.md"
-JUDGE = README.parent / "docs" / "judge.md"
-PAGES = [README, *sorted(README.parent.glob("docs/*.md")), *sorted(README.parent.glob("docs/results/*.md"))]
+DOCS = README.parent / "docs"
+PAGES = [README, *sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("results/*.md"))]
 CHECK = re.compile(
     r"```console\n\$ (sgi check (?:[^\n]*\\\n)*[^\n]*)\n(?:```\n\n```text\n)?(.*?)\n```", re.DOTALL
 )
 
 
-def test_the_python_examples_run(tmp_path):
-    blocks = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
-    assert len(blocks) == 5
+def blocks(page, language):
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    ("page", "count", "printed"),
+    [(README, 4, "[0.5]"), (DOCS / "targets.md", 1, "0.98"), (DOCS / "judge.md", 1, "[1.]")],
+    ids=["README", "targets", "judge"],
+)
+def test_the_python_examples_run(page, count, printed, tmp_path):
+    examples = blocks(page, "python")
+    assert len(examples) == count
     done = subprocess.run(
-        [sys.executable, "-c", "\n".join(blocks)], cwd=tmp_path, capture_output=True, text=True, check=False
+        [sys.executable, "-c", "\n".join(examples)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "[0.5]" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith(printed)
 
 
 def test_the_files_shown_are_read(tmp_path):
-    rules, spec = re.findall(r"```toml\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+    (rules,), (spec,) = blocks(DOCS / "comparing.md", "toml"), blocks(DOCS / "targets.md", "toml")
     (tmp_path / "rules.toml").write_text(rules)
     (tmp_path / "nightly.toml").write_text(spec)
     assert [rule.metric for rule in read_rules(tmp_path / "rules.toml")] == [
@@ -43,9 +56,7 @@ def test_the_files_shown_are_read(tmp_path):
     assert RunSpec.of(read_spec(tmp_path / "nightly.toml")).target.concurrency == 16
 
 
-@pytest.mark.parametrize(
-    "page", [README, README.parent / "docs" / "grounding.md"], ids=lambda page: page.name
-)
+@pytest.mark.parametrize("page", [README, DOCS / "grounding.md"], ids=lambda page: page.name)
 def test_the_check_shown_is_what_the_command_prints(page, tmp_path):
     command, printed = CHECK.search(page.read_text("utf-8")).groups()
     words = shlex.split(command.replace("\\\n", " "))
@@ -69,12 +80,3 @@ def test_every_verb_shown_is_there():
 def test_every_link_leads_somewhere(page):
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text("utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
-
-
-def test_the_judged_metric_of_the_documentation_runs(tmp_path):
-    blocks = re.findall(r"```python\n(.*?)```", JUDGE.read_text("utf-8"), re.DOTALL)
-    done = subprocess.run(
-        [sys.executable, "-c", "\n".join(blocks)], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "[1.]"
