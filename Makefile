@@ -7,9 +7,11 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 FUZZ_SECONDS ?= 3600
 
 export HF_HUB_OFFLINE = 1
+# The tests start many processes, which share the compiled modules.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint check oracles fuzz bench bench-peers example-judge lock audit wheel-demo clean
+.PHONY: help demo test test-all lint check oracles fuzz bench bench-peers example-judge lock audit wheel-demo clean
 
 help:            ## Say what there is to do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -35,8 +37,14 @@ $(VENV)/.development: requirements/dev.txt requirements/weights.txt pyproject.to
 demo: $(VENV)/.project                ## Install, and score the bundled sample
 	$(BIN)/sgi demo
 
-test: $(VENV)/.development            ## Install what development needs, and run the tests
-	$(BIN)/python -m pytest -n auto -q $(TESTS)
+# A worker that is done takes tests from the other; the tests of a file mostly stay in one process, with its fixtures.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal -q
+
+test: $(VENV)/.development            ## Install the development environment and run all but the slow tests
+	$(PYTEST) -m "not slow" $(TESTS)
+
+test-all: $(VENV)/.development        ## Run every test, also the slow ones, with more random examples
+	$(PYTEST) --hypothesis-profile=thorough $(TESTS)
 
 lint: $(VENV)/.development            ## Style, types, and which part may import which
 	$(BIN)/ruff check .
