@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from fit_monotone_logistic import Labelled, fit
 from sklearn.linear_model import LogisticRegression
 
 import sgi
@@ -27,7 +28,7 @@ from sgi.metrics.support.evidence_map import EvidenceMap
 from sgi.metrics.support.signals import MEASURED, MOST_COUNTED, Signals, stretches
 from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold
 from sgi.stats.confounds import stratified_auroc
-from sgi.stats.monotone_logistic import Labelled, MonotoneLogistic, fit
+from sgi.stats.monotone_logistic import MonotoneLogistic
 from sgi.stats.ranking import ranking
 from sgi.text.wording import wording
 

@@ -69,6 +69,24 @@ def test_isotonic_equals_scipys_least_squares(seed):
     assert fit_isotonic(scores, labels).probability(scores[ordered]) == pytest.approx(theirs, abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("spread", ["continuous", "tied", "within 1e-15"])
+def test_isotonic_has_the_bits_of_scikit_learns(seed, spread):
+    isotonic = pytest.importorskip("sklearn.isotonic", reason="the oracle scikit-learn is not installed")
+    generator = np.random.default_rng(seed)
+    scores = generator.normal(size=int(generator.integers(2, 400)))
+    if spread == "tied":
+        scores = scores.round(1)
+    elif spread == "within 1e-15":
+        scores = 0.5 + 1e-16 * generator.integers(0, 40, len(scores))
+    labels = generator.random(len(scores)) < 1 / (1 + np.exp(-generator.normal() * scores))
+    labels[:2] = [True, False]
+    theirs = isotonic.IsotonicRegression(y_min=0.0, y_max=1.0).fit(scores, labels)
+    ours = fit_isotonic(scores, labels)
+    assert ours.scores == tuple(theirs.X_thresholds_)
+    assert ours.probabilities == tuple(theirs.y_thresholds_)
+
+
 @pytest.mark.parametrize("rate", [0.05, 0.1, 0.25])
 def test_the_threshold_is_the_textbooks_quantile_of_nonconformity(rate):
     generator = np.random.default_rng(7)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sgi.stats.student import student_two_sided_p
+
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
@@ -68,8 +70,6 @@ def welch_p(first: ArrayLike, second: ArrayLike) -> float | None:
     >>> round(welch_p([2.0, 4.0, 6.0], [1.0, 3.0, 5.0]), 4)
     0.5734
     """
-    from scipy.special import stdtr
-
     one, other = _scaled(first, second)
     if min(len(one), len(other)) < 2:  # noqa: PLR2004 - one value has no variance
         return None
@@ -82,7 +82,7 @@ def welch_p(first: ArrayLike, second: ArrayLike) -> float | None:
         (error / whole) ** 2 / (len(column) - 1) for error, column in zip(errors, (one, other), strict=True)
     ]
     distance = abs(_apart(one, other)) / np.sqrt(whole)
-    return min(1.0, float(2.0 * stdtr(1.0 / sum(shares), -distance)))
+    return student_two_sided_p(float(distance), float(1.0 / sum(shares)))
 
 
 def pearson(first: ArrayLike, second: ArrayLike) -> float | None:

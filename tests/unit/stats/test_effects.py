@@ -1,5 +1,3 @@
-import subprocess
-import sys
 from statistics import correlation, fmean, stdev
 
 import numpy as np
@@ -95,12 +93,6 @@ def test_of_nothing_welch_finds_one_in_twenty_whatever_the_variances():
     generator = np.random.default_rng(1)
     p = [welch_p(generator.normal(size=8), 5 * generator.normal(size=30)) for _ in range(2000)]
     assert np.mean(np.array(p) < 0.05) == pytest.approx(0.05, abs=0.015)
-
-
-def test_effects_load_scipy_only_for_a_p():
-    code = "import sys, sgi.stats; sgi.stats.cohen_d([1, 2], [3, 5]); print('scipy' in sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "False"
 
 
 @given(st.lists(st.floats(allow_nan=False), max_size=30))

@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
 
-from sgi.stats.monotone_logistic import Labelled, fit
+from support.scripts import loaded
+
+with loaded("fit_monotone_logistic") as _script:
+    Labelled, fit = _script.Labelled, _script.fit
 
 
 def made(seed, n=400, tilt=(1.0, 0.5, -1.0)):
@@ -22,8 +26,6 @@ def test_it_finds_the_weights_and_none_below_zero():
 
 
 def test_it_is_scikit_learns_logistic_where_signs_agree():
-    from sklearn.linear_model import LogisticRegression
-
     rows = made(1, 3000, tilt=(1.0, 0.5, 0.2))
     ours = fit([rows], ridge=0.0)
     nuisance = (rows.nuisance - rows.nuisance.mean()) / rows.nuisance.std()
@@ -75,7 +77,7 @@ def test_equal_input_gives_equal_bits():
     assert first.weights.tobytes() == second.weights.tobytes()
 
 
-def test_labels_of_one_kind_are_refused():
+def test_labels_of_one_class_are_refused():
     rows = made(9)
-    with pytest.raises(ValueError, match="one kind"):
+    with pytest.raises(ValueError, match="one class"):
         fit([Labelled(rows.signals, np.ones(400, dtype=np.bool_), rows.nuisance)], ridge=1.0)
