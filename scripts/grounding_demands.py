@@ -134,7 +134,7 @@ def near(pairs: Sequence[Pair]) -> str:
     most = np.quantile(still, USUAL, method="higher")
     lost = f", {len(moves) - len(still):,} lost" if len(moves) > len(still) else ""
     share = f"{share_of(moves <= NEAR, known)} of {len(moves):,}"
-    return f"{share}; mean {still.mean():.3f}, 98 of 100 within {most:.3f}{lost}"
+    return f"{share}; mean {still.mean():.3f}, 98th percentile {most:.3f}{lost}"
 
 
 def demands(made: Mapping[str, Bench], folder: Path) -> str:
@@ -152,20 +152,20 @@ def demanded(one: Bench, pairs: Mapping[str, list[Pair]]) -> list[tuple[str, str
     alarm = next((alarm for alarm in one.alarms if alarm.metric == "grounding"), None)
     swapped = seen(one.cell("grounding", SWAP))
     alarms = NONE if alarm is None else alarms_of(alarm)
-    falls = "" if alarm is None else f", where the score falls by more than {alarm.fall:.3f}"
+    falls = "" if alarm is None else f", threshold {alarm.fall:.3f}"
     worded = [pair for name, some in pairs.items() if name not in {SWAP, *ADDED} for pair in some]
     return [
         (
-            "number swaps with a fact newly marked in the evidence",
+            "number swaps with a newly marked fact",
             "≥ 0.98",
             newly_marked(pairs.get(SWAP, []), lost=False),
         ),
-        ("correct paraphrases with a fact newly marked", "≤ 0.02", newly_marked(worded, lost=True)),
-        ("number swaps seen in the score, at the threshold", "≥ 0.98", swapped + falls),
-        ("false alarms at that threshold, on questions that did not set it", "≤ 0.02", alarms),
+        ("correct paraphrases with a newly marked fact", "≤ 0.02", newly_marked(worded, lost=True)),
+        ("number swaps detected by the score", "≥ 0.98", swapped + falls),
+        ("false alarms at this threshold, on other questions", "≤ 0.02", alarms),
         *(
             (
-                f"{name}, passages added: share of answers whose score changes by at most {NEAR}",
+                f"{name} (passages added): share of answers whose score changes by at most {NEAR}",
                 "all",
                 near(pairs.get(name, [])),
             )
@@ -209,7 +209,7 @@ def steadiness(made: Mapping[str, Bench]) -> str:
         if one.kind is Kind.HARMLESS
     ]
     return table(
-        ("harmless changes", "rows", "lost", "mean absolute change", "98 of 100 within", "greatest"), rows
+        ("harmless changes", "rows", "lost", "mean absolute change", "98th percentile", "maximum"), rows
     )
 
 

@@ -1,7 +1,7 @@
-"""Compute the numbers of docs/grounding.md: detector cards, calibration, ablation, examples, the bench.
+"""Compute the numbers of docs/grounding.md and docs/results/grounding-examples.md.
 
-The parts between markers in the page are replaced. The sets are read from a folder; those that the weights
-are not trained on are cut to their first rows. Equal files give an equal page.
+The parts between markers in the pages are replaced. The sets are read from a folder. Of the sets that the
+weights are not trained on, only the first rows are used. Equal files give equal pages.
 
     python scripts/grounding_page.py DATA_FOLDER
 """
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 PAGE = Path(__file__).parents[1] / "docs" / "grounding.md"
+EXAMPLES_PAGE = PAGE.parent / "results" / "grounding-examples.md"
 NEVER_TRAINED = {
     "HaluEval QA": "halueval_qa.jsonl",
     "HaluEval dialogue": "halueval_dialogue.jsonl",
@@ -241,7 +242,7 @@ def example(number: int, kind: str, one: Scored, place: int) -> str:
     spans: Any = sample.metadata["spans"]
     marked = "; ".join(f"“{cut(span['text'])}”" for span in spans) or "nothing"
     lines = [
-        f"### {number}. {kind[:1].upper()}{kind[1:]}",
+        f"## {number}. {kind[:1].upper()}{kind[1:]}",
         f"`{sample.id}`, score {one.scores[place]:.2f}. Question: *{escaped(sample.question)}*",
         f"People marked: {escaped(marked)}.",
         "\n".join(line for sentence in found.sentences for line in sentence_lines(sentence)),
@@ -316,14 +317,14 @@ def written(page: str, parts: Mapping[str, str]) -> str:
         begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
         pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
         if not pattern.search(page):
-            sys.exit(f"{PAGE} has no markers {begin} and {end}.")
+            sys.exit(f"The page has no markers {begin} and {end}.")
         block = f"{begin}\n\n{text}\n\n{end}"
         page = pattern.sub(lambda _, block=block: block, page)  # type: ignore[misc]  # bound at once
     return page
 
 
 def main(words: Sequence[str]) -> None:
-    """Compute all parts and write the page.
+    """Compute all parts and write both pages.
 
     Raises:
         SystemExit: not one folder was named, or a marker is not there.
@@ -342,9 +343,10 @@ def main(words: Sequence[str]) -> None:
         "demands": bench.demands(made, folder),
         "errors": bench.errors_seen(made),
         "steadiness": bench.steadiness(made),
-        "examples": examples(sets[SHOWN]),
     }
     PAGE.write_text(written(page, parts), encoding="utf-8")
+    shown = EXAMPLES_PAGE.read_text(encoding="utf-8")
+    EXAMPLES_PAGE.write_text(written(shown, {"examples": examples(sets[SHOWN])}), encoding="utf-8")
 
 
 if __name__ == "__main__":

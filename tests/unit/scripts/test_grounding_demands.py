@@ -71,8 +71,8 @@ def test_evidence_that_is_lost_counts_as_it_is_worse(script, pair):
 
 def test_a_value_that_is_lost_did_not_stay(script, pair):
     some = [pair(0.5, 0.51), pair(0.5, 0.6), pair(0.5, NOTHING), pair(NOTHING, 0.5)]
-    assert script.near(some) == "0.333 of 3; mean 0.055, 98 of 100 within 0.100, 1 lost"
-    assert script.near([pair(0.5, 0.5)]) == "1.000 of 1; mean 0.000, 98 of 100 within 0.000"
+    assert script.near(some) == "0.333 of 3; mean 0.055, 98th percentile 0.100, 1 lost"
+    assert script.near([pair(0.5, 0.5)]) == "1.000 of 1; mean 0.000, 98th percentile 0.000"
     assert script.near([]) == script.near([pair(NOTHING, 0.5)]) == script.near([pair(0.5, NOTHING)]) == "–"
 
 
@@ -102,10 +102,10 @@ def test_demands_have_what_was_found(script, pair):
     assert [found for _, _, found in script.demanded(made_bench([swap], [alarm]), pairs)] == [
         "1.000 of 1",
         "0.500 of 2",
-        "0.900 [0.80, 0.95], 2 lost, where the score falls by more than 0.125",
+        "0.900 [0.80, 0.95], 2 lost, threshold 0.125",
         "0.030 [0.01, 0.06] of 1,200",
         "–",
-        "1.000 of 1; mean 0.000, 98 of 100 within 0.000",
+        "1.000 of 1; mean 0.000, 98th percentile 0.000",
     ]
 
 

@@ -76,7 +76,7 @@ def test_answers_are_chosen_by_rule_and_the_same_again(script, sets):
 
 def test_examples_show_their_answer_and_what_people_marked(script, sets):
     told = script.examples(next(iter(sets.values())))
-    assert told.startswith("### 1. Supported, high score\n\n`item-")
+    assert told.startswith("## 1. Supported, high score\n\n`item-")
     assert "People marked: nothing." in told
     assert "People marked: “a cat \\| two”." in told
 
@@ -117,7 +117,7 @@ def test_a_page_is_written_between_its_markers_and_nowhere_else(script):
 
 
 def test_the_page_has_all_markers_that_the_script_writes(script):
-    page = script.PAGE.read_text(encoding="utf-8")
+    page = script.PAGE.read_text(encoding="utf-8") + script.EXAMPLES_PAGE.read_text(encoding="utf-8")
     for name in ("check", "cards", "calibration", "ablation", "demands", "errors", "steadiness", "examples"):
         assert f"<!-- {name}: begin -->" in page
         assert f"<!-- {name}: end -->" in page
