@@ -17,7 +17,9 @@ def test_every_built_in_metric_on_the_bundled_sample(tmp_path):
     made = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert made.returncode == 0, made.stderr
     assert "the bundled sample" in made.stderr
-    assert made.stdout.startswith("# Which metric sees what\n\n10 grounded rows of halueval_qa_sample.jsonl")
+    assert made.stdout.startswith(
+        "# Which metric detects which error\n\n10 grounded rows of halueval_qa_sample.jsonl"
+    )
     written = Bench.model_validate_json((tmp_path / "out" / "bench.json").read_text("utf-8"))
     assert {"sgi", "theta_rc", "rouge_l", "bertscore", "semantic_similarity"} <= set(written.metrics)
     assert [change.name for change in written.changes] == list(PERTURBATIONS)

@@ -278,7 +278,7 @@ def _grounded(everything: list[Sample], n: int, seed: int, name: str) -> tuple[l
         found = f"{len(everything):,} rows, {len(answered):,} with a response"
         message = f"{name} has no grounded row with a response ({found})."
         raise DataError(message, hint="Perturbations begin from rows with label 1.")
-    notes = [] if labelled else ["The data has no labels: every row is taken for grounded."]
+    notes = [] if labelled else ["The data has no labels, so all rows count as grounded."]
     drawn = sorted(
         rows, key=lambda sample: digest(str(seed).encode(), sample.id.encode("utf-8", "surrogatepass"))
     )

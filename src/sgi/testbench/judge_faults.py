@@ -174,16 +174,14 @@ def _walked(
 
 
 JUDGE_FAULTS = (
-    JudgeFault("reply_cut", "The judge's reply ends after three fifths of its characters.", _cut),
-    JudgeFault("reply_garbled", "The characters of the judge's reply arrive in random order.", _garble),
-    JudgeFault("reply_twice", "The judge's reply arrives twice, one behind the other.", _say_twice),
-    JudgeFault(
-        "verdict_twice", "A verdict of each list in the judge's reply stands there twice.", _judge_twice
-    ),
-    JudgeFault("verdict_out_of_range", "Every verdict or rating of the judge's reply is 97 or −97.", _exceed),
+    JudgeFault("reply_cut", "The judge's reply is cut after three fifths of its characters.", _cut),
+    JudgeFault("reply_garbled", "The characters of the judge's reply are shuffled.", _garble),
+    JudgeFault("reply_twice", "The judge's reply is repeated.", _say_twice),
+    JudgeFault("verdict_twice", "One verdict of each list in the judge's reply is duplicated.", _judge_twice),
+    JudgeFault("verdict_out_of_range", "Every verdict or rating in the judge's reply is 97 or −97.", _exceed),
     JudgeFault("reply_empty", "The judge's reply is empty.", _empty),
     JudgeFault(
-        "judge_breaks_off", "The judge is silent for a while, and then the connection breaks off.", None
+        "judge_breaks_off", "The judge does not reply for a while, and then the connection closes.", None
     ),
 )
 """What can happen to a judge's replies."""

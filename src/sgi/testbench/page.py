@@ -30,21 +30,21 @@ _CELL_WIDTH, _CELL_HEIGHT = 64, 22
 _WIDEST = 900
 _TITLES = {
     Kind.ERROR: "Errors: the score must get worse",
-    Kind.HARMLESS: "Harmless changes: the score must stay",
-    Kind.SUPPORTED: "Surely supported answers: the score must not get worse",
-    Kind.OTHER: "Other changes: nothing is demanded",
-    Kind.JUDGE_FAULT: "Faults of the judge: no value, or the one there was",
+    Kind.HARMLESS: "Harmless changes: the score must not change",
+    Kind.SUPPORTED: "Supported answers: the score must not get worse",
+    Kind.OTHER: "Other changes: no requirement",
+    Kind.JUDGE_FAULT: "Faulty judge replies: no value, or an unchanged one",
 }
 _SHARES = {
-    Kind.ERROR: "share that gets worse, ties half",
-    Kind.HARMLESS: "share that stays",
-    Kind.SUPPORTED: "share that gets no worse",
-    Kind.OTHER: "share that gets worse, ties half",
+    Kind.ERROR: "share that gets worse (ties count half)",
+    Kind.HARMLESS: "share that does not change",
+    Kind.SUPPORTED: "share that does not get worse",
+    Kind.OTHER: "share that gets worse (ties count half)",
     Kind.JUDGE_FAULT: "share without a new value",
 }
 
 
-_SEEN = "Errors seen, at a threshold that 2 in 100 correct paraphrases exceed"
+_SEEN = "Errors detected at a threshold that 2 in 100 correct paraphrases exceed"
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,8 @@ def _detections(bench: Bench, changes: Sequence[Change], *, intervals: bool) -> 
         return []
     metrics = [alarm.metric for alarm in bench.alarms]
     rows = [
-        ("(threshold: a fall of more than)", "", *(f"{alarm.fall:.3f}" for alarm in bench.alarms)),
-        ("(false alarms, other questions)", "", *map(alarms_of, bench.alarms)),
+        ("(threshold for the fall)", "", *(f"{alarm.fall:.3f}" for alarm in bench.alarms)),
+        ("(false-alarm rate, other questions)", "", *map(alarms_of, bench.alarms)),
     ]
     for one in changes:
         cells = [bench.cell(metric, one.name) for metric in metrics]
@@ -178,7 +178,7 @@ def _line(metric: str, cells: Sequence[Cell]) -> str:
     faults = _judged_of(cells, Kind.JUDGE_FAULT)
     if faults:
         parts.append(f"fails closed under {_count(faults, Verdict.CLOSED)} of {len(faults)} judge faults")
-    return f"{metric}: {'; '.join(parts) or 'there are too few pairs to say anything'}."
+    return f"{metric}: {'; '.join(parts) or 'too few pairs for a verdict'}."
 
 
 def _judged_of(cells: Iterable[Cell], kind: Kind) -> list[Cell]:
@@ -199,23 +199,23 @@ def _named(cells: Iterable[Cell], verdict: Verdict) -> str:
 def bench_markdown(bench: Bench) -> str:
     """A bench as a page of Markdown: in words, as a matrix, how far values move, what was lost."""
     parts = [
-        "# Which metric sees what",
+        "# Which metric detects which error",
         escaped(headline(bench)),
         *(f"> {escaped(note)}" for note in bench.notes),
-        "## In words",
+        "## Summary",
         "\n".join(f"- {escaped(line)}" for line in in_words(bench)),
     ]
     for made in bench_tables(bench):
         words = [name for name in made.columns if name != "rows"]
         parts += [f"## {made.title}", table(made.columns, made.rows, left=words)]
-    parts += ["## How far values move", *_moves(bench)]
+    parts += ["## Size of the changes", *_moves(bench)]
     lost = _lost(bench)
     if lost:
-        columns = ("metric", "why", "rows by change")
-        parts += ["## What was lost", table(columns, lost, left=columns)]
+        columns = ("metric", "reason", "rows by change")
+        parts += ["## Lost values", table(columns, lost, left=columns)]
     parts += [
-        "## What was done",
-        table(("change", "what it does"), _described(bench), left=("what it does",)),
+        "## The changes",
+        table(("change", "description"), _described(bench), left=("description",)),
     ]
     parts += ["## How to read it", how_to_read(), f"Signature: {code(bench.signature)}"]
     return "\n\n".join(parts) + "\n"
@@ -231,9 +231,9 @@ def headline(bench: Bench) -> str:
 
 def _moves(bench: Bench) -> list[str]:
     told = (
-        "The median change, in interquartile ranges of the metric's values on the rows as they are (negative "
-        "is worse); for harmless changes three absolute changes, as shares of the metric's range: the mean, "
-        "what 98 of 100 do not exceed, and the greatest."
+        "The median change in interquartile ranges of the metric's unperturbed values; negative is worse. "
+        "For harmless changes, the absolute change as a share of the metric's range: mean / 98th percentile "
+        "/ maximum."
     )
     kinds = (Kind.ERROR, Kind.HARMLESS, Kind.SUPPORTED, Kind.OTHER)
     rows = [
@@ -268,31 +268,30 @@ def _described(bench: Bench) -> list[tuple[str, str]]:
 def how_to_read() -> str:
     """The meaning of verdicts and numbers, as Markdown."""
     return f"""\
-Each change is made to the same grounded rows, and each metric scores them before and after. The demands are
-those on a metric of groundedness. A metric that compares with a reference answers another question, and may
-move where the passages do not change.
+Every metric scores the same grounded rows before and after each change. The requirements are those of a
+groundedness metric. A metric that compares with a reference measures something else, and may change where
+the passages do not.
 
-- **Intervals.** The intervals of a table hold all together with 95 %: each has the level 1 − 0.05/m, where m
-  is the number of cells (Bonferroni). They decide the verdicts, so at most 1 table in 20 has any verdict that
-  is wrong by chance. More metrics or changes make the intervals wider. Whole questions are resampled.
-- **Errors.** The share of rows that get worse; equal values count half, so ½ is chance. *sees*: the interval
-  begins at {SEEN} or above, and the median fall is at least {NOTICEABLE} interquartile ranges; *partly*: the
+- **Intervals.** The 95 % intervals of a table hold jointly: each has the level 1 − 0.05/m for m cells
+  (Bonferroni). The verdicts depend on them, so at most 1 table in 20 has a verdict that is wrong by chance.
+  More metrics or changes widen the intervals. Whole questions are resampled.
+- **Errors.** The share of rows whose score gets worse; ties count half, so ½ is chance. *sees*: the interval
+  starts at {SEEN} or above, and the median fall is at least {NOTICEABLE} interquartile ranges; *partly*: the
   interval is above ½; *blind*: it contains ½ and ends at {BLIND} or below; *rewards it*: it is below ½.
-- **Errors seen.** The share of rows whose score falls by more than a threshold. The threshold is the least
-  fall that at most {ALARM_RATE:.0%} of the correct paraphrases exceed. Paraphrases are all harmless changes
-  of the wording together, without those that change this metric in no row. On the rows that set the
-  threshold, the rate of false alarms is at most {ALARM_RATE:.0%} by construction; *false alarms, other
-  questions* is measured on questions that did not set it (ten folds), with a 95 % interval. The intervals of
-  the errors take the threshold as fixed.
-- **Harmless changes.** The share of rows that move by no more than {TOLERANCE:.0%} of the metric's range (of
-  four interquartile ranges if the range is open). *steady*: at least {STEADY}, and the interval begins at
-  {SURE} or above; *moved though harmless*: it ends below {STEADY}.
-- **Surely supported answers.** The same, but only a fall counts: *falls though supported*.
-- **Faults of the judge.** *fails closed*: no perturbed reply became another value.
-- *unclear*: the interval allows either; *too few*: fewer than {FEWEST_PAIRS} pairs; {_NONE}: the metric does
-  not read what is changed, or the change applies to no row.
-- **Lost** rows have no value before or after. They are never counted as seen. Under an error, a row that
-  loses its value counts half in the share that gets worse, like a row that does not change."""
+- **Errors detected.** The share of rows whose score falls by more than a threshold: the smallest fall that
+  at most {ALARM_RATE:.0%} of the correct paraphrases exceed. Paraphrases are all harmless changes of the
+  wording, without those that change this metric in no row. On the rows that set the threshold, the
+  false-alarm rate is at most {ALARM_RATE:.0%} by construction. The printed rate is measured on questions that
+  did not set it (ten folds), with a 95 % interval. The intervals of the errors treat the threshold as fixed.
+- **Harmless changes.** The share of rows that move by at most {TOLERANCE:.0%} of the metric's range (of four
+  interquartile ranges if the range is open). *steady*: at least {STEADY}, and the interval starts at {SURE}
+  or above; *moved though harmless*: it ends below {STEADY}.
+- **Supported answers.** As for harmless changes, but only a fall counts: *falls though supported*.
+- **Faulty judge replies.** *fails closed*: no perturbed reply gave another value.
+- *unclear*: the interval allows either verdict; *too few*: fewer than {FEWEST_PAIRS} pairs; {_NONE}: the
+  metric does not read what changes, or the change applies to no row.
+- **Lost** rows have no value before or after the change, and never count as detected. For an error, a lost
+  row counts half in the share that gets worse, like a row that does not change."""
 
 
 def bench_chart(bench: Bench) -> AnyChart:

@@ -93,38 +93,38 @@ PASSAGES = (
         "support_dropped",
         Kind.ERROR,
         CONTEXTS,
-        "The passage that shares most words with the answer is taken away; the others hold clearly fewer.",
+        "The passage that shares most words with the answer is removed; the others contain clearly fewer.",
         _drop_support,
     ),
     Perturbation(
         "contexts_exchanged",
         Kind.ERROR,
         CONTEXTS,
-        "All passages become those of another question, which do not hold a quarter of the words.",
+        "All passages are replaced by another row's, with at most three quarters of the answer's words.",
         _exchange,
     ),
     Perturbation(
-        "passages_shuffled", Kind.HARMLESS, CONTEXTS, "The same passages stand in another order.", _shuffle
+        "passages_shuffled", Kind.HARMLESS, CONTEXTS, "The passages are put in another order.", _shuffle
     ),
     Perturbation(
         "irrelevant_behind",
         Kind.HARMLESS,
         CONTEXTS,
-        "Two passages of other questions stand behind the row's own.",
+        "Two passages of other questions are added after the row's own.",
         _add_behind,
     ),
     Perturbation(
         "irrelevant_before",
         Kind.HARMLESS,
         CONTEXTS,
-        "Two passages of other questions stand before the row's own.",
+        "Two passages of other questions are added before the row's own.",
         _add_before,
     ),
     Perturbation(
         "verbatim_copy",
         Kind.SUPPORTED,
         RESPONSE,
-        "The answer becomes the sentence of its passages that shares most words with it.",
+        "The answer is replaced by the passage sentence that shares most words with it.",
         _copy,
     ),
 )

@@ -166,7 +166,7 @@ WORDINGS = (
         "framed",
         Kind.HARMLESS,
         RESPONSE,
-        'Words such as "The answer is:" stand before the answer.',
+        'Words such as "The answer is:" are added before the answer.',
         _frame,
     ),
     Perturbation(
@@ -180,39 +180,39 @@ WORDINGS = (
         "synonyms",
         Kind.HARMLESS,
         RESPONSE,
-        "Words of a short list of safe synonyms are exchanged: often and frequently, thus and therefore.",
+        "Words are replaced by synonyms from a short safe list (often, frequently; thus, therefore).",
         _use_synonyms,
     ),
     Perturbation(
         "number_words",
         Kind.HARMLESS,
         RESPONSE,
-        "Numbers from 2 to 12 that count something are written as words, or the other way about.",
+        "Counts from 2 to 12 are written as words, or the reverse.",
         _spell,
     ),
     Perturbation(
         "clause_order",
         Kind.HARMLESS,
         RESPONSE,
-        "The year of a simple sentence moves from its beginning to its end, or the other way about.",
+        "The year in a simple sentence moves from its beginning to its end, or the reverse.",
         _move_clause,
     ),
     Perturbation(
         "white_space",
         Kind.HARMLESS,
         RESPONSE,
-        "Blanks become double ones, tabs or no-break spaces, and some stand around the answer.",
+        "Spaces are doubled or become tabs or no-break spaces; some are added around the answer.",
         _space,
     ),
     Perturbation(
         "unicode_form",
         Kind.HARMLESS,
         RESPONSE,
-        "Accents stand apart from their letters (NFD); apostrophes and hyphens are typographic.",
+        "Accents are decomposed (NFD); apostrophes and hyphens become typographic.",
         _write_in_unicode,
     ),
     Perturbation(
-        "bullets", Kind.HARMLESS, RESPONSE, "Each sentence of the answer becomes an item of a list.", _list
+        "bullets", Kind.HARMLESS, RESPONSE, "Each sentence of the answer becomes a list item.", _list
     ),
 )
 """Perturbations of how an answer is put."""

@@ -203,7 +203,7 @@ def test_data_without_labels_is_taken_for_grounded_and_says_so():
     data = [{key: value for key, value in row.items() if key != "label"} for row in rows()]
     made = bench(data, [Length()], ["refusal"], cache=False)
     assert made.rows == 24
-    assert made.notes == ("The data has no labels: every row is taken for grounded.",)
+    assert made.notes == ("The data has no labels, so all rows count as grounded.",)
 
 
 def test_few_rows_give_no_verdict_and_a_note():

@@ -75,12 +75,12 @@ def test_errors_seen_at_one_rate_of_false_alarms_are_a_table_of_their_own(made):
     told = made.model_copy(update={"cells": (seen, *made.cells[1:]), "alarms": (alarm,)})
     assert [one.columns for one in bench_tables(told)][1] == ("change", "rows", "sgi")
     assert bench_tables(told)[1].rows == (
-        ("(threshold: a fall of more than)", "", "0.125"),
-        ("(false alarms, other questions)", "", "0.030 [0.01, 0.06] of 1,200"),
+        ("(threshold for the fall)", "", "0.125"),
+        ("(false-alarm rate, other questions)", "", "0.030 [0.01, 0.06] of 1,200"),
         ("number_swap", "40", "0.750 [0.60, 0.85], 3 lost"),
     )
     assert bench_tables(told, intervals=False)[1].rows[2][2] == "0.750, 3 lost"
-    assert "## Errors seen, at a threshold that 2 in 100" in bench_markdown(told)
+    assert "## Errors detected at a threshold that 2 in 100" in bench_markdown(told)
 
 
 def test_the_words_count_what_has_a_verdict(made):
@@ -92,7 +92,7 @@ def test_the_words_count_what_has_a_verdict(made):
 
 def test_the_page_shows_hostile_texts_as_texts(made):
     page = bench_markdown(made)
-    assert page.startswith("# Which metric sees what\n\n40 grounded rows of a\\|b \\<script\\>")
+    assert page.startswith("# Which metric detects which error\n\n40 grounded rows of a\\|b \\<script\\>")
     assert "<script>" not in page
     assert "> A note." in page
     assert "number\\_swap 3 |" in page or "number_swap 3 |" in page
