@@ -65,7 +65,7 @@ $(VENV)-oracles/.done: requirements/oracles.txt requirements/oracle-weights.txt 
 	@touch $@
 
 oracles: $(VENV)-oracles/.done        ## Compare with the reference implementations, torch among them
-	$(VENV)-oracles/bin/python -m pytest -n auto -q tests/oracle tests/unit/embed/test_torch.py tests/unit/embed/test_torch_untrusted.py tests/unit/embed/test_entailment_torch.py
+	$(VENV)-oracles/bin/python -m pytest -n auto -q tests/oracle tests/unit/models/embedder/test_torch.py tests/unit/models/test_torch_untrusted.py tests/unit/models/entailment/test_torch.py
 
 fuzz: $(VENV)/.development            ## Fuzz every loader for FUZZ_SECONDS (an hour); failing inputs go to /tmp/sgi-fuzz
 	PYTHONPATH=tests $(BIN)/python tests/fuzz/campaign.py --seconds $(FUZZ_SECONDS) $(FUZZ)

@@ -18,17 +18,17 @@ from material import pairs, rows
 from measured import Figure, by_turns, piece, seconds_of
 from peer_processes import NotInstalled, PeerFailed, peer
 from peer_weights import same_weights
-from sgi.embed.token_encoder import load_token_encoder
-from sgi.engine.tools import Tools
+from sgi.engine.resources import Tools
 from sgi.kernel.errors import SgiError
 from sgi.kernel.tokens import TokenModel
+from sgi.models.token_encoder.load import load_token_encoder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.ports import TokenEncoder
+    from sgi.kernel.protocols import TokenEncoder
 
 PAIRS = 300
 WANTED = 3.0
@@ -59,7 +59,7 @@ def scored(found: Sequence[tuple[str, str]], encoder: TokenEncoder) -> list[np.n
     """Precision, recall and F1 of ours."""
     import anyio
 
-    from sgi.engine.batch import batches, evaluate_batch
+    from sgi.engine.score import batches, evaluate_batch
     from sgi.io.dataset import open_dataset
     from sgi.kernel.registry import metric
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from measured import Figure, by_turns, peak_megabytes, piece, seconds_of
-from sgi.engine.compare import compare
+from sgi.analysis.compare import compare
 from sgi.kernel.scored import MetricColumn, ScoredRun
 
 if TYPE_CHECKING:

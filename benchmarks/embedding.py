@@ -20,15 +20,15 @@ from matrix_rate import MOMENT, best_of, products
 from measured import REPEATS, Figure, Timing, by_turns, piece, seconds_of
 from peer_processes import NotInstalled, Peer, PeerFailed, peer
 from peer_weights import same_weights
-from sgi.embed.load import load_embedder
 from sgi.kernel.errors import SgiError
+from sgi.models.embedder.load import load_embedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.ports import Embedder
+    from sgi.kernel.protocols import Embedder
 
 ROWS = 250
 """Of HaluEval, each with four texts."""
@@ -74,9 +74,9 @@ def opened() -> tuple[dict[str, Embedder], str]:
 
 def operations(texts: Sequence[str]) -> float:
     """Operations of the matrix products that these texts take, attention's among them."""
-    from sgi.embed.files import embedded_files
-    from sgi.embed.models import MODELS
-    from sgi.embed.tokenize import open_tokenizer, tokenize
+    from sgi.models.files import embedded_files
+    from sgi.models.known_models import MODELS
+    from sgi.models.tokenizer import open_tokenizer, tokenize
 
     files = embedded_files(MODELS["minilm"])
     ids = tokenize(open_tokenizer(files.tokenizer, files.limit), texts).ids

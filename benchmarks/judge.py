@@ -15,21 +15,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from measured import Figure, piece
-from sgi.engine.batch import BATCH_SIZE
-from sgi.judge.calls import Completion
-from sgi.judge.load import open_judge, wrapped_chat
-from sgi.judge.spec import JudgeSpec
-from sgi.judge.structured import ChatJudge
-from sgi.judge.tally import Tally
-from sgi.kernel.judging import Example, Prompt, Verdict, Verdicts
+from sgi.engine.score import BATCH_SIZE
+from sgi.kernel.judged_metric import Example, Prompt, Verdict, Verdicts
+from sgi.llm.calls import Completion
+from sgi.llm.judge import ChatJudge
+from sgi.llm.load import open_judge, wrapped_chat
+from sgi.llm.spec import JudgeSpec
+from sgi.llm.usage import Tally
 from sgi.store.cache import MemoryCache, SqliteCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.judge.calls import Call
-    from sgi.kernel.judging import Inquiry
-    from sgi.kernel.ports import Judge
+    from sgi.kernel.judged_metric import Inquiry
+    from sgi.kernel.protocols import Judge
+    from sgi.llm.calls import Call
 
 CALLS = 3200
 LATENCY = 0.2

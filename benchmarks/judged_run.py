@@ -19,27 +19,27 @@ import anyio
 
 from material import write_rows
 from measured import Figure, peak_megabytes, piece
+from sgi.engine.pipeline import run
 from sgi.engine.plan import plan
-from sgi.engine.recording import begin
-from sgi.engine.run import run
+from sgi.engine.resources import open_tools
+from sgi.engine.run_recorder import begin
 from sgi.engine.spec import RunSpec
-from sgi.engine.tools import open_tools
 from sgi.io.dataset import open_dataset
-from sgi.judge.calls import Completion
-from sgi.judge.load import wrapped_chat
-from sgi.judge.spec import JudgeSpec
-from sgi.judge.structured import ChatJudge
-from sgi.judge.tally import Tally
-from sgi.kernel.judging import JudgedMetric, Prompt
+from sgi.kernel.judged_metric import JudgedMetric, Prompt
 from sgi.kernel.registry import metric
+from sgi.llm.calls import Completion
+from sgi.llm.judge import ChatJudge
+from sgi.llm.load import wrapped_chat
+from sgi.llm.spec import JudgeSpec
+from sgi.llm.usage import Tally
 from sgi.store.cache import SqliteCache
 from sgi.store.database import open_database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.judge.calls import Call
-    from sgi.kernel.ports import Usage
+    from sgi.kernel.protocols import Usage
+    from sgi.llm.calls import Call
 
 ROWS = 10_000
 METRICS = ("faithfulness", "context_precision", "context_recall", "answer_relevance")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from measured import REPEATS, Figure, by_turns, piece
-from sgi.embed.cores import usable_cores
+from sgi.models.cores import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

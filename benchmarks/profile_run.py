@@ -50,7 +50,7 @@ def profiled():
     options.profile_file_prefix = sys.argv[2]
     return options
 onnxruntime.SessionOptions = profiled
-from sgi.embed.load import load_embedder
+from sgi.models.embedder.load import load_embedder
 load_embedder("minilm", backend="onnx", threads=1).embed(json.loads(Path(sys.argv[1]).read_text()))
 """
 

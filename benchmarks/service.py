@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from measured import Figure, piece
-from sgi.engine.application.service import DEFAULT_METRICS, RAGEvalService
+from sgi.service.service import DEFAULT_METRICS, RAGEvalService
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

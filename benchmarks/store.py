@@ -22,15 +22,15 @@ import numpy as np
 from material import write_rows
 from measured import Figure, Timing, by_turns, piece, seconds_of
 from sgi.engine.groups import grouped
-from sgi.engine.job import Surroundings, perform
+from sgi.engine.runner import Surroundings, perform
 from sgi.engine.spec import RunSpec
 from sgi.kernel.metric import Scores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.store.database import open_database
-from sgi.store.queries import find_run
-from sgi.store.recorder import RunRecorder, RunStart, create_run
+from sgi.store.run_queries import find_run
 from sgi.store.run_rows import scored_run
+from sgi.store.run_writer import RunRecorder, RunStart, create_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.engine.batch import BatchScores
-from sgi.engine.ledger import Ledger
+from sgi.engine.accumulator import Ledger
+from sgi.engine.score import BatchScores
 from sgi.engine.summary import summarise
 from sgi.kernel.metric import Scores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.store.database import open_database
-from sgi.store.recorder import RunStart, create_run
+from sgi.store.run_writer import RunStart, create_run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,15 +9,15 @@ import numpy as np
 import train_grounding as training
 
 import sgi
+from sgi.bench.bench import bench, perturbed
+from sgi.bench.catalogue import PERTURBATIONS
+from sgi.bench.detection import is_paraphrase
+from sgi.bench.measures import share_interval
+from sgi.bench.page import alarms_of
+from sgi.bench.perturbation import Kind, Others
 from sgi.io.dataset import open_dataset
-from sgi.metrics.support.evidence_map import EvidenceMap
+from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.report.markdown import table
-from sgi.testbench.bench import bench, perturbed
-from sgi.testbench.catalogue import PERTURBATIONS
-from sgi.testbench.detection import is_paraphrase
-from sgi.testbench.measures import share_interval
-from sgi.testbench.page import alarms_of
-from sgi.testbench.perturbation import Kind, Others
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.testbench.matrix import Bench, Cell
+    from sgi.bench.matrix import Bench, Cell
 
 BENCHED = ("RAGTruth QA", "BEGIN")
 BENCH_ROWS = 100

@@ -21,20 +21,20 @@ import train_grounding as training
 from typer.testing import CliRunner
 
 import sgi
+from sgi.analysis.card.features import overlaps
 from sgi.cli.main import app
-from sgi.engine.card.features import overlaps
 from sgi.io.dataset import open_dataset
 from sgi.kernel.signature import digest
-from sgi.metrics.support.combination import sigmoid
-from sgi.metrics.support.evidence_map import EvidenceMap
-from sgi.metrics.support.signals import Signals
+from sgi.metrics.grounding.evidence_map import EvidenceMap
+from sgi.metrics.grounding.model import sigmoid
+from sgi.metrics.grounding.signals import Signals
+from sgi.metrics.grounding.words import wording
 from sgi.report.markdown import escaped, table
 from sgi.stats.calibration import brier, expected_calibration_error
 from sgi.stats.confounds import stratified_auroc
 from sgi.stats.intervals import interval_or_none
 from sgi.stats.means import mean_interval
 from sgi.stats.ranking import ranking
-from sgi.text.wording import wording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.kernel.sample import Sample
-    from sgi.metrics.support.evidence_map import SentenceEvidence
+    from sgi.metrics.grounding.evidence_map import SentenceEvidence
 
     Floats = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ batches without padding; its weights are references (offset, length) into that d
 Weights become float32 when the session opens; all arithmetic is float32.
 
 Needs the package `onnx`. Run it as `python scripts/make_minilm_graph.py OUT`, and put the printed sha256
-into src/sgi/embed/files.py.
+into src/sgi/models/files.py.
 """
 
 from __future__ import annotations

@@ -23,14 +23,14 @@ from fit_monotone_logistic import Labelled, fit
 from sklearn.linear_model import LogisticRegression
 
 import sgi
-from sgi.metrics.support.combination import FILE, Combination, sigmoid
-from sgi.metrics.support.evidence_map import EvidenceMap
-from sgi.metrics.support.signals import MEASURED, MOST_COUNTED, Signals, stretches
+from sgi.metrics.grounding.evidence_map import EvidenceMap
+from sgi.metrics.grounding.model import FILE, Combination, sigmoid
+from sgi.metrics.grounding.signals import MEASURED, MOST_COUNTED, Signals, stretches
+from sgi.metrics.grounding.words import wording
 from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold
 from sgi.stats.confounds import stratified_auroc
 from sgi.stats.monotone_logistic import MonotoneLogistic
 from sgi.stats.ranking import ranking
-from sgi.text.wording import wording
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

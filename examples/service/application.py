@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from sgi.engine.application.service import RAGEvalService
+from sgi.service.service import RAGEvalService
 
 RAG = Path(__file__).resolve().parents[1] / "bm25_rag"
 sys.path.insert(0, str(RAG))  # where the system under test lives

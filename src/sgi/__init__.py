@@ -15,21 +15,21 @@ from sgi.kernel import telemetry
 
 if TYPE_CHECKING:
     from sgi import geometry, testing
-    from sgi.engine.application.service import RAGEvalService
-    from sgi.engine.card.detector import detector_card
+    from sgi.analysis.card.detector import detector_card
+    from sgi.engine.check import GroundingReport, evidence_map
     from sgi.engine.evaluate import aevaluate, evaluate
-    from sgi.engine.grounding_report import GroundingReport, evidence_map
-    from sgi.engine.result import Result
+    from sgi.engine.resources import load_embedder
+    from sgi.engine.results import Result
     from sgi.engine.summary import Summary
-    from sgi.engine.tools import load_embedder
-    from sgi.geometry.grounding import compute_sgi
+    from sgi.geometry.sgi import compute_sgi
     from sgi.io.benchmarks import load_halueval_qa, open_benchmark
     from sgi.kernel.errors import SgiError, TruncationWarning
-    from sgi.kernel.judging import JudgedMetric
+    from sgi.kernel.judged_metric import JudgedMetric
     from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
     from sgi.kernel.sample import Batch, Field, Sample
     from sgi.kernel.vectors import VectorTable
     from sgi.metrics.similarity import cosine_similarity
+    from sgi.service.service import RAGEvalService
     from sgi.testing import DummyEmbedder
 
 telemetry.disable()
@@ -38,12 +38,12 @@ _HOMES = {
     "Batch": "sgi.kernel.sample",
     "DummyEmbedder": "sgi.testing",
     "Field": "sgi.kernel.sample",
-    "GroundingReport": "sgi.engine.grounding_report",
-    "JudgedMetric": "sgi.kernel.judging",
+    "GroundingReport": "sgi.engine.check",
+    "JudgedMetric": "sgi.kernel.judged_metric",
     "Metric": "sgi.kernel.metric",
     "MetricSpec": "sgi.kernel.metric",
-    "RAGEvalService": "sgi.engine.application.service",
-    "Result": "sgi.engine.result",
+    "RAGEvalService": "sgi.service.service",
+    "Result": "sgi.engine.results",
     "Sample": "sgi.kernel.sample",
     "Scores": "sgi.kernel.metric",
     "SgiError": "sgi.kernel.errors",
@@ -52,12 +52,12 @@ _HOMES = {
     "TruncationWarning": "sgi.kernel.errors",
     "VectorTable": "sgi.kernel.vectors",
     "aevaluate": "sgi.engine.evaluate",
-    "compute_sgi": "sgi.geometry.grounding",
+    "compute_sgi": "sgi.geometry.sgi",
     "cosine_similarity": "sgi.metrics.similarity",
-    "detector_card": "sgi.engine.card.detector",
+    "detector_card": "sgi.analysis.card.detector",
     "evaluate": "sgi.engine.evaluate",
-    "evidence_map": "sgi.engine.grounding_report",
-    "load_embedder": "sgi.engine.tools",
+    "evidence_map": "sgi.engine.check",
+    "load_embedder": "sgi.engine.resources",
     "load_halueval_qa": "sgi.io.benchmarks",
     "open_benchmark": "sgi.io.benchmarks",
 }

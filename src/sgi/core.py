@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.kernel.ports import Embedder
+    from sgi.kernel.protocols import Embedder
 
 
 class Truncated(NamedTuple):
@@ -72,11 +72,11 @@ def sgi_with_truncation(
     >>> sgi_with_truncation("Who wrote Emma?", "Emma is a novel. " * 200, "Jane Austen.")[1]
     [Truncated(field='context', tokens=1002, limit=256)]
     """
-    from sgi.embed.load import load_embedder
-    from sgi.geometry.grounding import compute_sgi
+    from sgi.geometry.sgi import compute_sgi
     from sgi.kernel.errors import UsageError
-    from sgi.kernel.ports import TokenCounter, encode
+    from sgi.kernel.protocols import TokenCounter, encode
     from sgi.kernel.vectors import unit_rows
+    from sgi.models.embedder.load import load_embedder
 
     contexts = [c] if isinstance(c, str) else [*c]
     if not contexts:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sgi.embed.remote import RemoteEmbedder
-from sgi.embed.service import Service, deployment_name
+from sgi.models.embedder.remote import RemoteEmbedder
+from sgi.models.embedder.service import Service, deployment_name
 
 __all__ = ["AzureOpenAIEmbedder"]
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from sgi.testbench.catalogue import PERTURBATIONS
-from sgi.testbench.matrix import Bench
+from sgi.bench.catalogue import PERTURBATIONS
+from sgi.bench.matrix import Bench
 
 
 @pytest.mark.slow

@@ -7,10 +7,10 @@ import re
 
 import pytest
 
+from sgi.report.formatting import notes
 from sgi.report.views.headline import headline
-from sgi.report.wording import notes
 from sgi.store.database import open_database
-from sgi.store.queries import find_run
+from sgi.store.run_queries import find_run
 from support import command
 from support.judge_server import JudgeServer, Says
 

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from sgi.kernel.ports import Usage
+from sgi.kernel.protocols import Usage
 from sgi.store.database import open_database
-from sgi.store.queries import find_run, run_usage
+from sgi.store.run_queries import find_run, run_usage
 from support.judged_runs import DATABASE, PATIENCE, CountingServer, kill, rows_file, start, wait_until
 
 KILLS = 10

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from sgi.store.queries import find_run
+from sgi.store.run_queries import find_run
 from support.browser import chromium, serious_faults, watched_page
 from support.kept_runs import keep_run, rows, write_rows
 from support.web_server import serving, site_in

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.judge.load import open_judge
-from sgi.judge.spec import JudgeSpec
 from sgi.kernel.errors import JudgeMalformed
-from sgi.kernel.judging import Example, Prompt, ReplyModel
+from sgi.kernel.judged_metric import Example, Prompt, ReplyModel
+from sgi.llm.load import open_judge
+from sgi.llm.spec import JudgeSpec
 from sgi.metrics.judged.claims import EXTRACT, VERIFY, verified
 from sgi.metrics.judged.context_precision import ContextPrecision
 from sgi.metrics.judged.faithfulness import Faithfulness

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from http.cookiejar import CookieJar
 
 from sgi.store.database import open_database
-from sgi.store.queries import find_run, list_runs
+from sgi.store.run_queries import find_run, list_runs
 from support.kept_runs import rows, write_rows
 
 _KEY = re.compile(r'name="form_key" value="([0-9a-f]+)"')

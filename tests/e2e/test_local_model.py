@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import pytest
 
-from sgi.kernel.judging import CACHED_REPLY
+from sgi.kernel.judged_metric import CACHED_REPLY
 from support import command
 from support.injections import JUDGED
 from support.local_llm import NAME, local_llm

@@ -10,7 +10,7 @@ import pytest
 
 from sgi.kernel.placeholders import is_placeholder
 from sgi.store.database import open_database
-from sgi.store.queries import find_run
+from sgi.store.run_queries import find_run
 from sgi.store.run_rows import scored_run, stored_batches
 from support.command import sgi
 from support.judge_server import JudgeServer, Says, fails

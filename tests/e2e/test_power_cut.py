@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from sgi.judge.calls import completion_of
-from sgi.judge.cassette import _read
+from sgi.llm.calls import completion_of
+from sgi.llm.cassette import _read
 from support import marked_run
 from support.judged_runs import CountingServer, rows_file
 from support.power_cut import Disk, record

@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from sgi.engine.application.service import RAGEvalService
+from sgi.analysis.gate.gate import gate
 from sgi.engine.export import export
-from sgi.engine.gating.gate import gate
 from sgi.kernel.errors import StoreError
+from sgi.service.service import RAGEvalService
 from sgi.store.database import open_database
-from sgi.store.queries import find_run
+from sgi.store.run_queries import find_run
 from sgi.store.run_rows import scored_run
 
 # As printed, with the service made by a name of ours and a stand-in for the printed client.
 PRINTED = """
 import asyncio
 from typing import List
-from sgi.engine.application.service import RAGEvalService
+from sgi.service.service import RAGEvalService
 
 import logging
 logger = logging.getLogger("application")
@@ -75,7 +75,7 @@ ANSWERS = {
 
 WORKER = """
 import asyncio, sys
-from sgi.engine.application.service import RAGEvalService
+from sgi.service.service import RAGEvalService
 from sgi.testing import HashEmbedder
 url, worker = sys.argv[1:]
 async def main():

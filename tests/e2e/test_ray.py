@@ -13,7 +13,7 @@ import pytest
 from sgi.distributed import import_partitions, run
 from sgi.kernel.errors import DataError, RunMismatch, StoreError
 from sgi.store.database import open_database
-from sgi.store.queries import list_runs
+from sgi.store.run_queries import list_runs
 from support.partitions import (
     actors,
     comparable,

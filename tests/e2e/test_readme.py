@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from sgi.analysis.gate.rules import read_rules
 from sgi.cli.main import app
-from sgi.engine.gating.rules import read_rules
 from sgi.engine.spec import RunSpec, read_spec
 
 README = Path(__file__).parents[2] / "README.md"

@@ -16,7 +16,7 @@ import pytest
 
 from sgi.kernel.errors import StoreError
 from sgi.store.database import open_database
-from sgi.store.queries import list_runs
+from sgi.store.run_queries import list_runs
 from sgi.store.run_rows import saved_answers, scored_run
 from support.target_server import Sent, TargetServer
 

@@ -15,7 +15,7 @@ import pytest
 
 from sgi.kernel.errors import StoreError
 from sgi.store.database import open_database
-from sgi.store.queries import list_runs
+from sgi.store.run_queries import list_runs
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 PATIENCE = 90.0

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 import anyio
 import sqlalchemy as sa
 
+from sgi.analysis.import_runs import import_runs
 from sgi.distributed.driver import Place
-from sgi.distributed.keep import import_partitions
-from sgi.engine.import_runs import import_runs
-from sgi.engine.job import Surroundings, perform
+from sgi.distributed.import_run import import_partitions
+from sgi.engine.runner import Surroundings, perform
 from sgi.engine.spec import RunSpec
 from sgi.store import schema
 from sgi.store.database import open_database

@@ -32,7 +32,7 @@ def run_spec(data: bytes) -> None:
 
 @target(b'coverage = 0.9\n[[rule]]\nmetric = "sgi"\nat_least = 0.8\nmax_drop = 0.02\n', weight=40)
 def gate_rules(data: bytes) -> None:
-    from sgi.engine.gating.rules import read_rules
+    from sgi.analysis.gate.rules import read_rules
 
     read_rules(saved("rules.toml", data))
 
@@ -46,7 +46,7 @@ def metric_name(data: bytes) -> None:
 
 @target(b"faithfulness >= 0.8", b"rouge_l(beta=1.2)<.3", weight=30)
 def gate_expression(data: bytes) -> None:
-    from sgi.engine.gating.rules import parse_rule
+    from sgi.analysis.gate.rules import parse_rule
 
     parse_rule(data.decode("utf-8", "replace"))
 
@@ -60,14 +60,14 @@ def _calibration() -> list[bytes]:
 
 @target(weight=40)
 def calibration(data: bytes) -> None:
-    from sgi.engine.calibration.file import read_calibration
+    from sgi.engine.calibration_file import read_calibration
 
     read_calibration(saved("c.json", data))
 
 
 @target(b"alpha=0.05,labelled=a,b.jsonl", b'{"alpha": 0.1, "learnt": {"threshold": 0.5}}', weight=30)
 def cascade(data: bytes) -> None:
-    from sgi.engine.cascade.rule import read_cascade
+    from sgi.engine.cascade.config import read_cascade
 
     read_cascade(data.decode("utf-8", "replace"))
     with suppress(ValueError, RecursionError):
@@ -83,8 +83,8 @@ def cascade(data: bytes) -> None:
     weight=40,
 )
 def cassette(data: bytes) -> None:
-    from sgi.judge.cassette import Replayed, recorded_judge
-    from sgi.judge.tally import Tally
+    from sgi.llm.cassette import Replayed, recorded_judge
+    from sgi.llm.usage import Tally
 
     path = saved("c.jsonl", data)
     with suppress(SgiError):
@@ -94,9 +94,9 @@ def cassette(data: bytes) -> None:
 
 @target(b'{"verdicts": [{"index": 1}]}', b'Here: ```json\n{"index": 2}\n```', b"I'm sorry, no.", weight=60)
 def judge_reply(data: bytes) -> None:
-    from sgi.judge.calls import Completion
-    from sgi.judge.reading import Unfit, read
-    from sgi.kernel.judging import Verdict
+    from sgi.kernel.judged_metric import Verdict
+    from sgi.llm.calls import Completion
+    from sgi.llm.parse_reply import Unfit, read
 
     for text in (data.decode("utf-8", "replace"), data.decode("utf-8", "surrogateescape")):
         with suppress(Unfit):
@@ -110,7 +110,7 @@ def judge_reply(data: bytes) -> None:
     expected=(ValueError,),  # the chat makes it a JudgeMalformed
 )
 def chat_completion(data: bytes) -> None:
-    from sgi.judge.client import _completion
+    from sgi.llm.client import _completion
 
     _completion(orjson.loads(data))
 
@@ -121,7 +121,7 @@ def chat_completion(data: bytes) -> None:
     expected=(ValueError,),  # the embedder makes it an EmbedderError
 )
 def embeddings(data: bytes) -> None:
-    from sgi.embed.remote import _rows
+    from sgi.models.embedder.remote import _rows
 
     _rows(data, 2)
 
@@ -179,7 +179,7 @@ def url_filters(data: bytes) -> None:
 
 @target(b'["yes", "No", null, 1, 0.5]', b"[0, 1, true]", weight=40)
 def labels(data: bytes) -> None:
-    from sgi.engine.agreement.labels import read_labels
+    from sgi.analysis.labels import read_labels
 
     with suppress(ValueError, RecursionError):
         value = json.loads(data)
@@ -192,7 +192,7 @@ def labels(data: bytes) -> None:
 
 @target(b'{"pooling_mode_mean_tokens": true, "max_seq_length": 128}', weight=20)
 def model_settings(data: bytes) -> None:
-    from sgi.embed.files import settings
+    from sgi.models.files import settings
 
     settings(saved("config.json", data))
 
@@ -201,14 +201,14 @@ def model_settings(data: bytes) -> None:
 def _tokenizer() -> Any:
     from importlib.resources import files
 
-    from sgi.embed.tokenize import open_tokenizer
+    from sgi.models.tokenizer import open_tokenizer
 
     return open_tokenizer(Path(str(files("sgi") / "data" / "bert_vocab.txt")), 128)
 
 
 @target("Café 日本 \u202e a\x00b".encode(), weight=30)
 def tokens(data: bytes) -> None:
-    from sgi.embed.tokenize import token_counts, tokenize
+    from sgi.models.tokenizer import token_counts, tokenize
 
     for text in (data.decode("utf-8", "replace"), data.decode("utf-8", "surrogateescape")):
         tokenize(_tokenizer(), [text])
@@ -217,7 +217,7 @@ def tokens(data: bytes) -> None:
 
 @cache
 def _embedder() -> Any:
-    from sgi.embed.load import load_embedder
+    from sgi.models.embedder.load import load_embedder
 
     return load_embedder("minilm")
 
@@ -259,7 +259,7 @@ def _old_evals() -> list[bytes]:
 @target(weight=4)
 def old_evals(data: bytes) -> None:
     from sgi.store.database import open_database
-    from sgi.store.old_evals import import_evals
+    from sgi.store.legacy_import import import_evals
 
     work, empty = folder() / "work.db", folder() / "empty.db"
     if not empty.exists():
@@ -272,7 +272,7 @@ def old_evals(data: bytes) -> None:
 @seeds_of("database_file")
 def _database_file() -> list[bytes]:
     from sgi.store.database import open_database
-    from sgi.store.old_evals import import_evals
+    from sgi.store.legacy_import import import_evals
 
     work, small = folder() / "work.db", folder() / "small.db"
     with open_database(work) as database:
@@ -289,7 +289,7 @@ def _database_file() -> list[bytes]:
 def database_file(data: bytes) -> None:
     """Open a damaged database, list its runs, and read every row of every table."""
     from sgi.store.database import open_database
-    from sgi.store.queries import count_runs, list_runs
+    from sgi.store.run_queries import count_runs, list_runs
     from sgi.store.transfer import export
 
     for ending in ("-wal", "-shm"):

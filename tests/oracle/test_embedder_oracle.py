@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sgi.embed.files import embedded_files
-from sgi.embed.load import load_embedder
-from sgi.embed.models import MODELS
-from sgi.embed.tokenize import bert_tokenizer
+from sgi.models.embedder.load import load_embedder
+from sgi.models.files import embedded_files
+from sgi.models.known_models import MODELS
+from sgi.models.tokenizer import bert_tokenizer
 from support.embedder_texts import embedded_texts, tokenizer_texts
 
 HERE = Path(__file__).parent

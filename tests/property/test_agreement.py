@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.agreement.agree import agree
-from sgi.engine.agreement.labels import read_labels
+from sgi.analysis.agreement.agree import agree
+from sgi.analysis.labels import read_labels
 from sgi.kernel.errors import DataError
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
 from sgi.stats.prediction_powered import prediction_powered_mean

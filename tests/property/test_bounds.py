@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgi.engine.tools import load_embedder
+from sgi.engine.resources import load_embedder
 from sgi.geometry.angles import angle
-from sgi.geometry.grounding import bounded_grounding_index, bounds, grounding_index
+from sgi.geometry.sgi import bounded_grounding_index, bounds, grounding_index
 from sgi.io.dataset import open_dataset
 from sgi.store.cache import default_cache_path
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
-from sgi.report.views.support import support_view
+from sgi.report.views.evidence_map import support_view
 from support.grounded import evidence_map, hashed, is_sound
 
 _FRAGMENTS = [

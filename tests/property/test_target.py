@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from sgi.kernel.errors import SgiError, TargetError, UsageError
 from sgi.kernel.json_path import check_path, get_path, set_path
-from sgi.kernel.ports import Reply
+from sgi.kernel.protocols import Reply
 from sgi.target.environment import Environment, has_variable
-from sgi.target.faults import raised, shown
+from sgi.target.errors import raised, shown
 from sgi.target.http import HttpTarget
 from sgi.target.python import PythonTarget
 from sgi.target.spec import TargetSpec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 
-from sgi.engine.calibration.file import CalibrationFile
+from sgi.engine.calibration_file import CalibrationFile
 from sgi.testing import HashEmbedder
 
 RATE = {

@@ -9,12 +9,12 @@ import sqlalchemy as sa
 
 from sgi.kernel.sample import Sample
 from sgi.store import schema
-from sgi.store.queries import find_run
+from sgi.store.run_queries import find_run
 from support.runs import add_run
 
 if TYPE_CHECKING:
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 MINILM = "minilm@8199be6f-ff1e,mean,256tok,fp32"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.engine.agreement.report import Estimate
-from sgi.engine.card.card import DetectorCard, Shuffled
+from sgi.analysis.agreement.report import Estimate
+from sgi.analysis.card.card import DetectorCard, Shuffled
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.ranking import Ranking

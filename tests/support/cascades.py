@@ -15,7 +15,7 @@ from support.judged_metrics import Politeness, RuleJudge
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sgi.engine.result import Result
+    from sgi.engine.results import Result
     from sgi.kernel.sample import Batch
     from sgi.kernel.vectors import VectorTable
 

@@ -110,7 +110,7 @@ def with_pairs(tokenizer, first: int, between: int):
 def attending_model(folder: Path, minilm_files, *, limit: int = 64) -> Path:
     """A folder with a layer of attention and chance weights behind BERT's tokenizer: sums of many terms."""
     onnx = pytest.importorskip("onnx", reason="makes a graph no package ships")
-    from sgi.embed.tokenize import bert_tokenizer
+    from sgi.models.tokenizer import bert_tokenizer
 
     (folder / "onnx").mkdir(parents=True)
     (folder / "onnx" / "model.onnx").write_bytes(_attending_graph(onnx, limit).SerializeToString())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sgi.metrics.support.evidence_map import EvidenceMap, FactEvidence, SentenceEvidence, SignalPart
+from sgi.metrics.grounding.evidence_map import EvidenceMap, FactEvidence, SentenceEvidence, SignalPart
 
 TALL = "It is 312 m tall. "
 SOLD = "It was sold to Spanish investors. "

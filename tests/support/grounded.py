@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from sgi.io.dataset import open_dataset
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
-from sgi.metrics.support.evidence_map import EvidenceMap
-from sgi.metrics.support.metric import Grounding
+from sgi.metrics.grounding.detector import Grounding
+from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.testing import HashEmbedder
 
 if TYPE_CHECKING:

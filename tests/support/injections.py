@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from sgi.kernel.judging import JudgedMetric
+from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric_classes
 from sgi.metrics.judged.claims import VERIFY
 from sgi.metrics.judged.ratings import ALL
 from support.scripted import ROW
 
 if TYPE_CHECKING:
-    from sgi.kernel.judging import Prompt
+    from sgi.kernel.judged_metric import Prompt
     from sgi.kernel.sample import Sample
 
 JUDGED: dict[str, type[JudgedMetric[Any]]] = {

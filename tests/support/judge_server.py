@@ -9,18 +9,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sgi.judge.calls import Call, Completion, Message, Shape
-from sgi.judge.load import open_judge
-from sgi.judge.spec import JudgeSpec
 from sgi.kernel.errors import BudgetSpent, JudgeError
-from sgi.kernel.judging import Example, Prompt, Verdict, Verdicts
+from sgi.kernel.judged_metric import Example, Prompt, Verdict, Verdicts
+from sgi.llm.calls import Call, Completion, Message, Shape
+from sgi.llm.load import open_judge
+from sgi.llm.spec import JudgeSpec
 from sgi.store.cache import MemoryCache
 from support.loopback import Handler, LoopbackServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from sgi.kernel.ports import Usage
+    from sgi.kernel.protocols import Usage
 
 
 @dataclass(frozen=True)

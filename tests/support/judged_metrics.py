@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import anyio
 import numpy as np
 
+from sgi.engine.pipeline import run
 from sgi.engine.plan import plan
-from sgi.engine.recording import begin
-from sgi.engine.run import run
+from sgi.engine.resources import open_tools
+from sgi.engine.run_recorder import begin
 from sgi.engine.spec import RunSpec
-from sgi.engine.tools import open_tools
 from sgi.io.dataset import open_dataset
 from sgi.kernel import registry
 from sgi.kernel.errors import JudgeError
-from sgi.kernel.judging import Example, JudgedMetric, Prompt, ReplyModel
+from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, ReplyModel
 from sgi.kernel.metric import MetricSpec, Scores
-from sgi.kernel.ports import Usage
+from sgi.kernel.protocols import Usage
 from sgi.kernel.sample import QUESTION, REFERENCE, RESPONSE
 from sgi.kernel.signature import digest
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from sgi.engine.run import RunReport
-    from sgi.kernel.judging import Inquiry
-    from sgi.kernel.ports import Target
+    from sgi.engine.pipeline import RunReport
+    from sgi.kernel.judged_metric import Inquiry
+    from sgi.kernel.protocols import Target
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.vectors import VectorTable
     from sgi.store.database import Database

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from sgi.engine.job import Surroundings, perform
+from sgi.engine.runner import Surroundings, perform
 from sgi.engine.spec import RunSpec
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ MARKERS = "markers"
 
 
 def _install() -> None:
-    from sgi.judge.cassette import Recorded
-    from sgi.judge.chat import ModelChat
+    from sgi.llm.cassette import Recorded
+    from sgi.llm.chat import ModelChat
     from sgi.store.cache import SqliteCache
-    from sgi.store.recorder import RunRecorder
+    from sgi.store.run_writer import RunRecorder
 
     descriptor = os.open(MARKERS, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 

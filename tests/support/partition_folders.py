@@ -8,10 +8,10 @@ from sgi.distributed.cluster import Cluster
 from sgi.distributed.driver import _begun, _summed_up, _Tally
 from sgi.distributed.fragments import cut
 from sgi.distributed.partition import partition_name
-from sgi.distributed.places import Folder, sources
-from sgi.distributed.survey import survey
+from sgi.distributed.scan import survey
+from sgi.distributed.storage import Folder, sources
 from sgi.distributed.worker import Task, Worker
-from sgi.kernel.ports import Usage
+from sgi.kernel.protocols import Usage
 
 
 def write_data(path):

@@ -11,7 +11,7 @@ from sgi.engine.summary import Summary
 from sgi.kernel.registry import metric_class
 from sgi.kernel.sample import Sample
 from sgi.store import schema
-from sgi.store.inserting import insert_rows
+from sgi.store.bulk_insert import insert_rows
 from sgi.store.samples import sample_row
 
 if TYPE_CHECKING:

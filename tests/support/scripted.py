@@ -14,7 +14,7 @@ from sgi.testing import HashEmbedder, ScriptedJudge
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from sgi.kernel.judging import Inquiry, JudgedMetric
+    from sgi.kernel.judged_metric import Inquiry, JudgedMetric
     from sgi.kernel.metric import Scores
     from sgi.testing.fakes import Script
 

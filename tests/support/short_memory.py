@@ -18,14 +18,14 @@ import numpy as np
 
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores
-from sgi.kernel.ports import Usage
+from sgi.kernel.protocols import Usage
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.store.cache import SqliteCache
 from sgi.store.database import open_database, status
-from sgi.store.queries import find_run, open_recorder
-from sgi.store.recorder import RunStart, StoredAnswer, create_run
+from sgi.store.run_queries import find_run, open_recorder
 from sgi.store.run_rows import scored_run, stored_batches
+from sgi.store.run_writer import RunStart, StoredAnswer, create_run
 from support.runs import bare_summary, contents
 
 if TYPE_CHECKING:

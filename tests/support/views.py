@@ -8,26 +8,26 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sgi.engine.compare import ChangedRow, Comparison, LackingPairs, MetricComparison
-from sgi.engine.differences import Difference
+from sgi.analysis.compare import ChangedRow, Comparison, LackingPairs, MetricComparison
+from sgi.analysis.run_differences import Difference
 from sgi.engine.groups import Group
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
-from sgi.kernel.ports import Usage
+from sgi.kernel.protocols import Usage
 from sgi.report.views.comparison import ChangedSample, ComparisonView
 from sgi.report.views.correlation import Correlation
 from sgi.report.views.disagreement import Disagreeing, Disagreement
 from sgi.report.views.distribution import Distribution
 from sgi.report.views.groups import GroupTable
-from sgi.report.views.head import RunHead
 from sgi.report.views.headline import Headline
 from sgi.report.views.labelled import Labelled
+from sgi.report.views.lowest import WorstRows
 from sgi.report.views.plane import Plane, PlanePoint
 from sgi.report.views.rows import Cell, RowLine, RowPage
 from sgi.report.views.run import RunView
+from sgi.report.views.run_header import RunHead
 from sgi.report.views.sample import SampleView, ScoreView
 from sgi.report.views.scatter import Scatter, ScatterPoint
-from sgi.report.views.worst import WorstRows
 from sgi.stats.calibration import Reliability
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval

@@ -5,7 +5,7 @@ import pytest
 
 from sgi.core import sgi
 from sgi.kernel.errors import EmbedderError, NonFiniteVector, TruncationWarning, UsageError
-from sgi.kernel.ports import Embedded
+from sgi.kernel.protocols import Embedded
 
 
 class Fixed:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sgi.core import sgi
-from sgi.embed.remote import open_remote
 from sgi.kernel.errors import EmbedderError, UsageError
+from sgi.models.embedder.remote import open_remote
 from sgi.openai_embedder import AzureOpenAIEmbedder
 from support.embedding_server import DIMENSION, EmbeddingServer, vector
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from sgi.engine.agreement.report import AgreementReport, Estimate, MetricAgreement
+    from sgi.analysis.agreement.report import AgreementReport, Estimate, MetricAgreement
     from sgi.stats.agreement import Agreement
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 _LONGEST_NOTE = 400
 
@@ -69,11 +69,11 @@ def agree(
 
       sgi agree nightly --label stars --scale 1:5 --json
     """
+    from sgi.analysis.agreement import agree as engine
     from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
-    from sgi.engine.agreement import agree as engine
     from sgi.engine.groups import class_keys
     from sgi.store.database import open_database
-    from sgi.store.queries import find_run
+    from sgi.store.run_queries import find_run
     from sgi.store.run_rows import grouped_run
 
     ends = None if scale is None else _ends(scale)

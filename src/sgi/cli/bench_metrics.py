@@ -28,15 +28,15 @@ from sgi.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from sgi.testbench.judge_faults import JudgeFault
-    from sgi.testbench.matrix import Bench
-    from sgi.testbench.perturbation import Perturbation
+    from sgi.bench.judge_faults import JudgeFault
+    from sgi.bench.matrix import Bench
+    from sgi.bench.perturbation import Perturbation
 
 _LONGEST = 400
 
 
 def _complete(incomplete: str) -> list[str]:
-    from sgi.testbench.catalogue import FAULTS, PERTURBATIONS
+    from sgi.bench.catalogue import FAULTS, PERTURBATIONS
 
     return [name for name in (*PERTURBATIONS, *FAULTS) if name.startswith(incomplete)]
 
@@ -100,10 +100,10 @@ def bench_metrics(
 
       sgi bench-metrics --list
     """
+    from sgi.bench.bench import bench
     from sgi.cli.console import progress
-    from sgi.cli.run_talk import print_columns
+    from sgi.cli.run_output import print_columns
     from sgi.kernel.clusters import BY_QUESTION
-    from sgi.testbench.bench import bench
 
     if listing:
         _list(as_json=as_json)
@@ -146,8 +146,8 @@ def _sample(stack: ExitStack, *, quiet: bool) -> Path:
 
 
 def _list(*, as_json: bool) -> None:
+    from sgi.bench.catalogue import FAULTS, PERTURBATIONS
     from sgi.cli.console import add_row, new_table, print_json, print_tables
-    from sgi.testbench.catalogue import FAULTS, PERTURBATIONS
 
     found: list[Perturbation | JudgeFault] = [*PERTURBATIONS.values(), *FAULTS.values()]
     if as_json:
@@ -160,8 +160,8 @@ def _list(*, as_json: bool) -> None:
 
 
 def _show(made: Bench, *, as_json: bool) -> None:
+    from sgi.bench.page import bench_markdown
     from sgi.cli.console import print_json, print_lines, readers_may_leave
-    from sgi.testbench.page import bench_markdown
 
     with readers_may_leave():
         if as_json:
@@ -173,8 +173,8 @@ def _show(made: Bench, *, as_json: bool) -> None:
 
 
 def _show_tables(made: Bench) -> None:
+    from sgi.bench.page import bench_tables, headline, in_words
     from sgi.cli.console import add_row, new_table, one_line, print_lines, print_tables
-    from sgi.testbench.page import bench_tables, headline, in_words
 
     lines = [headline(made), *made.notes, *(f"- {line}" for line in in_words(made))]
     print_lines([*(one_line(line, longest=_LONGEST) for line in lines), ""])
@@ -189,9 +189,9 @@ def _show_tables(made: Bench) -> None:
 
 def _write(made: Bench, folder: Path, *, quiet: bool) -> None:
     """The bench as a page, as JSON and as a figure."""
+    from sgi.bench.page import bench_chart, bench_markdown
     from sgi.cli.console import talk
     from sgi.report.charts import save_figure
-    from sgi.testbench.page import bench_chart, bench_markdown
 
     (folder / "bench.md").write_text(bench_markdown(made), encoding="utf-8")
     (folder / "bench.json").write_text(

@@ -62,7 +62,7 @@ def clear(path: PathOption = None, replies: RepliesOption = False) -> None:
 
 
 def _place(path: Path | None, *, replies: bool) -> Path:
-    from sgi.engine.judge import replies_path
+    from sgi.engine.open_judge import replies_path
     from sgi.store.cache import default_cache_path
 
     vectors = path or default_cache_path()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from sgi.engine.calibration.file import CalibrationFile, LengthBin, Rate
+    from sgi.engine.calibration_file import CalibrationFile, LengthBin, Rate
 
 
 def calibrate(
@@ -70,12 +70,12 @@ def calibrate(
 
       sgi run answers.jsonl -m sgi --calibration sgi.calibration.json
     """
+    from sgi.analysis import calibrate as fit
     from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
-    from sgi.engine.calibration import fit
-    from sgi.engine.calibration.file import Target
+    from sgi.engine.calibration_file import Target
     from sgi.io.write import write_whole
     from sgi.store.database import open_database
-    from sgi.store.queries import find_run
+    from sgi.store.run_queries import find_run
 
     wanted = Target.of(target)
     with open_database(db, create=False) as database:
@@ -97,7 +97,7 @@ def calibrate(
 
 def _replaced(place: Path, made: CalibrationFile) -> tuple[str, ...]:
     """What stands at this place and is about to go, unless it says the same; read before it is written."""
-    from sgi.engine.calibration.file import read_calibration
+    from sgi.engine.calibration_file import read_calibration
     from sgi.kernel.errors import UsageError
 
     if not place.is_file():

@@ -24,7 +24,7 @@ from sgi.cli.options import (
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from sgi.engine.card.card import DetectorCard
+    from sgi.analysis.card.card import DetectorCard
     from sgi.report.card import CardTable
 
 _LONGEST = 400
@@ -88,10 +88,10 @@ def card(
     """
     import anyio
 
+    from sgi.analysis.card.from_run import card_of_run
     from sgi.cli.console import progress
-    from sgi.engine.card.from_run import card_of_run
     from sgi.store.database import open_database
-    from sgi.store.queries import find_run
+    from sgi.store.run_queries import find_run
 
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)  # fails before the work if the folder cannot be made

@@ -20,7 +20,7 @@ from sgi.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from sgi.report.views.support import SupportView
+    from sgi.report.views.evidence_map import SupportView
 
 _NOT_MET = 4  # as `sgi gate`
 _HOW_TO_FIX = "Give an answer that states something (--r) and a passage that is not blank (--c), in English."
@@ -62,7 +62,7 @@ def check(
     from sgi.cli.console import print_json, print_lines
     from sgi.engine.evaluate import evaluate
     from sgi.kernel.sample import Sample
-    from sgi.report.views.support import support_view
+    from sgi.report.views.evidence_map import support_view
 
     sample = Sample(id="answer", question=q, contexts=tuple(c), response=r)
     (metric,) = with_entailment(["grounding"], nli)
@@ -82,8 +82,8 @@ def check(
 
 
 def _embedders(names: list[str] | None, metric: str, backend: str, precision: str) -> Any:
-    from sgi.embed.load import load_embedder
-    from sgi.embed.models import DEFAULT_MODEL
+    from sgi.models.embedder.load import load_embedder
+    from sgi.models.known_models import DEFAULT_MODEL
 
     chosen = chosen_embedders(names, [metric], backend=backend, precision=precision)
     if (backend, precision) == ("auto", "auto"):
@@ -96,9 +96,9 @@ def _print(value: float, found: SupportView) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from sgi.cli.support_lines import support_lines
-    from sgi.report.views.support import DOUBTFUL
-    from sgi.report.wording import how_to_calibrate
+    from sgi.cli.evidence_map import support_lines
+    from sgi.report.formatting import how_to_calibrate
+    from sgi.report.views.evidence_map import DOUBTFUL
 
     console = Console(highlight=False, soft_wrap=True)
     style = "bold red" if value < DOUBTFUL else "bold green"

@@ -19,7 +19,7 @@ from sgi.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.engine.compare import Comparison
+    from sgi.analysis.compare import Comparison
 
 _LONGEST_NOTE = 400
 
@@ -63,7 +63,7 @@ def compare(
     from sgi.cli.tables import comparison_tables
     from sgi.report.views.comparison import comparison_view
     from sgi.store.database import open_database
-    from sgi.store.queries import find_run
+    from sgi.store.run_queries import find_run
 
     with open_database(db, create=False) as database:
         records = [find_run(database, name).clustered(cluster) for name in (base, new)]

@@ -54,9 +54,9 @@ def compute(
     """
     from sgi.cli.console import talk
     from sgi.core import sgi_with_truncation
-    from sgi.embed.load import load_embedder
-    from sgi.embed.models import DEFAULT_MODEL
     from sgi.geometry.passages import VERBATIM_ANGLE
+    from sgi.models.embedder.load import load_embedder
+    from sgi.models.known_models import DEFAULT_MODEL
 
     name = _embedder_name(deployment, embedder, backend, precision) or DEFAULT_MODEL
     used = load_embedder(name, backend=backend, precision=precision)

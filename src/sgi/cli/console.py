@@ -18,8 +18,8 @@ from rich.text import Text
 
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started
 from sgi.io.write import json_line
-from sgi.report import wording
-from sgi.report.wording import STEERING
+from sgi.report import formatting as wording
+from sgi.report.formatting import STEERING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

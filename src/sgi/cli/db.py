@@ -126,9 +126,9 @@ def import_(
 
       sgi db import scores --data 'answers/*.jsonl'
     """
+    from sgi.analysis.import_runs import import_runs
     from sgi.cli.console import one_line, print_json, print_lines
     from sgi.distributed.addresses import as_address
-    from sgi.engine.import_runs import import_runs
     from sgi.kernel.errors import UsageError
     from sgi.store.database import open_database
     from sgi.store.transfer import require_export
@@ -155,8 +155,8 @@ def _import_partitions(
     folder: Path, data: str | None, database: str | None, *, incomplete: bool, as_json: bool
 ) -> None:
     from sgi.cli.console import print_json, print_lines
-    from sgi.cli.run_talk import database_words
-    from sgi.distributed.keep import import_partitions, read_folder
+    from sgi.cli.run_output import database_words
+    from sgi.distributed.import_run import import_partitions, read_folder
     from sgi.store.database import open_database
 
     read_folder(folder)  # a folder that cannot be imported leaves no new database behind
@@ -181,7 +181,7 @@ def import_evals(old: OldDatabase, database: DatabaseOption = None, as_json: Jso
       sgi db import-evals old.db
     """
     from sgi.cli.console import one_line, print_json, print_lines
-    from sgi.store import old_evals
+    from sgi.store import legacy_import as old_evals
     from sgi.store.database import open_database
 
     old_evals.require_evals(old)  # a file that cannot be imported leaves no new database behind

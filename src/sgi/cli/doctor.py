@@ -11,7 +11,7 @@ from importlib.util import find_spec
 import typer
 
 from sgi.cli.options import JsonOption
-from sgi.kernel.install import install_target
+from sgi.kernel.install_hint import install_target
 
 _EXTRAS = {
     "http": "httpx2",
@@ -101,8 +101,8 @@ def _tried(name: str, look: Callable[[], str]) -> Check:
 
 def _processor() -> Check:
     """In which precisions models can be run here."""
-    from sgi.embed.openvino import processor
     from sgi.kernel.errors import SgiError
+    from sgi.models.embedder.openvino import processor
 
     try:
         found = processor()
@@ -113,7 +113,7 @@ def _processor() -> Check:
 
 
 def _embed_something() -> str:
-    from sgi.embed.load import load_embedder
+    from sgi.models.embedder.load import load_embedder
 
     embedder = load_embedder("minilm")
     cat, kitten, law = embedder.embed(["A cat.", "A kitten.", "The law of contracts."])

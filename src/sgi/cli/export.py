@@ -12,7 +12,7 @@ from sgi.cli.options import DatabaseOption, InputsOption, JsonOption, RunArgumen
 
 if TYPE_CHECKING:
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 
 def export(
@@ -41,7 +41,7 @@ def export(
     from sgi.engine.export import export as write_rows
     from sgi.kernel.errors import UsageError
     from sgi.store.database import open_database
-    from sgi.store.queries import find_run
+    from sgi.store.run_queries import find_run
 
     if as_json and out is None:
         raise UsageError("--json tells of the file that -o names.", hint="The rows are JSON lines anyway.")
@@ -63,7 +63,7 @@ def export(
 def _pour(database: Database, record: RunRecord, *, inputs: bool) -> None:
     from sgi.cli.console import print_json_line
     from sgi.engine.export import exported_batches
-    from sgi.engine.rows import nested_row
+    from sgi.engine.result_rows import nested_row
 
     for stored in exported_batches(database, record, inputs=inputs):
         for row in nested_row(stored.batch, stored.scores, inputs=inputs):

@@ -16,8 +16,8 @@ from sgi.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from sgi.engine.gating.checks import On
-    from sgi.engine.gating.gate import GateReport, Options
+    from sgi.analysis.gate.checks import On
+    from sgi.analysis.gate.gate import GateReport, Options
 
 _NOT_MET = 4
 _LONGEST_NOTE = 400
@@ -143,14 +143,14 @@ def _decided(
     cluster: str | None,
 ) -> tuple[GateReport, list[str]]:
     """The report, with earlier looks counted and this one recorded; and what to say of the looks."""
-    from sgi.engine.gating.gate import gate as decide
-    from sgi.engine.gating.gate import look_of
-    from sgi.engine.gating.looks import questions_key
-    from sgi.engine.gating.rules import read_rules
+    from sgi.analysis.gate.gate import gate as decide
+    from sgi.analysis.gate.gate import look_of
+    from sgi.analysis.gate.looks import questions_key
+    from sgi.analysis.gate.rules import read_rules
     from sgi.kernel.errors import StoreError
     from sgi.store.database import open_database
     from sgi.store.gates import earlier_looks, record_gate
-    from sgi.store.queries import find_run
+    from sgi.store.run_queries import find_run
     from sgi.store.run_rows import scored_run
 
     rules = read_rules(given)
@@ -186,7 +186,7 @@ def _notes_on_looks(report: GateReport) -> list[str]:
 
 
 def _write_junit(report: GateReport, path: Path | None) -> None:
-    from sgi.engine.gating.junit import junit
+    from sgi.analysis.gate.junit import junit
     from sgi.kernel.errors import UsageError
 
     if path is None:

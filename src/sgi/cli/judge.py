@@ -47,8 +47,8 @@ def replay(context: typer.Context, file: FileArgument) -> None:
 def _run(context: typer.Context, file: Path, *, replaying: bool) -> None:
     from sgi.cli.console import talk
     from sgi.cli.main import app
-    from sgi.engine.judge import Cassette
-    from sgi.judge.cassette import incomplete_end
+    from sgi.engine.open_judge import Cassette
+    from sgi.llm.cassette import incomplete_end
 
     if file.exists() and (note := incomplete_end(file)):
         talk(note)

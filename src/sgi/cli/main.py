@@ -27,6 +27,7 @@ from sgi.cli.doctor import doctor
 from sgi.cli.export import export
 from sgi.cli.gate import gate
 from sgi.cli.judge import judge
+from sgi.cli.manage import delete, rename, tag
 from sgi.cli.metrics import metrics
 from sgi.cli.models import models
 from sgi.cli.plot import plot
@@ -39,7 +40,6 @@ from sgi.cli.score import score
 from sgi.cli.serve import serve
 from sgi.cli.show import show
 from sgi.cli.signals import run_until_signal
-from sgi.cli.tend import delete, rename, tag
 from sgi.kernel.errors import SgiError
 from sgi.kernel.limits import input_limits, variable
 from sgi.kernel.signature import package_version

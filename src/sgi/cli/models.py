@@ -10,7 +10,7 @@ import typer
 from sgi.cli.options import JsonOption
 
 if TYPE_CHECKING:
-    from sgi.embed.models import ModelRecord
+    from sgi.models.known_models import ModelRecord
 
 AtHand = Literal["embedded", "onnx", "torch"] | None
 _SOURCES: dict[AtHand, str] = {
@@ -44,8 +44,8 @@ def show(as_json: JsonOption = False) -> None:
       sgi models list --json
     """
     from sgi.cli.console import plain, print_json
-    from sgi.embed.files import models_folder
-    from sgi.embed.models import MODELS
+    from sgi.models.files import models_folder
+    from sgi.models.known_models import MODELS
 
     if as_json:
         print_json([asdict(record) | {"at_hand": _at_hand(record)} for record in MODELS.values()])
@@ -63,7 +63,7 @@ def show(as_json: JsonOption = False) -> None:
 
 def _at_hand(record: ModelRecord) -> AtHand:
     """Where a model is on this machine, as `load_embedder` would find it."""
-    from sgi.embed.files import has_graph, kept_folder
+    from sgi.models.files import has_graph, kept_folder
 
     if record.embedded:
         return "embedded"
@@ -82,7 +82,7 @@ def verify(name: NameArgument = "minilm") -> None:
       sgi models verify minilm
     """
     from sgi.cli.console import plain
-    from sgi.embed.load import load_embedder
+    from sgi.models.embedder.load import load_embedder
 
     typer.echo(plain(load_embedder(name).fingerprint))
 
@@ -96,7 +96,7 @@ def fetch(name: NameArgument) -> None:
       sgi models fetch bge-base-en-v1.5
     """
     from sgi.cli.console import plain
-    from sgi.embed.load import load_embedder
+    from sgi.models.embedder.load import load_embedder
 
     load_embedder(name).embed(["Is it there?"])
     typer.echo(plain(f"{name} is on this machine."))

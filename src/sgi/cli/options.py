@@ -25,7 +25,7 @@ def complete_run(context: typer.Context, incomplete: str) -> list[str]:
     """Names and ids from the database; only what a shell can show as it is."""
     from sgi.kernel.errors import SgiError
     from sgi.store.database import open_database
-    from sgi.store.queries import list_runs
+    from sgi.store.run_queries import list_runs
 
     try:
         with open_database(context.params.get("db"), create=False) as database:
@@ -235,9 +235,9 @@ def chosen_embedders(
         UsageError: none is named, and only some of Azure's variables are set.
     """
     from sgi.cli.console import talk
-    from sgi.embed.models import DEFAULT_MODEL
-    from sgi.embed.service import Service, default_embedder
     from sgi.kernel.registry import metric
+    from sgi.models.embedder.service import Service, default_embedder
+    from sgi.models.known_models import DEFAULT_MODEL
 
     embeds = metrics is None or any(metric(wanted).embeds for wanted in metrics)
     if named or not embeds:
@@ -264,7 +264,7 @@ def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:
     from dataclasses import replace
 
     from sgi.kernel.registry import metric
-    from sgi.metrics.support.metric import Grounding
+    from sgi.metrics.grounding.detector import Grounding
 
     if nli is None:
         return [*metrics]
@@ -287,7 +287,7 @@ def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:
 
 def _from_anywhere(nli: str) -> str:
     """A model's name, its folder, if it is one, by the whole path."""
-    from sgi.embed.entailment_files import existing_folder
+    from sgi.models.entailment.files import existing_folder
 
     torch = "torch:" if nli.startswith("torch:") else ""
     name, bracket, labels = nli.removeprefix(torch).partition("(labels=")

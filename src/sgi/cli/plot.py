@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sgi.report.views.columns import RunColumns
     from sgi.report.views.groups import GroupTable
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 _POINTS = 10_000
 
@@ -106,7 +106,7 @@ def plot(
     from sgi.report.charts import check_figure, save_figure
     from sgi.report.descriptions import short
     from sgi.store.database import open_database
-    from sgi.store.queries import find_run
+    from sgi.store.run_queries import find_run
 
     _check_options(kind, metric=metric, against=against, by=by, with_=with_)
     check_figure(out)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sgi.report.views.rows import RowPage
     from sgi.report.views.run import RunView
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 _SUFFIXES = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md", ".json": "json"}
 _DEFAULT = Path("report.html")
@@ -93,7 +93,7 @@ def report(
     from sgi.cli.console import talk
     from sgi.io.write import check_place
     from sgi.store.database import open_database
-    from sgi.store.queries import find_run
+    from sgi.store.run_queries import find_run
 
     kind = _kind(format_, out)
     if kind is Format.JSON and title is not None:
@@ -221,7 +221,7 @@ def _row_page(database: Database, record: RunRecord, rows: int) -> RowPage:
 
 
 def _json(view: object) -> str:
-    from sgi.report.views.as_json import as_json
+    from sgi.report.views.to_json import as_json
 
     return json.dumps(as_json(view), indent=2, ensure_ascii=True) + "\n"
 

@@ -10,11 +10,11 @@ import typer
 from sgi.cli.options import CacheOption, JsonOption, NoCacheOption
 
 if TYPE_CHECKING:
-    from sgi.experiments.findings import Finding
+    from sgi.paper.findings import Finding
 
 
 def _complete(incomplete: str) -> list[str]:
-    from sgi.experiments import ALL, NAMES
+    from sgi.paper import ALL, NAMES
 
     return [name for name in (*NAMES, ALL) if name.startswith(incomplete)]
 
@@ -72,7 +72,7 @@ def reproduce(
     import sys
 
     from sgi.cli.console import print_json, print_lines, progress, readers_may_leave, talk
-    from sgi.experiments.reproduce import experiment_names, open_workbench, reproduced
+    from sgi.paper.reproduce import experiment_names, open_workbench, reproduced
 
     names = experiment_names(name)
     out.mkdir(parents=True, exist_ok=True)  # what cannot be written is told before the work

@@ -25,7 +25,7 @@ from sgi.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.engine.rescore import Rescored
+    from sgi.analysis.rescore import Rescored
 
 
 def rescore(
@@ -68,10 +68,10 @@ def rescore(
     """
     import anyio
 
+    from sgi.analysis import rescore as engine
     from sgi.cli.console import print_json, print_summary, progress, talk
-    from sgi.engine import rescore as engine
     from sgi.store.database import open_database
-    from sgi.store.queries import find_run
+    from sgi.store.run_queries import find_run
 
     wanted = metric_list(metric) if metric else None
     vectors: bool | Path = cache_choice(cache, no_cache=no_cache)
@@ -92,7 +92,7 @@ def rescore(
 
 
 def _notes(made: Rescored, db: str | None) -> Iterator[str]:
-    from sgi.cli.run_talk import database_words
+    from sgi.cli.run_output import database_words
 
     for metric, source in made.sources.items():
         if metric != source:

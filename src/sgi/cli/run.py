@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sgi.cli.after_run import fitted_on_same_data, make_run_views
+from sgi.cli.finish_run import fitted_on_same_data, make_run_views
 from sgi.cli.options import (
     CacheOption,
     CalibrationOption,
@@ -44,17 +44,17 @@ from sgi.cli.options import (
     metric_list,
     target_settings,
 )
-from sgi.cli.ray_run import RayOption, WorkersOption, run_on_ray
+from sgi.cli.run_on_ray import RayOption, WorkersOption, run_on_ray
+from sgi.cli.run_output import database_words, print_columns, report_notes, tell_plan, tell_report
 from sgi.cli.run_spec import check_files, code_folder, recorded_settings, run_spec
-from sgi.cli.run_talk import database_words, print_columns, report_notes, tell_plan, tell_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from sgi.engine.pipeline import RunReport
     from sgi.engine.progress import Event, Listener
-    from sgi.engine.run import RunReport
     from sgi.engine.spec import RunSpec
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 _READ = {"data", "columns", "encoding", "on_error"}
 """Whoever names one of these means the data as it is now."""
@@ -306,7 +306,7 @@ def _performed(
     import anyio
 
     from sgi.cli.console import progress
-    from sgi.engine.job import Surroundings, perform, resume
+    from sgi.engine.runner import Surroundings, perform, resume
     from sgi.engine.stored_spec import resume_options
 
     reread = not _READ.isdisjoint(given)
@@ -331,10 +331,10 @@ def _performed(
 
 def _found(around: dict[str, Any], wanted: str, name: str | None) -> RunRecord:
     """The run to go on with."""
-    from sgi.engine.job import refuse_strangers
+    from sgi.engine.runner import refuse_strangers
     from sgi.kernel.errors import UsageError
     from sgi.store.database import open_database
-    from sgi.store.queries import find_run
+    from sgi.store.run_queries import find_run
 
     if not around["store"]:
         raise UsageError("A run goes on where it is kept.", hint="Leave out --no-store.")
@@ -360,7 +360,7 @@ def _tags(given: Sequence[str], around: dict[str, Any], resume: str | None) -> t
 
 def _tag(database: str | None, run: str, *, tags: Sequence[str]) -> None:
     from sgi.store.database import open_database
-    from sgi.store.tending import set_tags
+    from sgi.store.manage_runs import set_tags
 
     if tags:
         with open_database(database, create=False) as opened:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sgi.engine.judge import Cassette
+    from sgi.engine.open_judge import Cassette
     from sgi.engine.spec import RunSpec
     from sgi.kernel.metric import AnyMetric
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 _OF_ONE_CALL = {"out", "name", "rejects", "inputs"}
 """What a run that is finished does not repeat of its spec."""
@@ -78,7 +78,7 @@ def _stored(
     record: RunRecord, named: Mapping[str, Any], *, trusted: bool, database: str | None
 ) -> dict[str, Any]:
     """The stored settings of a run, once nothing in them is used that the user has to name."""
-    from sgi.cli.run_talk import database_words
+    from sgi.cli.run_output import database_words
     from sgi.engine.stored_spec import require_named, stored_spec
 
     left_out = _OF_ONE_CALL if record.finished else {"name"}
@@ -114,14 +114,14 @@ def _with_embedder(spec: RunSpec, *, new: bool) -> RunSpec:
 
 def recorded_settings(cassette: Cassette) -> dict[str, Any]:
     """The judge that a cassette was recorded from."""
-    from sgi.judge.cassette import recorded_judge
+    from sgi.llm.cassette import recorded_judge
 
     return recorded_judge(cassette.path)
 
 
 def _file_of(data: Path) -> Path:
     """The file itself where the data is named with its benchmark; the benchmark where it is named alone."""
-    from sgi.io.benchmarks.naming import named
+    from sgi.io.benchmarks.uri import named
 
     spelt = named(data)
     return data if spelt is None else spelt.path or Path(spelt.name)

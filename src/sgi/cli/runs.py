@@ -10,7 +10,7 @@ import typer
 from sgi.cli.options import DatabaseOption, JsonOption, PercentOption
 
 if TYPE_CHECKING:
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 
 def runs(
@@ -54,8 +54,8 @@ def runs(
 def _looked_up(db: str | None, search: str, tag: str | None, limit: int) -> tuple[list[RunRecord], int, int]:
     """The runs to show; how many were found, and how many there are."""
     from sgi.store.database import open_database
-    from sgi.store.database_place import DEFAULT
-    from sgi.store.queries import count_runs, list_runs
+    from sgi.store.database_location import DEFAULT
+    from sgi.store.run_queries import count_runs, list_runs
 
     if db is None and not Path(DEFAULT).exists():
         return [], 0, 0

@@ -37,7 +37,7 @@ from sgi.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sgi.engine.tools import Tools
+    from sgi.engine.resources import Tools
     from sgi.io.column_use import ColumnUse
     from sgi.io.rows import Rejected
     from sgi.kernel.metric import AnyMetric
@@ -81,9 +81,9 @@ def score(
     import anyio
 
     from sgi.cli.console import talk
-    from sgi.cli.run_talk import truncation_notes
+    from sgi.cli.run_output import truncation_notes
     from sgi.engine.plan import resolve
-    from sgi.engine.tools import open_tools
+    from sgi.engine.resources import open_tools
 
     chosen = resolve(with_entailment(metric_list(metric), nli))
     rejected = 0
@@ -165,9 +165,9 @@ async def _pour(
         Whether any row failed; the number of rows; and the rows with a truncated text, by field.
     """
     from sgi.cli.console import print_json_line
-    from sgi.engine.batch import batches, evaluate_batch
-    from sgi.engine.judge import with_judge
-    from sgi.engine.rows import nested_row
+    from sgi.engine.open_judge import with_judge
+    from sgi.engine.result_rows import nested_row
+    from sgi.engine.score import batches, evaluate_batch
     from sgi.kernel.metric import Status
 
     failed, scored, truncated = False, 0, Counter[str]()

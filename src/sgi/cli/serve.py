@@ -89,7 +89,7 @@ def serve(
         find_spec(name) is None for name in ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
     ):
         raise MissingExtra("`sgi serve`", "web")
-    from sgi.embed.load import require_backend
+    from sgi.models.embedder.load import require_backend
     from sgi.web.connections import ConnectionLimits
     from sgi.web.security import check_token, own_hosts
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sgi.engine.summary import MetricSummary
-    from sgi.kernel.ports import Usage
+    from sgi.kernel.protocols import Usage
     from sgi.report.views.groups import GroupTable
     from sgi.report.views.headline import Headline
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
     from sgi.store.run_rows import Reason
 
 
@@ -83,7 +83,7 @@ def show(
     from sgi.kernel.errors import UsageError
     from sgi.report.views.groups import group_table, sorted_groups
     from sgi.store.database import open_database
-    from sgi.store.queries import find_run
+    from sgi.store.run_queries import find_run
 
     views = {
         "--spec": spec,
@@ -124,9 +124,9 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
         ranking_tables,
     )
     from sgi.engine.summary import reasons_without_interval
+    from sgi.report.formatting import notes
     from sgi.report.views.headline import headline
-    from sgi.report.wording import notes
-    from sgi.store.queries import run_usage
+    from sgi.store.run_queries import run_usage
     from sgi.store.run_rows import reasons
 
     told = headline(database, record)
@@ -146,7 +146,7 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
 
 def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json: bool) -> None:
     from sgi.cli.console import print_json, print_lines
-    from sgi.cli.evidence import sample_facts, sample_lines
+    from sgi.cli.row_details import sample_facts, sample_lines
     from sgi.store.evaluation_records import sample_story
 
     found = sample_story(database, record, sample)
@@ -159,7 +159,7 @@ def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json:
 def _notes(told: Headline) -> Iterator[str]:
     """What a reader of the numbers has to know."""
     from sgi.cli.console import one_line
-    from sgi.report.wording import notes
+    from sgi.report.formatting import notes
 
     found = [one_line(note, longest=_LONGEST) for note in notes(replace(told, partial=""))]
     yield from [*found, ""] if found else ()
@@ -172,7 +172,7 @@ def _show_worst(
     from sgi.cli.tables import worst_facts, worst_table
     from sgi.kernel.errors import UsageError
     from sgi.report.views.columns import run_columns
-    from sgi.report.views.worst import worst_ids, worst_rows
+    from sgi.report.views.lowest import worst_ids, worst_rows
 
     columns = run_columns(database, record)
     chosen = worst_ids(columns, most=most, metric=metric)[:1]
@@ -201,7 +201,7 @@ def _gaps(found: list[Reason]) -> Iterator[str]:
 def _judges(usage: Mapping[str, Usage]) -> Iterator[str]:
     """What was asked of each judge, and what it took."""
     from sgi.cli.console import one_line
-    from sgi.cli.run_talk import usage_line
+    from sgi.cli.run_output import usage_line
 
     for judge, used in usage.items():
         yield one_line(judge, longest=_LONGEST)
@@ -260,7 +260,7 @@ def _facts(record: RunRecord) -> dict[str, Any]:
 def _head(record: RunRecord) -> Iterator[str]:
     from sgi.cli.console import one_line
     from sgi.cli.tables import progress_of, state
-    from sgi.report.wording import moment
+    from sgi.report.formatting import moment
 
     if record.name:
         yield f"name      {one_line(record.name)}"

@@ -8,21 +8,21 @@ from rich.text import Text
 
 from sgi.cli.console import MEANS, add_row, means_cells, new_table, one_line, scaled, span
 from sgi.engine.groups import class_tables
-from sgi.report import wording
-from sgi.report.views.head import state_of
-from sgi.report.wording import beginning, moment, probability
+from sgi.report import formatting as wording
+from sgi.report.formatting import beginning, moment, probability
+from sgi.report.views.run_header import state_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from rich.table import Table
 
-    from sgi.engine.compare import Comparison, MetricComparison
-    from sgi.engine.gating.gate import GateReport
+    from sgi.analysis.compare import Comparison, MetricComparison
+    from sgi.analysis.gate.gate import GateReport
     from sgi.engine.groups import ClassTable, Group
     from sgi.kernel.scored import MetricColumn
-    from sgi.report.views.worst import WorstRows
-    from sgi.store.queries import RunRecord
+    from sgi.report.views.lowest import WorstRows
+    from sgi.store.run_queries import RunRecord
 
 
 def run_facts(record: RunRecord) -> dict[str, Any]:
@@ -235,7 +235,7 @@ def worst_tables(report: GateReport) -> list[Table]:
 
 def gate_table(report: GateReport) -> Table:
     """A row for each rule: its value, the end of the interval, questions, coverage, and whether it is met."""
-    from sgi.engine.gating.gate import check_name
+    from sgi.analysis.gate.gate import check_name
 
     table = new_table("rule", "value", "bound", "questions", "coverage", "look", "", left=("",))
     for check in report.checks:

@@ -5,6 +5,6 @@ write one partition for each. A partition that is there is not done again, so a 
 """
 
 from sgi.distributed.driver import run
-from sgi.distributed.keep import Kept, import_partitions
+from sgi.distributed.import_run import Kept, import_partitions
 
 __all__ = ["Kept", "import_partitions", "run"]

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sgi.embed.cores import usable_cores
 from sgi.kernel.errors import MissingExtra, UsageError
+from sgi.models.cores import usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -12,36 +12,36 @@ import anyio
 
 from sgi.distributed.addresses import as_address, parted
 from sgi.distributed.cluster import LOCAL, joined
-from sgi.distributed.crossing import unpacked
+from sgi.distributed.deduplicate_ids import settled
+from sgi.distributed.error_codec import unpacked
 from sgi.distributed.fragments import Fragment, FragmentDataset, cut, fragment_size
-from sgi.distributed.ids import settled
 from sgi.distributed.import_sources import damage_in
-from sgi.distributed.kept_run import KeptRun, Piece
+from sgi.distributed.manifest import KeptRun, Piece
 from sgi.distributed.partition import Manifest, partition_name, read_partition
-from sgi.distributed.places import Folder, sources
-from sgi.distributed.survey import FragmentSurvey, chosen_metrics, refuse_weighing, survey
+from sgi.distributed.scan import FragmentSurvey, chosen_metrics, refuse_weighing, survey
+from sgi.distributed.storage import Folder, sources
 from sgi.distributed.worker import Settings, Task, Worker, cache_of, open_engine
-from sgi.embed.load import require_backend
+from sgi.engine.accumulator import MAX_FAILURES, Ledger
 from sgi.engine.clusters import ClusterAccumulator
-from sgi.engine.ledger import MAX_FAILURES, Ledger
+from sgi.engine.pipeline import RunReport
 from sgi.engine.plan import resolve
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
-from sgi.engine.recording import versions
-from sgi.engine.run import RunReport
+from sgi.engine.run_recorder import versions
 from sgi.engine.spec import RunSpec
 from sgi.engine.summary import summarise
-from sgi.io.benchmarks.naming import named
+from sgi.io.benchmarks.uri import named
 from sgi.io.column_use import ColumnUse
 from sgi.kernel.errors import EmbedderError, JudgeError, StoreError, UsageError
-from sgi.kernel.judging import JudgedMetric
-from sgi.kernel.ports import Usage
+from sgi.kernel.judged_metric import JudgedMetric
+from sgi.kernel.protocols import Usage
+from sgi.models.embedder.load import require_backend
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping, Sequence
 
     from sgi.distributed.cluster import Cluster
-    from sgi.distributed.places import Source
+    from sgi.distributed.storage import Source
     from sgi.engine.progress import Listener
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.scored import Provenance

@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
 from sgi.distributed.addresses import as_address
-from sgi.distributed.places import Source, open_input
+from sgi.distributed.storage import Source, open_input
 from sgi.io.columns import checked_mapping
 from sgi.io.csv import csv_rows
+from sgi.io.empty_columns import NullColumns, look_ahead
 from sgi.io.files import suffix
 from sgi.io.jsonl import json_file, json_lines
-from sgi.io.look_ahead import NullColumns, look_ahead
 from sgi.io.parquet import arrow_rows, parquet_rows
 from sgi.io.rows import RawRow, Reading, Rejected, placed, raw_values
 from sgi.io.text_file import numbered_lines, row_too_large
 from sgi.kernel.errors import DataError
+from sgi.kernel.json_shapes import Count  # noqa: TC001 - pydantic reads the annotations
 from sgi.kernel.limits import input_limits
-from sgi.kernel.shapes import Count  # noqa: TC001 - pydantic reads the annotations
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgi.distributed.addresses import as_address
-from sgi.distributed.places import Source, sources
+from sgi.distributed.storage import Source, sources
 from sgi.kernel.errors import RunMismatch, SgiError, StoreError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.distributed.kept_run import KeptRun
-    from sgi.distributed.places import Folder
+    from sgi.distributed.manifest import KeptRun
+    from sgi.distributed.storage import Folder
 
 
 def require_own_files(folder: Folder) -> None:

@@ -19,25 +19,25 @@ import numpy as np
 import orjson
 from pydantic import AfterValidator, ValidationError
 
-from sgi.distributed.survey import combined
-from sgi.engine.batch import BatchScores
+from sgi.distributed.scan import combined
+from sgi.engine.pipeline import rejected_row, score_stream
 from sgi.engine.plan import batch_digest
-from sgi.engine.rows import output_rows
-from sgi.engine.run import rejected_row, score_stream
+from sgi.engine.result_rows import output_rows
+from sgi.engine.score import BatchScores
 from sgi.io.write import json_line
 from sgi.kernel.errors import StoreError
+from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, Rows, checked, first_problem
 from sgi.kernel.metric import Scores, Status
-from sgi.kernel.ports import Usage, usage_of
+from sgi.kernel.protocols import Usage, usage_of
 from sgi.kernel.sample import Batch
-from sgi.kernel.shapes import AnyText, Count, Finite, JsonObject, Rows, checked, first_problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sgi.distributed.fragments import FragmentDataset
-    from sgi.distributed.places import Folder
+    from sgi.distributed.storage import Folder
     from sgi.engine.plan import Plan
-    from sgi.engine.tools import Tools
+    from sgi.engine.resources import Tools
     from sgi.io.rows import Rejected
     from sgi.io.write import RowWriter
 

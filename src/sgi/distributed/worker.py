@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 from anyio.from_thread import start_blocking_portal
 
-from sgi.distributed.crossing import packed
+from sgi.distributed.error_codec import packed
 from sgi.distributed.fragments import Fragment, FragmentDataset
 from sgi.distributed.partition import Manifest, write_partition
-from sgi.distributed.places import Folder
-from sgi.distributed.survey import FragmentSurvey
-from sgi.engine.judge import with_judge
+from sgi.distributed.scan import FragmentSurvey
+from sgi.distributed.storage import Folder
+from sgi.engine.open_judge import with_judge
 from sgi.engine.plan import joined, resolve
+from sgi.engine.resources import open_tools
 from sgi.engine.spec import RunSpec
-from sgi.engine.tools import open_tools
 from sgi.kernel.errors import SgiError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from sgi.engine.tools import Tools
-    from sgi.judge.spec import JudgeSpec
+    from sgi.engine.resources import Tools
     from sgi.kernel.metric import AnyMetric
+    from sgi.llm.spec import JudgeSpec
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def divided(judge: JudgeSpec, workers: int) -> JudgeSpec:
     Raises:
         UsageError: there are more workers than requests at once.
 
-    >>> from sgi.judge.spec import JudgeSpec
+    >>> from sgi.llm.spec import JudgeSpec
     >>> divided(JudgeSpec(model="openai:m", concurrency=16, rpm=90), 3).rpm
     30.0
     """

@@ -13,7 +13,7 @@ import numpy as np
 
 from sgi.geometry.angles import unit
 from sgi.kernel.errors import EmbedderError, UsageError
-from sgi.kernel.ports import Embedded, Embedder, embedder_name, encode
+from sgi.kernel.protocols import Embedded, Embedder, embedder_name, encode
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -203,7 +203,7 @@ class EmbeddingModels:
         """
         with self._lock:
             if wanted not in self._opened:
-                from sgi.embed.load import load_embedder
+                from sgi.models.embedder.load import load_embedder
 
                 self._opened[wanted] = load_embedder(wanted, cache=self._vectors())
             return self._opened[wanted]

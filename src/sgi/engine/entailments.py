@@ -9,16 +9,16 @@ import numpy as np
 
 from sgi.engine.in_thread import in_thread
 from sgi.kernel.errors import EmbedderError, NonFiniteVector, UsageError
-from sgi.kernel.ports import EntailmentScores
+from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.vectors import EntailmentTable
-from sgi.kernel.work import current_work
+from sgi.kernel.work_counter import current_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sgi.engine.tools import Tools
+    from sgi.engine.resources import Tools
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.ports import EntailmentModel
+    from sgi.kernel.protocols import EntailmentModel
 
 Pair = tuple[str, str]
 

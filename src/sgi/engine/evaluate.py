@@ -12,23 +12,23 @@ import anyio
 import anyio.to_thread
 import numpy as np
 
-from sgi.engine.calibration.file import read_calibration
-from sgi.engine.cascade.learning import learnt
-from sgi.engine.cascade.rule import beside, detector_of, read_cascade, require_judged
-from sgi.engine.cascade.screening import Screen
-from sgi.engine.judge import with_judge
-from sgi.engine.ledger import MAX_FAILURES
+from sgi.engine.accumulator import MAX_FAILURES
+from sgi.engine.calibration_file import read_calibration
+from sgi.engine.cascade.config import beside, detector_of, read_cascade, require_judged
+from sgi.engine.cascade.fit_threshold import learnt
+from sgi.engine.cascade.routing import Screen
 from sgi.engine.notebook_progress import default_listener
+from sgi.engine.open_judge import with_judge
+from sgi.engine.pipeline import score_stream
 from sgi.engine.plan import plan
 from sgi.engine.progress import Finished, Started
-from sgi.engine.result import Result
-from sgi.engine.run import score_stream
-from sgi.engine.tools import open_tools
+from sgi.engine.resources import open_tools
+from sgi.engine.results import Result
 from sgi.io.dataset import open_dataset
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import AnyMetric, Scores
-from sgi.kernel.ports import Usage, usage_of
+from sgi.kernel.protocols import Usage, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
@@ -36,15 +36,15 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from sgi.engine.asking import Evidence
-    from sgi.engine.batch import BatchScores
-    from sgi.engine.calibration.file import CalibrationFile
-    from sgi.engine.cascade.rule import Cascade
-    from sgi.engine.judge import JudgeLike
-    from sgi.engine.ledger import Ledger
+    from sgi.engine.accumulator import Ledger
+    from sgi.engine.calibration_file import CalibrationFile
+    from sgi.engine.cascade.config import Cascade
+    from sgi.engine.judge_batch import Evidence
+    from sgi.engine.open_judge import JudgeLike
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
-    from sgi.engine.tools import EmbedderLike, Tools
+    from sgi.engine.resources import EmbedderLike, Tools
+    from sgi.engine.score import BatchScores
     from sgi.io.dataset import DataLike, Dataset
     from sgi.io.rows import Rejected
     from sgi.kernel.sample import Batch, Sample

@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from sgi.engine.rows import flat_columns, flat_row, nested_row
-from sgi.engine.without_texts import require_texts
+from sgi.engine.result_rows import flat_columns, flat_row, nested_row
+from sgi.engine.text_removal import require_texts
 from sgi.io.write import check_target, csv_lines, json_line, open_writer, write_chunks
 from sgi.kernel.errors import StoreError
 from sgi.store.run_rows import stored_batches
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
     from sgi.store.run_rows import StoredBatch
 
 

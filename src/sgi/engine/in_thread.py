@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import anyio
 import anyio.to_thread
 
-from sgi.engine.ahead import first_error
-from sgi.kernel.work import current_work
+from sgi.engine.prefetch import first_error
+from sgi.kernel.work_counter import current_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable

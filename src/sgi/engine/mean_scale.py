@@ -12,7 +12,7 @@ from sgi.stats.ratios import bounded_ratio, ratio_of, ratio_slope
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sgi.engine.compare import MetricComparison
+    from sgi.analysis.compare import MetricComparison
     from sgi.engine.summary import MetricSummary
     from sgi.kernel.scored import MetricColumn
     from sgi.stats.intervals import Interval

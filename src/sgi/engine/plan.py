@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from sgi.engine.batch import batches
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
+from sgi.engine.score import batches
 from sgi.io.column_use import ColumnUse
 from sgi.io.write import json_line
 from sgi.kernel.clusters import BY_QUESTION, is_column, unknown_column

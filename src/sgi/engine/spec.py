@@ -9,16 +9,16 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from sgi.engine.calibration.file import CalibrationFile, read_calibration
-from sgi.engine.cascade.rule import Cascade, beside, read_cascade
-from sgi.engine.ledger import MAX_FAILURES
-from sgi.engine.tools import DEFAULT_EMBEDDER
-from sgi.io.benchmarks.naming import absolute
-from sgi.judge.spec import JudgeSpec
+from sgi.engine.accumulator import MAX_FAILURES
+from sgi.engine.calibration_file import CalibrationFile, read_calibration
+from sgi.engine.cascade.config import Cascade, beside, read_cascade
+from sgi.engine.resources import DEFAULT_EMBEDDER
+from sgi.io.benchmarks.uri import absolute
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownName, UsageError
 from sgi.kernel.parsing import read_toml
 from sgi.kernel.signature import canonical_json, digest
+from sgi.llm.spec import JudgeSpec
 from sgi.metrics.calibrated import Calibrated, CalibratedJudged
 from sgi.target.spec import TargetSpec
 

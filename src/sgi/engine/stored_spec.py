@@ -11,10 +11,10 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgi.embed.models import known_model
 from sgi.engine.plan import resolve
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import StoreError, UsageError
+from sgi.models.known_models import known_model
 from sgi.target.environment import variables
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from sgi.kernel.metric import AnyMetric
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
     from sgi.target.spec import TargetSpec
 
 _INLINE = ("calibration", "cascade", "target")

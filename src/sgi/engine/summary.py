@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from sgi.engine.cascade.telling import CascadeSummary, cascade_summary
+from sgi.engine.cascade.summary import CascadeSummary, cascade_summary
 from sgi.engine.mean_scale import on_mean_scale, ratio_notes, ratio_summary, verbatim_notes
-from sgi.engine.shown import Shown
+from sgi.engine.notebook_repr import Shown
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering, DominantQuestion
 from sgi.kernel.metric import COUNT, SCORE, Status
 from sgi.kernel.short_repr import short_repr
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.engine.ledger import Ledger
+    from sgi.engine.accumulator import Ledger
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.scored import MetricColumn
 

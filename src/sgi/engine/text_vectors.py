@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from sgi.engine.in_thread import in_thread
 from sgi.kernel.errors import EmbedderError, NonFiniteVector
-from sgi.kernel.ports import encode
+from sgi.kernel.protocols import encode
 from sgi.kernel.vectors import VectorTable, unusable_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.kernel.ports import Embedder
+    from sgi.kernel.protocols import Embedder
 
 
 @dataclass(frozen=True, eq=False)

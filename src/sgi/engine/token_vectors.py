@@ -17,9 +17,9 @@ from sgi.kernel.tokens import TokenFrequencies, TokenTable
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 
-    from sgi.engine.tools import Tools
+    from sgi.engine.resources import Tools
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.ports import TokenEncoder
+    from sgi.kernel.protocols import TokenEncoder
     from sgi.kernel.sample import Batch
     from sgi.kernel.tokens import TokenModel
 

@@ -5,7 +5,8 @@
 
 from sgi.geometry.angles import angle, angles_to, cosine, unit
 from sgi.geometry.displacement import Neighbours
-from sgi.geometry.grounding import (
+from sgi.geometry.reference import ReferenceSet
+from sgi.geometry.sgi import (
     EPSILON,
     Grounding,
     bounded_grounding_index,
@@ -13,7 +14,6 @@ from sgi.geometry.grounding import (
     compute_sgi,
     grounding_index,
 )
-from sgi.geometry.reference import ReferenceSet
 from sgi.geometry.sphere import (
     exp_map,
     frechet_mean,

@@ -13,7 +13,7 @@ import numpy as np
 
 from sgi.geometry.angles import angle
 from sgi.geometry.displacement import Neighbours
-from sgi.geometry.kin import Pairs, kin_codes, ties, unit_rows
+from sgi.geometry.near_duplicates import Pairs, kin_codes, ties, unit_rows
 from sgi.kernel.errors import DataError, UsageError
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Unpack
 
+    from sgi.analysis.gate.gate import GateReport
+    from sgi.analysis.gate.gate import Options as GateOptions
+    from sgi.analysis.gate.rules import Rule
     from sgi.engine.evaluate import Options
-    from sgi.engine.gating.gate import GateReport
-    from sgi.engine.gating.gate import Options as GateOptions
-    from sgi.engine.gating.rules import Rule
-    from sgi.engine.result import Result
-    from sgi.engine.tools import EmbedderLike
+    from sgi.engine.resources import EmbedderLike
+    from sgi.engine.results import Result
     from sgi.io.dataset import DataLike
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.scored import ScoredRun
@@ -39,7 +39,7 @@ class Score(Protocol):
 
 
 class AssertGate(Protocol):
-    """What the fixture `assert_gate` gives; the arguments are those of `sgi.engine.gating.gate.gate`."""
+    """What the fixture `assert_gate` gives; the arguments are those of `sgi.analysis.gate.gate.gate`."""
 
     def __call__(
         self,
@@ -70,8 +70,8 @@ def sgi_score() -> Score:
 @pytest.fixture(scope="session")
 def assert_gate() -> AssertGate:
     """Fail the test unless a result meets its rules."""
-    from sgi.engine.gating.gate import gate
-    from sgi.engine.result import Result
+    from sgi.analysis.gate.gate import gate
+    from sgi.engine.results import Result
 
     def columns(scored: Result | ScoredRun) -> ScoredRun:
         return scored.scored() if isinstance(scored, Result) else scored

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from sgi.io.benchmarks.naming import named, open_named
-from sgi.io.cells import found, loosely_json
+from sgi.io.benchmarks.uri import named, open_named
+from sgi.io.coercion import found, loosely_json
 from sgi.io.columns import checked_mapping
 from sgi.io.files import open_file
 from sgi.io.frames import frame_dataset

@@ -9,9 +9,9 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 import orjson
 
-from sgi.io import cells
+from sgi.io import coercion as cells
+from sgi.io.empty_columns import MAX_ROWS
 from sgi.io.json_scan import JsonScan
-from sgi.io.look_ahead import MAX_ROWS
 from sgi.io.row_limits import oversized
 from sgi.io.rows import RawRow, read_rows
 from sgi.io.text_file import NOT_UTF8, broken_text, checked_encoding, numbered_lines, pieces, whole_lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sgi.io.cells import as_json, found, is_absent
+from sgi.io.coercion import as_json, found, is_absent
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.json_path import PathAbsentError, check_path, get_path
 

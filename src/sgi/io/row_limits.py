@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import how_to_raise, input_limits, shown_size
-from sgi.kernel.sizes import size_of
+from sgi.kernel.memory_size import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

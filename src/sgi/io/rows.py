@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from sgi.io import cells
+from sgi.io import coercion as cells
 from sgi.io.column_use import ColumnUse, column_use
 from sgi.io.columns import checked_mapping, missing_mapped, recognise
-from sgi.io.look_ahead import MAX_ROWS, NullColumns, look_ahead
+from sgi.io.empty_columns import MAX_ROWS, NullColumns, look_ahead
 from sgi.io.mapping import join, parts_of, read_source, resolve
 from sgi.kernel.errors import DataError
 from sgi.kernel.json_path import PathAbsentError

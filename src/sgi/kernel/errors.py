@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sgi.kernel.install import install_target
+from sgi.kernel.install_hint import install_target
 
 
 class SgiError(Exception):

@@ -183,7 +183,7 @@ class AnyMetric(ABC):
     """What every metric has: its facts, its identity, the models it wants.
 
     A subclass is a frozen dataclass whose fields are its parameters. It is a `Metric`, or a `JudgedMetric` of
-    ``sgi.kernel.judging``, which also asks a judge.
+    ``sgi.kernel.judged_metric``, which also asks a judge.
     """
 
     spec: ClassVar[MetricSpec]

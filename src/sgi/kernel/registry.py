@@ -16,18 +16,18 @@ from sgi.kernel.metric import AnyMetric
 GROUP = "sgi.metrics"
 """The entry-point group in which a plugin names its metrics."""
 
-_GROUNDING = "sgi.metrics.grounding"
+_GROUNDING = "sgi.metrics.sgi"
 _LEXICAL = "sgi.metrics.lexical"
 _JUDGED = "sgi.metrics.judged"
 _BERTSCORE = "sgi.metrics.bertscore"
 _RATINGS = f"{_JUDGED}.ratings"
 _CLASSES = "sgi.metrics.classification"
-_DOCUMENT = "sgi.metrics.document_names"
+_DOCUMENT = "sgi.metrics.graphrag_names"
 
 BUILT_IN: dict[str, str] = {
     "sgi": f"{_GROUNDING}:SemanticGroundingIndex",
     "sgi_bounded": f"{_GROUNDING}:BoundedGroundingIndex",
-    "grounding": "sgi.metrics.support.metric:Grounding",
+    "grounding": "sgi.metrics.grounding.detector:Grounding",
     "theta_rq": f"{_GROUNDING}:ResponseQuestionAngle",
     "theta_rc": f"{_GROUNDING}:ResponseContextAngle",
     "theta_qc": f"{_GROUNDING}:QuestionContextAngle",

@@ -10,8 +10,8 @@ import numpy as np
 
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.kernel.errors import UnknownName
+from sgi.kernel.json_shapes import AnyText, Count  # noqa: TC001 - pydantic reads the annotations
 from sgi.kernel.metric import PERCENT, RATIO, SCORE, Status
-from sgi.kernel.shapes import AnyText, Count  # noqa: TC001 - pydantic reads the annotations
 from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from sgi.kernel.install import DISTRIBUTION
+from sgi.kernel.install_hint import DISTRIBUTION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 from sgi.kernel.errors import EmbedderError, NonFiniteVector
-from sgi.kernel.ports import EntailmentScores
+from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:

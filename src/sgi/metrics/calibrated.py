@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sgi.kernel.judging import JudgedMetric
+from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric, Metric, MetricSpec, Scores
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel, JsonValue
 
-    from sgi.kernel.ports import Judge
+    from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.tokens import TokenModel
     from sgi.kernel.vectors import VectorTable

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from sgi.kernel.judging import Example, JudgedMetric, Prompt, ReplyModel
+from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, ReplyModel
 from sgi.kernel.metric import MetricSpec, Scores, Status
 from sgi.kernel.sample import REFERENCE, RESPONSE
-from sgi.metrics.judged.passages import question_section, reference_section
-from sgi.metrics.judged.replies import Reason
+from sgi.metrics.judged.passage_parts import question_section, reference_section
+from sgi.metrics.judged.reply_types import Reason
 from sgi.metrics.parameters import check_choice
-from sgi.text.uncertainty import is_no_answer, mentions_uncertainty
+from sgi.text.refusals import is_no_answer, mentions_uncertainty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from sgi.kernel.ports import Judge
+    from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.vectors import VectorTable
 

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from sgi.kernel.errors import JudgeError
-from sgi.kernel.judging import JudgedMetric, UnusableReply
+from sgi.kernel.judged_metric import JudgedMetric, UnusableReply
 from sgi.kernel.metric import PERCENT, MetricSpec, Scores, Status
 from sgi.metrics.judged.answer_relevance import Answered, AnswerRelevance
 from sgi.metrics.judged.claims import Claims
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.kernel.ports import Judge
+    from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.vectors import VectorTable
 

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from sgi.kernel.metric import Scores
-from sgi.text.columns import TokenColumn
+from sgi.text.token_columns import TokenColumn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.kernel.sample import Batch
-    from sgi.text.columns import Match
+    from sgi.text.token_columns import Match
 
     Words = Callable[[str], str]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sgi.engine.card.controls import LENGTH, OVERLAP
-from sgi.engine.card.verdicts import number, width_words
+from sgi.analysis.card.controls import LENGTH, OVERLAP
+from sgi.analysis.card.verdicts import number, width_words
 from sgi.engine.summary import without_interval
 from sgi.report.markdown import escaped, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sgi.engine.agreement.report import Estimate
-    from sgi.engine.card.card import Calibration, DetectorCard, Matched
+    from sgi.analysis.agreement.report import Estimate
+    from sgi.analysis.card.card import Calibration, DetectorCard, Matched
     from sgi.stats.intervals import Interval
     from sgi.stats.ranking import Ranking
 
@@ -57,7 +57,7 @@ def card_markdown(card: DetectorCard) -> str:
     """A card as a page of Markdown: what it says in words, then the numbers, then what made them.
 
     >>> import numpy as np
-    >>> from sgi.engine.card.detector import detector_card
+    >>> from sgi.analysis.card.detector import detector_card
     >>> made = detector_card("coin", np.arange(40) % 7, np.arange(40) % 2, draws=100)
     >>> card_markdown(made).splitlines()[0]
     '# Detector card: coin'

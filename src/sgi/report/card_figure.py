@@ -9,7 +9,7 @@ from sgi.report.charts import Dot, dot_chart, reliability_chart, side_by_side
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.engine.card.card import DetectorCard, Matched
+    from sgi.analysis.card.card import DetectorCard, Matched
     from sgi.report.charts import AnyChart
     from sgi.stats.ranking import Ranking
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.engine.compare import Comparison
+from sgi.analysis.compare import Comparison
+from sgi.report.formatting import beginning, plain
 from sgi.report.views.comparison import ComparisonView
 from sgi.report.views.correlation import Correlation
 from sgi.report.views.distribution import Distribution
 from sgi.report.views.groups import GroupTable
 from sgi.report.views.plane import Plane
-from sgi.report.wording import beginning, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -30,7 +30,7 @@ from sgi.report.views.comparison import ComparisonView
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sgi.engine.compare import Comparison
+    from sgi.analysis.compare import Comparison
     from sgi.engine.summary import MetricSummary
     from sgi.report.charts import AnyChart
     from sgi.report.views.correlation import Correlation

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sgi.report import figures
-from sgi.report.fitting import fitted
+from sgi.report.formatting import beginning
 from sgi.report.page import asset, content_hash, environment, inline, json_block, vega_bundle
 from sgi.report.scatter_figure import scatter_figure
-from sgi.report.wording import beginning
+from sgi.report.size_limit import fitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from sgi.report.wording import STEERING
+from sgi.report.formatting import STEERING
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from sgi.engine.compare import Comparison
-from sgi.engine.grounding_report import GroundingReport
-from sgi.engine.result import Result
+from sgi.analysis.compare import Comparison
+from sgi.engine.check import GroundingReport
+from sgi.engine.results import Result
 from sgi.engine.summary import Summary, reasons_without_interval
-from sgi.report import wording
+from sgi.report import formatting as wording
 from sgi.report.page import asset, environment, inline
-from sgi.report.views.support import support_view
+from sgi.report.views.evidence_map import support_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sgi.engine.shown import Shown
+    from sgi.engine.notebook_repr import Shown
     from sgi.report.charts import AnyChart
 
 _CHARTS = 4

@@ -16,8 +16,8 @@ from markupsafe import Markup
 
 from sgi.io.write import write_whole
 from sgi.kernel.errors import SgiError
-from sgi.report import wording
-from sgi.report.story import as_tree, passages, remarks, support
+from sgi.report import formatting as wording
+from sgi.report.row_details import as_tree, passages, remarks, support
 from sgi.store.cache import default_cache_path
 
 if TYPE_CHECKING:

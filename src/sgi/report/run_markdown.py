@@ -6,28 +6,28 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from sgi.engine.groups import class_tables
-from sgi.report import wording
+from sgi.report import formatting as wording
 from sgi.report.descriptions import description_of, description_of_scatter
+from sgi.report.evidence_map_markdown import support_markdown
+from sgi.report.formatting import number, plain, probability, scaled, span
 from sgi.report.markdown import code, escaped
 from sgi.report.markdown import table as markdown_table
-from sgi.report.story import support
-from sgi.report.support_markdown import support_markdown
-from sgi.report.wording import number, plain, probability, scaled, span
+from sgi.report.row_details import support
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from sgi.engine.summary import MetricSummary
-    from sgi.kernel.ports import Usage
+    from sgi.kernel.protocols import Usage
     from sgi.report.views.comparison import ComparisonView
     from sgi.report.views.correlation import Correlation
     from sgi.report.views.disagreement import Disagreement
     from sgi.report.views.groups import GroupTable
-    from sgi.report.views.head import RunHead
     from sgi.report.views.labelled import Labelled
+    from sgi.report.views.lowest import WorstRows
     from sgi.report.views.run import RunView
+    from sgi.report.views.run_header import RunHead
     from sgi.report.views.sample import SampleView
-    from sgi.report.views.worst import WorstRows
     from sgi.store.run_rows import Reason
 
 LONGEST = 300

@@ -10,8 +10,8 @@ import numpy as np
 
 from sgi.stats.auroc_intervals import METHOD, Influence, too_few_groups
 from sgi.stats.intervals import Interval, NoInterval, check_draws, cluster_codes, interval_or_none
+from sgi.stats.rank_counts import values_and_truths
 from sgi.stats.ranking import auroc
-from sgi.stats.steps import values_and_truths
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

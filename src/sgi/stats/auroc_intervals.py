@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.stats.draws import clusters_of_the_rarer
+from sgi.stats.bootstrap import clusters_of_the_rarer
 from sgi.stats.intervals import (
     FEWEST_CLUSTERS,
     Interval,
@@ -17,7 +17,7 @@ from sgi.stats.intervals import (
     effective_clusters,
     normal_quantile,
 )
-from sgi.stats.steps import Steps, scores_and_truths
+from sgi.stats.rank_counts import Steps, scores_and_truths
 
 if TYPE_CHECKING:
     from collections.abc import Callable

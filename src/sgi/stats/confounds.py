@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from sgi.stats.auroc_intervals import area_interval, row_influence
-from sgi.stats.draws import shuffled_labels
+from sgi.stats.bootstrap import shuffled_labels
 from sgi.stats.intervals import Interval, check_draws, cluster_codes, percentiles
+from sgi.stats.rank_counts import scores_and_truths, values_and_truths
 from sgi.stats.ranking import Ranking, auroc, ranking
-from sgi.stats.steps import scores_and_truths, values_and_truths
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from sgi.stats.draws import clusters_of_the_rarer, differ, drawn_values, interval_of_draws
+from sgi.stats.bootstrap import clusters_of_the_rarer, differ, drawn_values, interval_of_draws
 from sgi.stats.intervals import (
     FEWEST_CLUSTERS,
     Interval,
@@ -16,8 +16,8 @@ from sgi.stats.intervals import (
     effective_clusters,
     student_quantile,
 )
+from sgi.stats.rank_counts import scores_and_truths
 from sgi.stats.ranking import average_precision
-from sgi.stats.steps import scores_and_truths
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -9,7 +9,7 @@ import numpy as np
 
 from sgi.stats.auroc_intervals import auroc_interval
 from sgi.stats.intervals import Interval, NoInterval, interval_or_none
-from sgi.stats.steps import Steps, row_weights, scores_and_truths
+from sgi.stats.rank_counts import Steps, row_weights, scores_and_truths
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self, TypeVar
 
 from sgi.kernel.durable_files import make_folder
 from sgi.kernel.errors import StoreError
-from sgi.store.forks import close_at_fork
+from sgi.store.fork_safety import close_at_fork
 
 if TYPE_CHECKING:
     import sqlite3

@@ -19,12 +19,12 @@ from sgi.kernel.errors import (
     StoreError,
 )
 from sgi.store.database_errors import ANOTHER, RIGHTS, database_error
-from sgi.store.database_place import located, shown_place
-from sgi.store.forks import close_at_fork
+from sgi.store.database_location import located, shown_place
+from sgi.store.fork_safety import close_at_fork
 from sgi.store.migrations import HEAD, REVISIONS, VERSION_TABLE, migrate
 from sgi.store.schema import metadata
 from sgi.store.sqlite_file import connect, is_damaged, owner_and_names, write_ahead
-from sgi.store.texts import column_json, stored_json
+from sgi.store.text_codec import column_json, stored_json
 
 if TYPE_CHECKING:
     import sqlite3

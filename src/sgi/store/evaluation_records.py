@@ -14,7 +14,7 @@ from sgi.kernel.placeholders import shown
 from sgi.store import schema
 from sgi.store.evaluations import MetricScore, run_called
 from sgi.store.samples import sample_of
-from sgi.store.texts import restored, stored
+from sgi.store.text_codec import restored, stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
     from sgi.store.database import Database
     from sgi.store.evaluations import RunFound
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 _LOOKED_AT = 20_000
 """Of the ids that are about as long as one that was not found, how many are compared with it."""

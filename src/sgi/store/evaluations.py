@@ -18,12 +18,12 @@ from sgi.kernel.metric import MetricSpec, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.store import schema
-from sgi.store.inserting import insert_rows
-from sgi.store.recorder import add_metric, answer_row, bound, new_run_id, now
+from sgi.store.bulk_insert import insert_rows
 from sgi.store.run_names import refuse_name
 from sgi.store.run_views import count_change
+from sgi.store.run_writer import add_metric, answer_row, bound, new_run_id, now
 from sgi.store.samples import sample_row
-from sgi.store.texts import stored, stored_json
+from sgi.store.text_codec import stored, stored_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
     from sgi.kernel.scored import Provenance
     from sgi.store.database import Database
-    from sgi.store.recorder import StoredAnswer
+    from sgi.store.run_writer import StoredAnswer
 
 NOT_SAVED = "nothing was saved for this metric"
 """Why a row has no value for a metric that other rows of its run have."""

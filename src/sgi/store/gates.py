@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from sgi.store import schema
-from sgi.store.inserting import insert_rows
-from sgi.store.recorder import now
-from sgi.store.texts import restored, stored
+from sgi.store.bulk_insert import insert_rows
+from sgi.store.run_writer import now
+from sgi.store.text_codec import restored, stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

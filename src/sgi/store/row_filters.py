@@ -12,15 +12,15 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import Status
 from sgi.store import schema
 from sgi.store.angles import angles_in, plane_metric
-from sgi.store.texts import stored, stored_json
+from sgi.store.text_codec import stored, stored_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from sqlalchemy import Connection
 
-    from sgi.store.queries import RunRecord
     from sgi.store.row_pages import RowQuery
+    from sgi.store.run_queries import RunRecord
 
 _LIKE_SIGNS = re.compile("[/%_]")
 _ESCAPED = r"/\g<0>"

@@ -14,9 +14,9 @@ from sgi.kernel.metric import Status
 from sgi.kernel.placeholders import shown
 from sgi.store import schema
 from sgi.store.angles import angles_in, plane_metric
-from sgi.store.queries import metric_ids
 from sgi.store.row_filters import rows_of_group, wanted_rows
-from sgi.store.texts import restored
+from sgi.store.run_queries import metric_ids
+from sgi.store.text_codec import restored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 Sort = Literal["position", "lowest", "highest"]
 

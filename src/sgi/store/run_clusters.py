@@ -19,8 +19,8 @@ from sgi.kernel.clusters import (
 )
 from sgi.store import schema
 from sgi.store.driver_rows import driver_rows
-from sgi.store.queries import committed
-from sgi.store.texts import restored
+from sgi.store.run_queries import committed
+from sgi.store.text_codec import restored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sqlalchemy import Connection
 
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 
 def run_clusters(connection: Connection, record: RunRecord) -> tuple[NDArray[np.int64], Clustering]:

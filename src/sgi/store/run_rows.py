@@ -17,13 +17,13 @@ from sgi.kernel.scored import STATUSES, MetricColumn, Provenance, ScoredRun
 from sgi.kernel.short_repr import short_repr
 from sgi.store import schema
 from sgi.store.driver_rows import driver_rows
-from sgi.store.queries import committed, metric_ids, run_metrics
-from sgi.store.recorder import StoredAnswer
 from sgi.store.row_filters import column_reader
 from sgi.store.run_clusters import run_clusters
+from sgi.store.run_queries import committed, metric_ids, run_metrics
 from sgi.store.run_samples import sample_reader
+from sgi.store.run_writer import StoredAnswer
 from sgi.store.samples import sample_of
-from sgi.store.texts import equal_json_shared, restored, restored_json
+from sgi.store.text_codec import equal_json_shared, restored, restored_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Row
 
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 _NOTHING: Mapping[str, Any] = {}
 _FACTS = {"position", "id", "label", "metadata"}

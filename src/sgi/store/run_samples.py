@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from sgi.store import schema
-from sgi.store.inserting import chunks
+from sgi.store.bulk_insert import chunks
 from sgi.store.samples import sample_of
-from sgi.store.texts import restored
+from sgi.store.text_codec import restored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
     from sgi.kernel.scored import ReadSamples
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 _AT_ONCE = 500
 """Rows a statement names."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.sample import Sample
-from sgi.store.texts import restored, stored, stored_json
+from sgi.store.text_codec import restored, stored, stored_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

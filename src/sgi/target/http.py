@@ -16,9 +16,9 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from sgi.kernel.errors import MissingExtra, TargetError, UsageError
 from sgi.kernel.json_path import get_path, kind_of, set_path
-from sgi.kernel.ports import Reply
+from sgi.kernel.protocols import Reply
 from sgi.target.environment import Environment
-from sgi.target.faults import TransientError, shown
+from sgi.target.errors import TransientError, shown
 from sgi.target.reply import encodable
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from anyio import sleep as anyio_sleep
 from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from sgi.kernel.errors import TargetError
-from sgi.target.faults import TransientError
+from sgi.target.errors import TransientError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from tenacity import RetryCallState
 
-    from sgi.kernel.ports import Reply, Target
+    from sgi.kernel.protocols import Reply, Target
 
 LONGEST_WAIT = 120.0
 """Seconds: a target that asks for more is asked again after this time."""

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from sgi.kernel.ports import Target
+    from sgi.kernel.protocols import Target
     from sgi.target.spec import TargetSpec
 
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.errors import TargetError, UnknownName, UsageError
 from sgi.target.code_folder import require_code_in, require_module_in
-from sgi.target.faults import raised, shown
+from sgi.target.errors import raised, shown
 from sgi.target.reply import reply_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from sgi.kernel.ports import Reply
+    from sgi.kernel.protocols import Reply
 
 
 class PythonTarget:

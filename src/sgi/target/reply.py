@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sgi.kernel.errors import TargetError
-from sgi.kernel.ports import Reply
+from sgi.kernel.protocols import Reply
 
 _EXPECTED = "Expected is a text, (answer, contexts), or answer and contexts as keys or attributes."
 _HALF = "It is half a character: see where texts are cut or decoded."

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from sgi.kernel.judging import JudgedMetric
+from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import AnyMetric, Metric, MetricSpec, Scores, Status
-from sgi.kernel.ports import Embedder, TruncatingEmbedder
+from sgi.kernel.protocols import Embedder, TruncatingEmbedder
 from sgi.kernel.registry import metric as from_canonical
 from sgi.kernel.registry import metric_class, metric_names
 from sgi.kernel.sample import Batch, Field, Sample
@@ -147,7 +147,7 @@ def check_embedder(embedder: Embedder, *, tolerance: float = 0.0, blanks: bool =
     Raises:
         AssertionError: a promise is broken; the message says which.
 
-    Source: the promises of `sgi.kernel.ports.Embedder`.
+    Source: the promises of `sgi.kernel.protocols.Embedder`.
 
     >>> check_embedder(HashEmbedder())
     """

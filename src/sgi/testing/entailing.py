@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.kernel.ports import ENTAILMENT, EntailmentModel
+from sgi.kernel.protocols import ENTAILMENT, EntailmentModel
 from sgi.testing.contracts import SAMPLES
 from sgi.testing.judging import require
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.ports import EntailmentScores
+    from sgi.kernel.protocols import EntailmentScores
 
 _SHORT = 40
 """Characters of a hypothesis that every model can read beside a passage."""
@@ -37,9 +37,9 @@ def check_entailment_model(model: EntailmentModel, *, tolerance: float = 0.0) ->
     Raises:
         AssertionError: a promise is broken; the message says which.
 
-    Source: the promises of `sgi.kernel.ports.EntailmentModel`.
+    Source: the promises of `sgi.kernel.protocols.EntailmentModel`.
 
-    >>> from sgi.kernel.ports import EntailmentScores
+    >>> from sgi.kernel.protocols import EntailmentScores
     >>> class Copied:
     ...     fingerprint = "entailment:copied@1,unlimited"
     ...     def readable(self, hypotheses):

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from sgi.geometry.angles import unit
 from sgi.kernel.errors import JudgeMalformed, UsageError
-from sgi.kernel.ports import ENTAILMENT, EntailmentScores
+from sgi.kernel.protocols import ENTAILMENT, EntailmentScores
 from sgi.kernel.signature import digest
 from sgi.kernel.tokens import TokenModel, TokenTable
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.judging import Inquiry, ReplyModel
+    from sgi.kernel.judged_metric import Inquiry, ReplyModel
 
 T = TypeVar("T", bound="ReplyModel")
 
@@ -195,7 +195,7 @@ class ScriptedJudge:
         fingerprint: what signatures call it.
         asked: every inquiry, in order, repeats included.
 
-    Source: the promises of `sgi.kernel.ports.Judge`.
+    Source: the promises of `sgi.kernel.protocols.Judge`.
 
     >>> import anyio
     >>> from sgi.kernel.sample import Sample

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from sgi.kernel.errors import JudgeError
-from sgi.kernel.judging import Example, JudgedMetric, Prompt, ReplyModel, Verdict, Verdicts
-from sgi.kernel.ports import Judge
+from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, ReplyModel, Verdict, Verdicts
+from sgi.kernel.protocols import Judge
 from sgi.testing.fakes import ScriptedJudge
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from sgi.kernel.judging import Inquiry
+    from sgi.kernel.judged_metric import Inquiry
     from sgi.kernel.metric import MetricSpec, Scores
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.vectors import VectorTable
@@ -145,7 +145,7 @@ def check_judge(judge: Judge) -> None:
     Raises:
         AssertionError: a promise is broken; the message says which.
 
-    Source: the promises of `sgi.kernel.ports.Judge`.
+    Source: the promises of `sgi.kernel.protocols.Judge`.
 
     >>> check_judge(typical_judge())
     """

@@ -1,7 +1,6 @@
 """The tokens of a text, one function for each definition that a metric names.
 
-Most give the text as its tokens, spaces between them: so many texts can be cut at once, as `sgi.text.columns`
-does.
+Most return the tokens joined by spaces, so that `sgi.text.token_columns` can cut many texts at once.
 """
 
 from __future__ import annotations

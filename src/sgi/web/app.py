@@ -11,12 +11,18 @@ from fastapi import FastAPI
 from sgi.kernel.signature import package_version
 from sgi.web.api import operations
 from sgi.web.api import router as api
-from sgi.web.bounds import Bounded
+from sgi.web.body_limit import Bounded
 from sgi.web.errors import Caught, add_errors
-from sgi.web.kept import Kept
-from sgi.web.routes import comparing, downloads, listing, run, sample, signing_in, static, tending, uploading
-from sgi.web.running import Jobs
+from sgi.web.jobs import Jobs
+from sgi.web.routes import compare as comparing
+from sgi.web.routes import downloads, run, static
+from sgi.web.routes import login as signing_in
+from sgi.web.routes import manage as tending
+from sgi.web.routes import row as sample
+from sgi.web.routes import runs as listing
+from sgi.web.routes import upload as uploading
 from sgi.web.security import Dressed, Security
+from sgi.web.single_flight_cache import Kept
 from sgi.web.uploads import remove_leftovers
 
 if TYPE_CHECKING:
@@ -64,7 +70,7 @@ async def _living(app: FastAPI) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         stack.callback(app.state.jobs.close)
         if site.scoring:
-            from sgi.engine.application.scorer import open_scorer
+            from sgi.service.scorer import open_scorer
 
             opened = open_scorer(site.embedders, backend=site.backend, precision=site.precision)
             site.scorer = await stack.enter_async_context(opened)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from sgi.report.charts import AnyChart
     from sgi.report.views.comparison import ComparisonView
-    from sgi.report.views.kept import RunPoints, RunTables, RunViews
     from sgi.report.views.labelled import Labelled
+    from sgi.report.views.stored import RunPoints, RunTables, RunViews
 
 
 def run_charts(views: RunViews) -> list[dict[str, Any]]:

@@ -10,18 +10,18 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 
 from sgi.kernel.errors import StoreError, UnknownName, UsageError
 from sgi.report.page import environment
-from sgi.store.queries import find_run
+from sgi.store.run_queries import find_run
 from sgi.web.paths import run_path, sample_path, with_query
 from sgi.web.security import form_token
 from sgi.web.site import site_of
-from sgi.web.turns import Busy
+from sgi.web.throttle import Busy
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from starlette.requests import Request
 
     from sgi.kernel.errors import SgiError
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
     from sgi.web.security import Refused
     from sgi.web.site import Site
 

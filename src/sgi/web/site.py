@@ -12,7 +12,7 @@ from sgi.web.token_throttle import TokenThrottle
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from sgi.engine.application.scorer import Scorer
+    from sgi.service.scorer import Scorer
     from sgi.store.database import Database
 
 UPLOAD_LIMIT = 100_000_000

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING
 from sgi.kernel.errors import SgiError, StoreError, UsageError
 from sgi.kernel.metric import Metric
 from sgi.kernel.registry import metric, metric_classes
-from sgi.store.tending import data_files
+from sgi.store.manage_runs import data_files
 
 if TYPE_CHECKING:
     from sgi.web.site import Site

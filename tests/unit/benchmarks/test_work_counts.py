@@ -10,9 +10,9 @@ import anyio
 import pytest
 
 import sgi
-from sgi.embed import local, onnx
-from sgi.engine.job import Surroundings, perform
+from sgi.engine.runner import Surroundings, perform
 from sgi.engine.spec import RunSpec
+from sgi.models.embedder import local, onnx
 
 SAMPLE = Path(sgi.__file__).parent / "data" / "halueval_qa_sample.jsonl"
 ROWS = 8

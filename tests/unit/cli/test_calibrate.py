@@ -9,7 +9,7 @@ from itertools import islice
 import pytest
 
 from sgi import evaluate
-from sgi.engine.calibration.file import CalibrationFile
+from sgi.engine.calibration_file import CalibrationFile
 from sgi.kernel.errors import UsageError
 from sgi.store.database import open_database
 from support import command

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from sgi.cli.check import check
-from sgi.metrics.support.evidence_map import EvidenceMap
+from sgi.metrics.grounding.evidence_map import EvidenceMap
 
 TOWER = "The tower in Paris is 330 m tall. It opened in 1889."
 QUESTION = ("--q", "How tall is it?", "--c", TOWER, "--c", "Bananas are yellow.")

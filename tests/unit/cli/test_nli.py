@@ -10,9 +10,9 @@ import pytest
 
 from sgi.cli.options import metric_list, with_entailment
 from sgi.engine.evaluate import evaluate
-from sgi.engine.tools import load_embedder
+from sgi.engine.resources import load_embedder
 from sgi.kernel.errors import EmbedderError, UsageError
-from sgi.metrics.support.metric import Grounding
+from sgi.metrics.grounding.detector import Grounding
 from support.entailment_models import counting_model, expected
 
 PREMISES = ["the tower in paris is tall and old", "rome is old", "the tower is in rome", "it rains"]
@@ -232,8 +232,8 @@ def test_calibrate_learns_from_runs_with_the_model_and_applies_to_such_alone(sgi
 
 
 def test_scorers_that_stay_open_hold_no_such_model():
-    from sgi.engine.application.scorer import open_scorer
     from sgi.kernel.sample import Sample
+    from sgi.service.scorer import open_scorer
 
     async def scored():
         async with open_scorer([load_embedder("minilm")]) as scorer:

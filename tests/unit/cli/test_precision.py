@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sgi.embed.openvino import Processor, processor
+from sgi.models.embedder.openvino import Processor, processor
 
 ROWS = [
     {
@@ -83,7 +83,7 @@ def test_what_cannot_be_is_one_line(sgi, rows, words, told):
 
 def test_a_processor_that_lacks_it_is_told_before_any_work(sgi, rows, monkeypatch):
     lacking = Processor("a processor", bf16=False, int8=True)
-    monkeypatch.setattr("sgi.embed.openvino.processor", lambda: lacking)
+    monkeypatch.setattr("sgi.models.embedder.openvino.processor", lambda: lacking)
     for verb in (TRIPLE, ("run", rows, "-m", "sgi"), ("score", rows, "-m", "sgi"), ("serve", "--port", "0")):
         made = sgi(*verb, "--backend", "openvino", "--precision", "bf16")
         assert (made.code, made.out) == (2, "")

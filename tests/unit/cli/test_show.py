@@ -9,8 +9,8 @@ import pytest
 
 from sgi.cli.console import one_line
 from sgi.cli.show import toml_lines
-from sgi.engine.application.service import RAGEvalService
 from sgi.kernel.sample import Sample
+from sgi.service.service import RAGEvalService
 from sgi.store.database import open_database
 from support import command
 from support.answers import FLAKY, SPITEFUL, rows, write

@@ -4,15 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.cli.evidence import sample_facts, sample_lines, value_lines
-from sgi.engine.application.service import RAGEvalService
+from sgi.cli.row_details import sample_facts, sample_lines, value_lines
 from sgi.kernel.metric import Status
-from sgi.kernel.ports import Usage
+from sgi.kernel.protocols import Usage
 from sgi.kernel.sample import Sample
+from sgi.service.service import RAGEvalService
 from sgi.store.database import open_database
 from sgi.store.evaluation_records import StoredEvaluation
 from sgi.store.evaluations import MetricScore
-from sgi.store.queries import find_run, open_recorder
+from sgi.store.run_queries import find_run, open_recorder
 from support.answers import SPITEFUL, write
 from support.evidence_maps import CONTEXTS, RESPONSE, details
 from support.judged_metrics import judged_run, offer

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.distributed.fragments import Fragment, FragmentDataset, cut, fragment_size, raw_rows
-from sgi.distributed.places import sources
+from sgi.distributed.storage import sources
 from sgi.io.dataset import open_dataset
 from sgi.io.files import file_rows
 from sgi.kernel.errors import DataError
@@ -169,7 +169,7 @@ def test_a_broken_parquet_file_is_named(tmp_path):
 
 
 def test_a_fragment_survives_json():
-    from sgi.distributed.places import Source
+    from sgi.distributed.storage import Source
 
     fragment = Fragment(Source("/a/b.jsonl", "b.jsonl", 9, "b"), 3, 2, 4, 5)
     assert Fragment.from_dict(json.loads(json.dumps(fragment.to_dict()))) == fragment

@@ -10,11 +10,11 @@ from threading import Thread
 import pytest
 
 from sgi.distributed.driver import Place
-from sgi.distributed.keep import import_partitions
+from sgi.distributed.import_run import import_partitions
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import SgiError, StoreError, UsageError
 from sgi.store.database import open_database
-from sgi.store.queries import find_run, list_runs
+from sgi.store.run_queries import find_run, list_runs
 from support.loopback import Handler, LoopbackServer
 from support.partition_folders import by_hand, write_data
 

@@ -2,15 +2,15 @@ import json
 
 import pytest
 
-from sgi.distributed.crossing import packed, unpacked
+from sgi.distributed.error_codec import packed, unpacked
 from sgi.distributed.fragments import FragmentDataset, cut
-from sgi.distributed.kept_run import KeptRun, Piece
+from sgi.distributed.manifest import KeptRun, Piece
 from sgi.distributed.partition import Manifest, partition_name, read_partition
-from sgi.distributed.places import Folder, sources
-from sgi.distributed.survey import survey
+from sgi.distributed.scan import survey
+from sgi.distributed.storage import Folder, sources
 from sgi.distributed.worker import Settings, Task, Worker, divided
-from sgi.judge.spec import JudgeSpec
 from sgi.kernel import errors
+from sgi.llm.spec import JudgeSpec
 from support.partitions import rows_of, sgi
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import sgi
-from sgi.embed.cached import CachedEmbedder
 from sgi.engine.progress import Advanced, Embedded
-from sgi.kernel.work import counting_work, current_work
+from sgi.kernel.work_counter import counting_work, current_work
+from sgi.models.cached_embedder import CachedEmbedder
 from sgi.store.cache import MemoryCache
 from sgi.testing import HashEmbedder
 

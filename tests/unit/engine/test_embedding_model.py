@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.embed.cached import CachedEmbedder
 from sgi.engine.embedding_model import EmbeddingModels, Guarded, OwnModel, UnusableVectors, unit_rows_of
 from sgi.kernel.errors import EmbedderError, UnknownName, UsageError
-from sgi.kernel.ports import Embedded
+from sgi.kernel.protocols import Embedded
+from sgi.models.cached_embedder import CachedEmbedder
 from sgi.testing import HashEmbedder
 
 

@@ -10,12 +10,12 @@ import anyio
 import numpy as np
 import pytest
 
-from sgi.engine.batch import evaluate_batch
 from sgi.engine.entailments import AT_ONCE, CHARACTERS_AT_ONCE, entailments, require_entailment_models
-from sgi.engine.tools import Tools, open_tools
+from sgi.engine.resources import Tools, open_tools
+from sgi.engine.score import evaluate_batch
 from sgi.kernel.errors import EmbedderError, ModelMissing, NonFiniteVector, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
-from sgi.kernel.ports import EntailmentScores
+from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.sample import CONTEXTS, RESPONSE, Batch, Sample
 from sgi.testing import HashEmbedder, HashEntailment
 from support.entailment_models import counting_model

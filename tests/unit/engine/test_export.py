@@ -7,8 +7,8 @@ import pytest
 from sgi.engine.export import export, export_chunks
 from sgi.kernel.errors import StoreError
 from sgi.store.database import open_database
-from sgi.store.queries import find_run, open_recorder
-from sgi.store.tending import delete_run
+from sgi.store.manage_runs import delete_run
+from sgi.store.run_queries import find_run, open_recorder
 from support.kept_runs import keep_run, rows
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgi.engine.compare import compare
-from sgi.engine.gating.gate import gate
+from sgi.analysis.compare import compare
+from sgi.analysis.gate.gate import gate
 from sgi.engine.groups import column_summary
 from sgi.engine.mean_scale import ratio_interval
 from sgi.kernel.metric import RATIO

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import sgi
-from sgi.engine.agreement.agree import agree
-from sgi.engine.compare import compare
-from sgi.engine.gating.gate import gate
+from sgi.analysis.agreement.agree import agree
+from sgi.analysis.compare import compare
+from sgi.analysis.gate.gate import gate
 from sgi.engine.groups import grouped
 from sgi.kernel.short_repr import MAX_REPR, short
 from sgi.kernel.vectors import VectorTable

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgi.engine.batch import BatchScores
-from sgi.engine.ledger import Ledger
+from sgi.engine.accumulator import Ledger
+from sgi.engine.score import BatchScores
 from sgi.engine.summary import metric_summary, summarise
 from sgi.kernel.metric import COUNT, Scores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.report.wording import interval_of, mean_of
+from sgi.report.formatting import interval_of, mean_of
 from support.scored_runs import column
 
 

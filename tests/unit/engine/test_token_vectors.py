@@ -13,22 +13,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sgi
+from sgi.engine import pipeline as run_module
 from sgi.engine import plan as plan_module
-from sgi.engine import run as run_module
 from sgi.engine import token_vectors
-from sgi.engine.application.scorer import open_scorer
-from sgi.engine.batch import evaluate_batch
-from sgi.engine.job import Surroundings, perform, resume
 from sgi.engine.progress import Advanced
+from sgi.engine.resources import Tools, open_tools
+from sgi.engine.runner import Surroundings, perform, resume
+from sgi.engine.score import evaluate_batch
 from sgi.engine.spec import RunSpec
 from sgi.engine.token_vectors import row_parts, with_frequencies
-from sgi.engine.tools import Tools, open_tools
 from sgi.kernel.errors import EmbedderError, NonFiniteVector, UsageError
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.tokens import TokenModel
+from sgi.service.scorer import open_scorer
 from sgi.store.database import open_database
-from sgi.store.queries import find_run
+from sgi.store.run_queries import find_run
 from sgi.testing import HashEmbedder, HashTokenEncoder
 
 MINILM = TokenModel("minilm")

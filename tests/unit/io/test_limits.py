@@ -4,11 +4,11 @@ import io
 
 import pytest
 
-from sgi.engine.batch import MAX_BATCH_BYTES, batches
+from sgi.engine.score import MAX_BATCH_BYTES, batches
 from sgi.io import open_dataset
 from sgi.io.columns import recognise_header
+from sgi.io.empty_columns import MAX_BYTES, look_ahead
 from sgi.io.jsonl import json_file, stream_rows
-from sgi.io.look_ahead import MAX_BYTES, look_ahead
 from sgi.io.rows import RawRow
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.limits import input_limits, shown_size

@@ -2,7 +2,7 @@ import pytest
 
 from sgi.kernel import errors
 from sgi.kernel.errors import DataError, EmbedderError, MissingExtra, SgiError, UnknownName, UsageError
-from sgi.kernel.install import install_target
+from sgi.kernel.install_hint import install_target
 
 
 def test_the_tree_hangs_together():

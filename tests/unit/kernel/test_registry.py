@@ -12,7 +12,7 @@ from sgi.kernel.errors import SgiError, UnknownName, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.registry import BUILT_IN, metric, metric_class, metric_names
 from sgi.kernel.sample import RESPONSE
-from sgi.metrics.grounding import SemanticGroundingIndex
+from sgi.metrics.sgi import SemanticGroundingIndex
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sgi.kernel.errors import EmbedderError, NonFiniteVector
-from sgi.kernel.ports import EntailmentScores
+from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.vectors import EntailmentTable, VectorTable, unit_rows, unusable_rows
 
 

@@ -10,8 +10,8 @@ from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
 from sgi.metrics.calibrated import SPEC, Calibrated, CalibratedJudged, Calibration, calibrated
-from sgi.metrics.support.metric import Grounding
-from sgi.report.views.support import beside_support, support_view
+from sgi.metrics.grounding.detector import Grounding
+from sgi.report.views.evidence_map import beside_support, support_view
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
 from sgi.stats.probability_maps import IsotonicMap, PlattMap
 from sgi.testing import check_metric

@@ -6,8 +6,8 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.agreement.report import Estimate
-from sgi.engine.card.card import Calibration, Matched, Shuffled, Subgroup
+from sgi.analysis.agreement.report import Estimate
+from sgi.analysis.card.card import Calibration, Matched, Shuffled, Subgroup
 from sgi.report.card import card_markdown, card_tables, headline, remarks
 from sgi.stats.calibration import brier, reliability
 from sgi.stats.confounds import Permuted, Stratified

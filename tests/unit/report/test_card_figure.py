@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgi.engine.card.detector import detector_card
+from sgi.analysis.card.detector import detector_card
 from sgi.report.card_figure import BY_LENGTH, WITHIN, card_chart
 from sgi.report.charts import save_figure
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import vl_convert
 
-from sgi.engine.compare import Comparison, MetricComparison
+from sgi.analysis.compare import Comparison, MetricComparison
 from sgi.engine.groups import Group
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
@@ -21,9 +21,9 @@ from sgi.report.views.comparison import ComparisonView
 from sgi.report.views.correlation import Correlation
 from sgi.report.views.distribution import Distribution
 from sgi.report.views.groups import GroupTable
-from sgi.report.views.head import RunHead
 from sgi.report.views.labelled import Labelled
 from sgi.report.views.plane import Plane, PlanePoint
+from sgi.report.views.run_header import RunHead
 from sgi.report.views.scatter import Scatter, ScatterPoint
 from sgi.stats.calibration import reliability
 from sgi.stats.intervals import Interval

@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgi.report.fitting import STORIES, cut, fitted
 from sgi.report.html import comparison_report, run_report
 from sgi.report.page import content_hash
+from sgi.report.size_limit import STORIES, cut, fitted
 from sgi.report.views.comparison import ChangedSample
 from sgi.report.views.comparison import comparison_view as view_of
+from sgi.report.views.evidence_map import IN_WORDS, MOST_FACTS, MOST_PASSAGES, MOST_SENTENCES
+from sgi.report.views.lowest import WorstRows
 from sgi.report.views.rows import row_page as page_of
 from sgi.report.views.run import run_view as run_of
-from sgi.report.views.support import IN_WORDS, MOST_FACTS, MOST_PASSAGES, MOST_SENTENCES
-from sgi.report.views.worst import WorstRows
 from sgi.store.database import open_database
-from sgi.store.queries import find_run
 from sgi.store.row_pages import RowQuery
+from sgi.store.run_queries import find_run
 from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile, sentence
 from support.kept_runs import keep_run, rows
 from support.views import (

@@ -13,8 +13,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import sgi
-from sgi.engine.compare import compare
-from sgi.engine.shown import Shown
+from sgi.analysis.compare import compare
+from sgi.engine.notebook_repr import Shown
 from sgi.kernel.errors import UsageError
 from sgi.report.notebook import html_of
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
+from sgi.report.formatting import beginning, gaps_of, interval_of, mean_of, notes, plain, pretty, probability
 from sgi.report.page import asset, content_hash, environment, inline, json_block, vega_bundle
-from sgi.report.story import as_tree, passages, remarks
-from sgi.report.wording import beginning, gaps_of, interval_of, mean_of, notes, plain, pretty, probability
+from sgi.report.row_details import as_tree, passages, remarks
 from sgi.stats.intervals import Interval
 from support.views import HOSTILE, HOSTILE_METRIC, headline, plane, sample, score, summary
 

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.compare import Comparison, LackingPairs, MetricComparison
+from sgi.analysis.compare import Comparison, LackingPairs, MetricComparison
 from sgi.engine.groups import Group
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
-from sgi.kernel.ports import Usage
+from sgi.kernel.protocols import Usage
+from sgi.report.formatting import notes
 from sgi.report.markdown import escaped
 from sgi.report.run_markdown import LONGEST, comparison_markdown, cut, run_markdown
 from sgi.report.views.comparison import ChangedSample, ComparisonView
@@ -21,15 +22,14 @@ from sgi.report.views.correlation import Correlation
 from sgi.report.views.disagreement import Disagreeing, Disagreement
 from sgi.report.views.distribution import Distribution
 from sgi.report.views.groups import GroupTable
-from sgi.report.views.head import RunHead
 from sgi.report.views.headline import Headline
 from sgi.report.views.labelled import Labelled
+from sgi.report.views.lowest import WorstRows
 from sgi.report.views.plane import Plane, PlanePoint
 from sgi.report.views.run import RunView
+from sgi.report.views.run_header import RunHead
 from sgi.report.views.sample import SampleView, ScoreView
 from sgi.report.views.scatter import Scatter
-from sgi.report.views.worst import WorstRows
-from sgi.report.wording import notes
 from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.paired import McNemar, PairedDifference

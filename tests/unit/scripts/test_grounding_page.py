@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgi.metrics.support.signals import Signals
+from sgi.metrics.grounding.signals import Signals
 from support.evidence_maps import SOLD, TALL, evidence_map, sentence
 from support.kept_runs import rows, write_rows
 from support.scripts import loaded

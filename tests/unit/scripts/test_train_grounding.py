@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgi.metrics.support.combination import FILE, Combination, combination
-from sgi.metrics.support.signals import MEASURED, MOST_COUNTED, Signals, stretches
+from sgi.metrics.grounding.model import FILE, Combination, combination
+from sgi.metrics.grounding.signals import MEASURED, MOST_COUNTED, Signals, stretches
 from sgi.stats.ranking import ranking
 from support.kept_runs import rows, write_rows
 from support.scripts import loaded

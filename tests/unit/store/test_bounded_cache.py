@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.embed.cached import CachedEmbedder
-from sgi.kernel.ports import Cache
+from sgi.kernel.protocols import Cache
+from sgi.models.cached_embedder import CachedEmbedder
 from sgi.store.cache import BoundedCache
 from sgi.testing.fakes import HashEmbedder
 

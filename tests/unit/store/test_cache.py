@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import StoreError
-from sgi.kernel.ports import Cache
+from sgi.kernel.protocols import Cache
 from sgi.store.cache import MemoryCache, SqliteCache, default_cache_path
 from sgi.store.sqlite_file import owner_and_names
 

@@ -11,8 +11,8 @@ import pytest
 from sgi.kernel.errors import SgiError, StoreDamaged
 from sgi.kernel.sample import Sample
 from sgi.store.database import open_database, status
-from sgi.store.old_evals import import_evals
-from sgi.store.queries import list_runs
+from sgi.store.legacy_import import import_evals
+from sgi.store.run_queries import list_runs
 from sgi.store.run_rows import scored_run, stored_batches
 from sgi.store.transfer import export
 from support.runs import add_run

@@ -203,7 +203,7 @@ def test_a_place_of_no_known_kind(place, told):
 
 
 def test_postgresql_without_its_driver(monkeypatch):
-    monkeypatch.setattr("sgi.store.database_place.find_spec", lambda _: None)
+    monkeypatch.setattr("sgi.store.database_location.find_spec", lambda _: None)
     with pytest.raises(MissingExtra, match=r"pip install .*\[postgres\]"):
         open_database("postgres://localhost/x")
 

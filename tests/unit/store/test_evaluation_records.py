@@ -10,8 +10,8 @@ from sgi.kernel.sample import Sample
 from sgi.store.database import open_database
 from sgi.store.evaluation_records import read_evaluation, sample_story
 from sgi.store.evaluations import EvaluationRow, MetricScore, save_evaluation
-from sgi.store.queries import find_run
-from sgi.store.recorder import RunStart, StoredAnswer, create_run
+from sgi.store.run_queries import find_run
+from sgi.store.run_writer import RunStart, StoredAnswer, create_run
 from support.runs import HOSTILE, add_run
 
 SAMPLES = (

@@ -25,9 +25,9 @@ from sgi.store.evaluations import (
     finish_growing,
     save_evaluation,
 )
-from sgi.store.queries import find_run
-from sgi.store.recorder import RunStart, StoredAnswer, create_run
+from sgi.store.run_queries import find_run
 from sgi.store.run_rows import scored_run, stored_batches
+from sgi.store.run_writer import RunStart, StoredAnswer, create_run
 from support.runs import bare_summary
 
 BLEU = metric("bleu").spec

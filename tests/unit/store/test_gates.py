@@ -6,7 +6,7 @@ from sgi.kernel.errors import StoreError
 from sgi.store import gates
 from sgi.store.database import open_database
 from sgi.store.gates import earlier_looks, record_gate
-from sgi.store.tending import delete_run
+from sgi.store.manage_runs import delete_run
 from support.runs import HOSTILE, add_run
 
 RULE = ("sgi_bounded", ">=", "sgi_bounded >= 0.5", True)

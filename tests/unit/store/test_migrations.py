@@ -11,8 +11,8 @@ from alembic.script import ScriptDirectory
 from sgi.kernel.errors import SchemaBehind, StoreError
 from sgi.store import database as database_module
 from sgi.store import migrations, schema
+from sgi.store.bulk_insert import insert_rows
 from sgi.store.database import open_database, status, upgrade
-from sgi.store.inserting import insert_rows
 from support.runs import add_run, contents
 
 FOLDER = Path(migrations.__file__).parent

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
 from sgi.store import schema
+from sgi.store.bulk_insert import insert_rows
 from sgi.store.database import open_database
-from sgi.store.inserting import insert_rows
-from sgi.store.queries import find_run
 from sgi.store.row_filters import group_name
 from sgi.store.row_pages import RowQuery, find_rows
+from sgi.store.run_queries import find_run
 from sgi.store.samples import sample_row
 from support.runs import add_run
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
 from sgi.store import schema
+from sgi.store.bulk_insert import insert_rows
 from sgi.store.database import open_database
-from sgi.store.inserting import insert_rows
 from sgi.store.samples import sample_of, sample_row
 from support.runs import HOSTILE, add_run
 

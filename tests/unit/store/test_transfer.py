@@ -11,11 +11,11 @@ import sqlalchemy as sa
 from sgi.kernel.errors import SchemaAhead, StoreError
 from sgi.kernel.sample import Sample
 from sgi.store import schema
+from sgi.store.bulk_insert import insert_rows
 from sgi.store.database import HEAD, open_database
 from sgi.store.evaluation_records import read_evaluations
 from sgi.store.evaluations import EvaluationRow, MetricScore, save_evaluation
-from sgi.store.inserting import insert_rows
-from sgi.store.texts import stored, stored_json
+from sgi.store.text_codec import stored, stored_json
 from sgi.store.transfer import Imported, export, import_
 from support.runs import HOSTILE, add_run, contents
 

@@ -9,9 +9,9 @@ import anyio
 import pytest
 
 from sgi.kernel.errors import MissingExtra, TargetError, UsageError
-from sgi.kernel.ports import Reply, Target
+from sgi.kernel.protocols import Reply, Target
 from sgi.target import TargetSpec
-from sgi.target.faults import TransientError
+from sgi.target.errors import TransientError
 from sgi.target.http import MOST_BYTES, open_http
 from support.target_server import Sent, TargetServer
 

@@ -11,8 +11,8 @@ import pytest
 from anyio import to_thread
 
 from sgi.kernel.errors import TargetError
-from sgi.kernel.ports import Reply
-from sgi.target.faults import TransientError
+from sgi.kernel.protocols import Reply
+from sgi.target.errors import TransientError
 from sgi.target.http import open_http
 from sgi.target.limits import LONGEST_WAIT, Limited
 from sgi.target.python import PythonTarget

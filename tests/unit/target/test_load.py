@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from sgi.kernel.errors import TargetError, UsageError
-from sgi.kernel.ports import Reply, Target
+from sgi.kernel.protocols import Reply, Target
 from sgi.target import TargetSpec, open_target
 from support.target_server import Sent, TargetServer
 

@@ -13,8 +13,8 @@ import anyio.lowlevel
 import pytest
 
 from sgi.kernel.errors import TargetError, UnknownName, UsageError
-from sgi.kernel.ports import Reply, Target
-from sgi.target.faults import TransientError
+from sgi.kernel.protocols import Reply, Target
+from sgi.target.errors import TransientError
 from sgi.target.python import PythonTarget, open_python
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sgi.kernel.errors import TargetError
-from sgi.kernel.ports import Reply
+from sgi.kernel.protocols import Reply
 from sgi.target.reply import reply_of
 
 HOSTILE = ["\x00", "\x1b[2J\u202e", "a" * 1_000_000, "", "  \n"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgi.kernel.ports import Embedded
+from sgi.kernel.protocols import Embedded
 from sgi.kernel.sample import Field
 from sgi.testing import HashEmbedder, check_embedder
 from sgi.testing.contracts import SAMPLES

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sgi.kernel.ports import Embedder, embedder_name
+from sgi.kernel.protocols import Embedder, embedder_name
 from sgi.testing import HashEmbedder, HashEntailment, check_entailment_model
 
 

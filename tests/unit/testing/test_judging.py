@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from sgi.kernel.errors import JudgeUnavailable
-from sgi.kernel.judging import Example, JudgedMetric, Prompt, ReplyModel, Verdict, Verdicts
+from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, ReplyModel, Verdict, Verdicts
 from sgi.kernel.metric import MetricSpec, Scores
 from sgi.kernel.sample import RESPONSE
 from sgi.testing import ScriptedJudge, check_judge, check_metric

@@ -2,8 +2,8 @@ import anyio
 import pytest
 
 from sgi.kernel.errors import JudgeMalformed, JudgeUnavailable, UsageError
-from sgi.kernel.judging import Example, Prompt, Verdict, Verdicts
-from sgi.kernel.ports import Judge, Usage, usage_of
+from sgi.kernel.judged_metric import Example, Prompt, Verdict, Verdicts
+from sgi.kernel.protocols import Judge, Usage, usage_of
 from sgi.testing import ScriptedJudge
 
 PROMPT = Prompt(

@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 
 from sgi.report.figures import group_figures
-from sgi.report.views.kept import RunViews
+from sgi.report.views.stored import RunViews
 from sgi.store.database import open_database
-from sgi.store.queries import find_run
+from sgi.store.run_queries import find_run
 from sgi.web.charts import run_charts
 from support.kept_runs import keep_run, rows
 

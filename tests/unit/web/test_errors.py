@@ -7,8 +7,8 @@ import pytest
 
 from sgi.kernel.errors import StoreError
 from sgi.web import security
-from sgi.web.routes import listing
-from sgi.web.turns import Busy
+from sgi.web.routes import runs as listing
+from sgi.web.throttle import Busy
 from support.web_server import form_key, words
 
 

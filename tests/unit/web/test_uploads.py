@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import StoreError, UsageError
-from sgi.store.tending import data_files
+from sgi.store.manage_runs import data_files
 from sgi.web.uploads import file_name, keep, offline_metrics, remove_leftovers
 from support.kept_runs import keep_run, rows
 from support.web_server import browsing

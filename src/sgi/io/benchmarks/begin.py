@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.io.benchmarks.reading import Reading, field, foreign, is_own, rest
-from sgi.io.benchmarks.tabs import tab_rows
+from sgi.io.benchmarks.base import Reading, field, foreign, is_own, rest
+from sgi.io.benchmarks.tsv import tab_rows
 from sgi.io.files import file_rows, suffix
 from sgi.kernel.errors import DataError
 

@@ -8,7 +8,7 @@ from importlib.resources import as_file, files
 from itertools import islice
 from pathlib import Path
 
-from sgi.io.benchmarks.places import find_here
+from sgi.io.benchmarks.locate import find_here
 from sgi.io.benchmarks.registry import BENCHMARKS
 from sgi.io.files import open_file
 from sgi.kernel.errors import DataError, UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sgi.io.benchmarks.reading import Reading, foreign, is_own
+from sgi.io.benchmarks.base import Reading, foreign, is_own
 from sgi.io.files import file_rows
 
 if TYPE_CHECKING:

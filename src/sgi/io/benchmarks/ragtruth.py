@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from sgi.io import cells
-from sgi.io.benchmarks.reading import Reading, field, foreign, is_own, rest
+from sgi.io import coercion as cells
+from sgi.io.benchmarks.base import Reading, field, foreign, is_own, rest
 from sgi.io.files import file_rows, filled
 from sgi.io.rows import placed
 from sgi.kernel.errors import DataError

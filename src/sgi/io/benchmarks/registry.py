@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.io.benchmarks.begin import begin
 from sgi.io.benchmarks.halueval import halueval_dialogue, halueval_qa, halueval_summarization
-from sgi.io.benchmarks.places import Places, find
+from sgi.io.benchmarks.locate import Places, find
 from sgi.io.benchmarks.ragtruth import RESPONSES, SPLITS, TASK_TYPES, ragtruth
 from sgi.io.benchmarks.squad import squad
 from sgi.io.benchmarks.stsb import stsb
@@ -21,7 +21,7 @@ from sgi.kernel.errors import UnknownName
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from sgi.io.benchmarks.reading import Reading
+    from sgi.io.benchmarks.base import Reading
     from sgi.io.column_use import ReportColumns
     from sgi.io.rows import Reject
     from sgi.kernel.sample import Sample

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.io import cells
-from sgi.io.benchmarks.reading import Reading, field, foreign, is_own, rest
-from sgi.io.benchmarks.tabs import first_line, tab_rows
+from sgi.io import coercion as cells
+from sgi.io.benchmarks.base import Reading, field, foreign, is_own, rest
+from sgi.io.benchmarks.tsv import first_line, tab_rows
 from sgi.io.columns import checked_mapping
 from sgi.io.files import file_rows, suffix
 from sgi.kernel.errors import DataError

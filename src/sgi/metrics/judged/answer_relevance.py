@@ -9,12 +9,12 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
 from sgi.geometry.angles import cosine
-from sgi.kernel.judging import Example, JudgedMetric, Prompt, ReplyModel
+from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, ReplyModel
 from sgi.kernel.metric import MetricSpec, Scores
 from sgi.kernel.sample import QUESTION, RESPONSE
 from sgi.metrics.judged.claims import blank
-from sgi.metrics.judged.passages import pieces
-from sgi.metrics.judged.replies import Flag, Quarters, Reason, Statement
+from sgi.metrics.judged.passage_parts import pieces
+from sgi.metrics.judged.reply_types import Flag, Quarters, Reason, Statement
 from sgi.metrics.parameters import check_choice
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.kernel.judging import Inquiry
-    from sgi.kernel.ports import Judge
+    from sgi.kernel.judged_metric import Inquiry
+    from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.vectors import VectorTable
 

@@ -11,17 +11,17 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
 from sgi.kernel.errors import JudgeMalformed
-from sgi.kernel.judging import Example, Prompt, ReplyModel, Verdict, Verdicts
+from sgi.kernel.judged_metric import Example, Prompt, ReplyModel, Verdict, Verdicts
 from sgi.kernel.metric import Scores
-from sgi.metrics.judged.passages import MOST_ENTRIES, Portion, pieces, portions, question_section
-from sgi.metrics.judged.replies import Binary, Reason, Statement
+from sgi.metrics.judged.passage_parts import MOST_ENTRIES, Portion, pieces, portions, question_section
+from sgi.metrics.judged.reply_types import Binary, Reason, Statement
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.ports import Judge
+    from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Sample
 
 _MOST_CLAIMS = 100

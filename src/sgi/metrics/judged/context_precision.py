@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from sgi.kernel.judging import Example, JudgedMetric, Prompt, Verdict, Verdicts
+from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, Verdict, Verdicts
 from sgi.kernel.metric import MetricSpec, Scores, Status
 from sgi.kernel.sample import CONTEXTS, QUESTION
 from sgi.metrics.judged.claims import blank
-from sgi.metrics.judged.passages import MOST_ENTRIES, portions, question_section, reference_section
-from sgi.metrics.judged.replies import Flag, Percentage, Reason
+from sgi.metrics.judged.passage_parts import MOST_ENTRIES, portions, question_section, reference_section
+from sgi.metrics.judged.reply_types import Flag, Percentage, Reason
 from sgi.metrics.parameters import check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sgi.kernel.ports import Judge
+    from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.vectors import VectorTable
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from sgi.kernel.judging import Example, JudgedMetric, Prompt, ReplyModel
+from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, ReplyModel
 from sgi.kernel.metric import MetricSpec, Scores
 from sgi.kernel.sample import REFERENCE, RESPONSE
-from sgi.metrics.judged.passages import question_section, reference_section
-from sgi.metrics.judged.replies import Percentage, Reason
+from sgi.metrics.judged.passage_parts import question_section, reference_section
+from sgi.metrics.judged.reply_types import Percentage, Reason
 from sgi.metrics.parameters import checked_weights
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.kernel.ports import Judge
+    from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.vectors import VectorTable
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from sgi.kernel.judging import JudgedMetric
+from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec
 from sgi.kernel.sample import CONTEXTS, RESPONSE
 from sgi.metrics.judged.claims import EXTRACT, VERIFY, Claims, blank, claims_of, supported_share, verified
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sgi.kernel.metric import Scores
-    from sgi.kernel.ports import Judge
+    from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.vectors import VectorTable
 

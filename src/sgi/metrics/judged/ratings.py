@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from sgi.kernel.judging import Example, JudgedMetric, Prompt, ReplyModel
+from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, ReplyModel
 from sgi.kernel.metric import MetricSpec, Scores, Status
 from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE
-from sgi.metrics.judged.passages import portions
-from sgi.metrics.judged.replies import Rating, Reason
+from sgi.metrics.judged.passage_parts import portions
+from sgi.metrics.judged.reply_types import Rating, Reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pydantic import JsonValue
 
-    from sgi.kernel.judging import Section
-    from sgi.kernel.ports import Judge
+    from sgi.kernel.judged_metric import Section
+    from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Fields, Sample
     from sgi.kernel.vectors import VectorTable
 

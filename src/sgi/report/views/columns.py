@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sgi.kernel.scored import MetricColumn, ScoredRun
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 
 @dataclass(frozen=True, eq=False)

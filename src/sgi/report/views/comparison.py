@@ -5,21 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sgi.engine.compare import compare
+from sgi.analysis.compare import compare
 from sgi.engine.groups import with_range
-from sgi.report.views.head import run_head
+from sgi.report.views.run_header import run_head
 from sgi.report.views.sample import sample_views
 from sgi.store.run_rows import scored_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sgi.engine.compare import Comparison
+    from sgi.analysis.compare import Comparison
     from sgi.kernel.scored import ScoredRun
-    from sgi.report.views.head import RunHead
+    from sgi.report.views.run_header import RunHead
     from sgi.report.views.sample import SampleView
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.stats.draws import differ
+from sgi.stats.bootstrap import differ
 from sgi.stats.effects import pearson, ranks
 
 if TYPE_CHECKING:

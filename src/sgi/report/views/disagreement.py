@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.report.views.columns import RunColumns
     from sgi.report.views.sample import SampleView
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 
 @dataclass(frozen=True)

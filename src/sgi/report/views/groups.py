@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sgi.engine.groups import Group
     from sgi.report.views.columns import RunColumns
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 MOST_GROUPS = 20
 """A column of the data with more values than that is not one of groups."""

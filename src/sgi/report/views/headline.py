@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.engine.cascade.telling import CascadeSummary  # noqa: TC001 - the JSON API reads the type's fields
+from sgi.engine.cascade.summary import CascadeSummary  # noqa: TC001 - the JSON API reads the type's fields
 from sgi.engine.groups import grouped
 from sgi.engine.summary import Summary, metric_summary
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.kernel.short_repr import short_repr
-from sgi.report.views.kept import RunViews
+from sgi.report.views.stored import RunViews
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.report.views.columns import RunColumns
     from sgi.stats.confounds import Baseline
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 
 @dataclass(frozen=True)

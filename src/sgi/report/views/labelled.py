@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold, reliability
+from sgi.stats.rank_counts import Steps
 from sgi.stats.ranking import auroc
-from sgi.stats.steps import Steps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

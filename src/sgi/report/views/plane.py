@@ -9,7 +9,7 @@ from sgi.store.row_pages import plane_rows
 
 if TYPE_CHECKING:
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 
 @dataclass(frozen=True)

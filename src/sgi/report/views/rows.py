@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
     from sgi.store.row_pages import FoundRow
+    from sgi.store.run_queries import RunRecord
 
 EVERY_ROW = RowQuery()
 """The rows in the order of the data, from the first."""

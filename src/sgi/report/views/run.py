@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.short_repr import short_repr
 from sgi.report.views.disagreement import disagreement
-from sgi.report.views.head import run_head
 from sgi.report.views.headline import headline
-from sgi.report.views.kept import POINTS, WORST, RunViews
-from sgi.report.views.worst import worst_rows
-from sgi.store.queries import run_usage
+from sgi.report.views.lowest import worst_rows
+from sgi.report.views.run_header import run_head
+from sgi.report.views.stored import POINTS, WORST, RunViews
+from sgi.store.run_queries import run_usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sgi.kernel.ports import Usage
+    from sgi.kernel.protocols import Usage
     from sgi.report.views.correlation import Correlation
     from sgi.report.views.disagreement import Disagreement
     from sgi.report.views.distribution import Distribution
     from sgi.report.views.groups import GroupTable
-    from sgi.report.views.head import RunHead
     from sgi.report.views.headline import Headline
     from sgi.report.views.labelled import Labelled
+    from sgi.report.views.lowest import WorstRows
     from sgi.report.views.plane import Plane
+    from sgi.report.views.run_header import RunHead
     from sgi.report.views.scatter import Scatter
-    from sgi.report.views.worst import WorstRows
     from sgi.store.database import Database
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
     from sgi.store.run_rows import Reason
 
 

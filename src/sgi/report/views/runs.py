@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.kernel.errors import UsageError
-from sgi.report.views.head import run_head
-from sgi.store.queries import page_of_runs
+from sgi.report.views.run_header import run_head
+from sgi.store.run_queries import page_of_runs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sgi.report.views.head import RunHead
+    from sgi.report.views.run_header import RunHead
     from sgi.store.database import Database
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from sgi.store.database import Database
     from sgi.store.evaluation_records import StoredEvaluation
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
 
 
 @dataclass(frozen=True)

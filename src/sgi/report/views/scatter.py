@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.report.views.disagreement import rank_shares, semantic_and_lexical
-from sgi.stats.draws import differ
+from sgi.stats.bootstrap import differ
 from sgi.stats.effects import spearman
 
 if TYPE_CHECKING:

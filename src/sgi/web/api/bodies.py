@@ -8,13 +8,13 @@ from fastapi import Request
 from pydantic import BaseModel, ValidationError
 from starlette.exceptions import HTTPException
 
-from sgi.engine.application.scorer import allowed_metrics
 from sgi.engine.plan import resolve
 from sgi.kernel.errors import DataError
 from sgi.kernel.metric import AnyMetric
 from sgi.kernel.sample import Sample
+from sgi.service.scorer import allowed_metrics
+from sgi.web.api.errors import mistake
 from sgi.web.api.models import Row, ScoreRequest
-from sgi.web.api.problems import mistake
 
 T = TypeVar("T", bound=BaseModel)
 

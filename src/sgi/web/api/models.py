@@ -11,14 +11,14 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, g
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 
-from sgi.engine.batch import BATCH_SIZE
-from sgi.engine.compare import Comparison
+from sgi.analysis.compare import Comparison
+from sgi.engine.score import BATCH_SIZE
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.report.views.comparison import ComparisonView
-from sgi.report.views.head import RunHead
 from sgi.report.views.headline import Headline
 from sgi.report.views.rows import RowPage
+from sgi.report.views.run_header import RunHead
 from sgi.report.views.runs import RunList
 from sgi.report.views.sample import SampleView
 from sgi.stats.confounds import Baseline

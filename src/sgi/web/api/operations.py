@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores
-from sgi.store.queries import list_runs
+from sgi.store.run_queries import list_runs
 from sgi.web.security import is_known
 from sgi.web.site import Site, site_of
 

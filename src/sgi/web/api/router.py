@@ -9,17 +9,18 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 from pydantic import BaseModel
 
-from sgi.engine.application.scorer import ScorerClosed
 from sgi.kernel.metric import AnyMetric, Metric, Scores
 from sgi.kernel.registry import metric_classes
-from sgi.report.views.as_json import as_json
 from sgi.report.views.comparison import comparison_view
-from sgi.report.views.head import run_head
 from sgi.report.views.rows import row_page
+from sgi.report.views.run_header import run_head
 from sgi.report.views.runs import run_list
 from sgi.report.views.sample import sample_view
-from sgi.store.tending import Change, change_run, delete_run
+from sgi.report.views.to_json import as_json
+from sgi.service.scorer import ScorerClosed
+from sgi.store.manage_runs import Change, change_run, delete_run
 from sgi.web.api.bodies import read_body, read_model, read_score_request
+from sgi.web.api.errors import ProblemRoute, as_response
 from sgi.web.api.models import (
     ComparisonModel,
     HeadModel,
@@ -35,12 +36,11 @@ from sgi.web.api.models import (
     ScoreResponse,
 )
 from sgi.web.api.operations import measures_of
-from sgi.web.api.problems import ProblemRoute, as_response
 from sgi.web.pages import MissingRun, found_run
 from sgi.web.pages import page as page_of
 from sgi.web.paths import asked_sample
+from sgi.web.run_views import cached_headline
 from sgi.web.site import site_of
-from sgi.web.views import cached_headline
 
 Documented = dict[int | str, dict[str, Any]]
 

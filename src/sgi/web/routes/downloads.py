@@ -19,15 +19,15 @@ from sgi.report.views.rows import row_page
 from sgi.report.views.run import run_view
 from sgi.store.row_pages import RowQuery
 from sgi.web.pages import found_run
+from sgi.web.run_views import cached, views_of
 from sgi.web.site import site_of
-from sgi.web.turns import Turns
+from sgi.web.throttle import Turns
 from sgi.web.uploads import EXPORT
-from sgi.web.views import cached, views_of
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
-    from sgi.store.queries import RunRecord
+    from sgi.store.run_queries import RunRecord
     from sgi.web.site import Site
 
 router = APIRouter(include_in_schema=False)

@@ -9,22 +9,22 @@ from fastapi import APIRouter
 from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
 from starlette.responses import Response
 
-from sgi.report.views.head import run_head
 from sgi.report.views.rows import row_page
-from sgi.store.queries import run_usage
+from sgi.report.views.run_header import run_head
+from sgi.store.run_queries import run_usage
 from sgi.web.charts import label_charts, run_charts
 from sgi.web.filters import parameters, row_query
 from sgi.web.pages import found_run, is_part, page
 from sgi.web.paths import run_path, sample_path, with_query
+from sgi.web.run_views import cached, cached_headline, views_of
 from sgi.web.site import site_of
-from sgi.web.views import cached, cached_headline, views_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sgi.report.views.kept import RunViews
     from sgi.report.views.rows import RowLine, RowPage
-    from sgi.store.queries import RunRecord
+    from sgi.report.views.stored import RunViews
+    from sgi.store.run_queries import RunRecord
 
 router = APIRouter(include_in_schema=False)
 

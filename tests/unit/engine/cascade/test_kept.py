@@ -7,14 +7,14 @@ import json
 import anyio
 import pytest
 
-from sgi.engine.job import Surroundings, perform, resume
+from sgi.analysis.rescore import rescore
 from sgi.engine.progress import Advanced, RunBegan
-from sgi.engine.rescore import rescore
+from sgi.engine.runner import Surroundings, perform, resume
 from sgi.engine.spec import RunSpec
 from sgi.kernel import registry
 from sgi.kernel.errors import RunMismatch, UsageError
 from sgi.store.database import open_database
-from sgi.store.queries import find_run
+from sgi.store.run_queries import find_run
 from sgi.store.run_rows import scored_run
 from support.cascades import row, unsupported
 from support.judge_server import JudgeServer, Says

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from sgi.io import Case, load_halueval_qa, open_benchmark
-from sgi.io.benchmarks import BENCHMARKS, places
-from sgi.io.benchmarks.places import _in_package
+from sgi.io.benchmarks import BENCHMARKS
+from sgi.io.benchmarks import locate as places
+from sgi.io.benchmarks.locate import _in_package
 from sgi.kernel.errors import DataError, UsageError
 
 DATA = Path(os.environ.get("SGI_DATA_DIR") or Path(__file__).parents[5] / "shared" / "data")

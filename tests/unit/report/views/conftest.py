@@ -5,7 +5,7 @@ import pytest
 from sgi.report.views.columns import run_columns
 from sgi.report.views.run import run_view
 from sgi.store.database import open_database
-from sgi.store.queries import find_run
+from sgi.store.run_queries import find_run
 from support.kept_runs import keep_run, rows
 
 

@@ -1,10 +1,10 @@
 import pytest
 
-from sgi.engine.compare import compare
+from sgi.analysis.compare import compare
 from sgi.kernel.errors import UnknownName
 from sgi.report.views.comparison import comparison_view
 from sgi.store.database import open_database
-from sgi.store.queries import find_run
+from sgi.store.run_queries import find_run
 from sgi.store.run_rows import scored_run
 from support.kept_runs import keep_run, rows
 

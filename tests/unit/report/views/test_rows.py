@@ -6,8 +6,8 @@ from sgi.kernel.errors import UnknownName
 from sgi.kernel.sample import Sample
 from sgi.report.views.rows import Cell, RowLine, row_page
 from sgi.store.database import open_database
-from sgi.store.queries import find_run
 from sgi.store.row_pages import RowQuery
+from sgi.store.run_queries import find_run
 from support.runs import HOSTILE, add_run
 
 SAMPLES = (

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from sgi.kernel.errors import UsageError
-from sgi.report.views.head import run_head
+from sgi.report.views.run_header import run_head
 from sgi.report.views.runs import run_list
 from sgi.store.database import open_database
-from sgi.store.queries import find_run
-from sgi.store.tending import set_tags
+from sgi.store.manage_runs import set_tags
+from sgi.store.run_queries import find_run
 from support.runs import add_run
 
 

@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from sgi.engine.evaluate import evaluate
 from sgi.kernel.errors import StoreError
 from sgi.store.database import open_database
-from sgi.store.queries import find_run
+from sgi.store.run_queries import find_run
 from sgi.web.api import bodies, operations
 from sgi.web.app import create_app
 from sgi.web.site import Site

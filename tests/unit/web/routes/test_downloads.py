@@ -9,7 +9,7 @@ import pytest
 
 from sgi.kernel.errors import StoreError
 from sgi.web.routes import downloads
-from sgi.web.turns import Turns
+from sgi.web.throttle import Turns
 from support.web_server import serving, until, words
 
 FILES = ["rows.csv", "rows.jsonl", "rows.parquet"]

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
-from sgi.store.queries import find_run
+from sgi.store.run_queries import find_run
 from sgi.web.paths import sample_path
 from support.evidence_maps import CONTEXTS, RESPONSE
 from support.kept_runs import keep_run, rows

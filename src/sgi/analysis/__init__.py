@@ -1,0 +1,1 @@
+"""Reads finished runs: comparison, gate, calibration, detector card, agreement with labels, rescoring."""

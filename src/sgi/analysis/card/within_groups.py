@@ -1,0 +1,156 @@
+"""AUROC within the groups of a categorical column, and how well the column alone ranks the labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sgi.analysis.card.controls import value_names
+from sgi.stats.bootstrap import shuffled_labels
+from sgi.stats.paired import holm
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from sgi.analysis.card.controls import Competitor, LabelledScores
+    from sgi.stats.confounds import Baseline, Stratified
+
+    Codes = NDArray[np.int64]
+    Labels = NDArray[np.bool_]
+
+MIN_GROUPS, MAX_GROUPS = 2, 30
+"""A column with fewer or more distinct values is not compared within its groups."""
+
+SIGNIFICANT = 0.05
+_SHUFFLES = 499
+_TIE = 1e-12
+
+
+@dataclass(frozen=True)
+class WithinGroups:
+    """The score among rows that share a value of a column, and the column as a ranking of its own.
+
+    A score can rank all rows well because it tells groups apart whose labels differ (Simpson's paradox).
+
+    Attributes:
+        column: the name of the column.
+        values: how many distinct values it has.
+        alone: AUROC of the share of grounded rows in each row's group, in [0.5, 1]; the column's own ranking.
+        left_out: the same with each row's own label left out of that share; pairs of one group count half.
+        p: of the permutation test that the column says nothing of the labels, corrected for the number of
+            columns (Holm).
+        within: AUROC of the score over pairs of rows of the same group.
+        baselines: the same of the trivial scores, each in its direction on all rows.
+    """
+
+    column: str
+    values: int
+    alone: float
+    left_out: float
+    p: float
+    within: Stratified
+    baselines: tuple[Baseline, ...]
+
+    @property
+    def ranks_labels(self) -> bool:
+        """Whether the column alone is shown to rank the labels."""
+        return self.p < SIGNIFICANT
+
+
+def within_groups(
+    data: LabelledScores, columns: Mapping[str, Sequence[Any]], competitors: Sequence[Competitor]
+) -> tuple[WithinGroups, ...]:
+    """The score within the groups of each column that has 2 to 30 values, of which one has both labels."""
+    found = {}
+    for name, values in columns.items():
+        names = value_names(values)
+        if names is None or not MIN_GROUPS <= len(set(names)) <= MAX_GROUPS:
+            continue
+        groups = np.unique(names, return_inverse=True)[1].astype(np.int64)
+        made = data.within(groups)
+        if made is not None:
+            found[name] = (groups, made)
+    p = _p_values(data, [groups for groups, _ in found.values()])
+    return tuple(
+        WithinGroups(
+            column=name,
+            values=int(groups.max()) + 1,
+            alone=rate_auroc(groups, data.grounded),
+            left_out=left_out_auroc(groups, data.grounded),
+            p=value,
+            within=made,
+            baselines=_baselines(data, groups, competitors),
+        )
+        for (name, (groups, made)), value in zip(found.items(), p, strict=True)
+    )
+
+
+def _baselines(
+    data: LabelledScores, groups: Codes, competitors: Sequence[Competitor]
+) -> tuple[Baseline, ...]:
+    made = [(one.baseline, data.within(groups, one.values)) for one in competitors]
+    return tuple(replace(one, ranking=found.ranking) for one, found in made if found is not None)
+
+
+def _p_values(data: LabelledScores, columns: Sequence[Codes]) -> list[float]:
+    """Of permutation tests that move labels as `permutation_control` does, corrected by Holm."""
+    if not columns:
+        return []
+    clusters = np.unique(data.clusters, return_inverse=True)[1].astype(np.int64)
+    observed = [rate_auroc(groups, data.grounded) for groups in columns]
+    reached = np.ones(len(columns))
+    for labels in shuffled_labels(data.grounded, clusters, _SHUFFLES, data.seed):
+        reached += [
+            rate_auroc(groups, labels) >= area - _TIE for groups, area in zip(columns, observed, strict=True)
+        ]
+    adjusted = holm((reached / (1 + _SHUFFLES)).tolist())
+    return [1.0 if value is None else value for value in adjusted]
+
+
+def rate_auroc(groups: Codes, labels: Labels) -> float:
+    """AUROC of the share of true labels in each row's group.
+
+    Args:
+        groups: counted from 0, shape (n,).
+        labels: of both kinds, shape (n,).
+
+    >>> rate_auroc(np.array([0, 0, 1, 1]), np.array([True, True, True, False]))
+    0.8333333333333334
+    """
+    true, false = (np.bincount(groups, side).astype(np.float64) for side in (labels, ~labels))
+    return _counted_auroc(true, false)
+
+
+def _counted_auroc(true: NDArray[np.float64], false: NDArray[np.float64]) -> float:
+    order = np.argsort(true / (true + false), kind="stable")
+    shares, true, false = (true / (true + false))[order], true[order], false[order]
+    starts = np.flatnonzero(np.diff(shares, prepend=-1.0) > _TIE)
+    true, false = np.add.reduceat(true, starts), np.add.reduceat(false, starts)
+    below = np.cumsum(false) - false / 2
+    return float(np.einsum("i,i->", true, below) / (true.sum() * false.sum()))
+
+
+def left_out_auroc(groups: Codes, labels: Labels) -> float:
+    """The same, where the share of a row's group leaves out the row's own label.
+
+    A pair of rows of the same group counts half: a column cannot rank within its own groups, but there the
+    row with a true label would always have the lower share. A group of one row has the share of all rows.
+
+    >>> left_out_auroc(np.array([0, 0, 0, 1, 1, 1]), np.array([True, True, True, True, False, False]))
+    0.875
+    """
+    counts = np.bincount(groups).astype(np.float64)
+    true = np.bincount(groups, labels)
+    alone = counts == 1
+    others = np.where(alone, 2.0, counts) - 1
+    of_true = np.where(alone, labels.mean(), (true - 1) / others)
+    of_false = np.where(alone, labels.mean(), true / others)
+    won = (of_true[:, None] > of_false[None]) + 0.5 * (np.abs(of_true[:, None] - of_false[None]) <= _TIE)
+    np.fill_diagonal(won, 0.5)
+    pairs = true[:, None] * (counts - true)[None]
+    return float((won * pairs).sum() / pairs.sum())

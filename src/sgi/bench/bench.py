@@ -1,0 +1,326 @@
+"""Do it all: choose grounded rows, change them, score everything once, and pair what came of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import anyio
+import numpy as np
+
+from sgi.bench.catalogue import chosen
+from sgi.bench.judge_faults import JudgeFault, SpoiledChat, open_clean
+from sgi.bench.matrix import Bench, Change, Paired, fault_cell, levels, row_cells, too_few_note
+from sgi.bench.measures import simultaneous_level
+from sgi.bench.perturbation import Others, Perturbation
+from sgi.engine.clusters import clustering_of
+from sgi.engine.evaluate import evaluate
+from sgi.engine.judge_batch import judged, no_judge
+from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
+from sgi.io.dataset import ObjectDataset, open_dataset
+from sgi.kernel.clusters import BY_QUESTION
+from sgi.kernel.errors import DataError, UsageError
+from sgi.kernel.judged_metric import JudgedMetric
+from sgi.kernel.metric import Scores
+from sgi.kernel.protocols import Judge
+from sgi.kernel.registry import BUILT_IN, metric, metric_class
+from sgi.kernel.sample import Field
+from sgi.kernel.signature import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from sgi.bench.matrix import Cell
+    from sgi.engine.open_judge import JudgeLike
+    from sgi.engine.progress import Listener
+    from sgi.engine.resources import EmbedderLike, Tools
+    from sgi.io.dataset import DataLike
+    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.sample import Sample
+    from sgi.llm.spec import JudgeSpec
+
+    Spoiled = Mapping[tuple[str, str], tuple[Scores, int]]
+
+ROWS = 200
+"""How many rows are perturbed unless more or fewer are asked for."""
+
+_OTHER_NAMES = "sgi.metrics.graphrag_names"
+
+
+def bench(
+    data: DataLike,
+    metrics: Sequence[str | AnyMetric] | None = None,
+    changes: Sequence[str | Perturbation | JudgeFault] = (),
+    *,
+    n: int = ROWS,
+    seed: int = 0,
+    embedder: EmbedderLike | Sequence[EmbedderLike] | None = None,
+    judge: JudgeLike | None = None,
+    columns: Mapping[str, str] | None = None,
+    cluster: str = BY_QUESTION,
+    cache: bool | str | Path = True,
+    listener: Listener = silent,
+) -> Bench:
+    """Spoil grounded rows in known ways, and see which metrics notice.
+
+    The rows are those with label 1, or all where the data has no labels. All of them, as they are and as they
+    were changed, are scored in one go, so that every text is embedded once and a judge's replies are kept.
+    What each change does depends on seed and row alone.
+
+    Args:
+        data: whatever `sgi.evaluate` takes; responses belong to it.
+        metrics: names or metrics; None takes every built-in metric that asks no judge and whose fields are
+            there.
+        changes: names, perturbations or judge faults; all of them if empty, judge faults where a judge is
+            named.
+        n: how many rows at most, drawn by the seed.
+        seed: of all that is drawn.
+        embedder: as for `sgi.evaluate`.
+        judge: what judged metrics ask. Its replies can be spoiled if it is known by name or settings.
+        columns: field → column, where the data's names are not recognised.
+        cluster: the rule by which rows form clusters, as for `sgi.evaluate`.
+        cache: where vectors and replies are kept, as for `sgi.evaluate`.
+        listener: hears of the progress.
+
+    Raises:
+        DataError: the data cannot be read, or has no grounded row with a response.
+        UnknownName: no row has the column that ``cluster`` names.
+        UsageError: a metric or perturbation is unknown, or two changes have one name; a judge is named and no
+            metric asks it, or the other way about; no row has the fields a metric needs.
+
+    >>> rows = [{"question": f"When, {k}?", "contexts": [f"Number {k} came in {1900 + k}."],
+    ...          "response": f"In {1900 + k}.", "reference": f"In {1900 + k}."} for k in range(12)]
+    >>> cell = bench(rows, ["rouge_l_precision"], ["refusal"]).cells[0]
+    >>> cell.pairs, cell.verdict.value
+    (12, 'falls')
+    """
+    if n < 1:
+        raise UsageError(f"n is a number of rows, at least 1, not {n}.")
+    on_rows, faults = _split(changes)
+    dataset = open_dataset(data, columns=columns)
+    everything = list(dataset.samples(on_columns=lambda columns: listener(ColumnsRead(columns))))
+    rows, notes = _grounded(everything, n, seed, dataset.name)
+    wanted = _metrics(metrics, rows)
+    _check_judge(wanted, named=judge is not None, spoiled=bool(changes and faults))
+    clustering = clustering_of(everything, cluster, dataset.name)
+    paired = replace(perturbed(rows, on_rows, Others(everything), seed=seed), cluster=cluster)
+    with _place(cache) as place:
+        work = _Work(paired, wanted, on_rows, embedder, judge, place, seed, listener)
+        notes += clustering.notes(len(everything))
+        return work.bench(dataset.name, faults if judge is not None else (), notes)
+
+
+def _check_judge(wanted: Sequence[AnyMetric], *, named: bool, spoiled: bool) -> None:
+    """A judge is there if and only if it is needed."""
+    if spoiled and not named:
+        raise UsageError("Judge faults need a judge.", hint="Name one: --judge openai:NAME -m faithfulness.")
+    if named and not judged(wanted):
+        raise UsageError(
+            "A judge is named, and no metric asks it.", hint="Add one that does: -m faithfulness."
+        )
+    if judged(wanted) and not named:
+        raise no_judge(judged(wanted))
+
+
+def perturbed(
+    rows: Sequence[Sample], changes: Sequence[Perturbation], others: Others, *, seed: int
+) -> Paired:
+    """The rows, and what each perturbation makes of those it applies to.
+
+    Args:
+        rows: grounded ones.
+        changes: what is done.
+        others: from which passages, names and sentences are borrowed.
+        seed: of all draws.
+    """
+    changed = {}
+    for one in changes:
+        made = [(row, one.applied(sample, others, seed=seed)) for row, sample in enumerate(rows)]
+        kept = [(row, sample) for row, sample in made if sample is not None]
+        changed[one.name] = np.array([row for row, _ in kept], np.int64), tuple(sample for _, sample in kept)
+    return Paired(tuple(rows), changed)
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    paired: Paired
+    metrics: tuple[AnyMetric, ...]
+    changes: tuple[Perturbation, ...]
+    embedder: EmbedderLike | Sequence[EmbedderLike] | None
+    judge: JudgeLike | None
+    place: Path
+    seed: int
+    listener: Listener
+
+    def bench(self, name: str, faults: tuple[JudgeFault, ...], notes: list[str]) -> Bench:
+        result = evaluate(
+            ObjectDataset(self.paired.all_rows(), name=name),
+            self.metrics,
+            self.embedder,
+            judge=self.judge,
+            cache=self.place,
+            max_failures=1.0,
+            listener=self.listener,
+        )
+        level = levels(self.paired, self.changes, len(self.metrics))
+        by_metric = [
+            row_cells(self.paired, self.changes, one, result[one.canonical], self.seed, level)
+            for one in self.metrics
+        ]
+        cells = [cell for row in zip(*(cells for cells, _ in by_metric), strict=True) for cell in row]
+        if faults and isinstance(self.judge, Judge):
+            notes.append(
+                "The judge is an object of the caller's own, whose replies cannot be spoiled on the way."
+            )
+            faults = ()
+        if faults:
+            cells += self._fault_cells(result, faults)
+        n = len(self.paired.samples)
+        made = [
+            Change(name=one.name, kind=one.kind, says=one.says, applied=len(self.paired.changed[one.name][0]))
+            for one in self.changes
+        ]
+        made += [Change(name=one.name, kind=one.kind, says=one.says, applied=n) for one in faults]
+        return Bench(
+            data=name,
+            rows=n,
+            seed=self.seed,
+            metrics=tuple(one.canonical for one in self.metrics),
+            changes=tuple(made),
+            cells=tuple(cells),
+            alarms=tuple(alarm for _, alarm in by_metric if alarm is not None),
+            notes=tuple(notes),
+            signature=result.signature,
+        )
+
+    def _fault_cells(self, result: Mapping[str, Scores], faults: tuple[JudgeFault, ...]) -> list[Cell]:
+        """Cells of judged metrics, asked about the rows as they are by judges whose replies are spoiled."""
+        from sgi.llm.spec import JudgeSpec
+
+        spec = self.judge if isinstance(self.judge, JudgeSpec) else JudgeSpec.of(self.judge)  # type: ignore[arg-type]  # no judge of the caller's own
+        asking = judged(self.metrics)
+        with ThreadPoolExecutor(1) as pool:  # the caller may be in an event loop
+            spoiled = pool.submit(anyio.run, partial(self._spoiled, spec, faults)).result()
+        n, clusters = len(self.paired.samples), self.paired.clusters
+        level = simultaneous_level(len(faults) * len(asking))
+        return [
+            fault_cell(
+                one,
+                fault,
+                _first(result[one.canonical], n),
+                spoiled[fault.name, one.canonical],
+                clusters,
+                level,
+            )
+            for fault, one in product(faults, asking)
+        ]
+
+    async def _spoiled(self, spec: JudgeSpec, faults: tuple[JudgeFault, ...]) -> Spoiled:
+        """Scores by fault and metric, with how many replies were spoiled for them."""
+        from sgi.engine.open_judge import replies_path
+        from sgi.engine.resources import open_tools
+        from sgi.llm.judge import ChatJudge
+        from sgi.store.cache import SqliteCache
+
+        asking, stage = judged(self.metrics), "spoiling the judge's replies"
+        found: dict[tuple[str, str], tuple[Scores, int]] = {}
+        with (
+            open_tools(asking, self.embedder, cache=self.place) as tools,
+            SqliteCache(replies_path(self.place), durable=True) as kept,
+        ):
+            self.listener(Started(stage, len(faults) * len(asking) * len(self.paired.samples)))
+            async with open_clean(spec, kept) as clean:
+                for fault, one in product(faults, asking):
+                    chat = SpoiledChat(clean, fault, seed=self.seed)
+                    judging = replace(tools, judge=ChatJudge(chat, budget=spec.budget))
+                    scores = await self._scored(one, judging)
+                    found[fault.name, one.canonical] = scores, chat.spoiled
+            self.listener(Finished(stage))
+        return found
+
+    async def _scored(self, one: AnyMetric, tools: Tools) -> Scores:
+        """A metric's scores of the rows as they are."""
+        from sgi.engine.score import batches, evaluate_batch
+
+        parts = []
+        for batch in batches(self.paired.samples):
+            made = await evaluate_batch(batch, [one], tools)
+            parts.append(made.scores[one.canonical])
+            self.listener(Advanced(len(batch)))
+        return _joined(parts)
+
+
+def _first(scores: Scores, n: int) -> Scores:
+    return Scores(scores.values[:n], scores.status[:n], scores.reasons[:n], scores.details[:n])
+
+
+def _joined(parts: Sequence[Scores]) -> Scores:
+    ends = np.cumsum([len(part) for part in parts])
+    return Scores.assemble(
+        int(ends[-1]),
+        [(np.arange(end - len(part), end), part) for end, part in zip(ends, parts, strict=True)],
+    )
+
+
+def _grounded(everything: list[Sample], n: int, seed: int, name: str) -> tuple[list[Sample], list[str]]:
+    """At most n rows taken for grounded, in the order of the data, and what is to be said of them."""
+    answered = [sample for sample in everything if sample.response.strip()]
+    labelled = any(sample.label is not None for sample in answered)
+    rows = [sample for sample in answered if sample.label or not labelled]
+    if not rows:
+        found = f"{len(everything):,} rows, {len(answered):,} with a response"
+        message = f"{name} has no grounded row with a response ({found})."
+        raise DataError(message, hint="Perturbations begin from rows with label 1.")
+    notes = [] if labelled else ["The data has no labels, so all rows count as grounded."]
+    drawn = sorted(
+        rows, key=lambda sample: digest(str(seed).encode(), sample.id.encode("utf-8", "surrogatepass"))
+    )
+    ids = {sample.id for sample in drawn[:n]}
+    taken = [sample for sample in rows if sample.id in ids]
+    return taken, notes + [note for note in [too_few_note(len(taken))] if note]
+
+
+def _metrics(given: Sequence[str | AnyMetric] | None, rows: Sequence[Sample]) -> tuple[AnyMetric, ...]:
+    """The metrics asked for; without any, built-in ones that ask no judge and have their fields."""
+    if given:
+        return tuple({found.canonical: found for found in map(metric, given)}.values())
+    had = frozenset(name for name in Field if any(sample.has(name) for sample in rows))
+    names = [name for name, place in BUILT_IN.items() if not place.startswith(_OTHER_NAMES)]
+    kinds = [metric_class(name) for name in names]
+    return tuple(kind() for kind in kinds if not issubclass(kind, JudgedMetric) and kind.spec.needs <= had)
+
+
+def _split(
+    given: Sequence[str | Perturbation | JudgeFault],
+) -> tuple[tuple[Perturbation, ...], tuple[JudgeFault, ...]]:
+    """Perturbations of rows and judge faults, those of the catalogue before the caller's own."""
+    names = [one for one in given if isinstance(one, str)]
+    on_rows, faults = chosen(names) if names or not given else ((), ())
+    own = tuple(one for one in given if isinstance(one, Perturbation))
+    spoiling = tuple(one for one in given if isinstance(one, JudgeFault))
+    rows, replies = (*on_rows, *own), (*faults, *spoiling)
+    times = Counter([one.name for one in rows] + [one.name for one in replies])
+    twice = [name for name, count in times.items() if count > 1]
+    if twice:
+        message = f"Each change has a name of its own, and {twice[0]} is given twice."
+        raise UsageError(message, hint="Give it once, by name or as an object, or rename yours.")
+    return rows, replies
+
+
+@contextmanager
+def _place(cache: bool | str | Path) -> Iterator[Path]:
+    """A file for the vectors, beside which replies are kept; gone afterwards where none shall last."""
+    from sgi.store.cache import default_cache_path
+
+    if cache is False:
+        with TemporaryDirectory(prefix="sgi-") as folder:
+            yield Path(folder) / "vectors.db"
+    else:
+        yield default_cache_path() if cache is True else Path(cache)

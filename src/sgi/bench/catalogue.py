@@ -1,0 +1,49 @@
+"""All perturbations and judge faults, and how they are chosen by name."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from sgi.bench.answers import ANSWERS
+from sgi.bench.facts import FACTS
+from sgi.bench.judge_faults import JUDGE_FAULTS
+from sgi.bench.passages import PASSAGES
+from sgi.bench.perturbation import Kind
+from sgi.bench.wording import WORDINGS
+from sgi.kernel.errors import UnknownName
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sgi.bench.judge_faults import JudgeFault
+    from sgi.bench.perturbation import Perturbation
+
+_ORDER = list(Kind)
+
+PERTURBATIONS: dict[str, Perturbation] = {
+    one.name: one
+    for one in sorted((*FACTS, *PASSAGES, *WORDINGS, *ANSWERS), key=lambda one: _ORDER.index(one.kind))
+}
+"""Perturbations of rows by name: errors, harmless ones, surely supported ones, others."""
+FAULTS: dict[str, JudgeFault] = {fault.name: fault for fault in JUDGE_FAULTS}
+"""Faults of a judge by name."""
+
+
+def chosen(names: Sequence[str] = ()) -> tuple[tuple[Perturbation, ...], tuple[JudgeFault, ...]]:
+    """The perturbations and judge faults of these names, in the catalogue's order; all of them without names.
+
+    Raises:
+        UnknownName: there is no such perturbation; says which come near.
+
+    >>> [[one.name for one in some] for some in chosen(["reply_cut", "number_swap"])]
+    [['number_swap'], ['reply_cut']]
+    """
+    known = [*PERTURBATIONS, *FAULTS]
+    for name in names:
+        if name not in known:
+            near = tuple(difflib.get_close_matches(name, known, n=2, cutoff=0.5))
+            raise UnknownName("perturbation", name, near, hint="`sgi bench-metrics --list` shows them all.")
+    wanted = frozenset(names or known)
+    rows = tuple(one for one in PERTURBATIONS.values() if one.name in wanted)
+    return rows, tuple(fault for fault in FAULTS.values() if fault.name in wanted)

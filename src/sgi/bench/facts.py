@@ -1,0 +1,285 @@
+"""Perturbations that make an answer say something else: numbers, units, dates, names, and the word "not"."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sgi.bench.names import like, names_of, sure_names
+from sgi.bench.numbers import NUMBER, WORDS, YEAR, another, replaced, values_of
+from sgi.bench.perturbation import Kind, Perturbation, shuffled
+from sgi.bench.stated import first_error
+from sgi.kernel.sample import RESPONSE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from random import Random
+
+    from sgi.bench.perturbation import Others
+    from sgi.kernel.sample import Sample
+
+_REFERS = re.compile(
+    r"(?:passages?|contexts?|sources?|step|option|item|question|method|part)\W{0,2}(?:\d+\W{1,6}(?:and\W)?)*$",
+    re.IGNORECASE,
+)
+_ITEM = re.compile(r"(?:^|\n)[ \t]*[(\[]?$")
+_UNIT_TABLE = """kilometers/miles kilometres/miles km/miles mi/km mph/kph meters/feet metres/feet meter/foot
+ft/m cm/inches inch/cm millimeters/inches mm/inches acres/hectares yards/meters kilograms/pounds kg/lb lbs/kg
+grams/ounces g/oz mg/g liters/gallons litres/gallons cups/tablespoons cup/tablespoon teaspoons/tablespoons
+teaspoon/tablespoon ml/oz dollars/euros dollar/euro million/billion thousand/million %/‰ celsius/fahrenheit
+calories/kilojoules percent/permille days/weeks day/week months/years month/year hours/days hour/day
+minutes/hours minute/hour seconds/minutes second/minute"""
+_UNIT_PAIRS = [(left, right) for left, _, right in (pair.partition("/") for pair in _UNIT_TABLE.split())]
+_BOTH_WAYS = [(right, left) for left, right in reversed(_UNIT_PAIRS)]
+_UNITS: dict[str, str] = dict([*_BOTH_WAYS, *_UNIT_PAIRS])
+_UNIT = re.compile(
+    rf"(?<![\w.,])((?:\d[\d,.]{{0,20}}|{'|'.join(WORDS[1:])})[ -]?)"
+    rf"({'|'.join(sorted(map(re.escape, _UNITS), key=len, reverse=True))})(?!\w)",
+    re.IGNORECASE,
+)
+_CURRENCY = {"$": "€", "€": "$", "£": "€"}
+_MONEY = re.compile(r"([$€£])(\d[\d,.]{0,20})")
+_DEGREES = re.compile(r"(?<!\d)(\d{1,6} ?° ?)([CF])\b")
+_OTHER_SCALE = {"C": "F", "F": "C"}
+_NOT = re.compile(
+    r"\b(is|are|was|were|will|would|does|do|did|should|could|must|have been|has been) not\b"
+    r"(?! (?:only|just|necessarily|limited|merely))|"
+    r"\bcan(?:not| not)\b(?! (?:only|just|necessarily))|\bcan['’]t\b|"
+    r"\b(is|are|was|were|would|does|do|did|should|could)n['’]t\b",
+    re.IGNORECASE,
+)
+_AUXILIARY = re.compile(
+    r"(?<=\w )(?:is|are|was|were|can|will|would|should|could|must|"
+    r"(?:has|have|had)(?= (?:been|become|[a-z]+ed)\b))"
+    r"(?= [a-z0-9])(?! (?:of|not|no|never|nor|either|neither|because)\b)"
+)
+_HANGING = re.compile(
+    r"\b(?:who|what|where|when|why|how|if|whether|as|than|before|until|unless)\W+(?:\w+\W+){0,2}$",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(r"[^.!?\n]{0,2000}+\?")
+_CONDITION = re.compile(r"\b(?:if|whether|unless|until|when|once)\b", re.IGNORECASE)
+_OPENS = re.compile(r"\b(?:here|follows|following)\W*$", re.IGNORECASE)
+_FOLLOWS = re.compile(r" (?:as follows|the following)\b")
+_COUNTS = re.compile(r"[ -](?:metre|meter|m|km|feet|ft|mile|kg|lb|gram|g|mg|ml|people|[a-z]*s)\b")
+_TRIES = 5
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+_MONTH = rf"(?:{'|'.join(_MONTHS)})"
+_DAY_MONTH = re.compile(
+    rf"\b(?:(?P<month>{_MONTH}) (?P<day>\d{{1,2}})|(?P<day2>\d{{1,2}}) (?P<month2>{_MONTH}))(?!\d)\b"
+)
+_MONTH_YEAR = re.compile(rf"\b{_MONTH}(?=,? \d{{4}}\b)")
+_LAST_DAY = 28
+
+
+def _swap_number(sample: Sample, draw: Random, others: Others) -> Sample | None:
+    """Every occurrence of one number, which is no year and no number of a list, becomes another."""
+    del others
+    return first_error(sample, _numbers_swapped(sample, draw))
+
+
+def _numbers_swapped(sample: Sample, draw: Random) -> Iterator[str | None]:
+    text = sample.response
+    found = [
+        match
+        for match in NUMBER.finditer(text)
+        if not (
+            YEAR.fullmatch(match[0])
+            or _REFERS.search(_before(text, match, 80))
+            or _numbers_a_list(text, match)
+        )
+    ]
+    known = values_of((sample.question, *sample.contexts, sample.response))
+    for number in shuffled(dict.fromkeys(match[0] for match in found), draw):
+        places = [match.span() for match in found if match[0] == number]
+        for _ in range(_TRIES):
+            new = another(number, known, draw)
+            yield None if new is None else _set_in(text, places, new)
+
+
+def _before(text: str, match: re.Match[str], most: int) -> str:
+    """So many characters before a match."""
+    return text[max(0, match.start() - most) : match.start()]
+
+
+def _set_in(text: str, places: Sequence[tuple[int, int]], new: str) -> str:
+    """The text with something new in these places, which stand in order."""
+    ends = [0, *(end for _, end in places)]
+    starts = [*(start for start, _ in places), len(text)]
+    return new.join(text[end:start] for end, start in zip(ends, starts, strict=True))
+
+
+def _numbers_a_list(text: str, match: re.Match[str]) -> bool:
+    return text[match.end() : match.end() + 1] in {".", ")", "]"} and bool(
+        _ITEM.search(_before(text, match, 20))
+    )
+
+
+def _swap_unit(sample: Sample, draw: Random, others: Others) -> Sample | None:
+    """One number's unit becomes another, which does not stand behind that number in any passage."""
+    del others
+    return first_error(sample, _units_swapped(sample, draw))
+
+
+def _units_swapped(sample: Sample, draw: Random) -> Iterator[str | None]:
+    text = sample.response
+    known = "\n".join((sample.question, *sample.contexts)).casefold()
+    changes = [
+        (match.span(2), _cased(_UNITS[match[2].lower()], match[2]), match[1], "")
+        for match in _UNIT.finditer(text)
+    ]
+    changes += [(match.span(1), _CURRENCY[match[1]], "", match[2]) for match in _MONEY.finditer(text)]
+    changes += [(match.span(2), _OTHER_SCALE[match[2]], match[1], "") for match in _DEGREES.finditer(text)]
+    for (start, end), new, before, behind in shuffled(changes, draw):
+        is_known = f"{before}{new}{behind}".casefold() in known
+        yield None if is_known else f"{text[:start]}{new}{text[end:]}"
+
+
+def _cased(new: str, old: str) -> str:
+    return new.capitalize() if old[:1].isupper() else new
+
+
+def _negate(sample: Sample, draw: Random, others: Others) -> Sample | None:
+    """One "not" goes, or one is set behind an auxiliary verb of a statement."""
+    del others
+    text = sample.response
+    denied = [match for match in _NOT.finditer(text) if not _CONDITION.search(_clause_before(text, match))]
+    if denied:
+        match = draw.choice(denied)
+        verb = match[1] or match[2] or match[0][:3]
+        return sample.answered(f"{text[: match.start()]}{verb}{text[match.end() :]}")
+    said = [match for match in _AUXILIARY.finditer(text) if _in_a_statement(text, match)]
+    if not said:
+        return None
+    end = draw.choice(said).end()
+    return sample.answered(f"{text[:end]} not{text[end:]}")
+
+
+def _in_a_statement(text: str, match: re.Match[str]) -> bool:
+    """Whether the verb asks nothing, opens no list, and hangs on no "if", "who" or "as"."""
+    before = _clause_before(text, match)
+    asks = _ASKS.match(text, match.end())
+    hangs = _HANGING.search(_before(text, match, 40)) or _CONDITION.search(before)
+    opens = _OPENS.search(before) or _FOLLOWS.match(text, match.end())
+    return not (asks or hangs or opens)
+
+
+def _clause_before(text: str, match: re.Match[str]) -> str:
+    """What stands before a word in its clause, or the last of it."""
+    return re.split(r"[,;:.!?\n]", _before(text, match, 120))[-1]
+
+
+def _swap_entity(sample: Sample, draw: Random, others: Others) -> Sample | None:
+    """A name that the passages hold becomes one of like shape from another row."""
+    return first_error(sample, _names_swapped(sample, draw, others))
+
+
+def _names_swapped(sample: Sample, draw: Random, others: Others) -> Iterator[str | None]:
+    context = "\n".join(sample.contexts)
+    own = f"{sample.question}\n{sample.response}\n{context}".casefold()
+    inside, sure = frozenset(names_of(context)), frozenset(sure_names(context))
+    named = dict.fromkeys(names_of(sample.response))
+    held = [name for name in named if name in sure or (name in inside and " " in name)]
+    for name in shuffled(held, draw):
+        yield None  # a name is a try, even where no other is like it
+        for other in others.drawn(sample, draw):
+            for new in others.names(other):
+                if like(name, new) and new.casefold() not in own:
+                    yield _name_replaced(sample.response, name, new)
+
+
+def _name_replaced(text: str, name: str, new: str) -> str:
+    return re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", lambda _: new, text)
+
+
+def _shift_date(sample: Sample, draw: Random, others: Others) -> Sample | None:
+    """A year, a month or a day of the month becomes another one, which the passages do not hold there."""
+    del others
+    text, known = sample.response, "\n".join((sample.question, *sample.contexts, sample.response))
+    ways = [_year_shifted, _day_shifted, _month_shifted]
+    draw.shuffle(ways)
+    return first_error(sample, (way(text, known, draw) for way in ways))
+
+
+def _year_shifted(text: str, known: str, draw: Random) -> str | None:
+    found = (match for match in YEAR.finditer(text) if not _COUNTS.match(text, match.end()))
+    years = list(dict.fromkeys(match[0] for match in found))
+    steps = [step for step in range(-9, 10) if step]
+    for year in shuffled(years, draw):
+        for step in shuffled(steps, draw):
+            new = str(int(year) + step)
+            if new not in known:
+                return replaced(text, YEAR, year, new)
+    return None
+
+
+def _day_shifted(text: str, known: str, draw: Random) -> str | None:
+    for match in shuffled(list(_DAY_MONTH.finditer(text)), draw):
+        day, group = (match["day"], "day") if match["day"] else (match["day2"], "day2")
+        for new in shuffled([str(number) for number in range(1, _LAST_DAY + 1)], draw):
+            start, end = match.span(group)
+            date = match[0].replace(day, new)
+            if new != str(int(day)) and date not in known:
+                return f"{text[:start]}{new}{text[end:]}"
+    return None
+
+
+def _month_shifted(text: str, known: str, draw: Random) -> str | None:
+    for match in shuffled(list(_MONTH_YEAR.finditer(text)), draw):
+        for new in shuffled(_MONTHS, draw):
+            if new not in known:
+                return f"{text[: match.start()]}{new}{text[match.end() :]}"
+    return None
+
+
+FACTS = (
+    Perturbation(
+        "number_swap",
+        Kind.ERROR,
+        RESPONSE,
+        "A number in the answer is replaced by one of the same form that passages and question do not imply.",
+        _swap_number,
+    ),
+    Perturbation(
+        "unit_swap",
+        Kind.ERROR,
+        RESPONSE,
+        "A number in the answer gets another unit (miles for km) that no passage states or implies.",
+        _swap_unit,
+    ),
+    Perturbation(
+        "date_shift",
+        Kind.ERROR,
+        RESPONSE,
+        "A year, month or day in the answer is replaced by one that passages and question do not contain.",
+        _shift_date,
+    ),
+    Perturbation(
+        "entity_swap",
+        Kind.ERROR,
+        RESPONSE,
+        "A name in answer and passages is replaced in the answer by a similar name from another row.",
+        _swap_entity,
+    ),
+    Perturbation(
+        "negation",
+        Kind.ERROR,
+        RESPONSE,
+        'A "not" is removed from the answer, or inserted after an auxiliary verb.',
+        _negate,
+    ),
+)
+"""Perturbations of what an answer says."""

@@ -1,0 +1,346 @@
+"""A bench as tables, as a page of Markdown and as a figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sgi.bench.detection import ALARM_RATE
+from sgi.bench.measures import (
+    BLIND,
+    FEWEST_PAIRS,
+    NOTICEABLE,
+    SEEN,
+    STEADY,
+    SURE,
+    TOLERANCE,
+    Verdict,
+)
+from sgi.bench.perturbation import Kind
+from sgi.report.markdown import code, escaped, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sgi.bench.matrix import Alarm, Bench, Cell, Change
+    from sgi.report.charts import AnyChart
+
+_NONE = "–"
+_CELL_WIDTH, _CELL_HEIGHT = 64, 22
+_WIDEST = 900
+_TITLES = {
+    Kind.ERROR: "Errors: the score must get worse",
+    Kind.HARMLESS: "Harmless changes: the score must not change",
+    Kind.SUPPORTED: "Supported answers: the score must not get worse",
+    Kind.OTHER: "Other changes: no requirement",
+    Kind.JUDGE_FAULT: "Faulty judge replies: no value, or an unchanged one",
+}
+_SHARES = {
+    Kind.ERROR: "share that gets worse (ties count half)",
+    Kind.HARMLESS: "share that does not change",
+    Kind.SUPPORTED: "share that does not get worse",
+    Kind.OTHER: "share that gets worse (ties count half)",
+    Kind.JUDGE_FAULT: "share without a new value",
+}
+
+
+_SEEN = "Errors detected at a threshold that 2 in 100 correct paraphrases exceed"
+
+
+@dataclass(frozen=True)
+class BenchTable:
+    """The part of the matrix of one kind of change, as texts.
+
+    Attributes:
+        title: what is demanded.
+        columns: the headings: the change, the rows it applies to, the metrics.
+        rows: one cell for each column.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def bench_tables(bench: Bench, *, intervals: bool = True) -> list[BenchTable]:
+    """The matrix as one table a kind that has changes: these down, metrics across.
+
+    Args:
+        bench: of `sgi.bench.bench.bench`.
+        intervals: whether they stand behind the shares, which makes wide columns.
+    """
+    made = []
+    for kind, changes in _by_kind(bench):
+        metrics = _metrics_of(bench, kind)
+        rows = tuple(
+            (
+                one.name,
+                f"{one.applied:,}",
+                *(_cell(bench.cell(metric, one.name), intervals=intervals) for metric in metrics),
+            )
+            for one in changes
+        )
+        made.append(BenchTable(_TITLES[kind], ("change", "rows", *metrics), rows))
+        if kind is Kind.ERROR:
+            made += _detections(bench, changes, intervals=intervals)
+    return made
+
+
+def _detections(bench: Bench, changes: Sequence[Change], *, intervals: bool) -> list[BenchTable]:
+    """The share of errors that each metric sees, below its threshold and false alarms; none without them."""
+    if not bench.alarms:
+        return []
+    metrics = [alarm.metric for alarm in bench.alarms]
+    rows = [
+        ("(threshold for the fall)", "", *(f"{alarm.fall:.3f}" for alarm in bench.alarms)),
+        ("(false-alarm rate, other questions)", "", *map(alarms_of, bench.alarms)),
+    ]
+    for one in changes:
+        cells = [bench.cell(metric, one.name) for metric in metrics]
+        rows.append((one.name, f"{one.applied:,}", *(_seen(cell, intervals=intervals) for cell in cells)))
+    return [BenchTable(_SEEN, ("change", "rows", *metrics), tuple(rows))]
+
+
+def alarms_of(alarm: Alarm) -> str:
+    """The share of false alarms on questions that did not set the threshold, of how many paraphrases.
+
+    >>> from sgi.bench.matrix import Alarm
+    >>> interval = {"alarms_low": 0.01, "alarms_high": 0.06}
+    >>> alarms_of(Alarm(metric="sgi", fall=0.1, alarms=0.025, paraphrases=200, **interval))
+    '0.025 [0.01, 0.06] of 200'
+    """
+    if alarm.alarms is None:
+        return f"– of {alarm.paraphrases:,}"
+    known = alarm.alarms_low is not None and alarm.alarms_high is not None
+    interval = f" [{alarm.alarms_low:.2f}, {alarm.alarms_high:.2f}]" if known else ""
+    return f"{alarm.alarms:.3f}{interval} of {alarm.paraphrases:,}"
+
+
+def _seen(cell: Cell | None, *, intervals: bool) -> str:
+    """The share that is seen, of how many.
+
+    >>> _seen(None, intervals=False)
+    '–'
+    """
+    if cell is None or cell.seen is None:
+        return _NONE
+    known = intervals and cell.seen_low is not None and cell.seen_high is not None
+    lost = f", {cell.lost:,} lost" if cell.lost else ""
+    return f"{cell.seen:.3f}" + (f" [{cell.seen_low:.2f}, {cell.seen_high:.2f}]" if known else "") + lost
+
+
+def _by_kind(bench: Bench) -> list[tuple[Kind, list[Change]]]:
+    found = [(kind, [one for one in bench.changes if one.kind is kind]) for kind in Kind]
+    return [(kind, changes) for kind, changes in found if changes]
+
+
+def _metrics_of(bench: Bench, kind: Kind) -> list[str]:
+    """The metrics that have cells of this kind, in the order of the bench."""
+    having = {cell.metric for cell in bench.cells if cell.kind is kind}
+    return [metric for metric in bench.metrics if metric in having]
+
+
+def _cell(cell: Cell | None, *, intervals: bool) -> str:
+    """Word, share and what was lost.
+
+    >>> _cell(None, intervals=False)
+    '–'
+    """
+    if cell is None or cell.verdict is Verdict.NONE:
+        return _NONE
+    share = "" if cell.share is None else f" {cell.share:.2f}"
+    known = intervals and cell.low is not None and cell.high is not None
+    interval = f" [{cell.low:.2f}, {cell.high:.2f}]" if known else ""
+    lost = f", {cell.lost:,} lost" if cell.lost else ""
+    return f"{cell.verdict.value}{share}{interval}{lost}"
+
+
+def in_words(bench: Bench) -> list[str]:
+    """One line a metric: how many errors it sees, and how often it stands where it should."""
+    return [
+        _line(metric, [cell for cell in bench.cells if cell.metric == metric]) for metric in bench.metrics
+    ]
+
+
+def _line(metric: str, cells: Sequence[Cell]) -> str:
+    parts = []
+    errors = _judged_of(cells, Kind.ERROR)
+    if errors:
+        parts.append(
+            f"sees {_count(errors, Verdict.SEES)} of {len(errors)} errors{_named(errors, Verdict.SEES)}"
+        )
+        blind = [cell for cell in errors if cell.verdict in {Verdict.BLIND, Verdict.REWARDS}]
+        if blind:
+            parts.append(f"is blind to {', '.join(cell.perturbation for cell in blind)}")
+    harmless = _judged_of(cells, Kind.HARMLESS)
+    if harmless:
+        parts.append(f"steady under {_count(harmless, Verdict.STEADY)} of {len(harmless)} harmless changes")
+    faults = _judged_of(cells, Kind.JUDGE_FAULT)
+    if faults:
+        parts.append(f"fails closed under {_count(faults, Verdict.CLOSED)} of {len(faults)} judge faults")
+    return f"{metric}: {'; '.join(parts) or 'too few pairs for a verdict'}."
+
+
+def _judged_of(cells: Iterable[Cell], kind: Kind) -> list[Cell]:
+    """The cells of a kind that have a verdict."""
+    silent = {Verdict.NONE, Verdict.TOO_FEW}
+    return [cell for cell in cells if cell.kind is kind and cell.verdict not in silent]
+
+
+def _count(cells: Iterable[Cell], verdict: Verdict) -> int:
+    return sum(cell.verdict is verdict for cell in cells)
+
+
+def _named(cells: Iterable[Cell], verdict: Verdict) -> str:
+    names = [cell.perturbation for cell in cells if cell.verdict is verdict]
+    return f" ({', '.join(names)})" if names else ""
+
+
+def bench_markdown(bench: Bench) -> str:
+    """A bench as a page of Markdown: in words, as a matrix, how far values move, what was lost."""
+    parts = [
+        "# Which metric detects which error",
+        escaped(headline(bench)),
+        *(f"> {escaped(note)}" for note in bench.notes),
+        "## Summary",
+        "\n".join(f"- {escaped(line)}" for line in in_words(bench)),
+    ]
+    for made in bench_tables(bench):
+        words = [name for name in made.columns if name != "rows"]
+        parts += [f"## {made.title}", table(made.columns, made.rows, left=words)]
+    parts += ["## Size of the changes", *_moves(bench)]
+    lost = _lost(bench)
+    if lost:
+        columns = ("metric", "reason", "rows by change")
+        parts += ["## Lost values", table(columns, lost, left=columns)]
+    parts += [
+        "## The changes",
+        table(("change", "description"), _described(bench), left=("description",)),
+    ]
+    parts += ["## How to read it", how_to_read(), f"Signature: {code(bench.signature)}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def headline(bench: Bench) -> str:
+    """What the bench is over, in one sentence."""
+    return (
+        f"{bench.rows:,} grounded rows of {bench.data}, {len(bench.changes)} changes, "
+        f"{len(bench.metrics)} metrics, seed {bench.seed}."
+    )
+
+
+def _moves(bench: Bench) -> list[str]:
+    told = (
+        "The median change in interquartile ranges of the metric's unperturbed values; negative is worse. "
+        "For harmless changes, the absolute change as a share of the metric's range: mean / 98th percentile "
+        "/ maximum."
+    )
+    kinds = (Kind.ERROR, Kind.HARMLESS, Kind.SUPPORTED, Kind.OTHER)
+    rows = [
+        (one.name, *(_move(bench.cell(metric, one.name)) for metric in bench.metrics))
+        for one in bench.changes
+        if one.kind in kinds
+    ]
+    return [escaped(told), table(("change", *bench.metrics), rows)]
+
+
+def _move(cell: Cell | None) -> str:
+    if cell is None or cell.median_change is None or cell.verdict is Verdict.NONE:
+        return _NONE
+    if cell.kind is Kind.HARMLESS:
+        return f"{cell.mean_change:.3f} / {cell.most_change:.3f} / {cell.worst_change:.3f}"
+    return f"{cell.median_change:+.2f}"
+
+
+def _lost(bench: Bench) -> list[tuple[str, str, str]]:
+    """For each metric and reason, under which changes how many rows were lost."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for cell in bench.cells:
+        for reason, rows in cell.reasons.items():
+            found.setdefault((cell.metric, reason), []).append(f"{cell.perturbation} {rows:,}")
+    return [(metric, reason, ", ".join(changes)) for (metric, reason), changes in found.items()]
+
+
+def _described(bench: Bench) -> list[tuple[str, str]]:
+    return [(one.name, one.says) for one in bench.changes]
+
+
+def how_to_read() -> str:
+    """The meaning of verdicts and numbers, as Markdown."""
+    return f"""\
+Every metric scores the same grounded rows before and after each change. The requirements are those of a
+groundedness metric. A metric that compares with a reference measures something else, and may change where
+the passages do not.
+
+- **Intervals.** The 95 % intervals of a table hold jointly: each has the level 1 − 0.05/m for m cells
+  (Bonferroni). The verdicts depend on them, so at most 1 table in 20 has a verdict that is wrong by chance.
+  More metrics or changes widen the intervals. Whole questions are resampled.
+- **Errors.** The share of rows whose score gets worse; ties count half, so ½ is chance. *sees*: the interval
+  starts at {SEEN} or above, and the median fall is at least {NOTICEABLE} interquartile ranges; *partly*: the
+  interval is above ½; *blind*: it contains ½ and ends at {BLIND} or below; *rewards it*: it is below ½.
+- **Errors detected.** The share of rows whose score falls by more than a threshold: the smallest fall that
+  at most {ALARM_RATE:.0%} of the correct paraphrases exceed. Paraphrases are all harmless changes of the
+  wording, without those that change this metric in no row. On the rows that set the threshold, the
+  false-alarm rate is at most {ALARM_RATE:.0%} by construction. The printed rate is measured on questions that
+  did not set it (ten folds), with a 95 % interval. The intervals of the errors treat the threshold as fixed.
+- **Harmless changes.** The share of rows that move by at most {TOLERANCE:.0%} of the metric's range (of four
+  interquartile ranges if the range is open). *steady*: at least {STEADY}, and the interval starts at {SURE}
+  or above; *moved though harmless*: it ends below {STEADY}.
+- **Supported answers.** As for harmless changes, but only a fall counts: *falls though supported*.
+- **Faulty judge replies.** *fails closed*: no perturbed reply gave another value.
+- *unclear*: the interval allows either verdict; *too few*: fewer than {FEWEST_PAIRS} pairs; {_NONE}: the
+  metric does not read what changes, or the change applies to no row.
+- **Lost** rows have no value before or after the change, and never count as detected. For an error, a lost
+  row counts half in the share that gets worse, like a row that does not change."""
+
+
+def bench_chart(bench: Bench) -> AnyChart:
+    """The matrix as a heat map, one panel a kind, changes down and metrics across.
+
+    Returns:
+        A chart for `sgi.report.charts.save_figure`.
+    """
+    import altair as alt
+
+    panels: list[Any] = [_panel(bench, kind, changes) for kind, changes in _by_kind(bench)]
+    made: AnyChart = alt.vconcat(*panels).resolve_scale(color="independent", x="independent")
+    return made
+
+
+def _panel(bench: Bench, kind: Kind, changes: Sequence[Change]) -> Any:
+    import altair as alt
+
+    from sgi.report.charts import COLOURS
+
+    metrics = _metrics_of(bench, kind)
+    rows = [_square(metric, one, bench.cell(metric, one.name)) for one in changes for metric in metrics]
+    centred = kind in {Kind.ERROR, Kind.OTHER}
+    scale = (
+        alt.Scale(range=[COLOURS[1], "#F7F7F7", COLOURS[0]], domain=[0, 0.5, 1], clamp=True)
+        if centred
+        else alt.Scale(range=[COLOURS[1], "#F7F7F7"], domain=[0.5, 1], clamp=True)
+    )
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
+        x=alt.X("metric:N", sort=metrics, title=None, axis=alt.Axis(labelAngle=-40, labelLimit=200)),
+        y=alt.Y("change:N", sort=[one.name for one in changes], title=None, axis=alt.Axis(labelLimit=200)),
+    )
+    ink = alt.condition(
+        "isValid(datum.share) && " + ("abs(datum.share - 0.5) > 0.35" if centred else "datum.share < 0.6"),
+        alt.value("white"),
+        alt.value("black"),
+    )
+    cells = base.mark_rect(stroke="white").encode(color=alt.Color("share:Q", scale=scale, legend=None))
+    words = base.mark_text(fontSize=10).encode(text="shown:N", color=ink)
+    return alt.layer(cells, words).properties(
+        title=alt.TitleParams(_TITLES[kind], subtitle=_SHARES[kind]),
+        width=min(_WIDEST, _CELL_WIDTH * max(1, len(metrics))),
+        height=_CELL_HEIGHT * len(changes),
+    )
+
+
+def _square(metric: str, change: Change, cell: Cell | None) -> dict[str, Any]:
+    known = cell is not None and cell.verdict is not Verdict.NONE and cell.share is not None
+    share = cell.share if cell is not None and known else None
+    shown = _NONE if share is None else f"{share:.2f}"
+    few = cell is not None and cell.verdict is Verdict.TOO_FEW and share is not None
+    return {"metric": metric, "change": change.name, "share": share, "shown": f"({shown})" if few else shown}

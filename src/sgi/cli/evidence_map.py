@@ -1,0 +1,119 @@
+"""Evidence map on a terminal: each sentence, its unsupported parts and its best passage."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from sgi.cli.console import one_line, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from sgi.report.views.evidence_map import Cell, FactView, SentenceView, SupportView
+
+_MARKS = {"supported": "✓", "absent": "?", "contradicted": "✗"}
+_STYLES = {"supported": "green", "absent": "yellow", "contradicted": "red", "": ""}
+_QUOTED = 160
+_INDENT = " " * 10
+_COLUMN = 8
+_SPACES = re.compile(r"\s+")
+
+
+def support_lines(view: SupportView, *, width: int) -> Iterator[Text]:
+    """The map, line by line; unsupported stretches are in [brackets]. Control characters are replaced.
+
+    Args:
+        view: the map.
+        width: of the terminal; the table of similarities is split to fit.
+    """
+    yield Text(view.verdict)
+    for sentence in view.sentences:
+        yield Text("")
+        yield _sentence(sentence)
+        yield from _beside(sentence)
+        yield from map(_fact, sentence.facts)
+        if sentence.more_facts:
+            yield Text(f"{_INDENT}and {sentence.more_facts:,} further facts", style="dim")
+        if sentence.reasons:
+            yield Text(f"{_INDENT}why: {'; '.join(sentence.reasons)}", style="yellow")
+    if view.left_out:
+        yield Text("")
+        yield Text(view.left_out)
+    if len(view.passages) > 1:
+        yield Text("")
+        yield from _similarities(view, width)
+    if view.unused:
+        yield Text("")
+    for passage in view.unused:
+        yield Text(f"Passage {passage.number} supports no sentence: {_cut(passage.text)}", style="dim")
+    if view.more_unused:
+        yield Text(f"Nor do {view.more_unused:,} further passages.", style="dim")
+    if view.signals:
+        parts = ", ".join(f"{_cut(part.name)} {part.log_odds:+.2f}" for part in view.signals)
+        yield Text("")
+        yield Text(f"contribution of each signal to the score, in log odds: {parts}", style="dim")
+
+
+def _sentence(sentence: SentenceView) -> Text:
+    score = "–" if sentence.score is None else f"{sentence.score:.2f}"
+    style = "dim" if sentence.score is None else "bold red" if sentence.is_doubtful else "bold green"
+    line = Text.assemble((f"{sentence.number:>2}  {score:>4}  ", style))
+    for part in sentence.stretches:
+        text = _flat(part.text)
+        line.append(f"[{text}]" if part.verdict else text, style=_STYLES[part.verdict])
+    return line
+
+
+def _beside(sentence: SentenceView) -> Iterator[Text]:
+    """Its best passage, or why it needs none."""
+    if sentence.about_passages:
+        yield Text(f"{_INDENT}says that something is not in the passages", style="dim")
+    elif sentence.score is None:
+        yield Text(f"{_INDENT}claims nothing", style="dim")
+    else:
+        near = "" if sentence.similarity is None else f", similarity {sentence.similarity:.2f}"
+        yield Text(f"{_INDENT}passage {sentence.passage}{near}: {_cut(sentence.beside)}", style="dim")
+    if sentence.entailment is not None:
+        against = "" if sentence.contradiction is None else f", contradicted {sentence.contradiction:.2f}"
+        yield Text(f"{_INDENT}entailed {sentence.entailment:.2f}{against}", style="dim")
+
+
+def _fact(fact: FactView) -> Text:
+    check = f"{_INDENT}{_MARKS[fact.verdict]} {fact.kind} {_cut(fact.text)}: {_cut(fact.reason)}"
+    line = Text(check, style=_STYLES[fact.verdict])
+    if fact.quote is not None and (fact.quote.before or fact.quote.after):
+        quoted = f": {_flat(fact.quote.before)}[{_cut(fact.quote.found)}]{_flat(fact.quote.after)}"
+        line.append(quoted, style="dim")
+    return line
+
+
+def _similarities(view: SupportView, width: int) -> Iterator[Text]:
+    """One line for each sentence and one column for each passage; the best passage has a star."""
+    fitting = max(1, (width - _COLUMN) // _COLUMN)
+    yield Text("similarity of sentences to passages (* best passage)", style="dim")
+    for first in range(0, len(view.passages), fitting):
+        columns = slice(first, first + fitting)
+        yield _row("", [f"p{number} " for number in view.passages[columns]])
+        for sentence in view.sentences:
+            yield _row(str(sentence.number), map(_similarity, sentence.cells[columns]))
+
+
+def _row(head: str, cells: Iterable[str]) -> Text:
+    return Text(f"{head:>2}      {''.join(f'{cell:>{_COLUMN}}' for cell in cells)}".rstrip())
+
+
+def _similarity(cell: Cell) -> str:
+    value = "–" if cell.similarity is None else f"{cell.similarity:.2f}"
+    return f"{value}{'*' if cell.is_best else ' '}"
+
+
+def _flat(text: str) -> str:
+    """Text on one line; spaces at both ends are kept."""
+    return _SPACES.sub(" ", plain(text))
+
+
+def _cut(text: str) -> str:
+    return one_line(_flat(text).strip(), longest=_QUOTED)

@@ -1,0 +1,337 @@
+"""Where a distributed run reads and writes: paths of this machine, and addresses that Arrow knows."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import re
+import secrets
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import IO, TYPE_CHECKING, Any, cast
+from urllib.parse import quote
+
+from sgi.distributed.addresses import as_address, below, parted
+from sgi.io.files import SUFFIXES, check_encoded, check_readable, suffix
+from sgi.io.text_file import open_bytes
+from sgi.io.write import open_writer, write_whole
+from sgi.kernel.durable_files import make_folder, sync_folder
+from sgi.kernel.errors import DataError, UsageError
+from sgi.kernel.json_shapes import AnyText, Count  # noqa: TC001 - pydantic reads the annotations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.io.write import RowWriter
+
+_PATTERN = re.compile(r"[*?\[]")
+_PLAIN = "/:@!$&'()*+,;=~"
+"""Signs that stand for themselves in an address, beside letters, digits, ``-``, ``.`` and ``_``."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file of the data.
+
+    Attributes:
+        place: its absolute path, or its address.
+        shown: what messages call it: as the user named it.
+        size: its bytes.
+        stem: what the ids of its rows begin with where they have none; None where there is but one file.
+        encoding: of its text; None for UTF-8, or what its byte order mark says.
+    """
+
+    place: AnyText
+    shown: AnyText
+    size: Count
+    stem: AnyText | None = None
+    encoding: AnyText | None = None
+
+
+def sources(data: str, encoding: str | None = None) -> list[Source]:
+    """The files of a path or an address: one file, all in a folder, or those of a pattern; sorted.
+
+    In a folder, files of unknown kinds and those whose names begin with a dot or an underscore are passed
+    over. Rows without an id get that of their file and number where there are several files.
+
+    Args:
+        data: the path or the address.
+        encoding: of the files.
+
+    Raises:
+        DataError: there is no such file, or it cannot be read.
+        UsageError: there is no such encoding, or a file is not text.
+    """
+    address = as_address(data)
+    found = _local(data) if address is None else _remote(address)
+    if not found:
+        hint = f"Files can be {', '.join(SUFFIXES)}."
+        raise DataError("holds no file that can be read", file=data, hint=hint)
+    for source in found:
+        check_encoded(Path(source.shown), encoding)
+    stems = _stems([source.shown for source in found]) if len(found) > 1 else [None]
+    return [replace(s, stem=stem, encoding=encoding) for s, stem in zip(found, stems, strict=True)]
+
+
+@contextmanager
+def open_input(place: str, shown: str) -> Iterator[IO[bytes]]:
+    """The bytes of a file, unpacked where its name ends in ``.gz``; plain ones can be sought in.
+
+    Raises:
+        DataError: it cannot be opened.
+    """
+    address = as_address(place)
+    if address is None:
+        with open_bytes(Path(place)) as stream:
+            yield stream
+        return
+    system, path = _arrow(address)
+    try:
+        raw = system.open_input_file(path)
+    except OSError as error:
+        raise DataError(f"cannot be opened: {_reason(error)}", file=shown) from error
+    with io.BufferedReader(cast("io.RawIOBase", raw)) as stream:
+        if not parted(place)[0].casefold().endswith(".gz"):
+            yield stream
+            return
+        with io.BufferedReader(cast("io.RawIOBase", gzip.GzipFile(fileobj=stream))) as unpacked:
+            yield unpacked
+
+
+@dataclass(frozen=True)
+class Folder:
+    """The folder of the partitions; a file in it is there whole or not at all.
+
+    Attributes:
+        text: its path or its address, as it was named.
+
+    Raises:
+        UsageError: something else stands there.
+
+    >>> with TemporaryDirectory() as place:
+    ...     folder = Folder(place)
+    ...     folder.put("run.json", b"{}")
+    ...     folder.names(), folder.read("run.json"), folder.read("another")
+    ({'run.json'}, b'{}', None)
+    """
+
+    text: str
+
+    def make(self) -> None:
+        """See that the folder is there."""
+        address = as_address(self.text)
+        try:
+            if address is None:
+                make_folder(Path(self.text))
+            else:
+                system, path = _arrow(address)
+                system.create_dir(path, recursive=True)
+        except OSError as error:
+            message = f"{self.text} cannot be a folder: {_reason(error)}."
+            raise UsageError(message, hint="Name another folder with -o.") from error
+
+    def names(self) -> set[str]:
+        """The names of the files in it."""
+        address = as_address(self.text)
+        if address is None:
+            folder = Path(self.text)
+            return {file.name for file in folder.iterdir()} if folder.is_dir() else set()
+        from pyarrow import fs
+
+        system, path = _arrow(address)
+        found = system.get_file_info(fs.FileSelector(path, allow_not_found=True))
+        return {info.base_name for info in found}
+
+    def read(self, name: str) -> bytes | None:
+        """What is in a file; None where there is none."""
+        address = as_address(self.text)
+        try:
+            if address is None:
+                return (Path(self.text) / name).read_bytes()
+            system, path = _arrow(below(address, name))
+            with system.open_input_file(path) as stream:
+                return bytes(stream.read())
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise DataError(f"cannot be read: {_reason(error)}", file=self.shown(name)) from error
+
+    def lines(self, name: str) -> Iterator[bytes]:
+        """The lines of a file."""
+        with open_input(below(self.text, name), self.shown(name)) as stream:
+            yield from stream
+
+    def digest(self, name: str) -> str:
+        """A hash of what is in a file, which may be empty.
+
+        Raises:
+            DataError: it cannot be read.
+        """
+        state = hashlib.blake2b(digest_size=16)
+        try:
+            if as_address(self.text) is None and not (Path(self.text) / name).stat().st_size:
+                return state.hexdigest()  # no rows, which a reader of data would refuse
+        except OSError as error:
+            raise DataError(f"cannot be read: {_reason(error)}", file=self.shown(name)) from error
+        for line in self.lines(name):
+            state.update(line)
+        return state.hexdigest()
+
+    def create(self, name: str, content: bytes) -> bool:
+        """Write a file where there is none; False where there is one.
+
+        Of two that do so at one time on one machine, or on a file system they share, one is told False; an
+        object store cannot tell them apart.
+        """
+        if as_address(self.text) is not None:
+            if self.read(name) is not None:
+                return False
+            self.put(name, content)
+            return self.read(name) == content
+        part = Path(self.text) / f".sgi-{secrets.token_hex(8)}.part"
+        write_whole(part, content)
+        try:
+            os.link(part, Path(self.text) / name)  # unlike a renaming, it replaces nothing
+            sync_folder(Path(self.text))
+        except FileExistsError:
+            return False
+        except OSError:  # a file system without links
+            if self.read(name) is not None:
+                return False
+            self.put(name, content)
+        finally:
+            part.unlink(missing_ok=True)
+        return True
+
+    def put(self, name: str, content: bytes) -> None:
+        """Write a file; one that is there gives way at once."""
+        address = as_address(self.text)
+        if address is None:
+            write_whole(Path(self.text) / name, content)
+            return
+        with TemporaryDirectory(prefix="sgi-") as waiting:
+            part = Path(waiting) / name
+            part.write_bytes(content)
+            self._send(part, address)
+
+    @contextmanager
+    def writer(self, name: str) -> Iterator[RowWriter]:
+        """A writer of rows into a file, which takes the name when the block ends well."""
+        address = as_address(self.text)
+        if address is None:
+            with open_writer(Path(self.text) / name) as rows:
+                yield rows
+            return
+        with TemporaryDirectory(prefix="sgi-") as waiting:
+            part = Path(waiting) / name
+            with open_writer(part) as rows:
+                yield rows
+            self._send(part, address)
+
+    def sweep(self) -> None:
+        """Take away what writers that were killed left behind."""
+        if as_address(self.text) is None:
+            for left in Path(self.text).glob(".sgi-*.part"):
+                left.unlink(missing_ok=True)
+
+    def shown(self, name: str) -> str:
+        """A file's place for messages."""
+        return parted(below(self.text, name))[0] if as_address(self.text) else below(self.text, name)
+
+    def _send(self, part: Path, address: str) -> None:
+        """Put a file under its name: object stores show it once it is whole, others are given it whole."""
+        from pyarrow import fs
+
+        system, path = _arrow(address)
+        target = f"{path}/{part.name}"
+        moves = system.type_name in {"local", "hdfs"}
+        there = f"{path}/.{part.name}.part" if moves else target
+        try:
+            fs.copy_files(
+                str(part), there, source_filesystem=fs.LocalFileSystem(), destination_filesystem=system
+            )
+            if moves:
+                system.move(there, target)
+        except OSError as error:
+            raise DataError(f"cannot be written: {_reason(error)}", file=self.shown(part.name)) from error
+
+
+def _local(data: str) -> list[Source]:
+    path = Path(data)
+    if path.is_dir():
+        found = [
+            file for file in sorted(path.rglob("*")) if _is_data(file.relative_to(path)) and file.is_file()
+        ]
+    elif not path.exists() and _PATTERN.search(data):
+        below = path.relative_to(path.anchor) if path.anchor else path
+        found = [file for file in sorted(Path(path.anchor).glob(str(below))) if file.is_file()]
+    else:
+        found = [path]
+    for file in found:
+        check_readable(file)
+    return [Source(str(file.resolve()), str(file), file.stat().st_size) for file in found]
+
+
+def _remote(address: str) -> list[Source]:
+    from pyarrow import fs
+
+    place, query = parted(address)
+    scheme, _, rest = place.partition("://")
+    fixed = rest[: found.start()].rpartition("/")[0] if (found := _PATTERN.search(rest)) else rest
+    root = f"{scheme}://{fixed.rstrip('/')}"
+    system, base = _arrow(f"{scheme}://{fixed}{query}")
+    try:
+        if found is None and system.get_file_info(base).type == fs.FileType.File:
+            infos = [system.get_file_info(base)]
+        else:
+            infos = system.get_file_info(fs.FileSelector(base, recursive=True))
+    except OSError as error:
+        raise DataError(f"cannot be read: {_reason(error)}", file=address) from error
+    pattern = f"{base}{rest[len(fixed) :]}" if found else "*"
+    return [
+        Source(f"{root}{quote(below_root, safe=_PLAIN)}{query}", f"{root}{below_root}", info.size)
+        for info in sorted(infos, key=lambda info: str(info.path))
+        if info.type == fs.FileType.File
+        and fnmatchcase(info.path, pattern)
+        and (info.path == base or _is_data(PurePosixPath(info.path[len(base) :].lstrip("/"))))
+        for below_root in [info.path[len(base) :]]
+    ]
+
+
+def _is_data(path: PurePosixPath | Path) -> bool:
+    """Whether a file in a folder is taken for data, by its name and those of its folders."""
+    return suffix(Path(path)) in SUFFIXES and not any(part.startswith((".", "_")) for part in path.parts)
+
+
+def _stems(places: list[str]) -> list[str]:
+    """Names without folder and suffix; with the folders that tell them apart where they are not enough."""
+    paths = [PurePosixPath(place) for place in places]
+    names = [path.name.partition(".")[0] for path in paths]
+    if len(set(names)) == len(names):
+        return names
+    shared = min(len(path.parts) for path in paths) - 1
+    while len({path.parts[:shared] for path in paths}) > 1:
+        shared -= 1
+    return ["/".join(path.parts[shared:]) for path in paths]
+
+
+def _arrow(address: str) -> tuple[Any, str]:
+    """The file system of an address, and the path in it."""
+    import pyarrow as pa
+    from pyarrow import fs
+
+    try:
+        system, path = fs.FileSystem.from_uri(address)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise UsageError(f"{parted(address)[0]} cannot be reached: {_reason(error)}.") from error
+    return system, path.rstrip("/")
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, in one line."""
+    return getattr(error, "strerror", None) or str(error).partition("\n")[0].rstrip(".")

@@ -1,0 +1,213 @@
+"""The numbers of a run as they come in: enough to summarise it, a few dozen bytes a row and metric."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sgi.engine.clusters import ClusterAccumulator
+from sgi.kernel.judged_metric import CACHED_REPLY
+from sgi.kernel.metric import Status
+from sgi.kernel.sample import Field
+from sgi.kernel.scored import STATUSES, MetricColumn
+from sgi.metrics.sgi import VERBATIM_COPY
+from sgi.text.overlap import token_precisions
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sgi.engine.cascade.routing import Screen
+    from sgi.engine.score import BatchScores
+    from sgi.kernel.metric import AnyMetric, Scores
+    from sgi.kernel.sample import Batch, Sample
+
+MAX_FAILURES = 0.05
+"""The share of failed rows above which a run stops."""
+_UNKNOWN = -1
+
+
+@dataclass(frozen=True)
+class Failures:
+    """Rows of one metric that failed.
+
+    Attributes:
+        failed: how many.
+        rows: of how many.
+        asked: whether these are the rows a judge was asked about, and not all.
+        reason: the last one; empty without any.
+    """
+
+    failed: int = 0
+    rows: int = 0
+    asked: bool = False
+    reason: str = ""
+
+    @property
+    def share(self) -> float:
+        """How many of them failed, in [0, 1].
+
+        >>> Failures(1, 16, asked=True).share
+        0.0625
+        """
+        return self.failed / max(self.rows, 1)
+
+
+@dataclass(eq=False)
+class _Column:
+    """One metric's values and status codes."""
+
+    category: str = ""
+    values: array[float] = field(default_factory=lambda: array("d"))
+    codes: array[int] = field(default_factory=lambda: array("b"))
+    classes: Counter[str] = field(default_factory=Counter)
+
+    def add(self, scores: Scores) -> None:
+        self.values.frombytes(scores.values.tobytes())
+        codes = np.zeros(len(scores), dtype=np.int8)
+        for code, status in enumerate(STATUSES):
+            codes[scores.status == status] = code
+        self.codes.frombytes(codes.tobytes())
+        if self.category:
+            self.classes.update(str(body[self.category]) for body in scores.details if self.category in body)
+
+
+@dataclass(eq=False)
+class Ledger:
+    """Columns that grow batch by batch, one entry a row.
+
+    Attributes:
+        categories: the key of a metric's details that names a row's class, by canonical string; may be empty.
+        columns: values and statuses by the metric's canonical string.
+        labels: 1, 0, or −1 where unknown.
+        clusters: which rows are not independent; see `Sample.cluster`.
+        lengths: characters of the response; NaN where it is absent.
+        overlaps: share of the response's tokens found in its contexts; NaN without label or contexts.
+        copies: labelled rows whose response is one of its references, to the letter.
+        verbatim_copies: rows whose response is a verbatim copy of a passage, where a metric looked for it.
+        truncated: rows by the field in which a text was longer than a model reads.
+        left_out: rows scored without a model that gave no vectors, by the model's name.
+        cached_failures: rows that failed from cached replies of the judge.
+        screen: which rows the judge is not asked about; None where it is asked about all.
+        cleared: 1 where it was not asked.
+        cleared_rows: how many these are.
+        without_value: rows that were not cleared for want of a value.
+        inquired: rows that it was asked about this time, where there is a screen.
+    """
+
+    categories: Mapping[str, str] = field(default_factory=dict)
+    columns: dict[str, _Column] = field(default_factory=dict)
+    labels: array[int] = field(default_factory=lambda: array("b"))
+    clusters: ClusterAccumulator = field(default_factory=ClusterAccumulator)
+    lengths: array[float] = field(default_factory=lambda: array("d"))
+    overlaps: array[float] = field(default_factory=lambda: array("d"))
+    copies: int = 0
+    verbatim_copies: int = 0
+    truncated: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    cached_failures: int = 0
+    screen: Screen | None = None
+    cleared: array[int] = field(default_factory=lambda: array("b"))
+    cleared_rows: int = 0
+    without_value: int = 0
+    inquired: int = 0
+    _failed: dict[str, int] = field(default_factory=dict)
+    _reasons: dict[str, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def add(self, batch: Batch, made: BatchScores) -> None:
+        """Enter one batch."""
+        from_cache: set[int] = set()
+        for name, scores in made.scores.items():
+            self._column(name).add(scores)
+            failed = np.flatnonzero(scores.status == Status.FAILED.value)
+            self._failed[name] = self._failed.get(name, 0) + len(failed)
+            if len(failed):
+                self._reasons[name] = scores.reasons[failed[-1]]
+                from_cache.update(row for row in failed.tolist() if scores.details[row].get(CACHED_REPLY))
+        self.cached_failures += len(from_cache)
+        self.verbatim_copies += _verbatim_copies(made)
+        for model in made.failures:
+            self.left_out[model] = self.left_out.get(model, 0) + len(batch)
+        for name, rows in made.truncated.items():
+            self.truncated[name] = self.truncated.get(name, 0) + rows
+        for sample in batch.samples:
+            self._enter(sample)
+        self._enter_overlaps(batch)
+        if self.screen is not None:
+            cleared = self.screen.cleared(made.scores)
+            self.cleared.extend(cleared.tolist())
+            self.cleared_rows += int(cleared.sum())
+            self.without_value += int((~made.scores[self.screen.detector].ok).sum())
+
+    def _column(self, name: str) -> _Column:
+        if name not in self.columns:
+            self.columns[name] = _Column(self.categories.get(name, ""))
+        return self.columns[name]
+
+    def _enter(self, sample: Sample) -> None:
+        labelled = sample.label is not None
+        self.labels.append(int(bool(sample.label)) if labelled else _UNKNOWN)
+        self.clusters.add(sample)
+        answered = sample.has(Field.RESPONSE)
+        self.lengths.append(len(sample.response) if answered else float("nan"))
+        self.copies += labelled and sample.response in sample.references
+
+    def _enter_overlaps(self, batch: Batch) -> None:
+        comparable = [
+            bool(sample.label is not None and sample.has(Field.RESPONSE) and sample.contexts)
+            for sample in batch.samples
+        ]
+        found = iter(token_precisions((s.response, s.contexts) for s in compress(batch.samples, comparable)))
+        self.overlaps.extend(next(found) if known else float("nan") for known in comparable)
+
+    def column(self, metric: AnyMetric) -> MetricColumn:
+        """What a metric gave so far."""
+        held, spec = self.columns[metric.canonical], metric.spec
+        values, codes = np.array(held.values, dtype=np.float64), np.array(held.codes, dtype=np.int8)
+        return MetricColumn(
+            metric.canonical, values, codes, spec.low, spec.high, spec.higher_is_better, unit=spec.unit
+        )
+
+    def classes(self, metric: AnyMetric) -> dict[str, int]:
+        """How many rows are of each class, in the metric's own order, for a metric that has classes."""
+        return metric.spec.in_order(self.columns[metric.canonical].classes)
+
+    def failure_share(self) -> float:
+        """The greatest share of failed rows of any metric; for judged ones, of those that are not cleared."""
+        return self.failures().share
+
+    def failures(self, *, fewest_asked: int = 0) -> Failures:
+        """Those of the metric with the greatest share of failed rows.
+
+        Args:
+            fewest_asked: judged metrics of a run with a screen count from so many rows on that the judge was
+                asked about: a share of fewer tells little.
+        """
+        judged = frozenset[str]() if self.screen is None else self.screen.judged
+        asked = len(self) - self.cleared_rows
+        found = (
+            Failures(
+                failed, asked if name in judged else len(self), name in judged, self._reasons.get(name, "")
+            )
+            for name, failed in self._failed.items()
+            if name not in judged or asked >= fewest_asked
+        )
+        return max(found, key=lambda failures: failures.share, default=Failures())
+
+
+def _verbatim_copies(made: BatchScores) -> int:
+    """How many rows some metric marks as a verbatim copy of a passage."""
+    rows = {
+        row
+        for scores in made.scores.values()
+        for row, body in enumerate(scores.details)
+        if body.get(VERBATIM_COPY) is True
+    }
+    return len(rows)

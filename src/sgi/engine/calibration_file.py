@@ -1,0 +1,387 @@
+"""The file of a calibration: what was fitted, on what, and how good it is; and the metric made of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    computed_field,
+    model_validator,
+)
+
+from sgi.engine.score_origin import Origin
+from sgi.kernel.errors import UsageError
+from sgi.kernel.judged_metric import JudgedMetric
+from sgi.kernel.parsing import read_json
+from sgi.kernel.registry import metric as named_metric
+from sgi.kernel.short_repr import short_repr
+from sgi.kernel.signature import canonical_json, digest
+from sgi.metrics.calibrated import Calibration, calibrated
+from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
+from sgi.stats.intervals import Interval
+from sgi.stats.probability_maps import IsotonicMap, PlattMap, read_map
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.engine.resources import Tools
+    from sgi.kernel.metric import AnyMetric
+
+FORMAT: Final = 1
+"""Raised when an older version could not read the file, or would read it wrongly."""
+
+_FROZEN = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+_ANEW = (
+    "Calibrate anew, on a run that was scored like this one: sgi calibrate RUN --metric M --target fpr=0.05."
+)
+
+_PROMISED: Final = "grounded answers to questions like these, one a question"
+"""In the file's own words, for those who read it without this documentation."""
+
+CHANCE: Final = 0.5
+"""The AUROC of a metric that tells nothing."""
+
+Count = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+def _of_shares(interval: Interval) -> Interval:
+    if not 0 <= interval.low <= interval.high <= 1:
+        raise ValueError("the interval is none of shares")
+    return interval
+
+
+def _map(value: object) -> PlattMap | IsotonicMap:
+    if isinstance(value, (PlattMap, IsotonicMap)):
+        return value
+    if not isinstance(value, dict):
+        raise ValueError("a map is an object")  # noqa: TRY004 - pydantic takes this one for a wrong value
+    return read_map(value)
+
+
+FittedMap = Annotated[
+    PlattMap | IsotonicMap,
+    PlainValidator(_map),
+    PlainSerializer(lambda fitted: fitted.to_dict()),
+]
+
+
+class Target(BaseModel):
+    """What the threshold promises.
+
+    Attributes:
+        rate: of what: ``fpr``, the share of grounded answers that are flagged.
+        value: how much of it at most, in (0, 1).
+        among: which grounded answers: one to each question, of questions like those of the run.
+    """
+
+    model_config = _FROZEN
+
+    rate: Literal["fpr"]
+    value: Annotated[float, Field(gt=0, lt=1)]
+    among: Literal["grounded answers to questions like these, one a question"] = _PROMISED
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """A target as it is written: ``fpr=0.05``.
+
+        Raises:
+            UsageError: it cannot be read; says how to write it.
+
+        >>> Target.of("fpr=0.05").value
+        0.05
+        """
+        name, _, value = text.partition("=")
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if name.strip() != "fpr" or not 0 < number < 1:
+            hint = "Write --target fpr=0.05: the share of grounded answers that may be flagged."
+            raise UsageError(f"Cannot read the target {text!r}.", hint=hint)
+        return cls(rate="fpr", value=number)
+
+
+class Rate(BaseModel):
+    """A share of questions, each judged by one answer and by thresholds that were made without the question.
+
+    Attributes:
+        value: the share; None of no questions.
+        questions: of how many.
+        interval: at 95 %; None where there are too few.
+    """
+
+    model_config = _FROZEN
+
+    value: Share | None = None
+    questions: Count
+    interval: Annotated[Interval, AfterValidator(_of_shares)] | None = None
+
+
+class LengthBin(BaseModel):
+    """Responses of a range of lengths, with a threshold of their own.
+
+    Attributes:
+        at_least: characters of the shortest.
+        below: characters that are too many; None where there is no end.
+        threshold: on the metric's own scale; None flags nothing.
+        questions: whose grounded answers, one of each, it was made of.
+        false_positives: the share of grounded answers in it that are flagged.
+        recall: the share of ungrounded answers in it that are flagged.
+    """
+
+    model_config = _FROZEN
+
+    at_least: Count
+    below: Annotated[int, Field(gt=0)] | None = None
+    threshold: float | None = None
+    questions: Count
+    false_positives: Rate
+    recall: Rate
+
+
+class Quality(BaseModel):
+    """How far probabilities can be believed, on rows that the map was not fitted on.
+
+    Attributes:
+        brier: the mean squared error, in [0, 1].
+        ece_width: the expected calibration error over 10 bins of equal width.
+        ece_mass: the same over 10 bins of equally many rows.
+    """
+
+    model_config = _FROZEN
+
+    brier: Share
+    ece_width: Share
+    ece_mass: Share
+
+
+class Discrimination(BaseModel):
+    """How well the metric ranks grounded answers over others, by its own direction.
+
+    Attributes:
+        auroc: the area under the ROC curve, in [0, 1]; 0.5 is chance.
+        interval: at 95 %, questions drawn whole; None where there are too few.
+    """
+
+    model_config = _FROZEN
+
+    auroc: Share
+    interval: Annotated[Interval, AfterValidator(_of_shares)] | None = None
+
+    @property
+    def shown(self) -> bool:
+        """Whether the whole interval lies above chance."""
+        return self.interval is not None and self.interval.low > CHANCE
+
+
+class CalibrationFile(BaseModel):
+    """All that is known of a calibration.
+
+    The map is for values of which higher is better: those of the metric, negated where its lower values are
+    the better ones. Thresholds stand on the metric's own scale. They are made of one grounded answer to each
+    question, and what they flag is measured on one answer to each; the map is made of all rows.
+
+    The file holds its digest, and is refused when its content is no longer what was fitted. That finds slips
+    and edits; it is no signature, and proves nothing of who made the file.
+
+    Attributes:
+        format: of the file.
+        metric: the canonical string of what was calibrated.
+        version: of its definition.
+        higher_is_better: its direction.
+        encoders: fingerprints of the embedding models it used; empty where it uses none.
+        judge: fingerprint of the judge it asked; None where it asks none.
+        prompts: a hash of what it asks; empty where it asks nothing.
+        run: the id of the labelled run.
+        dataset: the hash of its data.
+        label: the column of the labels.
+        rows: labelled rows with a value.
+        positives: of them, grounded.
+        negatives: of them, not grounded.
+        cluster: the rule by which rows form clusters; see `sgi.kernel.clusters`.
+        clusters: how many they form; by default, distinct questions.
+        left_out: labelled rows without a value.
+        ranking: how well the metric tells grounded from not, on those rows.
+        target: what the thresholds promise.
+        threshold: for responses of any length; None flags nothing.
+        bins: thresholds by length, which are those that are applied.
+        map: from values to probabilities.
+        quality: of the map.
+        base_rate: the same of the base rate as a constant forecast, which the map has to beat.
+        false_positives: the share of grounded answers that thresholds by length flag.
+        recall: the share of ungrounded answers that they flag.
+    """
+
+    model_config = _FROZEN
+
+    format: Literal[1]
+    metric: str
+    version: Annotated[int, Field(ge=1)]
+    higher_is_better: bool
+    encoders: tuple[str, ...]
+    judge: str | None = None
+    prompts: str
+    run: str
+    dataset: str
+    label: str
+    rows: Count
+    positives: Count
+    negatives: Count
+    cluster: str
+    clusters: Count
+    left_out: Count
+    ranking: Discrimination
+    target: Target
+    threshold: float | None = None
+    bins: Annotated[tuple[LengthBin, ...], Field(min_length=1)]
+    map: FittedMap
+    quality: Quality
+    base_rate: Quality
+    false_positives: Rate
+    recall: Rate
+
+    __repr__ = short_repr
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        """Every length is in one bin."""
+        first, last = self.bins[0], self.bins[-1]
+        joined = all(one.below == other.at_least > one.at_least for one, other in pairwise(self.bins))
+        if first.at_least or last.below is not None or not joined:
+            raise ValueError("the bins leave out lengths, or overlap")
+        return self
+
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorated properties; pydantic asks so
+    @cached_property
+    def digest(self) -> str:
+        """Tells this calibration from any other: a hash of all the rest, as canonical JSON."""
+        return digest(canonical_json(self.model_dump(mode="json", exclude={"digest"})), size=4).hex()
+
+    def inner(self) -> AnyMetric:
+        """The metric that was calibrated.
+
+        Raises:
+            UnknownName: it is not installed here.
+            UsageError: it is another version here, or has the other direction.
+        """
+        metric = named_metric(self.metric)
+        if metric.spec.version != self.version:
+            told = f"version {self.version} of {self.metric}; installed is version {metric.spec.version}"
+            raise UsageError(f"The calibration {self.digest} is for {told}.", hint=_ANEW)
+        if metric.spec.higher_is_better != self.higher_is_better:
+            better = "higher" if self.higher_is_better else "lower"
+            told = f"as if {better} values of {self.metric} were better; here it is the other way"
+            raise UsageError(f"The calibration {self.digest} was fitted {told}.", hint=_ANEW)
+        return metric
+
+    def metrics(self) -> tuple[AnyMetric, AnyMetric]:
+        """The metric that was calibrated, and the same as probability and verdict.
+
+        Raises:
+            UsageError: as for `inner`.
+        """
+        inner = self.inner()
+        return inner, calibrated(inner, self.fitted())
+
+    def fitted(self) -> Calibration:
+        """What is applied."""
+        sign = 1.0 if self.higher_is_better else -1.0
+        return Calibration(
+            self.digest,
+            self.higher_is_better,
+            LengthThresholds(
+                tuple(float(found.at_least) for found in self.bins[1:]),
+                tuple(
+                    FLAGS_NOTHING if found.threshold is None else sign * found.threshold
+                    for found in self.bins
+                ),
+                tuple(found.questions for found in self.bins),
+            ),
+            self.map,
+        )
+
+    def check(self, tools: Tools) -> None:
+        """Refuse scores that would be made otherwise than those that were calibrated.
+
+        Args:
+            tools: what the run works with.
+
+        Raises:
+            UsageError: an embedding model, the judge or what it is asked is another; names both.
+        """
+        inner = self.inner()
+        used = Origin.of_tools(inner, tools)
+        if used.encoders != self.encoders:
+            raise self._other("encoder", " + ".join(self.encoders), " + ".join(used.encoders))
+        unknown = isinstance(inner, JudgedMetric) and used.judge is None
+        if used.judge != self.judge or unknown:
+            raise self._other("judge", self.judge, used.judge)
+        if used.prompts != self.prompts:
+            raise self._other("set of prompts", self.prompts, used.prompts)
+
+    def _other(self, what: str, fitted: str | None, used: str | None) -> UsageError:
+        told = f"was fitted on scores of another {what}"
+        then, now = fitted or "none", used or "none"
+        message = f"The calibration {self.digest} of {self.metric} {told}: {then}; this run has {now}."
+        return UsageError(message, hint=_ANEW)
+
+    def to_json(self) -> str:
+        """The file's text; equal calibrations have equal texts."""
+        return json.dumps(self.model_dump(mode="json"), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read_calibration(value: object) -> CalibrationFile:
+    """A calibration from its file, or from its content.
+
+    Args:
+        value: a path, or what `CalibrationFile.model_dump` gave.
+
+    Raises:
+        UsageError: the file cannot be read, is no calibration that this version knows, or its content is
+            not what its digest was made of; says where.
+    """
+    if isinstance(value, CalibrationFile):
+        return value
+    if isinstance(value, (str, Path)):
+        content = read_json(Path(value), error=UsageError, hint="`sgi calibrate` makes one.")
+        return _of_content(content, str(value))
+    return _of_content(value, "the calibration")
+
+
+def _of_content(content: Any, place: str) -> CalibrationFile:
+    if not isinstance(content, dict) or "format" not in content:
+        raise UsageError(f"{place}: is no calibration.", hint="`sgi calibrate` makes one.")
+    if content["format"] != FORMAT:
+        shown = f"format {content['format']!r:.20}; this version reads format {FORMAT}"
+        raise UsageError(f"{place}: is of {shown}.", hint="Calibrate anew, or use the version that made it.")
+    try:
+        made = CalibrationFile.model_validate({key: content[key] for key in content if key != "digest"})
+    except ValidationError as errors:
+        told = "; ".join(_faults(errors))
+        raise UsageError(f"{place}: is no calibration: {told}.", hint="Calibrate anew.") from None
+    if "digest" not in content:
+        raise UsageError(f"{place}: holds no digest of its content.", hint=_ANEW)
+    if content["digest"] != made.digest:
+        told = f"its digest is {content['digest']!r:.20}, that of its content {made.digest!r}"
+        raise UsageError(f"{place}: was changed since it was fitted: {told}.", hint=_ANEW)
+    return made
+
+
+def _faults(errors: ValidationError, most: int = 3) -> Iterator[str]:
+    for fault in errors.errors(include_url=False, include_input=False, include_context=False)[:most]:
+        place = ".".join(map(str, fault["loc"]))
+        problem = fault["msg"].removeprefix("Value error, ")
+        yield f"{place}: {problem}" if place else problem

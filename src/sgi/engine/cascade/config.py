@@ -1,0 +1,171 @@
+"""The rule of a cascade: how much may be missed, learnt on which rows, and the threshold that came of it."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from sgi.engine.judge_batch import judged
+from sgi.io.benchmarks.uri import absolute
+from sgi.kernel.errors import UsageError
+from sgi.metrics.grounding.detector import Grounding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sgi.kernel.metric import AnyMetric
+
+DETECTOR = Grounding.spec.name
+"""The metric that clears rows."""
+_KEYS = ("alpha", "labelled")
+_HINT = "Write --cascade alpha=0.05, or --cascade alpha=0.05,labelled=FILE."
+
+
+class Learnt(BaseModel):
+    """What labelled rows gave.
+
+    Attributes:
+        threshold: rows that score more are cleared; None clears none, for want of rows.
+        unsupported: labelled unsupported rows that it was made of, one a question.
+        candidates: labelled unsupported rows, one a question, whether they have a score or not.
+        labelled: all labelled rows there were.
+        apart: whether no row of the data shares its question or its passages with a labelled row, so that
+            labels of the data can measure the misses.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+    unsupported: Annotated[int, Field(ge=0)]
+    candidates: Annotated[int, Field(ge=0)]
+    labelled: Annotated[int, Field(ge=0)]
+    apart: bool
+
+
+def shown(threshold: float) -> str:
+    """A threshold with four digits, and as many more as it takes to stay below 1.
+
+    >>> shown(0.87124), shown(0.999993), shown(1.0)
+    ('0.8712', '0.99999', '1')
+    """
+    texts = (f"{threshold:.{digits}g}" for digits in range(4, 18))
+    return next(text for text in texts if float(text) < 1 or threshold >= 1)
+
+
+class Cascade(BaseModel):
+    """Ask the judge only about rows that the metric `grounding` does not clear.
+
+    Attributes:
+        alpha: the share of unsupported rows that may be cleared, in (0, 1).
+        labelled: a file of rows with labels, like the rows that are scored; None for those of the data.
+        learnt: the threshold, once it is known. It is kept with the run, which goes on with it; a new run
+            learns its own.
+
+    >>> Cascade(alpha=0.05).fewest
+    19
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    alpha: Annotated[float, Field(gt=0, lt=1)]
+    labelled: Path | None = None
+    learnt: Learnt | None = None
+
+    @property
+    def fewest(self) -> int:
+        """How many unsupported rows, one a question, it takes to clear any: 1/alpha less one."""
+        return math.ceil(1 / Fraction(repr(self.alpha))) - 1
+
+    def identity(self) -> dict[str, Any]:
+        """All of it that can change which rows the judge is asked about."""
+        threshold = "unknown" if self.learnt is None else self.learnt.threshold
+        return {"alpha": self.alpha, "threshold": threshold}
+
+    def resolved(self) -> Self:
+        """The same with a path that holds from any folder."""
+        return self.model_copy(update={"labelled": self.labelled and absolute(self.labelled)})
+
+    def taken_up(self, before: object) -> Self:
+        """The rule of a run that goes on: the threshold that is kept, where the same rule is asked for.
+
+        Args:
+            before: the rule as the run keeps it; None where it has none.
+        """
+        kept = None if before is None else type(self).model_validate(before)
+        if kept is not None and (kept.alpha, kept.resolved().labelled) == (
+            self.alpha,
+            self.resolved().labelled,
+        ):
+            return kept
+        return self.model_copy(update={"learnt": None})
+
+
+def read_cascade(value: object) -> Cascade | None:
+    """A cascade as it is written: text, or a table of its values.
+
+    Raises:
+        UsageError: it cannot be read; says how to write it.
+
+    >>> read_cascade("alpha=0.1, labelled=checked.jsonl").labelled.name
+    'checked.jsonl'
+    """
+    if value is None or isinstance(value, Cascade):
+        return value
+    values = _pairs(value) if isinstance(value, str) else value
+    try:
+        return Cascade.model_validate(values)
+    except ValidationError as errors:
+        first = errors.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(map(str, first["loc"])) or "it"
+    if place == "alpha":
+        hint = "It is the share of unsupported rows that may be cleared, such as alpha=0.05."
+        raise UsageError("The alpha of a cascade lies between 0 and 1, both excluded.", hint=hint)
+    raise UsageError(
+        f"Cannot read the cascade: {place}: {first['msg'][:1].lower()}{first['msg'][1:]}.", hint=_HINT
+    )
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """``alpha=0.05,labelled=FILE`` as values; a comma that no key follows belongs to the name of the file."""
+    values: dict[str, str] = {}
+    last = ""
+    for part in text.split(","):
+        key, equals, value = part.partition("=")
+        if equals and key.strip() in _KEYS and key.strip() not in values:
+            last = key.strip()
+            values[last] = value.strip()
+        elif last == "labelled":
+            values[last] += f",{part}"
+        else:
+            raise UsageError(f"Cannot read --cascade {text!r}.", hint=_HINT)
+    if "" in values.values() or "alpha" not in values:
+        raise UsageError(f"Cannot read --cascade {text!r}.", hint=_HINT)
+    return values
+
+
+def detector_of(metrics: Iterable[AnyMetric]) -> AnyMetric:
+    """The metric that clears rows: the first `grounding` among these, or a plain one."""
+    return next((metric for metric in metrics if metric.spec.name == DETECTOR), Grounding())
+
+
+def beside(named: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
+    """The metric that clears rows, unless it is among these.
+
+    >>> [found.canonical for found in beside(["faithfulness"])], beside(["grounding"])
+    (['grounding'], ())
+    """
+    names = (name.partition("(")[0].strip() if isinstance(name, str) else name.spec.name for name in named)
+    return () if DETECTOR in names else (Grounding(),)
+
+
+def require_judged(metrics: Sequence[AnyMetric]) -> None:
+    """Raise a UsageError where no metric asks a judge."""
+    if not judged(metrics):
+        hint = "Name one that asks, such as -m faithfulness, or leave the cascade out."
+        raise UsageError(
+            "A cascade picks the rows that a judge is asked about, and no metric asks one.", hint=hint
+        )

@@ -1,0 +1,84 @@
+"""Ask the RAG system under test: one batch of questions at a time, every answer kept as it comes."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio
+
+from sgi.kernel.errors import TargetError
+from sgi.kernel.sample import Batch, Field
+from sgi.store.run_writer import StoredAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sgi.kernel.protocols import Target
+    from sgi.kernel.sample import Sample
+
+
+@dataclass(frozen=True, eq=False)
+class AnsweredBatch:
+    """Samples as they are scored.
+
+    Attributes:
+        start: the position of the first one.
+        samples: as they were read.
+        batch: with the target's answers in place of their responses; the same without a target.
+        failed: rows that have no answer, with the reason.
+    """
+
+    start: int
+    samples: tuple[Sample, ...]
+    batch: Batch
+    failed: Mapping[int, str] = field(default_factory=dict)
+
+
+async def answer_batch(
+    start: int,
+    batch: Batch,
+    target: Target,
+    *,
+    known: Mapping[int, StoredAnswer],
+    keep: Callable[[Mapping[int, StoredAnswer]], None],
+) -> AnsweredBatch:
+    """The batch with an answer to every question; what is known already is not asked again.
+
+    Args:
+        start: the position of the first sample.
+        batch: the samples.
+        target: the RAG system; it bounds its own concurrency.
+        known: answers by position, from before; failures among them are asked again.
+        keep: takes each answer, by position, the moment it is there.
+    """
+    answers = {position: answer for position, answer in known.items() if answer.response is not None}
+
+    async def ask(position: int, sample: Sample) -> None:
+        answers[position] = await _asked(sample, target)
+        keep({position: answers[position]})
+
+    async with anyio.create_task_group() as group:
+        for position, sample in enumerate(batch.samples, start):
+            if position not in answers:
+                group.start_soon(ask, position, sample)
+    ordered = [answers[start + row] for row in range(len(batch))]
+    samples = tuple(
+        sample.answered(answer.response, answer.contexts)
+        for sample, answer in zip(batch.samples, ordered, strict=True)
+    )
+    failed = {row: answer.reason for row, answer in enumerate(ordered) if answer.reason is not None}
+    return AnsweredBatch(start, batch.samples, Batch(samples), failed)
+
+
+async def _asked(sample: Sample, target: Target) -> StoredAnswer:
+    """The target's answer to one sample, or why there is none."""
+    began = time.perf_counter()
+    if not sample.has(Field.QUESTION):
+        return StoredAnswer(None, reason="the sample has no question to ask")
+    try:
+        reply = await target.answer(sample.question)
+    except TargetError as error:
+        return StoredAnswer(None, reason=str(error), seconds=time.perf_counter() - began)
+    return StoredAnswer(reply.response, reply.contexts, seconds=time.perf_counter() - began)

@@ -1,0 +1,120 @@
+"""Ask the judge: every judged metric about every row that has its fields, beside one another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from sgi.engine.prefetch import first_error
+from sgi.kernel.errors import JudgeError, UsageError
+from sgi.kernel.judged_metric import JudgedMetric, UnusableReply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from pydantic import BaseModel
+
+    from sgi.kernel.metric import AnyMetric, Scores
+    from sgi.kernel.protocols import Judge
+    from sgi.kernel.sample import Batch, Sample
+
+Evidence = tuple["BaseModel | None", ...]
+"""What the judge made of each row for one metric; None where there is nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What the judge made of a batch.
+
+    Attributes:
+        evidence: by the metric's canonical string, one entry a row.
+        failures: by the metric's canonical string: rows for which there was no usable reply, with the reason.
+        replies: likewise, the last reply about such a row, where there was one.
+    """
+
+    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+    failures: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    replies: Mapping[str, Mapping[int, UnusableReply]] = field(default_factory=dict)
+
+    def with_replies(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
+        """Scores by metric; the details of a row that failed for want of a usable reply hold the reply."""
+        made = dict(scores)
+        for metric, replies in self.replies.items():
+            if replies:
+                details = [*made[metric].details]
+                for row, reply in replies.items():
+                    details[row] = {**details[row], **reply.details()}
+                made[metric] = replace(made[metric], details=tuple(details))
+        return made
+
+
+def judged(metrics: Sequence[AnyMetric]) -> list[JudgedMetric[Any]]:
+    """Those of the metrics that ask a judge."""
+    return [metric for metric in metrics if isinstance(metric, JudgedMetric)]
+
+
+async def ask_batch(
+    batch: Batch,
+    metrics: Sequence[AnyMetric],
+    judge: Judge | None,
+    failed: Mapping[int, str],
+    on_reply: Callable[[], None] = lambda: None,
+) -> Asked:
+    """The evidence of every judged metric for every row that has its fields.
+
+    All is asked at once; the judge bounds what is in flight.
+
+    Args:
+        batch: the rows.
+        metrics: those that ask no judge are passed over.
+        judge: may be None where no metric asks one.
+        failed: rows that are not asked about.
+        on_reply: is called once for each row and metric, as soon as the judge has done with it.
+
+    Raises:
+        UsageError: a metric asks a judge and there is none.
+    """
+    asking = judged(metrics)
+    if not asking:
+        return Asked()
+    if judge is None:
+        raise no_judge(asking)
+    evidence: dict[str, list[BaseModel | None]] = {metric.canonical: [None] * len(batch) for metric in asking}
+    errors: dict[str, dict[int, JudgeError]] = {metric.canonical: {} for metric in asking}
+
+    async def ask(metric: JudgedMetric[Any], row: int, sample: Sample) -> None:
+        try:
+            evidence[metric.canonical][row] = await metric.ask(sample, judge)
+        except JudgeError as error:
+            errors[metric.canonical][row] = error
+        except Exception as error:
+            error.add_note(f"in metric {metric.canonical}, sample {sample.id}")
+            raise
+        on_reply()
+
+    try:
+        async with anyio.create_task_group() as group:
+            for row, sample in enumerate(batch.samples):
+                for metric in asking:
+                    if row not in failed and all(map(sample.has, metric.spec.needs)):
+                        group.start_soon(ask, metric, row, sample)
+    except BaseExceptionGroup as raised:
+        raise first_error(raised) from None
+    return Asked(
+        {name: tuple(found) for name, found in evidence.items()},
+        {name: {row: str(error) for row, error in found.items()} for name, found in errors.items()},
+        {name: _replies(found) for name, found in errors.items()},
+    )
+
+
+def _replies(errors: Mapping[int, JudgeError]) -> dict[int, UnusableReply]:
+    return {row: UnusableReply.of(error) for row, error in errors.items() if error.text}
+
+
+def no_judge(metrics: Sequence[AnyMetric]) -> UsageError:
+    """What is told where metrics ask a judge and none is configured."""
+    named = ", ".join(metric.canonical for metric in metrics)
+    hint = "Name one: --judge openai:NAME, or openai:NAME@http://host:port/v1 for a server of your own."
+    return UsageError(f"No judge is named, and one is needed for {named}.", hint=hint)

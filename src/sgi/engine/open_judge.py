@@ -1,0 +1,182 @@
+"""The judge of a run, opened for the metrics that ask one, with its replies kept between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from sgi.engine.judge_batch import ask_batch, judged, no_judge
+from sgi.engine.score import batches
+from sgi.kernel.errors import JudgeMalformed, UsageError
+from sgi.kernel.judged_metric import ReplyModel
+from sgi.kernel.protocols import Judge, usage_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+
+    from sgi.engine.resources import Tools
+    from sgi.kernel.judged_metric import Inquiry
+    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.protocols import Cache, Usage
+    from sgi.kernel.sample import Sample
+    from sgi.llm.spec import JudgeSpec
+
+    JudgeLike = str | Mapping[str, Any] | JudgeSpec | Judge
+else:
+    JudgeLike = Any
+
+T = TypeVar("T", bound=ReplyModel)
+
+
+@dataclass(frozen=True)
+class Cassette:
+    """A file of a judge's calls.
+
+    Attributes:
+        path: where it is.
+        replaying: whether it answers in place of the judge; else what the judge answers is written to it.
+    """
+
+    path: Path
+    replaying: bool
+
+
+@asynccontextmanager
+async def with_judge(
+    tools: Tools,
+    metrics: Sequence[AnyMetric],
+    judge: JudgeLike | None,
+    *,
+    cache: bool | str | Path = True,
+    again: bool = False,
+    cassette: Cassette | None = None,
+) -> AsyncIterator[Tools]:
+    """The tools with the judge, if any of these metrics asks one, as long as the context lasts.
+
+    Args:
+        tools: the others.
+        metrics: what will be scored.
+        judge: a name such as ``"openai:NAME"``, its settings, or a judge of the caller's own.
+        cache: where vectors are kept; replies are kept in a file beside them, or nowhere beyond this context.
+        again: whether replies that were kept and were of no use are asked for once more.
+        cassette: a file of calls to write or to answer from.
+
+    Raises:
+        UsageError: a metric asks a judge and none is named.
+        MissingExtra: the extra ``judge`` is not installed.
+    """
+    asking = judged(metrics)
+    if not asking:
+        yield tools
+        return
+    if isinstance(judge, Judge):
+        yield replace(tools, judge=_Checked(judge))
+        return
+    if judge is None:
+        raise no_judge(asking)
+    given: object = judge
+    if not isinstance(given, (str, Mapping, BaseModel)):
+        hint = "A judge has a `fingerprint`, a `budget` and `ask`; sgi.testing.check_judge proves it."
+        raise UsageError(f"{type(given).__name__} is no judge.", hint=hint)
+    from sgi.llm.load import open_judge
+    from sgi.llm.spec import JudgeSpec
+
+    files = {"replay" if cassette.replaying else "record": cassette.path} if cassette is not None else {}
+    with _kept_replies(cache) as kept:
+        spec = judge if isinstance(judge, JudgeSpec) else JudgeSpec.of(judge)
+        async with open_judge(spec, kept, again=again, **files) as opened:
+            yield replace(tools, judge=opened)
+
+
+class JudgeAround:
+    """What a judge around a judge has of the one within; a subclass says what ``ask`` does with it."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self.fingerprint = judge.fingerprint
+        self.budget = judge.budget
+
+    @property
+    def usage(self) -> Usage:
+        """What was asked of the one within."""
+        return usage_of(self._judge)
+
+
+class _Checked(JudgeAround):
+    """A judge of the caller's own, whose replies are held to what was asked as those of any other."""
+
+    async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
+        try:
+            reply: object = await self._judge.ask(inquiry, schema)
+        except ValidationError as errors:
+            raise JudgeMalformed(f"The judge's reply is not what was asked: {_told(errors)}.") from None
+        if not isinstance(reply, schema):
+            raise JudgeMalformed(f"The judge gave a {type(reply).__name__}, not a {schema.__name__}.")
+        text = reply.model_dump_json()
+        try:
+            return schema.model_validate_json(text, strict=True, context=inquiry.context)
+        except ValidationError as errors:
+            message = f"The judge's reply is not what was asked: {_told(errors)}."
+            raise JudgeMalformed(message, text=text) from None
+
+
+def _told(errors: ValidationError) -> str:
+    first = errors.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    problem = first["msg"].removeprefix("Value error, ")
+    return f"{place}: {problem}" if place else problem
+
+
+async def estimate(
+    samples: Iterable[Sample],
+    metrics: Sequence[AnyMetric],
+    judge: JudgeSpec,
+    *,
+    cache: bool | str | Path = True,
+    again: bool = False,
+) -> Usage:
+    """What the judge would be asked about these samples, beyond the replies that are kept.
+
+    Tokens and cost are rough: replies are taken to be as long as those of the prompts' examples.
+
+    Args:
+        samples: all rows, with their responses.
+        metrics: what would be scored; those that ask no judge are passed over.
+        judge: which one.
+        cache: as for `with_judge`.
+        again: as for `with_judge`.
+    """
+    from sgi.llm.estimate import Sketching
+
+    with _kept_replies(cache) as kept:
+        sketching = Sketching.of(judge, kept, again=again)
+        for batch in batches(samples):
+            await ask_batch(batch, metrics, sketching, {})
+    return sketching.usage
+
+
+def replies_path(vectors: Path) -> Path:
+    """Where a judge's replies are kept, for a place of vectors: beside them.
+
+    >>> replies_path(Path("cache/vectors.db")).name, replies_path(Path("mine.db")).name
+    ('replies.db', 'mine.replies.db')
+    """
+    name = "replies.db" if vectors.name == "vectors.db" else f"{vectors.stem}.replies{vectors.suffix}"
+    return vectors.with_name(name)
+
+
+@contextmanager
+def _kept_replies(place: bool | str | Path) -> Iterator[Cache]:
+    from sgi.store.cache import BoundedCache, SqliteCache, default_cache_path
+
+    if place is False:
+        yield BoundedCache()
+    else:
+        path = replies_path(default_cache_path() if place is True else Path(place))
+        with SqliteCache(path, durable=True) as cache:
+            yield cache

@@ -1,0 +1,280 @@
+"""What a run works with: embedders, each behind a cache so that no text is embedded twice, and a target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, TypedDict
+
+from sgi.engine.entailments import require_entailment_models
+from sgi.engine.token_vectors import require_token_tools
+from sgi.kernel.errors import UsageError
+from sgi.kernel.judged_metric import JudgedMetric, prompts_digest
+from sgi.kernel.protocols import Embedder, embedder_name
+from sgi.kernel.scored import Provenance
+from sgi.kernel.signature import run_signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.protocols import Cache, EntailmentModel, Judge, Target, TokenEncoder
+    from sgi.kernel.tokens import TokenFrequencies, TokenModel
+
+DEFAULT_EMBEDDER = "minilm"
+
+EmbedderLike = str | Path | Embedder
+
+
+class _How(TypedDict):
+    """How models known by name are run."""
+
+    backend: str
+    precision: str
+    threads: int | None
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a run works with.
+
+    Attributes:
+        embedders: by name, the primary one first; metrics that want one model get the primary.
+        target: the RAG system under test, which is asked for the responses; None where the data has them.
+        judge: what judged metrics ask; None where there are none.
+        token_encoders: the models whose token vectors are wanted.
+        frequencies: in how many references of the whole data each token stands, where that is wanted.
+        entailment_models: what metrics ask which texts follow from which, by the names that metrics give.
+    """
+
+    embedders: Mapping[str, Embedder] = field(default_factory=dict)
+    target: Target | None = None
+    judge: Judge | None = None
+    token_encoders: Mapping[TokenModel, TokenEncoder] = field(default_factory=dict)
+    frequencies: Mapping[TokenModel, TokenFrequencies] = field(default_factory=dict)
+    entailment_models: Mapping[str, EntailmentModel] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The embedders' names, the primary one first."""
+        return tuple(self.embedders)
+
+    @property
+    def fingerprints(self) -> tuple[str, ...]:
+        """Everything that can change a number: of embedders, token encoders and entailment models."""
+        return self._fingerprints(self.token_encoders, self.entailment_models)
+
+    def provenance(self, metric: AnyMetric) -> Provenance:
+        """What computes the scores of a metric here, beside the data and the metric itself."""
+        names = metric.wanted_models(self.names) if metric.embeds else ()
+        models = [self.embedders[name].fingerprint for name in names]
+        if metric.token_model is not None:
+            models.append(self.token_encoders[metric.token_model].fingerprint)
+        if metric.entailment_model is not None:
+            models.append(self.entailment_models[metric.entailment_model].fingerprint)
+        if self.judge is None or not isinstance(metric, JudgedMetric):
+            return Provenance(tuple(models))
+        return Provenance(tuple(models), self.judge.fingerprint, self.judge.budget, prompts_digest([metric]))
+
+    def signature(self, metrics: Sequence[AnyMetric], *, n: int) -> str:
+        """The line under every table: what makes the numbers of these metrics over ``n`` rows."""
+        wanted = {metric.token_model for metric in metrics}
+        of_tokens = [model for model in self.token_encoders if model in wanted]
+        read = {metric.entailment_model for metric in metrics}
+        of_pairs = [name for name in self.entailment_models if name in read]
+        judge = self.judge_identity(metrics) or "-"
+        return run_signature(self._fingerprints(of_tokens, of_pairs), n=n, judge=judge)
+
+    def judge_identity(self, metrics: Sequence[AnyMetric]) -> str:
+        """The judge's fingerprint and the digest of the prompts; empty where no metric asks a judge."""
+        prompts = prompts_digest(metrics)
+        return f"{self.judge.fingerprint}@{prompts}" if self.judge is not None and prompts else ""
+
+    def _fingerprints(self, of_tokens: Iterable[TokenModel], of_pairs: Iterable[str]) -> tuple[str, ...]:
+        embedders = (embedder.fingerprint for embedder in self.embedders.values())
+        encoders = (self.token_encoders[model].fingerprint for model in of_tokens)
+        return (*embedders, *encoders, *(self.entailment_models[name].fingerprint for name in of_pairs))
+
+
+def require_tools(metrics: Sequence[AnyMetric], tools: Tools) -> None:
+    """Raise a UsageError where a metric wants a model of tokens or entailment that the tools do not hold."""
+    require_token_tools(metrics, tools)
+    require_entailment_models(metrics, tools)
+
+
+@contextmanager
+def open_tools(
+    metrics: Sequence[AnyMetric],
+    embedders: EmbedderLike | Sequence[EmbedderLike] | None = None,
+    *,
+    cache: bool | str | Path = True,
+    backend: str = "auto",
+    precision: str = "auto",
+    threads: int | None = None,
+) -> Iterator[Tools]:
+    """The embedders that these metrics want, and no more, as long as the context lasts.
+
+    Args:
+        metrics: what will be scored.
+        embedders: names, folders or embedders, the primary one first; None for the embedded model.
+        cache: where vectors of models known by name are kept: a file, the user's own cache (True), or
+            nowhere beyond this context (False).
+        backend: how models known by name are run.
+        precision: in which arithmetic.
+        threads: batches that a model computes at once; None for the cores this process may use.
+
+    Raises:
+        UsageError: two embedders have the same name.
+        UnknownName: a metric or the caller names a model there isn't.
+        StoreError: the cache cannot be opened.
+    """
+    how: _How = {"backend": backend, "precision": precision, "threads": threads}
+    encoders = open_token_encoders(metrics, **how)
+    readers = open_entailment_models(metrics, threads=threads)
+    if not any(metric.embeds for metric in metrics):
+        yield Tools(token_encoders=encoders, entailment_models=readers)
+        return
+    with open_cache(cache) as vectors:
+        opened: dict[str, Embedder] = {}
+        for wanted in _listed(embedders):
+            embedder = _open(wanted, vectors, how)
+            name = embedder_name(embedder)
+            if name in opened:
+                raise UsageError(f"Two embedders are called {name!r}.")
+            opened[name] = embedder
+        for name in _further(metrics, tuple(opened)):
+            opened[name] = _open(name, vectors, how)
+        yield Tools(opened, token_encoders=encoders, entailment_models=readers)
+
+
+def open_token_encoders(
+    metrics: Sequence[AnyMetric],
+    *,
+    backend: str = "auto",
+    precision: str = "auto",
+    threads: int | None = None,
+) -> dict[TokenModel, TokenEncoder]:
+    """What makes the token vectors that these metrics want; token vectors are not cached.
+
+    Args:
+        metrics: what will be scored.
+        backend: how models known by name are run.
+        precision: in which arithmetic.
+        threads: batches that a model computes at once; None for the cores this process may use.
+
+    Raises:
+        UnknownName: a metric names a model there isn't.
+        UsageError: a model cannot give the layer.
+    """
+    wanted = dict.fromkeys(metric.token_model for metric in metrics if metric.token_model is not None)
+    if not wanted:
+        return {}
+    from sgi.models.token_encoder.load import load_token_encoder
+
+    how: _How = {"backend": backend, "precision": precision, "threads": threads}
+    return {model: load_token_encoder(model, **how) for model in wanted}
+
+
+def open_entailment_models(
+    metrics: Sequence[AnyMetric], *, threads: int | None = None
+) -> dict[str, EntailmentModel]:
+    """The entailment models that these metrics name; what they say is not cached.
+
+    The name says what runs one: ``torch:`` before it torch, else ONNX Runtime where there is a graph.
+
+    Args:
+        metrics: what will be scored.
+        threads: batches that a model computes at once; None for the cores this process may use.
+
+    Raises:
+        UnknownName: that is no name of a model.
+        UsageError: a model's configuration does not tell which output means entailment.
+        EmbedderError: its files are not to be had, or cannot be read.
+        MissingExtra: an optional dependency is not installed.
+    """
+    wanted = dict.fromkeys(
+        metric.entailment_model for metric in metrics if metric.entailment_model is not None
+    )
+    if not wanted:
+        return {}
+    from sgi.models.entailment.load import load_entailment_model
+
+    return {name: load_entailment_model(name, threads=threads) for name in wanted}
+
+
+def load_embedder(
+    name: str | Path = DEFAULT_EMBEDDER,
+    *,
+    backend: str = "auto",
+    precision: str = "auto",
+    cache: str | Path | None = None,
+) -> Embedder:
+    """An embedder whose ``embed(texts)`` gives unit rows, float32, in the order of the texts.
+
+    Args:
+        name: ``"minilm"`` (embedded), another known model, a folder, ``"torch:NAME"``, ``"openai:MODEL"``,
+            ``"openai:MODEL@URL"`` or ``"azure:DEPLOYMENT"``.
+        backend: what runs a known model: ``"auto"``, ``"onnx"``, ``"openvino"`` or ``"torch"``.
+        precision: in which arithmetic: ``"auto"``, ``"f32"``, ``"bf16"`` or ``"int8"``.
+        cache: a file that keeps the vectors; None keeps none.
+
+    Raises:
+        UnknownName: there is no such model or backend.
+        ModelMissing: the model's files are not there.
+
+    >>> load_embedder("minilm").embed(["Hello."]).shape
+    (1, 384)
+    """
+    from sgi.models.embedder.load import load_embedder as load
+    from sgi.store.cache import SqliteCache
+
+    kept = None if cache is None else SqliteCache(Path(cache))
+    return load(name, backend=backend, precision=precision, cache=kept)
+
+
+@contextmanager
+def open_cache(path: bool | str | Path) -> Iterator[Cache]:
+    """The vector cache in this file; the user's own if True; one that goes with the context if False."""
+    from sgi.store.cache import SqliteCache, default_cache_path
+
+    if path is False:
+        with TemporaryDirectory(prefix="sgi-") as folder, SqliteCache(Path(folder) / "vectors.db") as cache:
+            yield cache
+    else:
+        with SqliteCache(default_cache_path() if path is True else Path(path)) as cache:
+            yield cache
+
+
+def _listed(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[EmbedderLike]:
+    if embedders is None:
+        return [DEFAULT_EMBEDDER]
+    if isinstance(embedders, Sequence) and not isinstance(embedders, str):
+        return list(embedders) or [DEFAULT_EMBEDDER]
+    return [embedders]
+
+
+def _further(metrics: Sequence[AnyMetric], configured: tuple[str, ...]) -> list[str]:
+    """Models that a metric names in its parameters beyond those configured."""
+    wanted = dict.fromkeys(
+        name for metric in metrics if metric.embeds for name in metric.wanted_models(configured)
+    )
+    return [name for name in wanted if name not in configured]
+
+
+def _open(wanted: object, cache: Cache, how: _How) -> Embedder:
+    """An embedder behind a cache: the run's for a known model, one in memory for the caller's own."""
+    from sgi.engine.embedding_model import Guarded
+    from sgi.models.cached_embedder import CachedEmbedder
+    from sgi.store.cache import MemoryCache
+
+    if isinstance(wanted, (str, Path)):
+        from sgi.models.embedder.load import load_embedder
+
+        return load_embedder(wanted, cache=cache, **how)
+    if not isinstance(wanted, Embedder):
+        hint = "An embedder has a `fingerprint` and `embed(texts)`; sgi.testing.check_embedder proves it."
+        raise UsageError(f"{type(wanted).__name__} is no embedder.", hint=hint)
+    return wanted if isinstance(wanted, CachedEmbedder) else CachedEmbedder(Guarded(wanted), MemoryCache())

@@ -1,0 +1,177 @@
+"""The result of an evaluation in Python: scores by metric, and doors to every kind of table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sgi.engine.check import GroundingReport, grounding_report
+from sgi.engine.notebook_repr import Shown
+from sgi.engine.result_rows import flat_row, nested_row
+from sgi.engine.summary import Summary, summarise
+from sgi.io.column_use import ColumnUse
+from sgi.io.write import json_line
+from sgi.kernel.errors import MissingExtra, UnknownName
+from sgi.kernel.protocols import Usage
+from sgi.kernel.sample import Batch, are_numbers
+from sgi.kernel.scored import ScoredRun
+from sgi.kernel.short_repr import short_repr
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    from sgi.engine.accumulator import Ledger
+    from sgi.engine.judge_batch import Evidence
+    from sgi.io.rows import Rejected
+    from sgi.kernel.metric import AnyMetric, Scores
+    from sgi.kernel.sample import Sample
+    from sgi.kernel.scored import Provenance
+
+
+@dataclass(frozen=True, eq=False)
+class Result(Shown, Mapping[str, "Scores"]):
+    """Scores of every row, by metric.
+
+    ``result["sgi"].values`` is a float64 array with NaN where there is no value; ``.status``, ``.reasons``
+    and ``.details`` say why, and what the value was made of. Rows stand in the order of the data.
+
+    Attributes:
+        samples: the rows that were scored.
+        metrics: what was scored, in the order asked.
+        signature: everything that can change a number.
+        rejected: rows that could not be read (only with ``on_error="skip"``).
+        evidence: what the judge made of each row, by the metric's canonical string; None where nothing.
+        usage: what the judge was asked, and what it took.
+        provenance: what computed each metric, by canonical string.
+        columns: which columns of the data became which fields.
+    """
+
+    samples: tuple[Sample, ...]
+    metrics: tuple[AnyMetric, ...]
+    signature: str
+    rejected: tuple[Rejected, ...]
+    _scores: Mapping[str, Scores] = field(repr=False)
+    _ledger: Ledger = field(repr=False)
+    evidence: Mapping[str, Evidence] = field(default_factory=dict, repr=False)
+    usage: Usage = field(default_factory=Usage)
+    provenance: Mapping[str, Provenance] = field(default_factory=dict, repr=False)
+    columns: ColumnUse = field(default_factory=ColumnUse)
+
+    __repr__ = short_repr
+
+    def __getitem__(self, name: str) -> Scores:
+        """The scores of a metric by its canonical string, or by its bare name if only one metric has it."""
+        if name in self._scores:
+            return self._scores[name]
+        named = [metric.canonical for metric in self.metrics if metric.spec.name == name]
+        if len(named) == 1:
+            return self._scores[named[0]]
+        raise _NoSuchScores("metric of this result", name, hint=f"It has: {', '.join(self._scores)}.")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._scores)
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+    @cached_property
+    def _summary(self) -> Summary:
+        return summarise(self._ledger, self.metrics, self.signature)
+
+    def summary(self) -> Summary:
+        """Means with intervals and coverage, and rankings beside the trivial baselines where labels are."""
+        return self._summary
+
+    def evidence_map(self, sample: str) -> GroundingReport:
+        """What each sentence of a response rests on, where the data was scored with ``grounding``.
+
+        Args:
+            sample: the id of the row.
+
+        Raises:
+            UnknownName: no row has this id, or the result has no scores of ``grounding``.
+        """
+        for row, found in enumerate(self.samples):
+            if found.id == sample:
+                return grounding_report(found, self["grounding"], row)
+        raise UnknownName("row of this result", sample, hint="Give the id of a row, as in `samples`.")
+
+    def scored(self, name: str = "result") -> ScoredRun:
+        """The scores as columns, which `compare`, `gate` and `grouped` read.
+
+        Args:
+            name: what their messages call it.
+        """
+        columns = {
+            metric.canonical: replace(
+                self._ledger.column(metric),
+                version=metric.spec.version,
+                provenance=self.provenance.get(metric.canonical),
+            )
+            for metric in self.metrics
+        }
+        ids = tuple(sample.id for sample in self.samples)
+        return ScoredRun(
+            name=name,
+            rows=len(self.samples),
+            ids=ids,
+            clusters=self._ledger.clusters.numbers,
+            metrics=columns,
+            signature=self.signature,
+            rejected=len(self.rejected),
+            numbered=are_numbers(ids),
+            samples=lambda rows: (self.samples[row] for row in rows),
+            clustering=self._ledger.clusters.clustering(),
+        )
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """One nested dict a row: id, label, metadata, and for each metric value, status, reason, details."""
+        return [dict(row) for row in nested_row(Batch(self.samples), self._scores)]
+
+    def to_columns(self) -> dict[str, list[Any]]:
+        """Flat columns: id, label, metadata, and for each metric its value, status and reason."""
+        rows = list(flat_row(Batch(self.samples), self._scores))
+        return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A pandas frame of ``to_columns``; needs the extra ``pandas``."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtra("to_pandas()", "pandas") from error
+        return pd.DataFrame(self.to_columns())
+
+    def to_polars(self) -> pl.DataFrame:
+        """A polars frame of ``to_columns``, metadata as JSON text; needs the extra ``polars``."""
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise MissingExtra("to_polars()", "polars") from error
+        return pl.DataFrame(_plain(self.to_columns()), infer_schema_length=None)
+
+    def to_arrow(self) -> pa.Table:
+        """An Arrow table of ``to_columns``, metadata as JSON text; needs the extra ``parquet``."""
+        try:
+            import pyarrow as pa
+        except ImportError as error:
+            raise MissingExtra("to_arrow()", "parquet") from error
+        return pa.table(_plain(self.to_columns()))
+
+
+class _NoSuchScores(UnknownName, KeyError):  # noqa: N818 - the name says what happened
+    """Also a KeyError, as every mapping's."""
+
+
+def _plain(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Metadata as JSON text: its keys differ from row to row, which typed tables cannot hold."""
+    packed = [json_line(value).decode().rstrip() for value in columns.get("metadata", [])]
+    return {name: packed if name == "metadata" else values for name, values in columns.items()}

@@ -1,0 +1,233 @@
+"""A run as it is kept: begun or taken up again, its batches committed, its end told."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from sgi.engine.score import BatchScores
+from sgi.engine.text_removal import REASON_NOT_KEPT, batch_without_texts, summary_without_texts
+from sgi.kernel.errors import RunMismatch, SgiError
+from sgi.kernel.placeholders import dataset_without_texts
+from sgi.kernel.protocols import DurableJudge, Usage, usage_of
+from sgi.kernel.signature import package_version
+from sgi.store.run_queries import find_run, open_recorder, run_usage
+from sgi.store.run_rows import saved_answers, stored_batch
+from sgi.store.run_writer import RunStart, create_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pydantic import BaseModel, JsonValue
+
+    from sgi.engine.plan import Plan
+    from sgi.engine.resources import Tools
+    from sgi.engine.spec import RunSpec
+    from sgi.engine.summary import Summary
+    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.protocols import Judge
+    from sgi.kernel.sample import Batch, Sample
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+    from sgi.store.run_writer import RunRecorder, StoredAnswer
+
+_NUMERICAL = ("numpy", "onnxruntime", "tokenizers")
+
+
+class Recording:
+    """A run in a database, as the engine writes it.
+
+    Args:
+        database: where it is kept.
+        record: the run, as it is there now.
+        recorder: its writer.
+        metrics: what is scored.
+        judge: what is asked, whose usage is stored as it grows; None where nothing is.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        record: RunRecord,
+        recorder: RunRecorder,
+        metrics: Sequence[AnyMetric],
+        judge: Judge | None = None,
+    ) -> None:
+        self._database = database
+        self._record = record
+        self._recorder = recorder
+        self._categories = {metric.canonical: metric.spec.category for metric in metrics}
+        self._judge = judge
+        self._before = usage_of(judge)
+        self.run = record.id
+        if isinstance(judge, DurableJudge):
+            earlier = sum(run_usage(database, record.id).values(), Usage())
+            judge.store_usage(lambda: recorder.save_usage(self._usage()), earlier)
+
+    @property
+    def done(self) -> set[int]:
+        """The first positions of the batches that are there."""
+        return self._recorder.done
+
+    def batch(self, start: int, read: Batch) -> tuple[Batch, BatchScores]:
+        """A batch that is there.
+
+        Args:
+            start: its place.
+            read: the same batch as the data has it, which is taken where the run keeps no texts.
+        """
+        found = stored_batch(self._database, self._record, start)
+        batch = read if self._record.no_texts else found.batch
+        return batch, BatchScores(found.scores, found.truncated, found.failures)
+
+    def commit(self, start: int, samples: tuple[Sample, ...], made: BatchScores) -> None:
+        """Commit a batch and the usage of this attempt in one transaction."""
+        if self._record.no_texts:
+            samples = tuple(sample.with_placeholders() for sample in samples)
+            made = batch_without_texts(made, self._categories)
+        self._recorder.commit(
+            start,
+            samples,
+            made.scores,
+            truncated=made.truncated,
+            failures=made.failures,
+            evidence={name: [_plain(found) for found in rows] for name, rows in made.evidence.items()},
+            usage=self._usage(),
+        )
+
+    def answers(self, start: int, rows: int) -> Mapping[int, StoredAnswer]:
+        """What the target answered before, by position."""
+        with self._database.reading() as connection:
+            return saved_answers(connection, self.run, start, rows)
+
+    def keep(self, answers: Mapping[int, StoredAnswer]) -> None:
+        """Keep answers of the target, by position."""
+        self._recorder.save_answers(answers)
+
+    def reopen_failed(self) -> int:
+        """Have the batches with failed rows done again; says how many there are."""
+        return self._recorder.reopen_failed()
+
+    def finish(self, summary: Summary) -> None:
+        """All rows are done."""
+        kept = summary_without_texts(summary) if self._record.no_texts else summary
+        self._recorder.finish(kept.to_dict())
+        self._database.verify()
+
+    def stop(self, error: BaseException) -> None:
+        """The run ends before its time, and can go on later."""
+        self._recorder.stop(_reason(error, whole=not self._record.no_texts), self._usage())
+
+    def _usage(self) -> dict[str, Usage]:
+        """What this attempt asked of the judge so far, by the judge's fingerprint."""
+        if self._judge is None:
+            return {}
+        return {self._judge.fingerprint: usage_of(self._judge).since(self._before)}
+
+
+def begin(database: Database, spec: RunSpec, plan: Plan, tools: Tools) -> Recording:
+    """A new run.
+
+    Raises:
+        UsageError: its name is taken.
+    """
+    start = RunStart(
+        dataset=_dataset(spec, plan),
+        dataset_name=plan.dataset,
+        rows=plan.rows,
+        spec=spec.resolved(plan.metrics).stored(),
+        spec_hash=spec.identity(plan.metrics),
+        signature=tools.signature(plan.metrics, n=plan.rows),
+        versions=versions(),
+        metrics=plan.metrics,
+        name=spec.name,
+        rejected=plan.rejected,
+        provenance={metric.canonical: tools.provenance(metric) for metric in plan.metrics},
+    )
+    made = create_run(database, start)
+    return Recording(database, find_run(database, made.run), made, plan.metrics, tools.judge)
+
+
+def _dataset(spec: RunSpec, plan: Plan) -> str:
+    """The hash of the data as the run keeps it."""
+    return dataset_without_texts(plan.identity) if spec.no_texts else plan.identity
+
+
+def take_up(
+    database: Database,
+    record: RunRecord,
+    spec: RunSpec,
+    plan: Plan,
+    tools: Tools,
+    *,
+    retry_failed: bool = False,
+    take_over: bool = False,
+) -> Recording:
+    """A run that is there, to be gone on with.
+
+    Args:
+        database: where it is kept.
+        record: the run.
+        spec: how it is asked for now.
+        plan: what the data is now.
+        tools: what it would be scored with now.
+        retry_failed: do the batches with failed rows again.
+        take_over: take the run from a process that writes it.
+
+    Raises:
+        RunBusy: another process writes the run.
+        RunMismatch: the data, the spec, a model or the version of the package is not the same any more.
+    """
+    check_same(record, spec, plan, tools)
+    recorder = open_recorder(database, record, take_over=take_over)
+    recording = Recording(database, record, recorder, plan.metrics, tools.judge)
+    if retry_failed:
+        recording.reopen_failed()
+    return recording
+
+
+def check_same(record: RunRecord, spec: RunSpec, plan: Plan, tools: Tools) -> None:
+    """Raise a RunMismatch that says what is no longer as it was when the run began, if anything is."""
+    signature = tools.signature(plan.metrics, n=record.rows)
+    then_and_now = {
+        "its data": (record.dataset, _dataset(spec, plan)),
+        "what was asked for": (record.spec_hash, spec.identity(plan.metrics)),
+        "what makes its numbers": (record.signature, signature),
+    }
+    changed = [name for name, (then, now) in then_and_now.items() if then != now]
+    if changed:
+        shown = f" (then {record.signature}, now {signature})" if record.signature != signature else ""
+        raise mismatch(record, " and ".join(changed), shown)
+
+
+def mismatch(record: RunRecord, changed: str, shown: str = "") -> RunMismatch:
+    """The error of a run that cannot be resumed, since something changed."""
+    return RunMismatch(
+        f"The run {record.label} cannot be resumed: {changed} changed{shown}.",
+        hint="Start a new run, without --resume.",
+    )
+
+
+def _reason(error: BaseException, *, whole: bool) -> str:
+    """Why a run ended before its time; the kind of error alone where its message can quote texts."""
+    if not isinstance(error, Exception):
+        return "interrupted"
+    if not whole:
+        return f"{type(error).__name__}; {REASON_NOT_KEPT}"
+    return str(error) if isinstance(error, SgiError) else f"{type(error).__name__}: {error}"
+
+
+def _plain(evidence: BaseModel | None) -> dict[str, JsonValue] | None:
+    return None if evidence is None else evidence.model_dump(mode="json")
+
+
+def versions() -> dict[str, str]:
+    """The versions of what makes the numbers."""
+    found = {"sgi": package_version(), "python": platform.python_version()}
+    for name in _NUMERICAL:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # pragma: no cover - all of these are always installed
+            continue
+    return found

@@ -1,0 +1,286 @@
+"""A run from its spec to its report: plan, open what it needs, begin or take up, score, keep."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import anyio
+
+from sgi.engine.cascade.config import detector_of, require_judged
+from sgi.engine.cascade.fit_threshold import learnt
+from sgi.engine.cascade.routing import Screen
+from sgi.engine.export import export
+from sgi.engine.judge_batch import judged, no_judge
+from sgi.engine.open_judge import estimate, with_judge
+from sgi.engine.pipeline import RunReport, run
+from sgi.engine.plan import joined, plan, resolve
+from sgi.engine.progress import RunBegan, silent
+from sgi.engine.resources import open_tools
+from sgi.engine.run_recorder import begin, check_same, mismatch, take_up
+from sgi.engine.summary import Summary
+from sgi.io.dataset import open_dataset
+from sgi.kernel.errors import RunMismatch, SgiError, UsageError
+from sgi.kernel.metric import Status
+from sgi.kernel.sample import CONTEXTS, RESPONSE, Field
+from sgi.store.database import open_database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from sgi.engine.open_judge import Cassette
+    from sgi.engine.plan import Plan
+    from sgi.engine.progress import Listener
+    from sgi.engine.resources import Tools
+    from sgi.engine.run_recorder import Recording
+    from sgi.engine.spec import RunSpec
+    from sgi.kernel.protocols import Usage
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Where a run is done; nothing here changes a number.
+
+    Attributes:
+        database: where runs are kept, as for ``open_database``.
+        store: whether this one is kept.
+        cache: where vectors are kept: a file, the user's own cache (True), or nowhere (False).
+        listener: hears of the progress.
+        cassette: a file of the judge's calls, to write or to answer from.
+        code_folder: the only folder whose code may run as a Python target; None allows any.
+    """
+
+    database: str | Path | None = None
+    store: bool = True
+    cache: bool | Path = True
+    listener: Listener = silent
+    cassette: Cassette | None = None
+    code_folder: Path | None = None
+
+
+def plan_of(spec: RunSpec, *, count_texts: bool = False, listener: Listener = silent) -> Plan:
+    """What the run would do; see ``sgi.engine.plan.plan``.
+
+    Raises:
+        DataError: the data cannot be read.
+        UsageError: a metric cannot be had, or asks a judge and none is named; or a target is to be asked and
+            no row has a question.
+    """
+    dataset = open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding)
+    asked = spec.target is not None
+    if asked and spec.no_texts:
+        raise UsageError(
+            "--no-texts does not go with --target: the answers would be lost when the run is resumed.",
+            hint="Ask the target first, and score a file of its answers.",
+        )
+    planned = plan(
+        dataset,
+        spec.metrics,
+        on_reject=(lambda _: None) if spec.on_error == "skip" else None,
+        supplied=RESPONSE | CONTEXTS if asked else frozenset(),
+        beside=spec.beside,
+        cluster=spec.cluster,
+        count_texts=count_texts and not asked,
+        listener=listener,
+    )
+    if asked and not planned.present.get(Field.QUESTION):
+        raise UsageError(f"No row of {dataset.name} has a question to ask the target.")
+    if spec.cascade is not None:
+        require_judged(planned.metrics)
+    asking = judged(planned.metrics)
+    if asking and spec.judge is None:
+        raise no_judge(asking)
+    return planned
+
+
+def judging_of(spec: RunSpec, planned: Plan, *, cache: bool | Path = True) -> Usage | None:
+    """What the judge would be asked and what that would cost; None where none is, or nobody can know."""
+    if spec.judge is None or spec.target is not None or not judged(planned.metrics):
+        return None
+    dataset = open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding)
+    rows = dataset.samples(on_reject=(lambda _: None) if spec.on_error == "skip" else None)
+    return anyio.run(partial(estimate, rows, planned.metrics, spec.judge, cache=cache))
+
+
+async def perform(spec: RunSpec, around: Surroundings, *, retry_failed: bool = False) -> RunReport:
+    """A new run.
+
+    Args:
+        spec: how it is asked for.
+        around: where it is done.
+        retry_failed: ask the judge once more where the replies that are kept were bad.
+
+    Raises:
+        SgiError: something the user can mend; what was committed before is kept, and the run can go on.
+    """
+    planned = plan_of(spec, listener=around.listener)
+    async with AsyncExitStack() as stack:
+        tools = await _open(stack, spec, planned, around, again=retry_failed)
+        spec = await _learnt(spec, planned, tools, around.listener)
+        recording = None
+        if around.store:
+            database = stack.enter_context(open_database(around.database))
+            recording = begin(database, spec, planned, tools)
+        return await _run(spec, planned, tools, recording, around)
+
+
+async def resume(
+    spec: RunSpec,
+    record: RunRecord,
+    around: Surroundings,
+    *,
+    retry_failed: bool = False,
+    reread: bool = True,
+    take_over: bool = False,
+) -> RunReport:
+    """Go on with a run that is kept; of one that is finished nothing is done again.
+
+    Args:
+        spec: how it is asked for now; must give the same numbers.
+        record: the run.
+        around: its database is the one that keeps the run.
+        retry_failed: do the batches with failed rows again, also of a finished run.
+        reread: see that the data is the same, also of a finished run.
+        take_over: take the run from a process that writes it.
+
+    Raises:
+        RunBusy: another process writes the run.
+        RunMismatch: its data, its spec, its cluster rule or what makes its numbers has changed.
+        SgiError: as for `perform`.
+    """
+    refuse_strangers(record)
+    if spec.no_texts != record.no_texts:
+        kept = "keeps no texts" if record.no_texts else "was begun with its texts"
+        raise RunMismatch(
+            f"The run {record.label} {kept}, and goes on so.",
+            hint="Resume it as it was begun, or start a new run.",
+        )
+    if spec.cluster != record.cluster:
+        raise RunMismatch(
+            f"The run {record.label} clusters its rows by {record.cluster!r}, not by {spec.cluster!r}.",
+            hint=f"Resume it without --cluster, then use sgi show {record.id} --cluster {spec.cluster}.",
+        )
+    if spec.cascade is not None:
+        spec = spec.model_copy(update={"cascade": spec.cascade.taken_up(record.spec.get("cascade"))})
+    async with AsyncExitStack() as stack:
+        database = stack.enter_context(open_database(around.database, create=False))
+        finished = record.finished and not retry_failed
+        named = joined(resolve(spec.metrics or ()), spec.beside)
+        if finished and not reread:  # nothing is opened: no target is imported, no service is asked
+            if spec.identity(named) != record.spec_hash:
+                raise mismatch(record, "what was asked for")
+            return _finished(spec, record, database)
+        planned = plan_of(spec, listener=around.listener)
+        tools = await _open(stack, spec, planned, around, again=retry_failed)
+        if finished:
+            check_same(record, spec, planned, tools)
+            return _finished(spec, record, database)
+        options = {"retry_failed": retry_failed, "take_over": take_over}
+        recording = take_up(database, record, spec, planned, tools, **options)
+        return await _run(spec, planned, tools, recording, around)
+
+
+def refuse_strangers(record: RunRecord) -> None:
+    """Raise a RunMismatch for a run that was imported, rescored, or that an application makes row by row."""
+    if not {"imported_from", "service", "rescored_from"}.isdisjoint(record.spec):
+        raise RunMismatch(f"The run {record.label} was not made by `sgi run`, and cannot be resumed.")
+
+
+async def _open(
+    stack: AsyncExitStack, spec: RunSpec, planned: Plan, around: Surroundings, *, again: bool = False
+) -> Tools:
+    """The embedders the metrics want, the judge they ask, and the target."""
+    tools = stack.enter_context(
+        open_tools(
+            planned.metrics,
+            spec.embedders,
+            cache=around.cache,
+            backend=spec.backend,
+            precision=spec.precision,
+        )
+    )
+    tools = await stack.enter_async_context(
+        with_judge(
+            tools,
+            planned.metrics,
+            spec.judge,
+            cache=False if spec.no_texts else around.cache,  # replies quote texts
+            again=again,
+            cassette=around.cassette,
+        )
+    )
+    if spec.calibration is not None:
+        spec.calibration.check(tools)
+    if spec.target is None:
+        return tools
+    from sgi.target.load import open_target
+
+    target = await stack.enter_async_context(open_target(spec.target, code_folder=around.code_folder))
+    return replace(tools, target=target)
+
+
+async def _learnt(spec: RunSpec, planned: Plan, tools: Tools, listener: Listener) -> RunSpec:
+    """The spec with the threshold of its cascade."""
+    if spec.cascade is None:
+        return spec
+    found = await learnt(
+        spec.cascade,
+        detector_of(planned.metrics),
+        tools,
+        open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding),
+        columns=spec.columns,
+        own_answers=spec.target is None,
+        cluster=spec.cluster,
+        on_reject=(lambda _: None) if spec.on_error == "skip" else None,
+        listener=listener,
+    )
+    return spec.model_copy(update={"cascade": found})
+
+
+async def _run(
+    spec: RunSpec, planned: Plan, tools: Tools, recording: Recording | None, around: Surroundings
+) -> RunReport:
+    if recording is not None:
+        around.listener(RunBegan(recording.run))
+    with _stopping(recording):
+        return await run(
+            open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding),
+            planned,
+            tools,
+            screen=Screen.of(spec.cascade, planned.metrics),
+            recording=recording,
+            output=spec.out,
+            inputs=spec.inputs,
+            rejects=spec.rejects if spec.on_error == "skip" else None,
+            max_failures=spec.max_failures,
+            cluster=spec.cluster,
+            listener=around.listener,
+        )
+
+
+@contextmanager
+def _stopping(recording: Recording | None) -> Iterator[None]:
+    """Note in the store why the run ended before its time; the store may be what failed."""
+    try:
+        yield
+    except BaseException as error:
+        if recording is not None:
+            try:
+                recording.stop(error)
+            except SgiError as second:
+                error.add_note(str(second))
+        raise
+
+
+def _finished(spec: RunSpec, record: RunRecord, database: Database) -> RunReport:
+    """The report of a run that is done; its scores are written once more if a file is asked for."""
+    if spec.out is not None:
+        export(database, record, spec.out, inputs=spec.inputs)
+    summary = Summary.from_dict(record.summary or {})
+    failed = max((made.counts[Status.FAILED] for made in summary.metrics), default=0)
+    return RunReport(summary, failed / max(summary.rows, 1), record.rejected, record.id)

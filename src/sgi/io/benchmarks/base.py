@@ -1,0 +1,67 @@
+"""What every benchmark's file gives: raw rows, and how one of them becomes rows in columns known here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sgi.io import coercion as cells
+from sgi.kernel.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from sgi.io.rows import Convert, RawRow
+
+_SCORABLE = ("question", "response", "reference")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One way through a benchmark's files.
+
+    Attributes:
+        file: the one whose lines messages name.
+        rows: its raw rows.
+        convert: makes rows in columns known here of one of them.
+    """
+
+    file: Path
+    rows: Iterator[RawRow]
+    convert: Convert
+
+
+def is_own(values: Mapping[str, Any]) -> bool:
+    """Whether a row is in this project's own columns already: an id, and something to score.
+
+    >>> is_own({"id": "begin-5", "response": "yes"}), is_own({"begin_label": "Generic", "response": "yes"})
+    (True, False)
+    """
+    return "id" in values and any(name in values for name in _SCORABLE)
+
+
+def foreign(title: str, columns: str) -> DataError:
+    """The error of a row that is not of the benchmark."""
+    hint = "Name a file as it is published, or one with id, question, context, response, reference and label."
+    return DataError(f"is not {title}, whose rows hold {columns}", hint=hint)
+
+
+def field(values: Mapping[str, Any], column: str, read: Callable[[Any], Any] = cells.as_text) -> Any:
+    """The value in a column, read; its error names the column.
+
+    Raises:
+        DataError: the column is not there, holds nothing, or cannot be read so.
+    """
+    value = values.get(column)
+    if cells.is_absent(value):
+        raise DataError("is missing", field=column)
+    try:
+        return read(value)
+    except DataError as error:
+        raise DataError(error.message, field=column, hint=error.hint) from None
+
+
+def rest(values: Mapping[str, Any], *taken: str) -> dict[str, Any]:
+    """The columns that have no place of their own in a sample, for its metadata."""
+    return {key: value for key, value in values.items() if key not in taken and not cells.is_absent(value)}

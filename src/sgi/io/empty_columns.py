@@ -1,0 +1,101 @@
+"""Columns that hold nothing: found in the first rows, before a column is chosen for each field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from sgi.io.coercion import is_absent
+from sgi.io.columns import ambiguous, known_name
+from sgi.kernel.errors import DataError
+from sgi.kernel.memory_size import size_of
+from sgi.kernel.sample import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.io.columns import Pairs
+    from sgi.io.rows import RawRow
+
+MAX_ROWS = 1000
+MAX_BYTES = 16_000_000
+"""Rows that are read ahead are held; they take about so much memory at most."""
+
+
+@dataclass(frozen=True)
+class NullColumns:
+    """Columns that are passed over since they hold nothing and another one means the same field.
+
+    Attributes:
+        columns: their names.
+        rows: in how many first rows they are null; None for every row.
+    """
+
+    columns: frozenset[str] = frozenset()
+    rows: int | None = None
+
+    def why(self) -> str:
+        """The reason, in words.
+
+        >>> NullColumns(frozenset({"a"}), 1000).why()
+        'null in the first 1,000 rows'
+        """
+        return "null in every row" if self.rows is None else f"null in the first {self.rows:,} rows"
+
+
+def look_ahead(
+    rows: Iterator[RawRow], mapping: Pairs, limit: int = MAX_ROWS
+) -> tuple[Iterator[RawRow], NullColumns]:
+    """Find the columns that hold nothing, reading no more rows than it takes.
+
+    Reading stops as soon as the preferred column of every field has a value, which is the first row in most
+    data, and at the latest after ``limit`` rows or 16 MB.
+
+    Args:
+        rows: raw rows.
+        mapping: from `sgi.io.columns.checked_mapping`; its fields need no choice.
+        limit: how many rows are read ahead at most.
+
+    Returns:
+        All rows, and the columns found null.
+    """
+    head: list[RawRow] = []
+    held = 0
+    seen: set[str] = set()
+    known: dict[str, str] = {}
+    filled: set[str] = set()
+    doubtful: list[tuple[str, ...]] = []
+    for row in rows:
+        head.append(row)
+        if isinstance(row.values, Sample):
+            break
+        held += len(row.text) if isinstance(row.values, DataError) else size_of(row.values, MAX_BYTES)
+        if not isinstance(row.values, DataError):
+            new = row.values.keys() - seen
+            seen |= new
+            for column in filter(new.__contains__, row.values):
+                name = known_name(column)
+                if name is not None and (name == column or name not in known):
+                    known[name] = column
+            filled |= {column for column, value in row.values.items() if not is_absent(value)}
+            doubtful = [
+                found for found in ambiguous(tuple(known.values()), mapping) if found[0] not in filled
+            ]
+            if not doubtful:
+                break
+        if len(head) >= limit or held >= MAX_BYTES:
+            break
+    else:
+        return iter(head), NullColumns(_before_the_first(doubtful, filled))
+    return chain(head, rows), NullColumns(_before_the_first(doubtful, filled), len(head))
+
+
+def _before_the_first(doubtful: list[tuple[str, ...]], filled: set[str]) -> frozenset[str]:
+    """The columns that are preferred to the first one that has a value."""
+    return frozenset(
+        column
+        for found in doubtful
+        if not filled.isdisjoint(found)
+        for column in found[: next(n for n, column in enumerate(found) if column in filled)]
+    )

@@ -1,0 +1,79 @@
+"""Where judges are, and the keys that open them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from sgi.kernel import environment
+from sgi.kernel.environment import (
+    NO_KEY,
+    OPENAI_URL,
+    azure_url,
+    check_same_source,
+    checked_key,
+    checked_url,
+    openai_url,
+    place_of,
+    setting,
+)
+
+if TYPE_CHECKING:
+    from sgi.llm.spec import JudgeSpec, ModelName
+
+_OLLAMA_URL = "http://localhost:11434/v1"
+_OLLAMA_KEY = "OLLAMA_API_KEY"
+_OLLAMA_PLACE = "OLLAMA_BASE_URL"
+_KEYS = {"anthropic": ("ANTHROPIC_API_KEY",), "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY")}
+
+
+@dataclass(frozen=True)
+class Service(environment.Service):
+    """Where a judge is, and the key that opens it; the URL is blank where a service has only one."""
+
+    azure_version: ClassVar[str] = "2024-10-21"
+    """The first stable version with JSON schemas for replies."""
+
+    @classmethod
+    def of(cls, name: ModelName) -> Self:
+        """The service of a judge's name, with what the environment or ``.env`` says of it.
+
+        Raises:
+            UsageError: a key or an address is missing or unusable, or only the address stands in ``.env``.
+        """
+        if name.kind == "openai":
+            return cls.openai(name.url)
+        if name.kind == "azure":
+            return cls.azure()
+        if name.kind == "ollama":
+            if not name.url:
+                check_same_source(_OLLAMA_KEY, _OLLAMA_PLACE)
+            key = checked_key(setting(_OLLAMA_KEY) or NO_KEY, _OLLAMA_KEY)
+            return cls("ollama", checked_url(_url(name), _OLLAMA_PLACE), key, _OLLAMA_KEY)
+        names = _KEYS[name.kind]
+        found = next((one for one in names if setting(one)), names[0])
+        return cls(name.kind, "", checked_key(setting(found), found), found)
+
+    @property
+    def own(self) -> bool:
+        """Whether it is a server that only speaks as OpenAI does."""
+        return self.kind == "ollama" or (self.kind == "openai" and self.url != OPENAI_URL)
+
+
+def fingerprint_of(spec: JudgeSpec) -> str:
+    """The fingerprint the opened model will have; no key and no client is needed for it.
+
+    Raises:
+        UsageError: the environment names no address where one is needed, or an unusable one.
+    """
+    url = _url(spec.named)
+    return spec.fingerprint(place_of(checked_url(url, "The judge's address")) if url else "")
+
+
+def _url(name: ModelName) -> str:
+    """The address, unchecked; blank where the service has only one."""
+    if name.kind == "openai":
+        return openai_url(name.url)
+    if name.kind == "ollama":
+        return name.url or setting(_OLLAMA_PLACE) or _OLLAMA_URL
+    return azure_url() if name.kind == "azure" else ""

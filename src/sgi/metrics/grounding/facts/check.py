@@ -1,0 +1,267 @@
+"""The facts of a sentence, checked against passages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import localcontext
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from sgi.metrics.grounding.facts.date_support import comparable, date_support
+from sgi.metrics.grounding.facts.extract import Roles, clause_at, folded, names_of, numbers_of
+from sgi.metrics.grounding.facts.fact import EXACT, DateFact, Fact, Label, Name, Quantity, overlaps
+from sgi.metrics.grounding.facts.labels import label_support, labels
+from sgi.metrics.grounding.facts.name_support import is_function_word, name_support, rival
+from sgi.metrics.grounding.facts.number_support import (
+    Found,
+    agreement,
+    commensurable,
+    derived_support,
+    number_support,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_SAME_ROLE = 0.4
+_SAME_PLACE = 0.6
+
+
+class Verdict(StrEnum):
+    """What passages say of a fact.
+
+    >>> [str(verdict) for verdict in Verdict]
+    ['supported', 'absent', 'contradicted']
+    """
+
+    SUPPORTED = "supported"
+    ABSENT = "absent"
+    CONTRADICTED = "contradicted"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A fact with its verdict.
+
+    Attributes:
+        fact: the fact, with its place in the sentence.
+        verdict: whether the passages state it, do not have it, or state another in its place.
+        passage: which passage decided, from 0; None if none did, or the question.
+        found: the passage's words that state the fact or contradict it; "" where none do by themselves.
+        start: where ``found`` begins in the passage, or None.
+        end: where it ends, or None.
+        how: the rule that decided: "equal", "converted", "5 + 3", "question" …; "" for what is absent.
+
+    >>> check_facts("It weighs 5 kg.", ["It weighs 7 kg."])[0].found
+    '7 kg'
+    """
+
+    fact: Fact
+    verdict: Verdict
+    passage: int | None
+    found: str
+    start: int | None
+    end: int | None
+    how: str
+
+
+def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> tuple[Check, ...]:
+    """The numbers, dates and names of a sentence, each as the passages bear it out.
+
+    A sentence that stands in a passage word for word is supported whole. A fact that a passage states
+    (`number_support`, `date_support`, `name_support`) or implies by one step (`derived_support`) is
+    supported, and so is a name of the question. Else it is contradicted where a passage has another fact in
+    the same role: a number of the same unit or counted thing, or a date, among at least two fifths of the
+    same content words; a name, next to the same word among three fifths of them; or a name with the same
+    last word and another first. Else it is supported if the question states it, and absent if not. So a
+    further passage takes no support away that a passage gives; it may contradict what only was asked.
+
+    Numbers and numeric dates are read in any language with digits, names in scripts with capitals (see
+    `quantities`, `dates`, `names` for what is not read); number words, units and names of months are English.
+
+    Args:
+        sentence: a sentence, or a short text.
+        passages: what it should rest on.
+        question: what was asked.
+
+    Returns:
+        The checks in the order of the facts.
+
+    >>> passages = ["The tower is 330 m tall.", "Gustave Eiffel's firm built it from 1887 to 1889."]
+    >>> said = "The tower is 312 m tall. Alexandre Eiffel built it in two years."
+    >>> for check in check_facts(said, passages):
+    ...     print(check.fact.text, check.verdict, check.found, check.how, sep=" | ")
+    312 m | contradicted | 330 m | other value
+    Alexandre Eiffel | contradicted | Gustave Eiffel | other first name
+    two years | supported | 1887, 1889 | 1889 - 1887
+    """
+    with localcontext(EXACT):
+        return _checks(sentence, passages, question)
+
+
+def _checks(sentence: str, passages: Sequence[str], question: str) -> tuple[Check, ...]:
+    facts = facts_of(sentence)
+    if not facts:
+        return ()
+    copied = _copied(sentence, passages)
+    if copied is not None:
+        passage, offset = copied
+        return tuple(
+            Check(
+                fact, Verdict.SUPPORTED, passage, fact.text, fact.start + offset, fact.end + offset, "copied"
+            )
+            for fact in facts
+        )
+    roles: list[Roles] = []
+    return tuple(_checked(sentence, fact, passages, question, roles) for fact in facts)
+
+
+def facts_of(sentence: str) -> tuple[Fact, ...]:
+    """The facts that are checked of a sentence, in order; a number within a name is part of the name.
+
+    >>> [fact.text for fact in facts_of("In May 2001 he sold 5 copies of Windows 7.")]
+    ['May 2001', '5', 'Windows 7']
+    """
+    numbers, named = numbers_of(sentence), names_of(sentence)
+    counted = [
+        number
+        for number in numbers.quantities
+        if number.dimension or not any(_within(number, name) for name in named)
+    ]
+    measured = [*counted, *numbers.dates]
+    kept = [name for name in named if not any(_within(name, fact) for fact in measured)]
+    labelled = labels(sentence, [(fact.start, fact.end) for fact in (*measured, *kept)])
+    return tuple(sorted([*measured, *kept, *labelled], key=lambda fact: (fact.start, fact.end)))
+
+
+def _within(fact: Fact, other: Fact) -> bool:
+    return other.start <= fact.start and fact.end <= other.end
+
+
+def _copied(sentence: str, passages: Sequence[str]) -> tuple[int, int] | None:
+    """The first passage in which the sentence stands whole, and where; no number may be cut at its edges."""
+    for number, passage in enumerate(passages):
+        numbers: list[tuple[int, int]] | None = None
+        start = passage.find(sentence)
+        while start >= 0:
+            end = start + len(sentence)
+            edges = passage[max(0, start - 1) : start + 1], passage[end - 1 : end + 1]
+            if not any(len(edge) > 1 and edge.isalnum() for edge in edges):
+                if numbers is None:
+                    stated = numbers_of(passage)
+                    numbers = sorted([(fact.start, fact.end) for facts in stated for fact in facts])
+                if not overlaps(start, start, numbers) and not overlaps(end, end, numbers):
+                    return number, start
+            start = passage.find(sentence, start + 1)
+    return None
+
+
+def _checked(sentence: str, fact: Fact, passages: Sequence[str], question: str, roles: list[Roles]) -> Check:
+    for support in (_stated, _implied):
+        for number, passage in enumerate(passages):
+            found = support(sentence, fact, passage)
+            if found:
+                return Check(fact, Verdict.SUPPORTED, number, *found)
+    asked = bool(question) and _asked(sentence, fact, question)
+    if not asked or not isinstance(fact, Name):  # another number than was asked about answers the question
+        if not roles:
+            roles.append(Roles(passages))
+        other = _contradiction(sentence, fact, passages, roles[0])
+        if other:
+            return Check(fact, Verdict.CONTRADICTED, other[0], *other[1])
+    if asked:
+        return Check(fact, Verdict.SUPPORTED, None, "", None, None, "question")
+    return Check(fact, Verdict.ABSENT, None, "", None, None, "")
+
+
+def _stated(sentence: str, fact: Fact, passage: str) -> Found | None:
+    if isinstance(fact, Quantity):
+        return number_support(sentence, fact, passage)
+    if isinstance(fact, DateFact):
+        return date_support(fact, passage)
+    if isinstance(fact, Label):
+        return label_support(fact, passage)
+    return name_support(fact, passage) if isinstance(fact, Name) else None
+
+
+def _implied(sentence: str, fact: Fact, passage: str) -> Found | None:
+    return derived_support(sentence, fact, passage) if isinstance(fact, Quantity) else None
+
+
+def _asked(sentence: str, fact: Fact, question: str) -> bool:
+    if isinstance(fact, Name):
+        # Questions are often written without capitals, so that theirs tell nothing.
+        plain = question.islower() or not is_function_word(fact)
+        stands = plain and f" {' '.join(fact.words)} " in folded(question)
+        return stands or name_support(fact, question) is not None
+    found = _stated(sentence, fact, question)
+    return found is not None and found.how in {"equal", "same date"}
+
+
+def _contradiction(
+    sentence: str, fact: Fact, passages: Sequence[str], roles: Roles
+) -> tuple[int, Found] | None:
+    """The passage's fact in the same role, of all passages the one among the most of the same words."""
+    around = roles.around(sentence, fact)
+    best: tuple[float, int, Found] | None = None
+    for number, passage in enumerate(passages):
+        for share, other, how in _rivals(sentence, fact, passage, roles, around):
+            if best is None or share > best[0]:
+                best = (share, number, Found.at(other, how))
+    return best[1:] if best else None
+
+
+def _rivals(
+    sentence: str, fact: Fact, passage: str, roles: Roles, around: dict[str, float]
+) -> Iterator[tuple[float, Fact, str]]:
+    if isinstance(fact, Name):
+        yield from _other_names(sentence, fact, passage, roles, around)
+        return
+    stated = numbers_of(passage)
+    rivals: list[Fact] = []
+    if isinstance(fact, Quantity):
+        rivals += [other for other in stated.quantities if _same_thing(fact, other, passage)]
+    elif isinstance(fact, Label):
+        rivals += [other for other in labels(passage) if other.label == fact.label]
+    elif isinstance(fact, DateFact):
+        rivals += [other for other in stated.dates if comparable(fact, other)]
+    for other in rivals:
+        share = roles.share(around, clause_at(passage, other.start))
+        if share >= _SAME_ROLE:
+            yield share, other, "other date" if isinstance(fact, DateFact) else "other value"
+
+
+def _same_thing(number: Quantity, other: Quantity, passage: str) -> bool:
+    """Whether two numbers that disagree measure or count the same, and not one more exactly."""
+    if not commensurable(number, other, passage) or agreement(other, number):
+        return False
+    if number.dimension:
+        return bool(other.dimension)
+    return not other.dimension and bool(set(number.nouns[:1]) & set(other.nouns) or not number.nouns)
+
+
+def _other_names(
+    sentence: str, name: Name, passage: str, roles: Roles, around: dict[str, float]
+) -> Iterator[tuple[float, Fact, str]]:
+    relative = rival(name, passage)
+    if relative:
+        yield 1.0, relative, "other number" if name.words[-1].isdigit() else "other first name"
+        return
+    said = folded(sentence)
+    before, after = _neighbours(sentence, name)
+    for other in names_of(passage):
+        if any(f" {word} " in said for word in other.words):
+            continue
+        share = roles.share(around, clause_at(passage, other.start))
+        if share >= _SAME_PLACE:
+            theirs = _neighbours(passage, other)
+            if (before and before == theirs[0]) or (after and after == theirs[1]):
+                yield share, other, "other name"
+
+
+def _neighbours(text: str, fact: Fact) -> tuple[str, str]:
+    """The words before and after a fact."""
+    near = 30
+    before = folded(text[max(0, fact.start - near) : fact.start]).split()[-1:]
+    after = folded(text[fact.end : fact.end + near]).split()[:1]
+    return "".join(before), "".join(after)

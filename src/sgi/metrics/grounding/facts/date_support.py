@@ -1,0 +1,104 @@
+"""Whether a passage bears out a date."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sgi.metrics.grounding.facts.extract import clause_at, numbers_of
+from sgi.metrics.grounding.facts.number_support import Found
+
+if TYPE_CHECKING:
+    from sgi.metrics.grounding.facts.fact import DateFact
+
+_HALF_DAY = 12 * 60
+
+
+def date_support(date: DateFact, passage: str) -> Found | None:
+    """The place of a passage that states a date, at least as exactly; or two places of one clause together.
+
+    >>> text = "Signed on July 4, 1776, and again in 1778."
+    >>> from sgi.metrics.grounding.facts.extract import numbers_of
+    >>> said = numbers_of("July 1776, the 1770s, July 1778, or in 1777").dates
+    >>> [bool(date_support(date, text)) for date in said]
+    [True, True, False, False]
+    """
+    stated = numbers_of(passage)
+    for other in stated.dates:
+        if states(date, other):
+            return Found.at(other, "equal" if date.text == other.text else "same date")
+    if date.year is not None and date.month is None and date.last_year == date.year:
+        for number in stated.quantities:
+            if not number.dimension and date.year in {number.low, number.high}:
+                return Found.at(number, "equal")
+    return _in_two_parts(date, passage)
+
+
+def states(date: DateFact, other: DateFact) -> bool:
+    """Whether another date is the same, or the same and more exact.
+
+    >>> first, second = numbers_of("On 07/04/1776, that is 7 April 1776").dates
+    >>> states(second, first)
+    True
+    """
+    if date.minute is not None:
+        return other.minute is not None and _same_time(date, other)
+    if date.year is not None and not _year_within(date, other):
+        return False
+    if date.weekday is not None and date.weekday != other.weekday:
+        return False
+    own, theirs = (date.month, date.day), (other.month, other.day)
+    if _covers(own, theirs):
+        return True
+    return (other.swappable and _covers(own, theirs[::-1])) or (date.swappable and _covers(own[::-1], theirs))
+
+
+def _covers(own: tuple[int | None, int | None], theirs: tuple[int | None, int | None]) -> bool:
+    return all(mine is None or mine == other for mine, other in zip(own, theirs, strict=True))
+
+
+def _year_within(date: DateFact, other: DateFact) -> bool:
+    if other.year is None or other.last_year is None or date.year is None or date.last_year is None:
+        return False
+    return date.year <= other.year and other.last_year <= date.last_year
+
+
+def _same_time(date: DateFact, other: DateFact) -> bool:
+    if date.minute is None or other.minute is None:
+        return False
+    if date.half_day_known and other.half_day_known:
+        return date.minute == other.minute
+    return date.minute % _HALF_DAY == other.minute % _HALF_DAY
+
+
+def _in_two_parts(date: DateFact, passage: str) -> Found | None:
+    """The year and the day of a date, apart within one clause."""
+    if date.year is None or date.month is None:
+        return None
+    stated = numbers_of(passage).dates
+    days: dict[int, DateFact] = {}  # the first of each clause
+    for day in stated:
+        if _covers((date.month, date.day), (day.month, day.day)) and day.year in {None, date.year}:
+            days.setdefault(clause_at(passage, day.start).start, day)
+    for year in stated if days else ():
+        same = days.get(clause_at(passage, year.start).start) if _year_within(date, year) else None
+        if same:
+            first, last = sorted((year, same), key=lambda part: part.start)
+            return Found(f"{first.text}, {last.text}", first.start, last.end, f"{same.text} and {year.text}")
+    return None
+
+
+def comparable(date: DateFact, other: DateFact) -> bool:
+    """Whether two dates tell the same parts, so that one can be in the other's place.
+
+    >>> first, second, third = numbers_of("in 1914, in May 1918, at 5 pm").dates
+    >>> comparable(first, second), comparable(first, third)
+    (True, False)
+    """
+    if date.minute is not None or other.minute is not None:
+        return date.minute is not None and other.minute is not None
+    if date.weekday is not None:
+        return other.weekday is not None
+    if date.year is not None and other.year is not None:
+        # A decade does not contradict a year in it that is told more exactly.
+        return not _year_within(other, date) or (other.month is not None and date.month is not None)
+    return date.month is not None and other.month is not None and (date.day is None or other.day is not None)

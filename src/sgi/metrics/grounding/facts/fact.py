@@ -1,0 +1,183 @@
+"""What a fact is: a piece of text with an exact meaning."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Context, DivisionByZero, InvalidOperation, Overflow
+from enum import StrEnum
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from decimal import Decimal
+
+
+EXACT = Context(prec=28, rounding=ROUND_HALF_EVEN, traps=[DivisionByZero, InvalidOperation, Overflow])
+"""How numbers are read and compared, whatever the program around has set for its own."""
+
+
+class FactKind(StrEnum):
+    """The kinds of facts.
+
+    >>> [str(kind) for kind in FactKind]
+    ['number', 'date', 'name']
+    """
+
+    NUMBER = "number"
+    DATE = "date"
+    NAME = "name"
+
+
+class Bound(StrEnum):
+    """How a number is meant: as it stands, about it, at least it, or at most it.
+
+    >>> Bound("least")
+    <Bound.LEAST: 'least'>
+    """
+
+    EXACT = "exact"
+    ABOUT = "about"
+    LEAST = "least"
+    MOST = "most"
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A piece of a text that can be checked: ``text`` stands in it from ``start`` to ``end``, in characters.
+
+    >>> Name("Paris", 0, 5, ("paris",)).kind
+    <FactKind.NAME: 'name'>
+    """
+
+    kind: ClassVar[FactKind]
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity(Fact):
+    """A number with what it counts or measures.
+
+    Attributes:
+        low: the number, or the lower end of a range, in the unit as written.
+        high: the upper end of a range, else the same as ``low``.
+        step: what the last written digit stands for: 0.1 in "3.1", a million in "3 million", 1 in "3,000".
+        dimension: "length", "mass", "currency", "share" (per cent and fractions), "ordinal" …; "" for a
+            number without a unit.
+        unit: the unit's canonical name ("km"); "" without one.
+        factor: base units of the dimension in one unit.
+        offset: what is added before the factor is taken; zero but for temperatures.
+        nouns: stems of up to three words behind a number without a unit: what it counts.
+        bound: whether it is meant exactly.
+
+    >>> from sgi.metrics.grounding.facts.quantities import quantities
+    >>> found = quantities("about 10-15 minutes")[0]
+    >>> found.low, found.high, found.unit, found.dimension, found.bound.value
+    (Decimal('10'), Decimal('15'), 'minute', 'time', 'about')
+    """
+
+    kind = FactKind.NUMBER
+    low: Decimal
+    high: Decimal
+    step: Decimal
+    dimension: str
+    unit: str
+    factor: Decimal
+    offset: Decimal
+    nouns: tuple[str, ...]
+    bound: Bound
+
+    @property
+    def is_range(self) -> bool:
+        """Whether it has two ends.
+
+        >>> from sgi.metrics.grounding.facts.quantities import quantities
+        >>> quantities("5 to 8 days")[0].is_range
+        True
+        """
+        return self.low != self.high
+
+    def base(self, value: Decimal) -> Decimal:
+        """A number of this quantity's unit in base units of its dimension.
+
+        >>> from sgi.metrics.grounding.facts.quantities import quantities
+        >>> found = quantities("3 km")[0]
+        >>> found.base(found.low)
+        Decimal('3000')
+        """
+        return (value + self.offset) * self.factor
+
+
+@dataclass(frozen=True, slots=True)
+class DateFact(Fact):
+    """A date or a time of day, as exact as it was written; what was not written is None.
+
+    Attributes:
+        year: the year, or the first of a decade or century; years before Christ are negative.
+        last_year: the last year of a decade or century, else ``year``.
+        month: 1 to 12.
+        day: 1 to 31.
+        weekday: 0 for Monday to 6 for Sunday.
+        minute: minutes since midnight.
+        swappable: month and day were written as numbers that could stand in either order.
+        half_day_known: a time was written with "am" or "pm", or is past noon.
+
+    >>> from sgi.metrics.grounding.facts.dates import dates
+    >>> found = dates("on July 4, 1776")[0]
+    >>> found.year, found.month, found.day
+    (1776, 7, 4)
+    """
+
+    kind = FactKind.DATE
+    year: int | None = None
+    last_year: int | None = None
+    month: int | None = None
+    day: int | None = None
+    weekday: int | None = None
+    minute: int | None = None
+    swappable: bool = False
+    half_day_known: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Name(Fact):
+    """A named thing, with its words folded: no case, no accents, no possessive.
+
+    >>> from sgi.metrics.grounding.facts.names import names
+    >>> names("It was Béla Bartók's idea.")[0].words
+    ('bela', 'bartok')
+    """
+
+    kind = FactKind.NAME
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Label(Fact):
+    """A number that names something: its word, folded, "#" for none, and the number as it is written.
+
+    >>> from sgi.metrics.grounding.facts.labels import labels
+    >>> labels("Section 43(6)")[0].number
+    '43(6)'
+    """
+
+    kind = FactKind.NUMBER
+    label: str
+    number: str
+
+
+def overlaps(start: int, end: int, parts: Sequence[tuple[int, int]]) -> bool:
+    """Whether a stretch of a text, or a place within, shares more than an edge with one of some parts.
+
+    Args:
+        start: where the stretch begins.
+        end: where it ends; the same for a place.
+        parts: from start to end, in order, none overlapping another.
+
+    >>> [overlaps(start, start + 2, [(3, 5), (7, 9)]) for start in (1, 2, 5, 6)], overlaps(5, 5, [(3, 5)])
+    ([False, True, False, True], False)
+    """
+    before = bisect_left(parts, (end, -1)) - 1
+    return before >= 0 and start < parts[before][1]

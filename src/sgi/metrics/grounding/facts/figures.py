@@ -1,0 +1,381 @@
+"""Figures: numbers as they are met, with the sign, scale and unit that stand at them."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from sgi.metrics.grounding.facts.fact import overlaps
+from sgi.metrics.grounding.facts.numerals import (
+    ONES,
+    ORDINALS,
+    PARTS,
+    SCALES,
+    VULGAR,
+    Numeral,
+    digits,
+    fraction,
+    number_words,
+)
+from sgi.metrics.grounding.facts.units import NO_UNIT, ORDINAL, SHARE, STARTS, Unit, unit_named
+from sgi.metrics.grounding.facts.words import FUNCTION_WORDS, stem, word_set
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_VULGAR = "".join(VULGAR)
+_FIGURE = re.compile(
+    rf"[\d{_VULGAR}](?:(?:[\d.,٬٫，．’'\u00a0\u202f\u2009]*\d)?(?:[ ]?[{_VULGAR}]"
+    rf"|[ -]\d{{1,2}}/\d{{1,2}}(?![\d/])"
+    r"|/\d{1,3}(?![\d/]))?)"
+)
+# Digits that name something: telephone numbers, versions, scores, clock times that were no time.
+_CODE = re.compile(r"\d+(?:[-.‑]\d+){2,}|\d{3}[-‑]\d{4}(?!\d)|\d+(?::\d+)+|\d+/\d+/\d+")
+# Words whose number is a name: the parts of a text, rooms, roads.
+_LABELS = frozenset(
+    f"{word}{plural}"
+    for word in word_set(
+        """
+        passage document doc source context excerpt reference paragraph step tip method option
+        figure fig table chapter section part page p no number item article volume vol version rule
+        question answer type phase stage level class grade route highway interstate room line
+        """
+    )
+    for plural in ("", "s")
+)
+_LABELLED = re.compile(
+    r"\d+(?:\(\d+\)|[:.]\d+)*(?:\s?(?:,|&|-|–|,?\s?(?:and|or))\s?#?\d+(?![\d.,]*\d|\s?[%°$]))*"
+)
+_LAST_WORD = re.compile(r"([^\W\d_]+)[.]?\s?#?$")
+_LIST_MARK = re.compile(r"\d{1,3}[.)](?!\d)")
+_NOTE = re.compile(r"\d+(?:\s?[,–-]\s?\d+)*\]")
+_MARK_SIGNS = " \t>*•-("
+_ANY = "|".join(sorted([*ONES, *SCALES, "dozen", "half", "quarter", "third"], key=len, reverse=True))
+_SPELT = re.compile(
+    rf"(?:(?:a|an)[ ])?(?:{_ANY})s?\b(?:(?:[ -]|[ -]and[ -](?:a[ -])?)(?:{_ANY}|{'|'.join(PARTS)})\b)*"
+    rf"|(?:{'|'.join(ORDINALS)})\b",
+    re.IGNORECASE,
+)
+_NUMBER_WORDS = frozenset({*ONES, *SCALES, *ORDINALS, "dozen", "half", "quarter", "third"})
+_LATIN = re.compile(r"[a-z]+")
+_SCALE = re.compile(
+    r"(?:[ \u00a0-]?(hundred|thousand|million|billion|trillion|bn|mn|mln)\b|([kKmMbB])(?![\w]))",
+    re.IGNORECASE,
+)
+_SCALED = {key: Decimal(number) for key, number in SCALES.items()} | {
+    "k": Decimal(10**3),
+    "m": Decimal(10**6),
+    "mn": Decimal(10**6),
+    "mln": Decimal(10**6),
+    "b": Decimal(10**9),
+    "bn": Decimal(10**9),
+}
+_SYMBOL = re.compile(r"(?:US|U\.S\.|A|C|AU|CA|NZ|HK)?([$€£¥₹])[ ]?$")
+_UNIT = re.compile(
+    r"[ \u00a0]?[-‑]?([%％٪‰′″℃℉¢]|°[ ]?[CFK]?\b|[€£¥₹$](?!\d)|[^\W\d_]+(?:/[^\W\d_]+)?[²³]?\.?)"
+    r"(?:[ -]([^\W\d_]+)(?:[ -]([^\W\d_]+))?)?"
+)
+_MARK_OR_BREAK = re.compile(r'(\d?)(["\n])')
+_NOUN = re.compile(r"\+?[ \u00a0-]([^\W\d_](?:[^\W_]|['’-](?=[^\W_]))*)")
+_OF_THEM = re.compile(
+    r"\s(?:(?:of|out of)\s(?:the|these|those|its|their|his|her|all)|more|fewer|less|other|such)\b"
+)
+_ONE_IN = re.compile(rf"\s(?:in|out of)\s(?:every\s)?(?:\d|(?:{_ANY})\b)", re.IGNORECASE)
+_HALF_A = re.compile(r"[ -](?:an?|of an?|of)[ ](?=[^\W\d_])")
+_PLACED = re.compile(r"\b(?:the|his|her|its|their|a|my|our)\s$", re.IGNORECASE)
+_PART_OF_TEXT = re.compile(
+    r"[ ](?:passage|paragraph|document|source|context|excerpt|text|sentence|article|method"
+    r"|option|step|reason|way|one)\b"
+)
+_LETTERS_BEFORE = re.compile(r"[^\W\d_]$|[^\W\d_][-‑]$|[\w][/@:_]$|[\w/][.]$|[#/@]$")
+_ONE = Decimal(1)
+_NOUN_WORDS = 3  # "two old stone bridges"
+
+
+class Figure(NamedTuple):
+    """A number as it was met, before it is joined with its neighbours.
+
+    >>> figures("5 kg")[0].unit.name
+    'kg'
+    """
+
+    start: int
+    end: int
+    numeral: Numeral
+    scale: Decimal
+    unit: Unit
+    nouns: tuple[str, ...] = ()
+
+
+def figures(text: str, taken: Sequence[tuple[int, int]] = ()) -> list[Figure]:
+    """The figures of a text, in order, but for those that lie in the parts taken (`overlaps`).
+
+    >>> [str(figure.numeral.value) for figure in figures("3 of 4")]
+    ['3', '4']
+    """
+    return sorted([*_from_digits(text, taken), *_from_words(text, taken)])
+
+
+def _from_digits(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figure]:
+    skip = 0
+    for match in _FIGURE.finditer(text):
+        start, end = match.span()
+        if start < skip or overlaps(start, end, covered):
+            continue
+        named = _label_end(text, start)
+        if named:
+            skip = named
+            continue
+        numeral = _mixed(match[0])
+        code = _CODE.match(text, start)
+        if code and (numeral is None or code.end() > end):
+            skip = code.end()
+            continue
+        if _LETTERS_BEFORE.search(text[max(0, start - 3) : start]):
+            continue
+        figure = _dressed(text, start, end, numeral) if numeral else None
+        if figure:
+            skip = figure.end
+            yield figure
+
+
+def _label_end(text: str, start: int) -> int:
+    """Where the numbers end that name something and count nothing; 0 if they count."""
+    before = text[max(0, start - len("paragraphs. #")) : start]
+    word = _LAST_WORD.search(before)
+    match = None
+    if (word and word[1].lower() in _LABELS) or before.endswith("#"):
+        match = _LABELLED.match(text, start)
+    elif before.endswith("["):
+        match = _NOTE.match(text, start)
+    elif marked := _LIST_MARK.match(text, start):
+        line = text[text.rfind("\n", 0, start) + 1 : start]
+        opens = not line.strip(_MARK_SIGNS)
+        follows = (
+            line.rstrip()[-1:] in set(":;.,!?") and text[marked.end() : marked.end() + 2].strip().isupper()
+        )
+        match = marked if opens or follows else None
+    return match.end() if match else 0
+
+
+def _mixed(written: str) -> Numeral | None:
+    """A numeral with digits, or with a fraction, or with both."""
+    if written[-1] in VULGAR:
+        whole, part = written[:-1].rstrip(), fraction(*VULGAR[written[-1]])
+    elif "/" in written:
+        whole, _, rest = written.replace("-", " ").rpartition(" ")
+        if len(rest) > len("100/1000") or not rest.replace("/", "").isdigit():
+            return None
+        above, below = map(int, rest.split("/"))
+        if not 0 < above < below:
+            return None
+        part = fraction(above, below)
+    else:
+        return digits(written)
+    if not whole:
+        return part
+    number = digits(whole)
+    return Numeral(number.value + part.value, part.step) if number else None
+
+
+def _dressed(text: str, start: int, end: int, numeral: Numeral) -> Figure | None:
+    """A number of digits with sign, currency, scale and unit."""
+    symbol = _SYMBOL.search(text[max(0, start - 5) : start])
+    unit = unit_named(symbol[1]) if symbol else None
+    if symbol:
+        start -= len(symbol[0])
+    start, numeral = _signed(text, start, numeral)
+    scale, end = _scaled(text, end, money=unit is not None)
+    if unit is None:
+        if text[end : end + 2].lower() in {"st", "nd", "rd", "th"} and not text[end + 2 : end + 3].isalnum():
+            return Figure(start, end + 2, numeral, _ONE, ORDINAL, _nouns(text, end + 2))
+        glued = text[end : end + 1].isalpha()
+        unit, end = _unit(text, end)
+        if glued and unit is NO_UNIT and scale == 1 and not text[end : end + 1] > "\u3000":
+            return None
+    nouns = _nouns(text, end) if unit.dimension in {"", "share"} else ()
+    if (
+        unit is NO_UNIT
+        and numeral.value < 1
+        and numeral.step == Decimal("0.01")
+        and "." not in text[start:end]
+    ):
+        unit = SHARE
+    return Figure(start, end, numeral, scale, unit, nouns)
+
+
+def _signed(text: str, start: int, numeral: Numeral) -> tuple[int, Numeral]:
+    minus = text[start - 1 : start] in {"-", "−"} and (start == 1 or text[start - 2] in " (\t[:=\n")
+    if not minus or text[max(0, start - 3) : max(0, start - 2)].isdigit():
+        return start, numeral
+    return start - 1, Numeral(-numeral.value, numeral.step)
+
+
+def _scaled(text: str, end: int, *, money: bool) -> tuple[Decimal, int]:
+    match = _SCALE.match(text, end)
+    if not match or (match[2] and match[2] not in "kK" and not money and match[2] in "mbB"):
+        return _ONE, end
+    word = (match[1] or match[2]).lower()
+    return _SCALED[word], match.end()
+
+
+def _unit(text: str, end: int) -> tuple[Unit, int]:
+    """The unit that begins here, and where it ends."""
+    if text[end : end + 1] == '"' and end in _inches(text):
+        return unit_named("inch") or NO_UNIT, end + 1
+    match = _UNIT.match(text, end)
+    if not match:
+        return NO_UNIT, end
+    first = match[1]
+    if first.lower().rstrip(".") in STARTS or first.startswith("°"):
+        for last in (3, 2):
+            words = " ".join(word.rstrip(".") for word in match.group(*range(1, last + 1)) if word)
+            unit = unit_named(words.lower()) if match[last] else None
+            if unit:
+                return unit, match.end(last)
+    bare = first.rstrip(".").replace(" ", "")
+    if _is_other_word(text, end, bare, first):
+        return NO_UNIT, end
+    unit = unit_named("inch" if bare == "in" else bare)
+    return (unit, match.start(1) + len(first.rstrip("."))) if unit else (NO_UNIT, end)
+
+
+def _is_other_word(text: str, end: int, bare: str, first: str) -> bool:
+    """Whether what could be a unit is none: "5 in the", "the 30s", "a 4 second"."""
+    if bare == "in":
+        return text[end : end + 1] not in {"i", "-"} and not first.endswith(".")
+    if bare == "s":
+        return text[end : end + 1] == "s"
+    return bare == "second" and text[end : end + 1] != "-" and text[end - 1 : end] != "1"
+
+
+@lru_cache(maxsize=1)  # asked of one text again and again, then of the next
+def _inches(text: str) -> frozenset[int]:
+    """Where quotation marks stand that close no quotation of their line; those behind digits open none."""
+    found = set()
+    is_open = False
+    for match in _MARK_OR_BREAK.finditer(text):
+        if match[2] == "\n":
+            is_open = False
+            continue
+        if not is_open:
+            found.add(match.start(2))
+        is_open ^= not match[1]
+    return frozenset(found)
+
+
+def _nouns(text: str, end: int) -> tuple[str, ...]:
+    """Stems of the next words, up to a function word: what is counted."""
+    of_them = _OF_THEM.match(text, end)
+    place = of_them.end() if of_them else end
+    found: list[str] = []
+    while len(found) < _NOUN_WORDS and (match := _NOUN.match(text, place)):
+        word = match[1].casefold()
+        if word in FUNCTION_WORDS:
+            break
+        found.append(stem(word))
+        place = match.end()
+    return tuple(found)
+
+
+def _from_words(text: str, covered: Sequence[tuple[int, int]]) -> Iterator[Figure]:
+    lowered = text.lower()
+    if len(lowered) != len(text):  # of a few letters the small one is two characters
+        lowered = "".join([small if len(small := sign.lower()) == 1 else sign for sign in text])
+    skip = 0
+    for start in sorted(_places(lowered)):
+        match = _SPELT.match(lowered, start) if start >= skip else None
+        if not match or overlaps(start, match.end(), covered):
+            continue
+        skip = match.end()
+        article = lowered[max(0, start - 3) : start]
+        after_article = article.endswith((" a ", " an ")) or article in {"a ", "an "}
+        figure = _spelt(text, start, match.end(), match[0], after_article=after_article)
+        if figure:
+            skip = max(skip, figure.end)
+            yield figure
+
+
+def _places(lowered: str) -> Iterator[int]:
+    """Where number words begin."""
+    found = _NUMBER_WORDS.intersection(_LATIN.findall(lowered))
+    for word in found:
+        place = lowered.find(word)
+        while place >= 0:
+            if not (place and (lowered[place - 1].isalnum() or lowered[place - 1] == "_")):
+                yield place
+            place = lowered.find(word, place + 1)
+
+
+def _spelt(text: str, start: int, end: int, written: str, *, after_article: bool) -> Figure | None:
+    words = written.replace("-", " ").split()
+    if len(words) == 1 and words[0] in ORDINALS and not (words[0] in PARTS and after_article):
+        return _ordinal(text, start, end, words[0])
+    numeral, is_part = _value(words, after_article=after_article)
+    if numeral is None:
+        return None
+    if is_part:
+        return _part(text, start, end, numeral)
+    unit, unit_end = _unit(text, end)
+    no_unit = unit is NO_UNIT or text[unit_end : unit_end + 1].isalpha()
+    if words == ["one"] and no_unit and not _ONE_IN.match(text, end):
+        return None
+    nouns = _nouns(text, unit_end) if unit.dimension in {"", "share"} else ()
+    return Figure(start, unit_end, numeral, _ONE, unit, nouns)
+
+
+def _part(text: str, start: int, end: int, numeral: Numeral) -> Figure:
+    """A part of a whole: of a unit ("half an hour"), of a scale ("half a million"), or of what follows."""
+    half_a = _HALF_A.match(text, end)
+    place = half_a.end() - 1 if half_a else end
+    scale = _SCALE.match(text, place) if half_a else None
+    if scale:
+        factor = _SCALED[(scale[1] or scale[2]).lower()]
+        return Figure(start, scale.end(), numeral, factor, *_unit_and_nouns(text, scale.end()))
+    unit, unit_end = _unit(text, place)
+    if unit is NO_UNIT or unit.dimension in {"share", "degree"}:
+        return Figure(start, end, numeral, _ONE, NO_UNIT if numeral.value > 1 else SHARE, _nouns(text, end))
+    return Figure(start, unit_end, numeral, _ONE, unit)
+
+
+def _unit_and_nouns(text: str, end: int) -> tuple[Unit, tuple[str, ...]]:
+    unit, unit_end = _unit(text, end)
+    return unit, _nouns(text, unit_end) if unit is NO_UNIT else ()
+
+
+def _ordinal(text: str, start: int, end: int, word: str) -> Figure | None:
+    """A written ordinal; "first" and a "second" that no article makes a place are manners of speech."""
+    placed = _PLACED.search(text[max(0, start - 6) : start])
+    of_text = _PART_OF_TEXT.match(text, end)
+    if word == "first" or of_text or (word in {"second", "third"} and not placed):
+        return None
+    return Figure(start, end, Numeral(Decimal(ORDINALS[word]), _ONE), _ONE, ORDINAL, _nouns(text, end))
+
+
+def _value(words: list[str], *, after_article: bool) -> tuple[Numeral | None, bool]:
+    """The number of the words, and whether it is a part of a whole or has one."""
+    last = words[-1]
+    if last in PARTS and (
+        len(words) > 1 or last == "half" or (after_article and last in {"quarter", "third"})
+    ):
+        return _with_part(words), True
+    if last in {"dozen", "dozens"}:
+        count = number_words(words[:-1]) if len(words) > 1 else Numeral(_ONE, _ONE)
+        vague = last == "dozens" or count is None or (len(words) == 1 and not after_article)
+        return (None if vague or count is None else Numeral(count.value * 12, _ONE)), False
+    if last in SCALES and len(words) == 1 and not after_article:
+        return None, False
+    return number_words(words), False
+
+
+def _with_part(words: list[str]) -> Numeral | None:
+    """A number that ends in parts: "three quarters", "one and a half"."""
+    parts = PARTS[words[-1]]
+    if "and" in words:
+        whole = number_words(words[: words.index("and")])
+        part = fraction(1, parts)
+        return Numeral(whole.value + part.value, part.step) if whole else None
+    above = number_words(words[:-1]) if len(words) > 1 else Numeral(_ONE, _ONE)
+    return fraction(int(above.value), parts) if above and 0 < above.value < parts else None

@@ -1,0 +1,57 @@
+"""Numbers that name something: sections, routes, versions."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sgi.metrics.grounding.facts.fact import Label, overlaps
+from sgi.metrics.grounding.facts.number_support import Found
+from sgi.metrics.grounding.facts.words import stem
+from sgi.metrics.grounding.spans import merged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# Words before a number that are about the world, and not about the text and its passages.
+_LABELLED = re.compile(
+    r"\b(?P<label>sections?|articles?|chapters?|rules?|items?|phases?|stages?|levels?|class|grades?|routes?"
+    r"|highways?|interstates?|rooms?|volumes?|versions?|types?|numbers?|no\.)"
+    r"\s?#?(?P<number>\d+(?:\([\w]{1,3}\)|[.:-]\d+)*)"
+    r"|#(?P<hash>\d+)",
+    re.IGNORECASE,
+)
+_HASH = "#"
+
+
+def labels(text: str, taken: Sequence[tuple[int, int]] = ()) -> tuple[Label, ...]:
+    """The numbers of a text that name something, in order. English.
+
+    Args:
+        text: any text.
+        taken: parts of it, from start to end, that are read as something else.
+
+    >>> [(found.label, found.number) for found in labels("Section 43(6) of the Act, and bus #126")]
+    [('section', '43(6)'), ('#', '126')]
+    """
+    parts = merged(taken)
+    return tuple(found for found in _labels(text) if not overlaps(found.start, found.end, parts))
+
+
+def _labels(text: str) -> Iterator[Label]:
+    for match in _LABELLED.finditer(text):
+        if match["hash"]:
+            yield Label(match[0], match.start(), match.end(), _HASH, match["hash"])
+        else:
+            label = stem(match["label"].casefold())
+            yield Label(match[0], match.start(), match.end(), label, match["number"])
+
+
+def label_support(label: Label, passage: str) -> Found | None:
+    """Where a passage has the number, whatever it calls it, or None.
+
+    >>> label_support(labels("section 43(6)")[0], "under s. 43(6) of the Act").start
+    9
+    """
+    found = re.search(rf"(?<![\w.,]){re.escape(label.number)}(?![\w(]|[.:-]\d)", passage)
+    return Found(found[0], *found.span(), "equal") if found else None

@@ -1,0 +1,282 @@
+"""Whether a passage bears out a name."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sgi.metrics.grounding.facts.extract import clauses_of, folded, names_of
+from sgi.metrics.grounding.facts.number_support import Found
+from sgi.metrics.grounding.facts.words import FUNCTION_WORDS, fold, word_set
+
+if TYPE_CHECKING:
+    from sgi.metrics.grounding.facts.fact import Name
+
+_ALIASES = {
+    ("us",): (" united states ", " usa ", " america ", " american "),
+    ("usa",): (" united states ", " us ", " america "),
+    ("america",): (" united states ", " usa "),
+    ("american",): (" united states ", " usa ", " us "),
+    ("united", "states"): (" us ", " usa ", " america "),
+    ("united", "states", "of", "america"): (" united states ", " us ", " usa "),
+    ("uk",): (" united kingdom ", " britain "),
+    ("united", "kingdom"): (" uk ", " britain "),
+}
+_TITLES = word_set(
+    """
+    dr mr mrs ms prof professor sir president king queen pope saint st captain general lord lady the
+    miss senator director actor actress author singer judge emperor empress prince princess duke
+    """
+)
+_ROOT = re.compile(r"(?:(?P<people>ians?|e?ans?|ese|ish|ns?|i)|ia|s|y|o|a|e)$")
+_GIVEN_NAMES = word_set(  # that end like the names of peoples
+    """
+    adrian damian dorian fabian gillian jillian julian lilian lillian lucian marian norman octavian
+    sebastian valerian vivian
+    """
+)
+_SHORTEST_ROOT = 4
+_WINDOW = 80
+_ACRONYM = re.compile(r"[A-Z][A-Z0-9&.-]*[A-Z0-9.]s?")
+_LONG_ACRONYM = 3
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_JOINED = frozenset({" ", "\u00a0", "-", " & "})
+_PARTS = 2  # a first name and a last name
+_INITIALS = 2  # "J", "JK"
+
+
+def name_support(name: Name, passage: str) -> Found | None:
+    """The place of a passage that has a name, or None.
+
+    The name stands there as whole words, whatever the case, accents, possessives and plurals; or with other
+    words between; or without its title; with initials for first names; as an acronym of capitalised words
+    that stand together, or the passage has its acronym; or as the word of its people ("Italy", "Italian").
+    An acronym that reads like a function word ("US", "WHO") needs its capitals, its points, or a "the".
+
+    >>> from sgi.metrics.grounding.facts.extract import names_of
+    >>> text = "Millard Fillmore met Joanne Rowling of NASA in Italy."
+    >>> said = names_of("It was Fillmore, or J. Rowling, or Ada Fillmore")
+    >>> [bool(name_support(name, text)) for name in said]
+    [True, True, False]
+    """
+    words = folded(passage)
+    ambiguous = is_function_word(name)
+    if _is_written(name.words[0], passage) if ambiguous else f" {' '.join(name.words)} " in words:
+        return _located(name.text, name.words, passage, "equal")
+    core = tuple(word for word in name.words if word not in _TITLES and word not in FUNCTION_WORDS)
+    for rule in (_alias, _acronym) if ambiguous else _RULES:
+        how = rule(name, core or name.words, passage, words)
+        if how:
+            return _located(name.text, core or name.words, passage, how)
+    return None
+
+
+def is_function_word(name: Name) -> bool:
+    """Whether a name is an acronym that is a function word without its capitals.
+
+    >>> from sgi.metrics.grounding.facts.extract import names_of
+    >>> [is_function_word(name) for name in names_of("the WHO, NASA and the U.S. in Rome")]
+    [True, False, True, False]
+    """
+    return (
+        len(name.words) == 1 and name.words[0] in FUNCTION_WORDS and _ACRONYM.fullmatch(name.text) is not None
+    )
+
+
+def _is_written(word: str, passage: str) -> bool:
+    """Whether a passage has an acronym that is a function word in small letters, and not that word."""
+    if f" {word} " not in folded(passage):
+        return False
+    capitals, points = r"\.?".join(word.upper()), r"\.".join(word)
+    return re.search(rf"\b(?:{capitals}|{points}|[Tt]he {word})\b", passage) is not None
+
+
+def _located(text: str, words: tuple[str, ...], passage: str, how: str) -> Found:
+    """Where the name stands, if it stands there as it is written or by its longest word."""
+    lowered = passage.lower()
+    same_length = len(lowered) == len(passage)
+    for sought in (text, *sorted(words, key=len, reverse=True)[:1]):
+        start = passage.find(sought)
+        if start < 0 and same_length:
+            start = lowered.find(sought.lower())
+        if start >= 0:
+            return Found(passage[start : start + len(sought)], start, start + len(sought), how)
+    return Found("", None, None, how)
+
+
+def _alias(name: Name, _core: tuple[str, ...], passage: str, words: str) -> str:
+    for alias in _ALIASES.get(name.words, ()):
+        if _is_written("us", passage) if alias == " us " else alias in words:
+            return "same thing"
+    return ""
+
+
+def _root(_name: Name, core: tuple[str, ...], _passage: str, words: str) -> str:
+    """The last word stands there as that of its place or people, behind the others."""
+    *firsts, last = core
+    root, _ = _rooted(last)
+    sought = f" {' '.join([*firsts, root])}"
+    place = words.find(sought)
+    while place >= 0:
+        start = place + len(sought) - len(root)
+        other = words[start : words.index(" ", start)]
+        if _same_root(last, other):
+            return "same root"
+        place = words.find(sought, place + 1)
+    return ""
+
+
+def _same_root(word: str, other: str) -> bool:
+    """Whether two words are one, its plural, or a place and its people; given names are neither."""
+    if word in {other, f"{other}s"} or other == f"{word}s":
+        return True
+    (root, is_people), (other_root, are_people) = _rooted(word), _rooted(other)
+    return root == other_root and (is_people or are_people) and not {word, other} & _GIVEN_NAMES
+
+
+def _rooted(word: str) -> tuple[str, bool]:
+    """The root of a word of five letters or more, and whether its ending is that of a people."""
+    ending = _ROOT.search(word) if len(word) > _SHORTEST_ROOT else None
+    return (word[: ending.start()], ending["people"] is not None) if ending else (word, False)
+
+
+def _apart(name: Name, core: tuple[str, ...], passage: str, words: str) -> str:
+    """All words within a short stretch, unless they belong to different names there."""
+    if len(core) < _PARTS or any(f" {word} " not in words for word in core):
+        return ""
+    if _rivals(name, core, passage):
+        return ""
+    rarest = min(core, key=words.count)
+    for match in re.finditer(f" {re.escape(rarest)} ", words):
+        near = words[max(0, match.start() - _WINDOW) : match.end() + _WINDOW]
+        if all(f" {word} " in near for word in core):
+            return "words apart"
+    return ""
+
+
+def _rivals(name: Name, core: tuple[str, ...], passage: str) -> list[Name]:
+    """Names of the passage that end like this one but begin otherwise: other people of the family."""
+    if _ACRONYM.fullmatch(name.text.split()[-1]):
+        return []
+    return [
+        other
+        for other in names_of(passage)
+        if len(other.words) > 1
+        and other.words[-1] == core[-1]
+        and len(core) > 1
+        and not set(core[:-1]) & set(other.words)
+        and not _abbreviates(core, other.words)
+    ]
+
+
+def _abbreviates(words: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    """Whether first names are initials of the other's: "J Rowling", "Joanne Rowling"."""
+    firsts = [
+        word
+        for word in words[:-1]
+        if any(other.startswith(word) or word.startswith(other) for other in others[:-1])
+    ]
+    return len(firsts) == len(words) - 1 and words[-1] == others[-1]
+
+
+def _initials(_name: Name, core: tuple[str, ...], passage: str, words: str) -> str:
+    if len(core) < _PARTS or f" {core[-1]} " not in words:
+        return ""
+    last = len(core) - 1
+    for other in names_of(passage):
+        place = other.words.index(core[-1]) if core[-1] in other.words else 0
+        firsts = other.words[:place]
+        lettered = any(len(first) == 1 for first in firsts)
+        short = [word for word in core[:last] if len(word) <= _INITIALS or lettered]
+        if (
+            firsts
+            and short
+            and all(
+                any(_begins(word, first) for first in firsts) or _spells(word, firsts) for word in core[:last]
+            )
+        ):
+            return "initials"
+    return ""
+
+
+def _begins(word: str, first: str) -> bool:
+    return (
+        word == first
+        or (len(word) == 1 and first.startswith(word))
+        or (len(first) == 1 and word.startswith(first))
+    )
+
+
+def _spells(word: str, firsts: tuple[str, ...]) -> bool:
+    return word == "".join(first[0] for first in firsts)
+
+
+def _acronym(name: Name, _core: tuple[str, ...], passage: str, _words: str) -> str:
+    """The name is an acronym of capitalised words of the passage."""
+    if not _ACRONYM.fullmatch(name.text) or len(name.words) > 1:
+        return ""
+    letters = name.words[0].removesuffix("s") if name.text.endswith("s") else name.words[0]
+    for other in names_of(passage):
+        if letters in {_letters(other.words, bound=True), _letters(other.words, bound=False)}:
+            return "acronym"
+    if len(letters) < _LONG_ACRONYM or not letters.isalpha():
+        return ""
+    return "acronym" if any(letters in run for run in _initials_of_runs(passage)) else ""
+
+
+@lru_cache(maxsize=4096)
+def _initials_of_runs(passage: str) -> frozenset[str]:
+    """The initials of capitalised words that stand together in a clause, with and without function words."""
+    runs: list[list[str]] = []
+    for clause in clauses_of(passage):
+        runs.append([])
+        small: list[str] = []
+        end = clause.start
+        for match in _WORD.finditer(passage, clause.start, clause.end):
+            word, is_small = match[0], match[0] in FUNCTION_WORDS
+            if passage[end : match.start()] not in _JOINED or not (is_small or word[0].isupper()):
+                runs.append([])
+                small = []
+            if is_small:
+                small.append(word)
+            elif word[0].isupper():
+                runs[-1] += [*small, word] if runs[-1] else [word]
+                small = []
+            end = match.end()
+    words = [tuple(fold(" ".join(run)).split()) for run in runs if run]
+    return frozenset(_letters(run, bound=bound) for run in words for bound in (True, False))
+
+
+def _expansion(name: Name, _core: tuple[str, ...], passage: str, _words: str) -> str:
+    """The passage has the acronym of the name."""
+    if len(name.words) < _PARTS:
+        return ""
+    both = {_letters(name.words, bound=True), _letters(name.words, bound=False)}
+    upper = {fold(match).strip() for match in re.findall(r"\b(?:[A-Z]\.?){2,}", passage)}
+    return "acronym" if {letters for letters in both if len(letters) > 1} & upper else ""
+
+
+_RULES = (_alias, _root, _apart, _initials, _acronym, _expansion)
+
+
+def _letters(words: tuple[str, ...], *, bound: bool) -> str:
+    return "".join(word[0] for word in words if bound or word not in FUNCTION_WORDS)
+
+
+def rival(name: Name, passage: str) -> Name | None:
+    """Another name of the passage that conflicts: the same last word and other first ones, or another number.
+
+    >>> from sgi.metrics.grounding.facts.extract import names_of
+    >>> said = names_of("It was Ed Gates with Windows 8")
+    >>> [rival(name, "Windows 7, by Bill Gates").text for name in said]
+    ['Bill Gates', 'Windows 7']
+    """
+    core = tuple(word for word in name.words if word not in _TITLES)
+    if not core:
+        return None
+    if core[-1].isdigit():
+        for other in names_of(passage):
+            if other.words[-1].isdigit() and other.words[:-1] == name.words[:-1]:
+                return other
+    return next(iter(_rivals(name, core, passage)), None)

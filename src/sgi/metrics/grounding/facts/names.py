@@ -1,0 +1,233 @@
+"""Names: what is written with capitals or as a title in quotation marks."""
+
+from __future__ import annotations
+
+import re
+import sys
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sgi.metrics.grounding.facts.dates import MONTH_WORDS, WEEKDAY_WORDS
+from sgi.metrics.grounding.facts.fact import Name, overlaps
+from sgi.metrics.grounding.facts.words import FUNCTION_WORDS, fold, word_set
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_OPENERS = word_set(
+    """
+    according accordingly actually add additional additionally afterwards alternatively answer apply
+    ask avoid bake based basically bring call check choose clean click combine common consequently
+    consider contact context cook cool cover create cut depending determine document drain due dr
+    ensure enter essentially example examples final finally find fill firstly fold follow following
+    furthermore generally good great hence hello hi hold http https include includes including
+    indeed information initially interestingly item keep key lastly leave lets likewise look main
+    make meanwhile mix moreover namely natural nevertheless no nonetheless note notably ok okay open
+    order originally others otherwise overall part passage passages people place please possible
+    pour preheat prepare press previously prior provided pull purchase push put question read
+    regarding regardless remember remove repeat response return rinse rub run save secondly section
+    select separate serve set similarly simply sorry source sources specifically sprinkle start step
+    steps still stir stop store subsequently sure talk tap text thanks thirdly tip title turn type
+    typically ultimately unable unfortunately various visit wait warning wash wear well wow write
+    yeah yes oh ah maybe perhaps summary conclusion today tomorrow yesterday currently recently men
+    women children person man woman many several different new old high low average total number
+    half both two three four five six seven eight nine ten zero hundred
+    """
+)
+_SHOUTED = word_set(
+    """
+    not and or but do don't never always must only all note no yes the a an is are if ok very
+    important warning
+    """
+)
+_TITLES = word_set(
+    """
+    dr mr mrs ms prof professor sir president king queen pope saint st captain general lord lady
+    """
+)
+_ENDS_LIKE_A_VERB = ("ly", "ing", "ed", "tion", "ness", "ment")
+_AFTER_SUBJECT = re.compile(
+    r"(?:['’]s)?[ ](?:is|was|has|had|did|became|won|wrote|died|born|played|directed"
+    r"|starred|lies|plays|writes)\b"
+)
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;\n•*▪▸►|>…。!?]|[-–—]\s|\d[.)])[\s\"'“”‘’(\[*_#-]*$")
+_QUOTED = re.compile(r"[“\"«]([^\W\d_][^“”\"«»\n]{2,60}?)[,.!?]?[”\"»]")
+_QUOTED_WORDS = 8
+_HEADING_SHARE = 0.7
+_FEW = 4
+_NAME_WORDS = 2  # "JOHN SMITH" is a name, three words in capitals are loud
+_SHORT_WORD = 3  # "Jr."
+_AROUND = " .,;:!?\"'“”‘’()[]*_"
+_EDGE = re.compile(r"[^\W_]")
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A capital, and a run of capitalised words; the capitals are listed at the first use."""
+    capitals = "".join(
+        sign
+        for sign in map(chr, range(0x80, sys.maxunicode >> 4))
+        if sign.isupper() and len(sign.lower()) == 1
+    )
+    upper = f"[A-Z{re.escape(capitals)}]"
+    short = r"(?:Dr|Mr|Mrs|Ms|St|Jr|Sr|Prof|Gen|Col|Sen|Rep|Gov|Lt|Capt|Rev|Hon|Mt|Ft|No)\."
+    initials = rf"(?:{upper}\.)+(?:{upper}\b)?"
+    word = rf"(?:{short}|{initials}|{upper}\w*(?:['’](?!s\b)\w+|&(?=\w)\w+|-(?=[\d]|{upper})\w+)*)"
+    link = r"(?:of|de|la|le|van|von|der|den|du|del|di|da|bin|ibn|al|y|the|&)"
+    run = re.compile(
+        rf"{word}(?:[ \u00a0](?:{link}[ ]){{0,2}}{word}|[ ]\d{{1,4}}(?![\w.,/:%°-]\w|[%°]|[ ]*(?:%|°)))*"
+    )
+    return re.compile(upper), run
+
+
+def _runs(text: str) -> Iterator[re.Match[str]]:
+    """The runs of capitalised words, found by their capitals."""
+    capital, run = _patterns()
+    done = 0
+    for hit in capital.finditer(text):
+        start = hit.start()
+        if start < done or (start and (text[start - 1] in "_@" or text[start - 1].isalnum())):
+            continue
+        match = run.match(text, start)
+        if match:
+            done = match.end()
+            yield match
+
+
+def tells_names(text: str) -> bool:
+    """Whether capitals tell names in a text.
+
+    They do where letters have case and neither all words nor none are capitalised.
+
+    Texts in small letters, in capitals, in title case, or in a script without case (Chinese, Arabic, Hindi
+    …) do not tell their names. In German every noun is capitalised, so names are over-reported there.
+
+    >>> [tells_names(text) for text in ("He met Ada.", "he met ada.", "HE MET ADA.", "他见了艾达")]
+    [True, False, False, False]
+    """
+    words = [word for word in text.split() if word[0].isalpha()]
+    capitals = sum([word[0].isupper() for word in words])
+    small = sum([word[0].islower() for word in words])
+    if not capitals or (len(words) >= 2 * _FEW and capitals > _HEADING_SHARE * (capitals + small)):
+        return bool(_capital_inside(text)) and len(words) < 2 * _FEW
+    return not (text.isupper() and len(words) > _NAME_WORDS)
+
+
+def _capital_inside(text: str) -> bool:
+    return any(sign.isupper() for sign in text) and not text.isupper()
+
+
+def names(text: str) -> tuple[Name, ...]:
+    """The names of a text, in order: runs of capitalised words, acronyms, and titles in quotation marks.
+
+    A word that only begins its sentence is no name, unless it stands capitalised elsewhere in the text or
+    what follows makes it the subject of a person or place ("Paris is …"), and it is no common opener.
+    Months and weekdays are dates. Where capitals tell nothing (`tells_names`) there are none.
+
+    >>> text = 'However, President J. K. Polk of the U.S. read "The Raven" in New York-based NASA labs.'
+    >>> [found.text for found in names(text)]
+    ['President J. K. Polk of the U.S.', 'The Raven', 'New York', 'NASA']
+    """
+    if not tells_names(text):
+        return ()
+    titles = list(_titles(text))
+    covered = [(title.start, title.end) for title in titles]
+    runs = [
+        name
+        for match in _runs(text)
+        if not overlaps(*match.span(), covered)
+        for name in _name_of(text, match)
+    ]
+    return tuple(sorted([*titles, *runs], key=lambda name: name.start))
+
+
+def _titles(text: str) -> Iterator[Name]:
+    for match in _QUOTED.finditer(text):
+        title = match[1]
+        if (
+            title[0].isupper()
+            and len(title.split()) <= _QUOTED_WORDS
+            and (name := _name(text, *match.span(1)))
+        ):
+            yield name
+
+
+def _name_of(text: str, match: re.Match[str]) -> Iterator[Name]:
+    """The name of a run of capitalised words, less what is capitalised for another reason."""
+    start, end = match.span()
+    if (
+        text[end - 1] == "."
+        and not match[0][-3:-1].isupper()
+        and "." not in match[0][:-1]
+        and len(match[0]) > _SHORT_WORD
+    ):
+        end -= 1
+    starts_sentence = bool(_SENTENCE_START.search(text[max(0, start - 6) : start]))
+    heads_line = text[end : end + 1] == ":" or text[end : end + 3] == "**:"
+    if starts_sentence and heads_line:
+        return
+    words = list(re.finditer(r"[^ \u00a0]+", text[start:end]))
+    while words and _is_common(words[0][0], opening=starts_sentence):
+        words.pop(0)
+        starts_sentence = False
+        while words and not (words[0][0][0].isupper() or words[0][0][0].isdigit()):
+            words.pop(0)
+    while words and _is_common(words[-1][0], opening=False):
+        words.pop()
+    if not words or words[0][0][0].isdigit():
+        return
+    first, last = start + words[0].start(), start + words[-1].end()
+    if len(words) == 1 and starts_sentence and not _may_open(text, words[0][0], last):
+        return
+    name = _name(text, first, last)
+    if name and not set(name.words) <= MONTH_WORDS | WEEKDAY_WORDS | _TITLES:
+        yield name
+
+
+def _is_common(word: str, *, opening: bool) -> bool:
+    """Whether a capitalised word is no part of a name at the edge of one."""
+    bare = word.rstrip(".").casefold().partition("'")[0].partition("’")[0]
+    if word.isupper() and len(word) > 1:
+        return bare in _SHOUTED
+    if opening and bare not in _TITLES and (bare in FUNCTION_WORDS or bare in _OPENERS):
+        return True
+    return (
+        bare in FUNCTION_WORDS
+        or bare in MONTH_WORDS - {"may", "march", "august"}
+        or bare in WEEKDAY_WORDS
+        or bare in {"passage", "passages", "step", "tip"}
+    )
+
+
+def _may_open(text: str, word: str, end: int) -> bool:
+    """Whether a single word at the beginning of a sentence is a name."""
+    if word[1:] != word[1:].lower() or any(sign.isdigit() for sign in word):
+        return True  # "NASA", "McDonald", "iPhone 5"
+    lowered = word.casefold()
+    everywhere, inside = _words(text)
+    if lowered in everywhere:
+        return False
+    if word in inside:
+        return True
+    if lowered.endswith(_ENDS_LIKE_A_VERB):
+        return False
+    alone = not _EDGE.search(text, end) and text[:end].strip(_AROUND) == word
+    return alone or bool(_AFTER_SUBJECT.match(text, end))
+
+
+@lru_cache(maxsize=1)  # asked of one text again and again, then of the next
+def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
+    """The words of a text without the signs around them, and those of them that begin no sentence."""
+    words = text.split()
+    bare = [word.strip(_AROUND) for word in words]
+    inside = [
+        word
+        for earlier, word in zip(words, bare[1:], strict=False)
+        if earlier[-1].islower() or earlier[-1] == ","
+    ]
+    return frozenset(bare), frozenset(inside)
+
+
+def _name(text: str, start: int, end: int) -> Name | None:
+    words = tuple(fold(text[start:end]).split())
+    return Name(text[start:end], start, end, words) if words else None

@@ -1,0 +1,362 @@
+"""Whether a passage bears out a quantity."""
+
+from __future__ import annotations
+
+import re
+from decimal import Context, Decimal
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from sgi.metrics.grounding.facts.extract import clause_at, folded, numbers_of
+from sgi.metrics.grounding.facts.fact import Bound
+from sgi.metrics.grounding.facts.units import spellings_of
+from sgi.metrics.grounding.facts.words import fold, stem
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from sgi.metrics.grounding.facts.fact import DateFact, Fact, Quantity
+
+_TELLING = 20  # larger numbers, and those with a fraction, seldom meet by chance
+_HALF = Decimal("0.5")
+_LOOSE = Decimal("0.03")  # a conversion that was rounded to fives or tens is right to 3 %
+_CLOSE = Decimal("0.01")  # what the passage rounded leaves less room
+_ROUNDED = Decimal("0.05")
+_EXACT = Decimal("1e-12")  # what is lost by factors of 28 digits
+_ABOUT = Decimal("0.1")
+_BOUND_ROOM = Decimal("0.25")  # "over 200" is said of up to 250
+_SUM = re.compile(
+    r"\b(?:totals?|totall?ing|altogether|combined|sum|overall|together|both|all)\b", re.IGNORECASE
+)
+_DIFFERENCE = re.compile(
+    r"\b(?:difference|more|less|fewer|increased?|rose|grew|decreased?|fell|drop(?:ped)?|gained?|lost|longer|shorter"
+    r"|taller|heavier|older|younger|later|earlier|remaining|left|additional|extra|another|apart)\b",
+    re.IGNORECASE,
+)
+_SUMMED = frozenset({"length", "mass", "time", "volume", "currency", "share", "area", "data", "energy"})
+_YEAR_SECONDS = Decimal(31556952)
+_PIECES = re.compile(r"[^,;:.!?\n]+(?:,[^,;:.!?\n]+)*")
+_CONJUNCTION = re.compile(r"(?<!,)(?=(,?\s(?:and|or|&)\s)[^,;:.!?\n])")
+_LAST_ITEM = re.compile(r"[^,;:.!?\n]+")
+_LONGEST_CONJUNCTION = len(", and a")
+_ITEM_END = re.compile(r",\s(?:and|or)\s|,|\s(?:and|or|&)\s")
+_LIST_OPENING = re.compile(r"[:(–—]\s?|\s-\s|\b(?:are|were|including|includes?|such as|namely)\s")
+_OUT_OF = re.compile(r"\s(?:in|out of)\s")
+_NUMBERED = re.compile(r"(?m)(?:^|(?<=[\s.:;]))\(?(\d{1,2})[.)]\s")
+_MOST_ITEMS = 20
+_NEAR = 60
+_MOST_QUOTIENT = 26  # digits that the whole part of a quotient may have, two less than `Decimal` keeps
+_COARSE = Context(prec=18)  # the same number, whatever was lost in its 28th digit
+
+_FactT = TypeVar("_FactT", "Quantity", "DateFact")
+
+
+class Found(NamedTuple):
+    """Where a fact's ground stands, and how it bears the fact out.
+
+    >>> Found("5 kg", 10, 14, "equal").how
+    'equal'
+    """
+
+    text: str
+    start: int | None
+    end: int | None
+    how: str
+
+    @staticmethod
+    def at(fact: Fact, how: str) -> Found:
+        """The ground is another fact.
+
+        >>> Found.at(numbers_of("in 5 kg").quantities[0], "equal").start
+        3
+        """
+        return Found(fact.text, fact.start, fact.end, how)
+
+
+def number_support(sentence: str, number: Quantity, passage: str) -> Found | None:
+    """The place of a passage that states a quantity of a sentence, or None.
+
+    Units agree after conversion, to the digits written; a number may round the passage's, be an end of its
+    range or lie in it if the number itself is hedged, or keep within its bound. A count up to 20 needs the
+    same counted thing nearby.
+
+    >>> text = "It takes 90 minutes and weighs 2,981,232 g."
+    >>> number_support("1.5 hours", numbers_of("1.5 hours").quantities[0], text).how
+    'converted'
+    >>> number_support("3 tons", numbers_of("3 tons").quantities[0], text) is None
+    True
+    """
+    stated = numbers_of(passage)
+    for other in stated.quantities:
+        how = agreement(number, other) if commensurable(number, other, passage) else ""
+        if how and _counts_the_same(sentence, number, passage, other):
+            return Found.at(other, how)
+    if not number.dimension:
+        for date in stated.dates:
+            if (
+                date.year is not None
+                and date.year == number.low == number.high
+                and date.last_year == date.year
+            ):
+                return Found.at(date, "equal")
+    return _two_ends(number, passage)
+
+
+def commensurable(number: Quantity, other: Quantity, passage: str) -> bool:
+    """Whether two quantities could be the same: of one dimension, or of one whose unit is understood.
+
+    >>> text = "Weight in kg: 5"
+    >>> commensurable(numbers_of("5 kg").quantities[0], numbers_of(text).quantities[0], text)
+    True
+    """
+    if number.dimension == other.dimension:
+        return number.dimension != "currency" or number.unit == other.unit
+    if {number.dimension, other.dimension} == {"degree", "temperature"}:
+        return True
+    if not number.dimension:
+        return other.dimension != "ordinal" and (not number.nouns or other.dimension == "share")
+    return not other.dimension and not other.nouns and _unit_is_near(number, other, passage)
+
+
+def _unit_is_near(number: Quantity, other: Quantity, passage: str) -> bool:
+    """Whether the unit of a quantity stands near another that has none, as at the head of a table."""
+    near = passage[max(0, other.start - _NEAR) : other.end + _NEAR // 2]
+    spellings = spellings_of(number.unit)
+    if number.dimension == "temperature":
+        spellings |= spellings_of("degree")
+    words = folded(near)
+    return any(f" {spelling} " in words if spelling.isalpha() else spelling in near for spelling in spellings)
+
+
+def agreement(number: Quantity, other: Quantity) -> str:
+    """How the value of a quantity follows from another's; "" if it does not.
+
+    >>> first, second = numbers_of("about 3 million people and 2,981,232 people").quantities
+    >>> agreement(first, second), agreement(second, first)
+    ('rounded', '')
+    """
+    own, stated = (number.low, number.high), (other.low, other.high)
+    if own == stated and (number.unit == other.unit and number.factor == other.factor):
+        return "equal"
+    if number.dimension == other.dimension and number.factor != other.factor:
+        own = number.base(number.low), number.base(number.high)
+        stated = other.base(other.low), other.base(other.high)
+        room, how = _conversion_room(number, other, own[1]), "converted"
+    else:
+        if not number.dimension and other.dimension == "share" and abs(number.high) < 1:
+            stated = other.base(other.low), other.base(other.high)
+        room, how = min(number.step * _HALF, abs(number.high) * _ROUNDED), "rounded"
+        if own == stated:
+            return "equal"
+    if abs(own[0] - stated[0]) <= room and abs(own[1] - stated[1]) <= room:
+        return how
+    if not number.is_range and other.is_range:
+        return _in_range(number, own[0], stated, room)
+    return _hedged(number, own, stated)
+
+
+def _conversion_room(number: Quantity, other: Quantity, value: Decimal) -> Decimal:
+    """How far a converted value may be off: half the last digit that was written."""
+    written = abs(number.high * number.factor)  # of temperatures, degrees without the offset
+    own = min(_round_step(number) * number.factor * _HALF, written * _LOOSE)
+    theirs = min(other.step * other.factor * _HALF, abs(other.high * other.factor) * _CLOSE)
+    return max(own, theirs, abs(value) * _EXACT)
+
+
+def _in_range(number: Quantity, value: Decimal, stated: tuple[Decimal, Decimal], room: Decimal) -> str:
+    low, high = stated
+    if abs(value - low) <= room or abs(value - high) <= room:
+        return "end of a range"
+    return "inside a range" if number.bound is not Bound.EXACT and low < value < high else ""
+
+
+def _hedged(number: Quantity, own: tuple[Decimal, Decimal], stated: tuple[Decimal, Decimal]) -> str:
+    """Agreement of a number that is not meant exactly."""
+    if number.bound is Bound.EXACT:
+        return ""
+    below, above = stated[0] - own[0], stated[1] - own[1]
+    room = _round_step(number) * number.factor if own[1] != number.high else _round_step(number)
+    if number.bound is Bound.ABOUT:
+        room = min(room * _HALF, abs(own[1]) * _ABOUT)
+        return "rounded" if abs(below) <= room and abs(above) <= room else ""
+    room = min(room, abs(own[1]) * _BOUND_ROOM)
+    if number.bound is Bound.LEAST and not number.is_range and 0 <= below <= room:
+        return "bound"
+    return "bound" if number.bound is Bound.MOST and not number.is_range and 0 <= -above <= room else ""
+
+
+def _round_step(number: Quantity) -> Decimal:
+    """What the last digit that is not a zero stands for, fives counting as half a ten."""
+    step, value = number.step, abs(number.high)
+    if value.adjusted() - step.adjusted() > _MOST_QUOTIENT:
+        return step
+    while value and step < value and value % (step * 10) == 0:
+        step *= 10
+    return step * 5 if value and value % (step * 5) == 0 and value > step * 10 else step
+
+
+def _counts_the_same(sentence: str, number: Quantity, passage: str, other: Quantity) -> bool:
+    if number.dimension not in {"", "ordinal"}:
+        return True
+    value = number.high
+    telling = number.is_range or abs(value) > _TELLING or value != value.to_integral_value()
+    near = clause_at(passage, other.start).stems
+    if telling or set(number.nouns) & (near | set(other.nouns)):
+        return True
+    own = clause_at(sentence, number.start).stems
+    return len(own & near) * 3 >= len(own)  # a third of its words
+
+
+def _two_ends(number: Quantity, passage: str) -> Found | None:
+    """A range whose ends the passage states apart."""
+    if not number.is_range:
+        return None
+    other_end = {number.low: number.high, number.high: number.low}
+    ends = []
+    for point in numbers_of(passage).quantities:
+        if point.is_range or point.low not in other_end or point.unit not in {"", number.unit}:
+            continue
+        if commensurable(number, point, passage):
+            clause = clause_at(passage, point.start).start
+            ends.append((point, (clause, point.low), [(clause, other_end[point.low])]))
+    for first, second in _pairs(ends):
+        text = passage[first.start : second.end]
+        return Found(text, first.start, second.end, f"{first.text} and {second.text}")
+    return None
+
+
+def _pairs(met: Sequence[tuple[_FactT, Hashable, Sequence[Hashable]]]) -> Iterator[tuple[_FactT, _FactT]]:
+    """Each fact with the nearest behind it whose key is among those that it seeks, in order."""
+    behind: dict[Hashable, int] = {}
+    partners: list[tuple[_FactT, _FactT]] = []
+    for place in range(len(met) - 1, -1, -1):
+        fact, key, sought = met[place]
+        nearest = min([behind[other] for other in sought if other in behind], default=None)
+        if nearest is not None:
+            partners.append((fact, met[nearest][0]))
+        behind[key] = place
+    return reversed(partners)
+
+
+def derived_support(sentence: str, number: Quantity, passage: str) -> Found | None:
+    """What a passage implies of a quantity by one step of arithmetic, or None.
+
+    A sum or difference of two quantities of one unit, or of one counted thing, where the sentence speaks of
+    one ("total", "more" …); the years between two dates of one clause; the number of items of a list.
+
+    >>> text = "The war lasted from 1914 to 1918."
+    >>> said = "It went on for 4 years."
+    >>> derived_support(said, numbers_of(said).quantities[0], text).how
+    '1918 - 1914'
+    """
+    if number.is_range or number.low <= 0:
+        return None
+    return next(
+        (
+            found
+            for rule in (_years_between, _parts, _sums, _list_items)
+            for found in rule(sentence, number, passage)
+        ),
+        None,
+    )
+
+
+def _years_between(_: str, number: Quantity, passage: str) -> Iterator[Found]:
+    if number.dimension != "time" or number.factor != _YEAR_SECONDS:
+        return
+    years = []
+    for date in numbers_of(passage).dates:
+        if date.year is not None and date.year == date.last_year:
+            clause = clause_at(passage, date.start).start
+            sought = [(clause, date.year + number.low), (clause, date.year - number.low)]
+            years.append((date, (clause, date.year), sought))
+    for first, second in _pairs(years):
+        earlier, later = sorted((first, second), key=lambda date: date.year or 0)
+        yield Found(
+            f"{earlier.text}, {later.text}", first.start, second.end, f"{later.year} - {earlier.year}"
+        )
+
+
+def _parts(_: str, number: Quantity, passage: str) -> Iterator[Found]:
+    """The numbers of which a share was made: "nine out of 20"."""
+    if number.dimension:
+        return
+    for other in numbers_of(passage).quantities:
+        if other.unit != "share":
+            continue
+        for piece in _OUT_OF.split(other.text)[:2]:
+            if any(part.low == number.low for part in numbers_of(piece).quantities):
+                yield Found.at(other, "part of a share")
+
+
+def _sums(sentence: str, number: Quantity, passage: str) -> Iterator[Found]:
+    if number.dimension not in {"", *_SUMMED} or (not number.dimension and not number.nouns):
+        return
+    adds, takes = _SUM.search(sentence), _DIFFERENCE.search(sentence)
+    if not adds and not takes:
+        return
+    value = number.low * number.factor
+    parts = []
+    for other in numbers_of(passage).quantities:
+        if not other.is_range and _adds_to(number, other):
+            own = other.low * other.factor
+            sought = [value - own] if adds else []
+            sought += [own + value, own - value] if takes else []
+            parts.append((other, _COARSE.plus(own), [_COARSE.plus(wanted) for wanted in sought]))
+    for first, second in _pairs(parts):
+        one, two = first.low * first.factor, second.low * second.factor
+        if adds and one + two == value:
+            yield Found(
+                f"{first.text}, {second.text}", first.start, second.end, f"{first.text} + {second.text}"
+            )
+        elif takes and abs(one - two) == value:
+            large, small = (first, second) if one > two else (second, first)
+            yield Found(
+                f"{first.text}, {second.text}", first.start, second.end, f"{large.text} - {small.text}"
+            )
+
+
+def _adds_to(number: Quantity, other: Quantity) -> bool:
+    if number.dimension:
+        return number.unit == other.unit and other.low > 0
+    return not other.dimension and bool(set(number.nouns) & set(other.nouns)) and other.low > 0
+
+
+def _list_items(sentence: str, number: Quantity, passage: str) -> Iterator[Found]:
+    """Lists of as many items: the passage's, near the counted noun, or the sentence's own."""
+    if number.dimension or not 1 < number.low <= _MOST_ITEMS or number.low != number.low.to_integral_value():
+        return
+    wanted = int(number.low)
+    marks = [int(match[1]) for match in _NUMBERED.finditer(passage)]
+    if marks and max(marks) == wanted and len(set(marks)) == wanted:
+        yield Found("", None, None, f"a list of {wanted}")
+    nouns = set(number.nouns)
+    for start, end in _lists(passage) if nouns else ():
+        items = _ITEM_END.split(passage[start:end])
+        if len(items) != wanted or not nouns & clause_at(passage, start).stems:
+            continue
+        if not any(nouns & set(map(stem, fold(item).split()[-1:])) for item in items):
+            yield Found(passage[start:end].strip(), start, end, f"a list of {wanted}")
+    words = folded(passage)
+    opening = _LIST_OPENING.search(sentence, number.end)
+    for start, end in _lists(sentence, opening.end()) if opening and nouns else ():
+        parts = _ITEM_END.split(sentence[start:end])
+        if len(parts) == wanted and all(_stands_in(part, words) for part in parts):
+            yield Found("", None, None, f"its own list of {wanted}")
+
+
+def _lists(text: str, place: int = 0) -> Iterator[tuple[int, int]]:
+    """Where lists stand, from a place on: pieces between commas, the last behind a conjunction."""
+    while pieces := _PIECES.search(text, place):
+        start, place = pieces.span()
+        last = None
+        for conjunction in _CONJUNCTION.finditer(text, start + 1, place + _LONGEST_CONJUNCTION):
+            last = conjunction if conjunction.start() <= place else last
+        item = _LAST_ITEM.match(text, last.end(1)) if last else None
+        if item:
+            place = item.end()
+            yield start, place
+
+
+def _stands_in(part: str, words: str) -> bool:
+    last = fold(part).split()[-1:]
+    return bool(last) and (f" {last[0]} " in words or f" {stem(last[0])}" in words)

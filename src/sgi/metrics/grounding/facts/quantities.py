@@ -1,0 +1,159 @@
+"""Quantities: numbers with what they count or measure."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal, localcontext
+from typing import TYPE_CHECKING
+
+from sgi.metrics.grounding.facts.fact import EXACT, Bound, Quantity
+from sgi.metrics.grounding.facts.figures import Figure, figures
+from sgi.metrics.grounding.facts.numerals import Numeral
+from sgi.metrics.grounding.facts.units import NO_UNIT, ORDINAL, SHARE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_HEDGE = re.compile(
+    r"(?:\b(?:(about|around|approximately|approx\.?|roughly|nearly|almost|some|circa|ca?\."
+    r"|close to|an? average of|estimated|typically|usually)"
+    r"|(at least|more than|greater than|over|above|exceeding|exceeds|minimum of"
+    r"|no less than|upwards of|starting at|beyond|older than|longer than)"
+    r"|(at most|less than|fewer than|under|below|up to|no more than|not more than"
+    r"|maximum of|within|as (?:many|much|high|long) as|until))"
+    r"|([~≈])|([>≥])|([<≤]))\s?(?:an?\s|the\s|of\s)?$",
+    re.IGNORECASE,
+)
+_MORE = re.compile(r"\s?\+|\s(?:or|and) (?:more|over|above|older|higher|greater|longer|up)\b|\splus\b")
+_LESS = re.compile(r"\s(?:or|and) (?:less|fewer|under|below|younger|lower|shorter)\b")
+_TO = re.compile(
+    r"\s?[-–—−‑~]\s?|\s(?:to|through|thru)\s(?:about |around |as much as |as many as |even )?|\s?to\s?"
+)
+_AND = re.compile(r"\sand\s")
+_OR = re.compile(r"\sor\s")
+_BETWEEN = re.compile(r"\b(?:between|from)\s(?:about |around )?[$€£]?\s?$", re.IGNORECASE)
+_SHARING = re.compile(r"\s?(?:x|×|by|and|or|,|/)\s?")
+_JOINT = re.compile(r",?\s(?:and\s)?")
+_IN = re.compile(r"\s(?:in|out of)\s(?:every\s|the\s)?")
+_LOOK_BACK = 24
+_ONE = Decimal(1)
+
+
+def quantities(text: str, taken: Sequence[tuple[int, int]] = ()) -> tuple[Quantity, ...]:
+    """The quantities of a text, in order.
+
+    Read are digits in any script, fractions, English number words, scale words ("3 million", "10k"), per
+    cent, currencies, units of measurement, ordinals, ranges and bounds. Numbers that name something are none:
+    "COVID-19", "passage 1", "[2]", the marks of a list, telephone numbers, versions; nor is "one" without a
+    unit. Words for numbers in other languages are not read.
+
+    Args:
+        text: any text.
+        taken: parts of it, from start to end, that mean something else, such as dates; in order, and apart.
+
+    >>> found = quantities("Twelve eggs weigh 1½ lbs, 5 % less.")
+    >>> [(str(quantity.low), quantity.unit or quantity.nouns) for quantity in found]
+    [('12', ('egg', 'weigh')), ('1.5', 'pound'), ('5', 'percent')]
+    """
+    with localcontext(EXACT):
+        return tuple(_joined(text, figures(text, taken)))
+
+
+def _joined(text: str, met: list[Figure]) -> Iterator[Quantity]:
+    """Figures as quantities: two of a range as one, feet and inches as one, "3 of 4" as a share."""
+    place = 0
+    while place < len(met):
+        figure = met[place]
+        other = met[place + 1] if place + 1 < len(met) else None
+        joint = _join(text, figure, other) if other else None
+        place += 2 if joint else 1
+        if (
+            other
+            and not joint
+            and figure.unit is NO_UNIT
+            and _SHARING.fullmatch(text[figure.end : other.start])
+        ):
+            figure = figure._replace(unit=other.unit)
+        yield joint or _quantity(text, figure, figure)
+
+
+def _join(text: str, first: Figure, second: Figure) -> Quantity | None:
+    if second.start - first.end > _LOOK_BACK or second.start < first.end:
+        return None
+    gap = text[first.end : second.start]
+    # "2 or 3 days" is a range, "250 °F or 325 °F" is a choice.
+    choice = _OR.fullmatch(gap) and first.unit is NO_UNIT and second.numeral.value - first.numeral.value == 1
+    if (
+        _TO.fullmatch(gap)
+        or choice
+        or (_AND.fullmatch(gap) and _BETWEEN.search(text[max(0, first.start - _LOOK_BACK) : first.start]))
+    ):
+        return _range(text, first, second)
+    if _IN.fullmatch(gap) and first.unit is NO_UNIT and second.unit is NO_UNIT:
+        low, high = first.numeral.value * first.scale, second.numeral.value * second.scale
+        if 0 < low < high:
+            part = Numeral(low / high, Decimal("0.01"))
+            return _quantity(
+                text, first, Figure(first.start, second.end, part, _ONE, SHARE, second.nouns), alone=True
+            )
+    same = first.unit.dimension == second.unit.dimension and first.unit.dimension in {
+        "time",
+        "length",
+        "mass",
+    }
+    if same and first.unit.factor > second.unit.factor and _JOINT.fullmatch(gap):
+        more = second.numeral.value * second.unit.factor / first.unit.factor
+        if more < 1 and second.numeral.value >= 0:
+            both = Numeral(
+                first.numeral.value + more, second.numeral.step * second.unit.factor / first.unit.factor
+            )
+            return _quantity(text, first, first._replace(end=second.end, numeral=both), alone=True)
+    return None
+
+
+def _range(text: str, first: Figure, second: Figure) -> Quantity | None:
+    """The range of two figures, or None where their units or their order forbid one."""
+    unit = second.unit if first.unit is NO_UNIT or first.unit.dimension == "degree" else first.unit
+    if second.unit not in {NO_UNIT, unit} and second.unit.dimension != "degree":
+        return None
+    scale = second.scale if first.scale == 1 and first.numeral.value < second.numeral.value else first.scale
+    low, high = (
+        first.numeral.value * scale,
+        second.numeral.value * (second.scale if second.scale != 1 else _ONE),
+    )
+    if not low < high or ORDINAL in {first.unit, second.unit}:
+        return None
+    return _quantity(text, first._replace(unit=unit, scale=scale), second._replace(unit=unit))
+
+
+def _quantity(text: str, first: Figure, last: Figure, *, alone: bool = False) -> Quantity:
+    low, high = (last, last) if alone else (first, last)
+    bound = _bound(text, first.start, last.end)
+    step = min(low.numeral.step * low.scale, high.numeral.step * high.scale)
+    unit = high.unit
+    return Quantity(
+        text=text[first.start : last.end],
+        start=first.start,
+        end=last.end,
+        low=low.numeral.value * low.scale,
+        high=high.numeral.value * high.scale,
+        step=step,
+        dimension=unit.dimension,
+        unit=unit.name,
+        factor=unit.factor,
+        offset=unit.offset,
+        nouns=high.nouns,
+        bound=bound,
+    )
+
+
+def _bound(text: str, start: int, end: int) -> Bound:
+    if _MORE.match(text, end):
+        return Bound.LEAST
+    if _LESS.match(text, end):
+        return Bound.MOST
+    match = _HEDGE.search(text[max(0, start - _LOOK_BACK) : start])
+    if not match:
+        return Bound.EXACT
+    meanings = {1: Bound.ABOUT, 2: Bound.LEAST, 3: Bound.MOST, 4: Bound.ABOUT, 5: Bound.LEAST, 6: Bound.MOST}
+    return meanings[match.lastindex or 1]

@@ -1,0 +1,46 @@
+"""Whether a text is in English, as far as that can be told."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from sgi.metrics.grounding.words import wording
+
+_FEWEST_WORDS = 8
+_ENGLISH_SHARE = 0.3  # of function words; English prose has 0.3 to 0.6, a list of names none
+_SURE = 0.9
+_KEPT = 8192
+_LETTER = re.compile(r"[^\W\d_]")
+_NOT_LATIN = re.compile(r"[^\W\d_A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]")
+
+
+@lru_cache(maxsize=_KEPT)
+def is_foreign(text: str) -> bool:
+    """Whether a text is in another language than English, for all that can be told.
+
+    It is where most of its letters are not Latin, and where it has eight words or more, few of them English
+    function words, and is told to be in another language with a probability over 0.9. Where that is in doubt,
+    as with names, lists and code, it is not.
+
+    Source: the naive Bayes model of the library py3langid (Lui and Baldwin, 2012, ACL).
+
+    >>> is_foreign("Ada Lovelace"), is_foreign("Der Turm steht seit 1889 am Ufer der Seine in Paris.")
+    (False, True)
+    """
+    others = 0 if text.isascii() else len(_NOT_LATIN.findall(text))
+    if others and 2 * others > len(_LETTER.findall(text)):
+        return True
+    words = wording(text)
+    if len(words) < _FEWEST_WORDS or 1 - words.content.mean() >= _ENGLISH_SHARE:
+        return False
+    language, sure = _identifier().classify(text)
+    return bool(language != "en" and sure > _SURE)
+
+
+@lru_cache(maxsize=1)
+def _identifier() -> Any:
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -1,0 +1,127 @@
+"""What a response says of its passages and not of the world: "Based on passage 2", "not mentioned"."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from sgi.metrics.grounding.facts.check import facts_of
+from sgi.metrics.grounding.spans import merged
+from sgi.text.refusals import is_no_answer
+
+_SOURCE = (
+    r"(?:passages?|contexts?|texts?|documents?|sources?|articles?|excerpts?|information|search results?)"
+)
+_GIVEN = r"(?:given|provided|above|following|retrieved|available|supplied|presented)"
+_NUMBERS = r"(?:\s*(?:#|no\.?\s*)?\d{1,3}(?:\s*(?:,|and|&|or|to|-)\s*(?:passages?\s*)?\d{1,3}){0,9})"
+_LEAD_IN = re.compile(
+    rf"\b(?:based\s+(?:solely\s+|only\s+)?(?:up)?on|according\s+to|as\s+(?:stated|mentioned|described|noted|per)(?:\s+(?:in|by))?"
+    rf"|from|per|in|using)\s+(?:the\s+|these\s+|this\s+|all\s+)?(?:{_GIVEN}\s+)?{_SOURCE}{_NUMBERS}?"
+    rf"(?:\s+(?:{_GIVEN}|you\s+gave))?\s*[,:]?",
+    re.IGNORECASE,
+)
+_VERB = (
+    r"(?:also\s+)?(?:states?|mentions?|says?|explains?|suggests?|provides?|notes?|indicates?|describes?|adds?"
+    r"|shows?)(?:\s+that)?\b"
+)
+_NUMBERED = re.compile(
+    rf"\(?\b(?:passages?|documents?|sources?|contexts?){_NUMBERS}\b\)?(?:\s+{_VERB})?", re.IGNORECASE
+)
+_SAYS = re.compile(rf"\b(?:the\s+|these\s+)?(?:{_GIVEN}\s+)?{_SOURCE}\s+{_VERB}", re.IGNORECASE)
+_SILENT = re.compile(
+    rf"\b{_SOURCE}\b[^.!?\n]{{0,60}}(?:\b(?:not|no|cannot|without)\b|n[\'’]t\b)[^.!?\n]{{0,40}}"
+    rf"\b(?:mention|provid|specif|contain|stat|"
+    rf"includ|giv|inform|answer|discuss|say|explicit|clear|enough|detail|relat)"
+    rf"|\b(?:none|neither)\s+of\s+(?:the|these|them)\b[^.!?\n]{{0,60}}"
+    r"\b(?:mention|provid|specif|contain|stat|say|answer|explicit|discuss)",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    r"\b(?:unable|not\s+able|not\s+possible|impossible)\s+to\s+(?:answer|find|determine|provide)\b"
+    r"|\b(?:cannot|can't|could\s+not|couldn't)\s+(?:be\s+)?(?:answer|determin|find|found|provide)"
+    r"|\bno\s+(?:specific\s+|explicit\s+|relevant\s+|direct\s+)?(?:information|mention|answer)\b"
+    r"|\bnot\s+(?:explicitly\s+|specifically\s+|directly\s+)?"
+    r"(?:mentioned|provided|stated|specified|given|addressed)\b",
+    re.IGNORECASE,
+)
+_ANSWERING = re.compile(
+    r"^\s*(?:the\s+)?(?:final\s+|short\s+)?answer(?:\s+is)?(?:\s+that\b|\s+as\s+follows)?\s*:"
+    r"|\b(?:therefore,?\s+|so,?\s+|thus,?\s+)?(?:the\s+)?(?:final\s+|short\s+)?answer"
+    r"\s+to\s+(?:the|your|this)\s+question"
+    r"(?:\s+(?:is|would\s+be|\"[^\"\n]{0,200}\"|“[^”\n]{0,200}”)){0,2}\s*[,:]?"
+    r"|\b(?:therefore,?\s+|so,?\s+)?(?:i|we)\s+(?:can|will|am\s+able\s+to)\s+(?:\w+ly\s+)?"
+    r"(?:answer|provide|summari[sz]e)\b[^.!?\n]{0,60}?"
+    r"(?:question|answer|steps|summary|information)(?:\s+(?:as\s+follows|below))?\s*[,:]?"
+    r"|\bhere\s+(?:is|are)\s+(?:the|an?|some)\s+(?:answer|summary|steps?|information)\b[^.!?:\n]{0,60}:",
+    re.IGNORECASE,
+)
+_LIST_MARK = re.compile(r"^\s*(?:\(?\d{1,3}[.)]|[A-Za-z][.)]|[-*•·–])(?=\s)")
+_DESCRIBED = re.compile(
+    r"(?:\b(?:this|these|that|which|it)\s+)?(?:information\s+|facts?\s+)?"
+    r"\b(?:is|are|was|were|can\s+be)\s+(?:also\s+)?"
+    r"(?:described|stated|mentioned|found|explained|provided|discussed|noted|listed|given)"
+    rf"\s+in\s+(?:the\s+|both\s+|all\s+)?(?:{_GIVEN}\s+)?{_SOURCE}{_NUMBERS}?",
+    re.IGNORECASE,
+)
+# What is denied in one clause may be claimed in the next.
+_CLAUSE_END = re.compile(
+    r";|,?\s(?=(?:but|however|although|though|yet)\b)|,\s(?=(?:and|so|because|when|while)\b)",
+    re.IGNORECASE,
+)
+# Without one of these words no other pattern can match.
+_DENYING = re.compile(
+    r"\b(?:no|not|cannot|without|none|neither|unable|impossible|insufficient|unknown|null|n/a)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_NAMING = re.compile(
+    r"passage|context|text|document|source|article|excerpt|information|result|answer|question|steps|summar|here",
+    re.IGNORECASE,
+)
+_NAMED = (_ANSWERING, _DESCRIBED, _LEAD_IN, _NUMBERED, _SAYS)
+_KEPT = 8192
+
+
+class Said(NamedTuple):
+    """What a sentence says of the passages themselves."""
+
+    spans: tuple[tuple[int, int], ...]
+    """Where it does, and the mark of a list, as start and end in characters."""
+    silent: bool
+    """Whether all it says is that something does not stand in them, or is not known."""
+
+
+@lru_cache(maxsize=_KEPT)
+def about_passages(sentence: str) -> Said:
+    """Where a sentence speaks of the passages, and whether it says that they are silent. English only.
+
+    Such words are no claim about the world, and are not looked for in the passages.
+
+    >>> said = about_passages("Based on passage 2, it opened in 1889.")
+    >>> said.spans, said.silent
+    (((0, 19),), False)
+    >>> [about_passages(text).silent for text in ("The height is not mentioned.", "I don't know.")]
+    [True, True]
+    >>> about_passages("The passages do not say who built it; it is 9 m tall.")
+    Said(spans=((0, 36),), silent=False)
+    """
+    clauses = _clauses(sentence) if _DENYING.search(sentence) else []
+    silent = [(start, end) for start, end in clauses if _is_silent(sentence[start:end])]
+    patterns = (_LIST_MARK, *(_NAMED if _NAMING.search(sentence) else ()))
+    named = [match.span() for pattern in patterns for match in pattern.finditer(sentence)]
+    return Said(tuple(merged([*silent, *named])), bool(clauses) and len(silent) == len(clauses))
+
+
+def _clauses(sentence: str) -> list[tuple[int, int]]:
+    """Where the clauses of a sentence begin and end."""
+    ends = [(0, 0), *(match.span() for match in _CLAUSE_END.finditer(sentence)), (len(sentence), 0)]
+    between = ((start, end) for (_, start), (end, _) in pairwise(ends))
+    return [(start, end) for start, end in between if sentence[start:end].strip()]
+
+
+def _is_silent(clause: str) -> bool:
+    """Whether a clause denies that something is told; where it names no source, it has no fact either."""
+    if _SILENT.search(clause) or is_no_answer(clause):
+        return True
+    return _DENIED.search(clause) is not None and not facts_of(clause)

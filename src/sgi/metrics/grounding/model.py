@@ -1,0 +1,98 @@
+"""The committed combination of signals: its weights, and the sets that they were trained on."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Annotated, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from sgi.metrics.grounding.signals import Signals
+from sgi.stats.monotone_logistic import MonotoneLogistic
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FILE = "grounding_weights.json"
+
+
+class Weight(BaseModel):
+    """The weight of one signal. It adds ``weight · (value - centre) / spread`` to the log odds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    signal: str
+    weight: Annotated[float, Field(ge=0)]
+    centre: float
+    spread: Annotated[float, Field(gt=0)]
+
+
+class Combination(BaseModel):
+    """How signals are combined into the grounding score.
+
+    Attributes:
+        weights: one for each signal, in their order.
+        intercept: log odds where every signal is at its centre.
+        trained_on: the labelled sets, with the number of rows of each.
+        recipe: the script that trained it.
+
+    >>> combination().weights[0].signal
+    'known'
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    weights: tuple[Weight, ...]
+    intercept: float
+    trained_on: dict[str, int]
+    recipe: str
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if tuple(part.signal for part in self.weights) != Signals._fields:
+            raise ValueError(f"the weights are those of {', '.join(Signals._fields)}, in this order")
+        return self
+
+    @classmethod
+    def of(cls, fitted: MonotoneLogistic, trained_on: dict[str, int], recipe: str) -> Combination:
+        """The combination of a model that was fitted to tables of `Signals`."""
+        columns = zip(
+            Signals._fields,
+            fitted.weights.tolist(),
+            fitted.centres.tolist(),
+            fitted.spreads.tolist(),
+            strict=True,
+        )
+        weights = [
+            Weight(signal=name, weight=weight, centre=centre, spread=spread)
+            for name, weight, centre, spread in columns
+        ]
+        return cls(weights=tuple(weights), intercept=fitted.intercept, trained_on=trained_on, recipe=recipe)
+
+    @property
+    def logistic(self) -> MonotoneLogistic:
+        """The combination as a model that computes log odds."""
+        numbers = np.array([(part.weight, part.centre, part.spread) for part in self.weights])
+        return MonotoneLogistic(numbers[:, 0], numbers[:, 1], numbers[:, 2], self.intercept)
+
+
+@lru_cache(maxsize=1)
+def combination() -> Combination:
+    """The combination that is part of the package.
+
+    >>> combination().recipe
+    'scripts/train_grounding.py'
+    """
+    return Combination.model_validate_json((files("sgi") / "data" / FILE).read_bytes())
+
+
+def sigmoid(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Map log odds to [0, 1] by 1 / (1 + exp(−x)), without overflow.
+
+    >>> sigmoid(np.array([-900.0, 0.0, 900.0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    with np.errstate(over="ignore"):
+        return np.asarray(1 / (1 + np.exp(-log_odds)))

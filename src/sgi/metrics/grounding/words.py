@@ -1,0 +1,133 @@
+"""A text as words: where each stands, its stem, and whether it carries content."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import pairwise
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sgi.metrics.grounding.facts.numerals import ONES
+from sgi.metrics.grounding.facts.words import FUNCTION_WORDS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LONGEST_RUN = 8
+"""Words of a copied run beyond which no more is counted."""
+
+_KEPT = 1024  # texts, some 250 bytes a word
+_ONE_AT_A_TIME = Lock()  # the stemmer keeps the word it works at
+# A number with its marks is one word, and so are "don't", "e.g." and "U.S."
+_WORD = re.compile(
+    r"\d+(?:[.,:]\d+)+(?![^\W_])|(?<![^\W_])[^\W\d_](?:\.[^\W\d_])+(?![^\W_])|[^\W_]+(?:['’][^\W\d_]+)*"
+)
+_INITIALS = re.compile(r"(?<=[^\W\d_])\.")
+_SHORT_FORM = re.compile(r"(?<=.)(?:(?P<not>n['’]t)|['’](?P<other>s|re|ve|ll|d|m))$")
+_WHOLE = {"ca": "can", "wo": "will", "sha": "shall"}
+_SECOND = {"re": "are", "ve": "have", "ll": "will", "m": "am"}
+
+
+@dataclass(frozen=True, eq=False)
+class Wording:
+    """The words of a text.
+
+    Attributes:
+        starts: where each word begins, in characters, shape (n,).
+        ends: where it ends, shape (n,).
+        stems: each word casefolded and without its ending.
+        content: whether it is more than a function word, shape (n,).
+
+    >>> words = wording("The cities' towers")
+    >>> words.stems, words.content.tolist(), words.ends.tolist()
+    (('the', 'citi', 'tower'), [False, True, True], [3, 10, 18])
+    """
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    stems: tuple[str, ...]
+    content: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.stems)
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """The stems there are."""
+        return frozenset(self.stems)
+
+    @cached_property
+    def pairs(self) -> frozenset[tuple[str, str]]:
+        """The stems of content words that follow one another, function words left out between them."""
+        carrying = [stem for stem, carries in zip(self.stems, self.content.tolist(), strict=True) if carries]
+        return frozenset(pairwise(carrying))
+
+    def runs(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
+        """All runs of one word, of two, and so on up to `LONGEST_RUN`, as stems, each by its first word."""
+        shifted = [self.stems[start:] for start in range(LONGEST_RUN)]
+        return tuple(tuple(zip(*shifted[:length], strict=False)) for length in range(1, LONGEST_RUN + 1))
+
+
+@lru_cache(maxsize=_KEPT)
+def wording(text: str) -> Wording:
+    """The words of a text, read once however often it is asked for.
+
+    A word is a run of letters, or a number with its marks; a short form is the two it stands for ("don't" is
+    "do not"), and of a possessive the word without its ending. English endings are cut, small numbers in
+    words are as in digits, and English function words are told from content; in another language words are
+    compared nearly as written, and every word counts as content.
+
+    Args:
+        text: any text.
+
+    Source: the English stemmer of the library snowballstemmer (Porter, 2001).
+
+    >>> wording("Don't pay the city's 2,500.50 U.S. dollars!").stems
+    ('do', 'not', 'pay', 'the', 'citi', '2,500.50', 'us', 'dollar')
+    """
+    found = [part for match in _WORD.finditer(text) for part in _parts(match)]
+    return Wording(
+        np.array([start for start, _, _ in found], dtype=np.int64),
+        np.array([end for _, end, _ in found], dtype=np.int64),
+        tuple([_stem(word) for _, _, word in found]),
+        np.array([word not in FUNCTION_WORDS for _, _, word in found], dtype=np.bool_),
+    )
+
+
+def _parts(match: re.Match[str]) -> list[tuple[int, int, str]]:
+    """A word, or the two that a short form stands for: where each begins and ends, and as it is compared."""
+    start, end = match.span()
+    word = match[0].casefold()
+    if "." in word:
+        return [(start, end, _INITIALS.sub("", word))]
+    short = _SHORT_FORM.search(word) if "'" in word or "’" in word else None
+    if short is None:
+        return [(start, end, word)]
+    middle = end - len(short[0])
+    first = (
+        _WHOLE.get(word[: short.start()], word[: short.start()]) if short["not"] else word[: short.start()]
+    )
+    second = "not" if short["not"] else _SECOND.get(short["other"])
+    if second is None:
+        return [(start, end, first)]
+    return [(start, middle, first), (middle, end, second)]
+
+
+@lru_cache(maxsize=1 << 17)
+def _stem(word: str) -> str:
+    if word in ONES:
+        return str(ONES[word])
+    with _ONE_AT_A_TIME:
+        stemmed: str = _stemmer().stemWord(word)
+    return stemmed
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> Any:
+    import snowballstemmer
+
+    return snowballstemmer.stemmer("english")

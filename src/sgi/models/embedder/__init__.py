@@ -1,0 +1,1 @@
+"""Embedders: texts to unit vectors, by ONNX Runtime, OpenVINO, sentence-transformers or a remote service."""

@@ -1,0 +1,1 @@
+"""Entailment models: does a premise entail a hypothesis?"""

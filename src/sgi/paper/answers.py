@@ -1,0 +1,181 @@
+"""The answers of a benchmark as columns, and what an embedding model measures on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from sgi.engine.progress import Advanced, Finished, Started, silent
+from sgi.geometry.angles import angle
+from sgi.geometry.sgi import grounding_index
+from sgi.kernel.errors import DataError
+from sgi.kernel.protocols import Embedded, encode
+from sgi.kernel.signature import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.engine.progress import Listener
+    from sgi.kernel.protocols import Embedder
+    from sgi.kernel.sample import Sample
+
+    Floats = NDArray[np.float64]
+    Rows = NDArray[np.float32]
+
+
+_AT_ONCE = 512
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Labelled answers; entry ``i`` of every column is of ``samples[i]``.
+
+    Attributes:
+        name: of the data.
+        samples: the rows.
+        labels: True = grounded or correct, shape (n,).
+        clusters: answers to one question share a number (see `Sample.cluster`), shape (n,).
+    """
+
+    name: str
+    samples: tuple[Sample, ...]
+    labels: NDArray[np.bool_]
+    clusters: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, name: str, samples: Iterable[Sample]) -> Self:
+        """The labelled ones of these samples.
+
+        Raises:
+            DataError: no sample has a label, or all have the same.
+        """
+        kept = tuple(sample for sample in samples if sample.label is not None)
+        labels = np.array([bool(sample.label) for sample in kept], dtype=np.bool_)
+        if not kept or labels.all() or not labels.any():
+            raise DataError(
+                "holds no two classes of labelled answers, so nothing can be told apart", file=name
+            )
+        codes: dict[int, int] = {}
+        numbers = [codes.setdefault(sample.cluster(n), len(codes)) for n, sample in enumerate(kept)]
+        clusters = np.array(numbers, dtype=np.int64)
+        return cls(name, kept, labels, clusters)
+
+    @cached_property
+    def questions(self) -> tuple[str, ...]:
+        """The questions."""
+        return tuple(sample.question for sample in self.samples)
+
+    @cached_property
+    def contexts(self) -> tuple[str, ...]:
+        """The passages of each row as one text, as the paper has them; the question where there are none."""
+        return tuple("\n".join(sample.contexts) or sample.question for sample in self.samples)
+
+    @cached_property
+    def responses(self) -> tuple[str, ...]:
+        """The answers."""
+        return tuple(sample.response for sample in self.samples)
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """Characters of the answers."""
+        return _lengths(self.responses)
+
+    @cached_property
+    def question_lengths(self) -> Floats:
+        """Characters of the questions."""
+        return _lengths(self.questions)
+
+    @cached_property
+    def context_lengths(self) -> Floats:
+        """Characters of the passages."""
+        return _lengths(self.contexts)
+
+    @cached_property
+    def digest(self) -> str:
+        """A hash of all that a number can depend on."""
+        parts = (
+            part.encode("utf-8", "surrogatepass")
+            for sample, *texts in zip(
+                self.samples, self.questions, self.contexts, self.responses, strict=True
+            )
+            for part in (sample.id, *texts, str(sample.label))
+        )
+        return digest(*parts, size=6).hex()
+
+
+def _lengths(texts: Sequence[str]) -> Floats:
+    return np.array([len(text) for text in texts], dtype=np.float64)
+
+
+def embedded(model: str, embedder: Embedder, texts: Sequence[str], listener: Listener = silent) -> Embedded:
+    """Unit rows in the order of the texts, and which were cut; each distinct text is embedded once.
+
+    They go to the embedder by length, some hundreds at a time: what is done is kept if the rest is not.
+    """
+    unique = sorted(dict.fromkeys(texts), key=len)
+    listener(Started(f"embedding, {model}", len(unique)))
+    parts = []
+    for start in range(0, len(unique), _AT_ONCE):
+        parts.append(encode(embedder, unique[start : start + _AT_ONCE]))
+        listener(Advanced(len(parts[-1].rows)))
+    listener(Finished(f"embedding, {model}"))
+    places = {text: place for place, text in enumerate(unique)}
+    order = [places[text] for text in texts]
+    rows, truncated = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return Embedded(rows[order], truncated[order])
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A model's view of the answers.
+
+    Attributes:
+        model: its name as given.
+        fingerprint: everything that can change a vector.
+        question: unit rows, one an answer, shape (n, d).
+        context: likewise.
+        response: likewise.
+        cut: answers whose context, its passages as one text, is longer than the model reads.
+    """
+
+    model: str
+    fingerprint: str
+    question: Rows
+    context: Rows
+    response: Rows
+    cut: int = 0
+
+    @classmethod
+    def of(cls, model: str, embedder: Embedder, answers: Answers, listener: Listener = silent) -> Self:
+        """Embed what the answers hold."""
+        columns = (answers.questions, answers.contexts, answers.responses)
+        made = embedded(model, embedder, list(chain(*columns)), listener)
+        question, context, response = np.split(made.rows, len(columns))
+        cut = int(np.split(made.truncated, len(columns))[1].sum())
+        return cls(model, embedder.fingerprint, question, context, response, cut)
+
+    @cached_property
+    def theta_rq(self) -> Floats:
+        """θ(r,q), in radians."""
+        return angle(self.response, self.question)
+
+    @cached_property
+    def theta_rc(self) -> Floats:
+        """θ(r,c), in radians."""
+        return angle(self.response, self.context)
+
+    @cached_property
+    def theta_qc(self) -> Floats:
+        """θ(q,c), in radians."""
+        return angle(self.question, self.context)
+
+    @cached_property
+    def sgi(self) -> Floats:
+        """SGI, the paper's ratio."""
+        return grounding_index(self.theta_rq, self.theta_rc)

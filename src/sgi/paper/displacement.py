@@ -1,0 +1,214 @@
+"""The displacement scores: leaky as published, with the question left out, and on answers of equal length."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sgi.paper.displacement_scores import (
+    DIRECTION,
+    FLAT,
+    FLAT_TEMPERATURE,
+    NEAR,
+    NEIGHBOURS,
+    ReferenceScores,
+    baseline_scores,
+    context_scores,
+)
+from sgi.paper.findings import Column, Finding, Section, ranked
+from sgi.paper.published import DISPLACEMENT
+from sgi.report.charts import Dot, dot_chart
+from sgi.stats.confounds import permutation_control
+from sgi.stats.ranking import auroc, ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.paper.displacement_scores import Protocol
+    from sgi.paper.workbench import Study, Workbench
+
+    Floats = NDArray[np.float64]
+    Rows = NDArray[np.int64]
+    Row = dict[str, Any]
+
+_SHUFFLED = ("displacement_consistency", "expected_response_deviation", "local_grounding_index", DIRECTION)
+"""Scores that the control with dealt-out reference answers is made for."""
+_SHUFFLES = 50
+_LEAK = 0.99
+_CHANCE = 0.5
+
+_REFERENCE_COLUMNS = (
+    Column("score", "score"),
+    Column("leaky", "leaky"),
+    Column("question left out", "out"),
+    Column("95 %", "out_interval"),
+    Column("equal length", "matched"),
+    Column("95 %", "matched_interval"),
+    Column("shuffled reference", "shuffled"),
+    Column("labels shuffled", "permuted"),
+    Column("no value", "undefined"),
+    Column("published, across domains", "across"),
+    Column("published, within", "within"),
+)
+_PLAIN_COLUMNS = (
+    Column("score", "score"),
+    Column("all answers", "out"),
+    Column("95 %", "out_interval"),
+    Column("equal length", "matched"),
+    Column("95 %", "matched_interval"),
+    Column("no value", "undefined"),
+)
+
+
+def displacement(bench: Workbench) -> Finding:
+    """AUROC of every displacement score under each protocol, over all answers and those of equal length."""
+    study = bench.halueval
+    tables = {model: _tables(study, model) for model in study.models}
+    everything, matched = study.rows("full"), study.rows("matched")
+    sections = tuple(
+        Section(f"{heading}, {model}", columns, rows)
+        for model, found in tables.items()
+        for heading, columns, rows in found
+    )
+    settings = study.settings(everything) | {
+        "of equal length": len(matched.rows),
+        "k": NEIGHBOURS,
+        "τ of the flat forms": FLAT_TEMPERATURE,
+    }
+    return Finding(
+        name="displacement",
+        title="The displacement scores, without the leak",
+        settings=settings,
+        sections=sections,
+        figures={"displacement": _chart(study.reported, tables[study.reported])},
+        remarks=tuple(_remarks(tables)),
+        signatures=study.signatures(study.models, len(everything.rows)),
+    )
+
+
+_Tables = list[tuple[str, tuple[Column, ...], "list[Row]"]]
+
+
+def _tables(study: Study, model: str) -> _Tables:
+    measured = study.of(model)
+    scores = ReferenceScores(study, model)
+    against = _by_protocol(study, scores, [*NEAR, DIRECTION, *FLAT])
+    sphere = [row for row in against if row["score"] not in FLAT]
+    flat = [row for row in against if row["score"] in FLAT]
+    plain = [_plain(study, name, values) for name, values in context_scores(study, model).items()]
+    beside = [
+        _plain(study, name, values) for name, values in baseline_scores(study.answers, measured).items()
+    ]
+    return [
+        ("On the sphere, against a reference set", _REFERENCE_COLUMNS, sphere),
+        ("The published flat forms", _REFERENCE_COLUMNS, flat),
+        ("Against the context, without a reference set", _PLAIN_COLUMNS, plain),
+        ("Beside them", _PLAIN_COLUMNS, beside),
+    ]
+
+
+def _by_protocol(study: Study, scores: ReferenceScores, names: Sequence[str]) -> list[Row]:
+    protocols: dict[Protocol, Sequence[str]] = {
+        "leaky": names,
+        "leave question out": names,
+        "shuffled reference": [name for name in names if name in _SHUFFLED],
+    }
+    found = {protocol: scores.of(protocol, wanted) for protocol, wanted in protocols.items()}
+    return [
+        _plain(study, name, found["leave question out"][name])
+        | {
+            "leaky": _auroc(study, found["leaky"][name]),
+            "shuffled": _auroc(study, found["shuffled reference"].get(name)),
+            "permuted": _permuted(study, found["leave question out"][name]) if name in _SHUFFLED else None,
+            **dict(zip(("across", "within"), DISPLACEMENT.get(name, ()), strict=False)),
+        }
+        for name in names
+    ]
+
+
+def _plain(study: Study, name: str, values: Floats) -> Row:
+    everything, matched = study.rows("full").rows, study.rows("matched").rows
+    return {
+        "score": name,
+        **_ranked(study, values, everything, "out"),
+        **_ranked(study, values, matched, "matched"),
+        "undefined": int((~np.isfinite(values)).sum()),
+    }
+
+
+def _ranked(study: Study, values: Floats, rows: Rows, key: str) -> Row:
+    kept = rows[np.isfinite(values[rows])]
+    answers = study.answers
+    found = ranking(values[kept], answers.labels[kept], answers.clusters[kept])
+    return ranked(found, key)
+
+
+def _auroc(study: Study, values: Floats | None) -> float | None:
+    if values is None:
+        return None
+    kept = np.isfinite(values)
+    return auroc(values[kept], study.answers.labels[kept])
+
+
+def _permuted(study: Study, values: Floats) -> float | None:
+    """The mean AUROC where labels are shuffled: near 0.5, unless something else ties scores to labels."""
+    kept = np.isfinite(values)
+    answers = study.answers
+    found = permutation_control(
+        values[kept], answers.labels[kept], answers.clusters[kept], draws=_SHUFFLES, seed=study.seed
+    )
+    return None if found is None else found.auroc
+
+
+def _remarks(tables: Mapping[str, _Tables]) -> Iterator[str]:
+    for model, found in tables.items():
+        sphere = {row["score"]: row for row in found[0][2]}
+        consistency = sphere["displacement_consistency"]
+        steps = [consistency[key] for key in ("leaky", "out", "matched")]
+        if None not in steps:
+            yield (
+                f"{model}: displacement consistency has {steps[0]:.3f} in the leaky protocol, {steps[1]:.3f} "
+                f"with the question left out, and {steps[2]:.3f} with answers of equal length."
+            )
+        leaking = [row["score"] for part in found[:2] for row in part[2] if (row["leaky"] or 0) > _LEAK]
+        if leaking:
+            yield (
+                f"{model}: above {_LEAK} in the leaky protocol, where the reference set holds each good "
+                f"answer itself: {', '.join(leaking)}. It says only whether an answer is the stored one."
+            )
+        strange = [
+            row["score"]
+            for part in found
+            for row in part[2]
+            if max(row["out"] or 0, row["matched"] or 0) > _LEAK
+        ]
+        if strange:
+            yield f"{model}: above {_LEAK} without the leak, so look for another: {', '.join(strange)}."
+        inverted = [
+            row["score"]
+            for part in found
+            for row in part[2]
+            if row["out_interval"] and row["out_interval"][1] < _CHANCE
+        ]
+        if inverted:
+            yield f"{model}: below 0.5, so pointing the other way on all answers: {', '.join(inverted)}."
+    yield (
+        "The published column is the repository's, on other data, with the answers of other questions for "
+        "hallucinations and the scored items in the reference set."
+    )
+
+
+_SERIES = {"leaky": "leaky", "out": "question left out", "matched": "and equal length"}
+
+
+def _chart(model: str, tables: _Tables) -> Any:
+    dots = []
+    for row in [*tables[0][2], *tables[3][2]]:
+        for key, series in _SERIES.items():
+            if row.get(key) is not None:
+                low, high = row.get(f"{key}_interval") or (None, None)
+                dots.append(Dot(row["score"], row[key], series, low, high))
+    return dot_chart(dots, title=f"Displacement scores, {model}", axis="AUROC", chance=_CHANCE)

@@ -1,0 +1,167 @@
+"""The displacement family over all answers of a study, under each way of choosing the reference set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from sgi.geometry import context_displacement, displacement, flat_displacement
+from sgi.geometry.displacement import Neighbours
+from sgi.geometry.reference import ReferenceSet
+from sgi.text.overlap import is_verbatim, token_precision
+from sgi.text.sentences import sentences
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.paper.answers import Answers, Measured
+    from sgi.paper.workbench import Study
+
+    Floats = NDArray[np.float64]
+    Texts = tuple[str, ...]
+    Score = Callable[[NDArray[np.float32], NDArray[np.float32], "Neighbours"], Floats]
+
+Protocol = Literal["leaky", "leave question out", "shuffled reference"]
+
+NEIGHBOURS = 10
+FLAT_TEMPERATURE = 0.1
+"""The published k and τ."""
+
+NEAR: Mapping[str, tuple[Score, int]] = {
+    "displacement_consistency": (displacement.displacement_consistency, 1),
+    "expected_response_deviation": (displacement.expected_response_deviation, -1),
+    "displacement_magnitude_ratio": (displacement.displacement_magnitude_ratio, -1),
+    "tangent_space_residual": (displacement.tangent_space_residual, -1),
+    "local_grounding_index": (displacement.local_grounding_index, -1),
+}
+"""Scores on the sphere that look at neighbours, each with its sign: 1 if high means grounded."""
+
+FLAT: Mapping[str, tuple[Score, int]] = {
+    "flat_displacement_consistency": (flat_displacement.flat_displacement_consistency, 1),
+    "flat_expected_response_deviation": (flat_displacement.flat_expected_response_deviation, -1),
+    "flat_displacement_magnitude_ratio": (flat_displacement.flat_displacement_magnitude_ratio, -1),
+    "flat_tangent_space_residual": (flat_displacement.flat_tangent_space_residual, -1),
+    "flat_local_grounding_index": (flat_displacement.flat_local_grounding_index, -1),
+    "flat_response_rank": (flat_displacement.flat_response_rank, -1),
+    "flat_local_density_ratio": (flat_displacement.flat_local_density_ratio, 1),
+}
+"""The published forms, in the space around the sphere."""
+
+DIRECTION = "directional_grounding_index"
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceScores:
+    """The scores that look at a reference set of the grounded answers.
+
+    Attributes:
+        study: whose answers are scored, and whose grounded ones are the reference.
+        model: by which they are embedded.
+    """
+
+    study: Study
+    model: str
+
+    def of(self, protocol: Protocol, names: Sequence[str]) -> dict[str, Floats]:
+        """Scores of all answers, higher = grounded, by name.
+
+        * ``leaky``: every grounded answer is in the reference set, itself and its question's others too.
+        * ``leave question out``: answers to the same question, or about the same context, are passed over.
+        * ``shuffled reference``: likewise, with the reference answers dealt out anew among its questions.
+        """
+        reference = self._reference(shuffled=protocol == "shuffled reference")
+        leaky = protocol == "leaky"
+        near = self._neighbours(reference, leaky=leaky)
+        made = {name: self._signed(*NEAR[name], near) for name in names if name in NEAR}
+        if any(name in FLAT for name in names):
+            question = self.study.of(self.model).question
+            places = {"questions": near.questions, "responses": near.responses}
+            flat = Neighbours.of(question, near.indices, FLAT_TEMPERATURE, **places)
+            made |= {name: self._signed(*FLAT[name], flat) for name in names if name in FLAT}
+        if DIRECTION in names:
+            made[DIRECTION] = self._direction(reference, leaky=leaky)
+        return made
+
+    def _reference(self, *, shuffled: bool) -> ReferenceSet:
+        answers, measured = self.study.answers, self.study.of(self.model)
+        rows = np.flatnonzero(answers.labels)
+        dealt = np.random.default_rng(self.study.seed).permutation(rows) if shuffled else rows
+        return ReferenceSet.fit(
+            [answers.samples[row].id for row in rows],
+            [answers.contexts[row] for row in rows],
+            [answers.questions[row] for row in rows],
+            [answers.responses[row] for row in dealt],
+            measured.question[rows],
+            measured.response[dealt],
+        )
+
+    def _scored(self) -> tuple[list[str], Texts, Texts, Texts, NDArray[np.float32]]:
+        """All answers as a reference set takes them: ids, groups, both texts, and the questions' rows."""
+        answers = self.study.answers
+        ids = [sample.id for sample in answers.samples]
+        rows = self.study.of(self.model).question
+        return ids, answers.contexts, answers.questions, answers.responses, rows
+
+    def _neighbours(self, reference: ReferenceSet, *, leaky: bool) -> Neighbours:
+        return reference.neighbours(
+            *self._scored(), k=NEIGHBOURS, exclude=None if leaky else "group", leaky=leaky
+        )
+
+    def _signed(self, score: Score, sign: int, near: Neighbours) -> Floats:
+        measured = self.study.of(self.model)
+        return sign * score(measured.question, measured.response, near)
+
+    def _direction(self, reference: ReferenceSet, *, leaky: bool) -> Floats:
+        measured = self.study.of(self.model)
+        directions = reference.directions(*self._scored(), exclude=None if leaky else "group", leaky=leaky)
+        return displacement.directional_grounding_index(measured.question, measured.response, directions)
+
+
+def context_scores(study: Study, model: str) -> dict[str, Floats]:
+    """The context-anchored scores of all answers, higher = grounded, by name; they need no reference set."""
+    measured, answers = study.of(model), study.answers
+    ours, ends = _embedded(study, model, answers.responses)
+    theirs, limits = _embedded(study, model, answers.contexts)
+    places = (measured.question, measured.context)
+    return {
+        "context_displacement_magnitude": -context_displacement.context_displacement_magnitude(
+            measured.context, measured.response
+        ),
+        "context_displacement_consistency": context_displacement.context_displacement_consistency(
+            measured.context, ours, ends
+        ),
+        "context_tangent_residual": -context_displacement.context_tangent_residual(
+            measured.context, measured.response, theirs, limits
+        ),
+        "context_local_grounding_index": context_displacement.context_local_grounding_index(
+            *places, ours, ends
+        ),
+        "displacement_alignment": context_displacement.displacement_alignment(*places, measured.response),
+    }
+
+
+def _embedded(
+    study: Study, model: str, texts: Sequence[str]
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """The sentences of each text as unit rows, and where each text's begin and the last ones end."""
+    found = {text: sentences(text) for text in dict.fromkeys(texts)}
+    offsets = np.concatenate([[0], np.cumsum([len(found[text]) for text in texts])])
+    rows = study.embedded(model, [sentence for text in texts for sentence in found[text]])
+    return rows, offsets.astype(np.int64)
+
+
+def baseline_scores(answers: Answers, measured: Measured) -> dict[str, Floats]:
+    """What stands beside the family: length, copies, overlap, the two angles, and SGI; higher = grounded."""
+    pairs = list(zip(answers.responses, answers.contexts, strict=True))
+    return {
+        "length (shorter)": -answers.lengths,
+        "verbatim": np.array([float(is_verbatim(response, [context])) for response, context in pairs]),
+        "overlap": np.array([token_precision(response, [context]) for response, context in pairs]),
+        "θ(r,q)": measured.theta_rq,
+        "θ(r,c) near": -measured.theta_rc,
+        "sgi": measured.sgi,
+    }

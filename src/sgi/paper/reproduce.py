@@ -1,0 +1,158 @@
+"""From names to findings: which experiments there are, and how they are run and written."""
+
+from __future__ import annotations
+
+import difflib
+from contextlib import ExitStack, contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sgi.engine.progress import silent
+from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.protocols import embedder_name
+from sgi.paper import ALL
+from sgi.paper.calibration import calibration, figure5
+from sgi.paper.displacement import displacement
+from sgi.paper.figure2 import figure2
+from sgi.paper.table1 import table1
+from sgi.paper.table4 import table4
+from sgi.paper.table5 import table5
+from sgi.paper.terciles import figure3, figure4, table2, table3
+from sgi.paper.workbench import HALUEVAL, Workbench
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from sgi.engine.progress import Listener
+    from sgi.kernel.sample import Sample
+    from sgi.paper.findings import Finding
+    from sgi.paper.samples import SampleName
+
+EXPERIMENTS: dict[str, Callable[[Workbench], Finding]] = {
+    "table1": table1,
+    "table2": table2,
+    "table3": table3,
+    "table4": table4,
+    "table5": table5,
+    "figure2": figure2,
+    "figure3": figure3,
+    "figure4": figure4,
+    "figure5": figure5,
+    "displacement": displacement,
+    "calibration": calibration,
+}
+"""What can be reproduced, in the order of the paper."""
+
+
+def experiment_names(name: str) -> tuple[str, ...]:
+    """The experiments that a name stands for.
+
+    >>> experiment_names("table2")
+    ('table2',)
+
+    Raises:
+        UnknownName: there is no such experiment.
+    """
+    if name == ALL:
+        return tuple(EXPERIMENTS)
+    if name in EXPERIMENTS:
+        return (name,)
+    known = [*EXPERIMENTS, ALL]
+    near = tuple(difflib.get_close_matches(name, known, n=2))
+    raise UnknownName("experiment", name, near, hint=f"There are {', '.join(known)}.")
+
+
+def reproduced(names: Iterable[str], bench: Workbench) -> Iterator[Finding]:
+    """The findings of these experiments, one by one.
+
+    Raises:
+        DataError: an experiment's data is nowhere to be found, or has no labels.
+        ModelMissing: a model is not to be had.
+    """
+    for name in names:
+        yield EXPERIMENTS[name](bench)
+
+
+@contextmanager
+def open_workbench(
+    models: Sequence[str] = ("minilm",),
+    data: Sequence[str | Path] = (),
+    *,
+    sample: SampleName = "paper",
+    limit: int | None = None,
+    seed: int = 0,
+    cache: str | Path | bool = True,
+    listener: Listener = silent,
+) -> Iterator[Workbench]:
+    """Data and models for experiments, as long as the context lasts; nothing is read before it is wanted.
+
+    Args:
+        models: names, folders or hub names, as `sgi.load_embedder` takes them.
+        data: files or folders: ``BENCHMARK:PATH``; a folder that holds the benchmarks' files; or one file,
+            which is HaluEval QA's, and beside which TruthfulQA's is looked for. Without any, where
+            `open_benchmark` looks.
+        sample: that experiments on one sample are made on.
+        limit: read only so many answers of each benchmark, for a quick look; all if None.
+        seed: of every draw.
+        cache: where vectors are kept: a file, the user's own cache (True), or nowhere (False).
+        listener: is told how far embedding has come.
+
+    Raises:
+        UsageError: no model, or one twice.
+    """
+    from sgi.engine.resources import open_cache
+    from sgi.models.embedder.load import load_embedder
+
+    names = [name.strip() for name in models if name.strip()]
+    if not names or len(set(names)) < len(names):
+        raise UsageError(f"Models are wanted, each once, not {', '.join(names) or 'none'}.")
+    with ExitStack() as stack:
+        vectors = stack.enter_context(open_cache(cache))
+        opened = {name: load_embedder(name, cache=vectors) for name in names}
+        # A folder of one's own is no name for a table: the embedder says what it is called.
+        embedders = {embedder_name(e) if "/" in name else name: e for name, e in opened.items()}
+        yield Workbench(_reader([str(path) for path in data], limit), embedders, sample, seed, listener)
+
+
+def _reader(data: Sequence[str], limit: int | None) -> Callable[[str], tuple[str, Sequence[Sample]]]:
+    from sgi.io.benchmarks import open_benchmark
+
+    def read(benchmark: str) -> tuple[str, Sequence[Sample]]:
+        path = _place(benchmark, data)
+        dataset = open_benchmark(benchmark, path)
+        return (benchmark if path is None else path.name), list(islice(dataset.samples(), limit))
+
+    return read
+
+
+# What a folder of benchmarks calls its files.
+_FILES = {
+    HALUEVAL: ("halueval_qa.jsonl", "dataset_halueval_qa.jsonl", "qa_data.json"),
+    "truthfulqa": ("TruthfulQA.csv", "truthfulqa.jsonl"),
+}
+
+
+def _place(benchmark: str, data: Sequence[str]) -> Path | None:
+    """Where the benchmark lies, of what the user named; None for wherever it is usually found.
+
+    Raises:
+        UsageError: there is nothing at a path.
+    """
+    paths = []
+    for given in data:
+        name, _, path = given.partition(":")
+        if name == benchmark and path:
+            return Path(path)
+        if name not in _FILES:
+            paths.append(Path(given))
+    for place in paths:
+        if not place.exists():
+            raise UsageError(f"There is no file or folder {place}.", hint="Name it with --data.")
+        if place.is_file() and benchmark == HALUEVAL:
+            return place
+        folder = place if place.is_dir() else place.parent
+        found = next((folder / file for file in _FILES[benchmark] if (folder / file).is_file()), None)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,98 @@
+"""How far a score sets grounded answers apart from the others, and what length alone does there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sgi.paper.findings import Column, ranked
+from sgi.stats.effects import cohen_d, welch_p
+from sgi.stats.ranking import Ranking, auroc, ranking
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sgi.paper.answers import Answers
+
+    Floats = NDArray[np.float64]
+    Rows = NDArray[np.int64]
+
+
+CLASS_COLUMNS = (
+    Column("n", "n"),
+    Column("grounded", "base_rate", digits=2),
+    Column("SGI grounded", "grounded"),
+    Column("SGI hallucinated", "hallucinated"),
+    Column("d", "effect", digits=2, signed=True),
+    Column("AUROC", "auroc"),
+    Column("95 %", "auroc_interval"),
+)
+"""The columns of what `Separation.row` gives."""
+
+LENGTH_COLUMN = Column("length alone", "length_auroc")
+
+
+@dataclass(frozen=True)
+class Separation:
+    """Two classes under one score, higher = grounded.
+
+    Attributes:
+        n: rows.
+        base_rate: the share of grounded ones; None where there are no rows.
+        grounded: mean score of the grounded.
+        hallucinated: mean score of the others.
+        effect: Cohen's d, grounded − hallucinated.
+        p: of Welch's test.
+        ranking: AUROC; None where a class is absent.
+        length: AUROC of length alone, in the direction that ranks better; None where a class is absent.
+    """
+
+    n: int
+    base_rate: float | None
+    grounded: float | None
+    hallucinated: float | None
+    effect: float | None
+    p: float | None
+    ranking: Ranking | None
+    length: float | None
+
+    def row(self) -> dict[str, Any]:
+        """The separation as entries of a row."""
+        return {
+            "n": self.n,
+            "base_rate": self.base_rate,
+            "grounded": self.grounded,
+            "hallucinated": self.hallucinated,
+            "effect": self.effect,
+            "p": self.p,
+            **ranked(self.ranking),
+            "length_auroc": self.length,
+        }
+
+
+def separation(scores: Floats, answers: Answers, rows: Rows) -> Separation:
+    """How a score separates the classes over these rows.
+
+    Args:
+        scores: of all answers, higher = grounded, shape (n,).
+        answers: what was scored.
+        rows: those to look at.
+    """
+    column, labels, clusters = scores[rows], answers.labels[rows], answers.clusters[rows]
+    first, second = column[labels], column[~labels]
+    by_length = auroc(answers.lengths[rows], labels)
+    return Separation(
+        n=len(rows),
+        base_rate=float(labels.mean()) if len(rows) else None,
+        grounded=_mean(first),
+        hallucinated=_mean(second),
+        effect=cohen_d(first, second),
+        p=welch_p(first, second),
+        ranking=ranking(column, labels, clusters),
+        length=None if by_length is None else max(by_length, 1.0 - by_length),
+    )
+
+
+def _mean(values: Floats) -> float | None:
+    return float(values.mean()) if len(values) else None

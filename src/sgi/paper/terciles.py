@@ -1,0 +1,265 @@
+"""Tables 2 and 3, figures 3 and 4: SGI by terciles of θ(q,c) and of lengths, length alone beside each."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sgi.geometry.sgi import bounds
+from sgi.paper.findings import Column, Finding, Section, difference
+from sgi.paper.published import REPORTED_MODEL, TABLE_2, TABLE_3, paper_model
+from sgi.paper.separation import CLASS_COLUMNS, LENGTH_COLUMN, separation
+from sgi.report.charts import line_chart, side_by_side
+from sgi.stats.effects import cohen_d
+from sgi.stats.ranking import auroc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.paper.answers import Measured
+    from sgi.paper.published import Stratum
+    from sgi.paper.samples import SampleName
+    from sgi.paper.workbench import Study, Workbench
+
+    Floats = NDArray[np.float64]
+    Row = dict[str, Any]
+
+_ROUNDING = 1e-6  # of angles between float32 rows, beside ratios near 1
+TERCILES = ("low", "middle", "high")
+_NAMES = {"effect": "d", "auroc": "AUROC"}
+
+_COLUMNS = (
+    Column("tercile", "tercile"),
+    *CLASS_COLUMNS,
+    Column("paper (mpnet) d", "paper_effect", digits=2, signed=True),
+    Column("d − paper", "effect_difference", digits=2, signed=True),
+    Column("paper (mpnet) AUROC", "paper_auroc"),
+    Column("AUROC − paper", "auroc_difference", signed=True),
+    LENGTH_COLUMN,
+)
+_ANGLES, _LENGTHS = Column("from – to", "range", digits=2), Column("from – to", "range", digits=0)
+_MEANS = (
+    Column("paper from – to", "paper_range", digits=2),
+    Column("paper SGI grounded", "paper_grounded", digits=2),
+    Column("paper SGI hallucinated", "paper_hallucinated", digits=2),
+)
+"""What the paper prints for table 2 alone: its means are near those of its five models together."""
+
+
+def table2(bench: Workbench) -> Finding:
+    """By terciles of θ(q,c), for each model; the bounds of the triangle inequality are counted on the way."""
+    study = bench.halueval
+    selection = study.sample(bench.sample)
+    tables = {
+        model: _rows(study, model, study.of(model).theta_qc, selection.rows, TABLE_2)
+        for model in study.models
+    }
+    return Finding(
+        name="table2",
+        title="Table 2: SGI by terciles of θ(q,c)",
+        settings=study.settings(selection),
+        sections=tuple(Section(model, (*_COLUMNS, _ANGLES, *_MEANS), rows) for model, rows in tables.items()),
+        figures={"table2": _lines("terciles of θ(q,c)", tables, TABLE_2)},
+        remarks=(
+            *(_trend(study, model, rows, bench.sample) for model, rows in tables.items()),
+            *(_bounds(model, study.of(model)) for model in study.models),
+        ),
+        signatures=study.signatures(study.models, len(selection.rows)),
+    )
+
+
+def table3(bench: Workbench) -> Finding:
+    """By terciles of the characters of question, context and response, for each model."""
+    study, selection = bench.halueval, bench.halueval.sample(bench.sample)
+    features = _lengths(study)
+    tables = {
+        f"{feature} length, {model}": _rows(study, model, values, selection.rows, TABLE_3[feature])
+        for model in study.models
+        for feature, values in features.items()
+    }
+    shown = {feature: tables[f"{feature} length, {study.reported}"] for feature in features}
+    return Finding(
+        name="table3",
+        title="Table 3: SGI by terciles of length in characters",
+        settings=study.settings(selection),
+        sections=tuple(Section(heading, (*_COLUMNS, _LENGTHS), rows) for heading, rows in tables.items()),
+        figures={"table3": _by_length(study.reported, shown)},
+        remarks=tuple(_by_length_remarks(shown)),
+        signatures=study.signatures(study.models, len(selection.rows)),
+    )
+
+
+def figure3(bench: Workbench) -> Finding:
+    """Effect and AUROC over the terciles of θ(q,c), beside the paper's."""
+    study, selection = bench.halueval, bench.halueval.sample(bench.sample)
+    model = study.reported
+    rows = _rows(study, model, study.of(model).theta_qc, selection.rows, TABLE_2)
+    charts = [_lines("terciles of θ(q,c)", {model: rows}, TABLE_2, key) for key in ("effect", "auroc")]
+    return Finding(
+        name="figure3",
+        title="Figure 3: SGI and the distance of question and context",
+        settings=study.settings(selection),
+        sections=(Section(model, (*_COLUMNS, _ANGLES, *_MEANS), rows),),
+        figures={"figure3": side_by_side(*charts)},
+        remarks=(_trend(study, model, rows, bench.sample),),
+        signatures=study.signatures([model], len(selection.rows)),
+    )
+
+
+def figure4(bench: Workbench) -> Finding:
+    """AUROC of SGI over the terciles of each length, beside the paper's and length alone."""
+    study, selection = bench.halueval, bench.halueval.sample(bench.sample)
+    model = study.reported
+    shown = {
+        feature: _rows(study, model, values, selection.rows, TABLE_3[feature])
+        for feature, values in _lengths(study).items()
+    }
+    return Finding(
+        name="figure4",
+        title="Figure 4: SGI and the lengths of question, context and response",
+        settings=study.settings(selection),
+        sections=tuple(
+            Section(f"{feature} length, {model}", (*_COLUMNS, _LENGTHS), rows)
+            for feature, rows in shown.items()
+        ),
+        figures={"figure4": _by_length(model, shown)},
+        remarks=tuple(_by_length_remarks(shown)),
+        signatures=study.signatures([model], len(selection.rows)),
+    )
+
+
+def tercile_of(values: Floats) -> NDArray[np.int64]:
+    """0, 1 or 2: the third of the values that each belongs to; a value on an edge belongs to the lower.
+
+    >>> tercile_of(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])).tolist()
+    [0, 0, 1, 1, 2, 2]
+    """
+    edges = np.quantile(values, [1 / 3, 2 / 3]) if len(values) else np.zeros(2)
+    return np.searchsorted(edges, values, side="left").astype(np.int64)
+
+
+def _lengths(study: Study) -> dict[str, Floats]:
+    answers = study.answers
+    return {
+        "question": answers.question_lengths,
+        "context": answers.context_lengths,
+        "response": answers.lengths,
+    }
+
+
+def _rows(
+    study: Study, model: str, values: Floats, rows: NDArray[np.int64], paper: Mapping[str, Stratum]
+) -> list[Row]:
+    """One row a tercile of ``values`` over these rows, with the paper's beside it."""
+    thirds, scores = tercile_of(values[rows]), study.of(model).sgi
+    comparable = paper_model(model) == REPORTED_MODEL and np.array_equal(rows, study.rows("paper").rows)
+    made = []
+    for third, name in enumerate(TERCILES):
+        chosen = rows[thirds == third]
+        found = separation(scores, study.answers, chosen).row()
+        ends = (float(values[chosen].min()), float(values[chosen].max())) if len(chosen) else None
+        made.append(
+            {"tercile": name, "range": ends, **found, **_beside(found, paper[name], comparable=comparable)}
+        )
+    return made
+
+
+def _beside(found: Row, paper: Stratum, *, comparable: bool) -> Row:
+    """The paper's numbers; the difference only where model and sample are those of the paper's table."""
+    return {
+        "paper_effect": paper.effect,
+        "paper_auroc": paper.auroc,
+        "paper_range": paper.ends,
+        "paper_grounded": paper.grounded,
+        "paper_hallucinated": paper.hallucinated,
+        "effect_difference": difference(found["effect"], paper.effect) if comparable else None,
+        "auroc_difference": difference(found["auroc"], paper.auroc) if comparable else None,
+    }
+
+
+def _trend(study: Study, model: str, rows: Sequence[Row], sample: SampleName) -> str:
+    """Whether d and AUROC rise from tercile to tercile of θ(q,c), in the draw shown and in how many draws."""
+    rising = {key: _rises([row[key] for row in rows]) for key in ("effect", "auroc")}
+    shown = ", ".join(f"{name} {'rises' if rising[key] else 'does not rise'}" for key, name in _NAMES.items())
+    draws = [_rising(study, model, drawn) for drawn in study.redrawn(sample)]
+    if not draws:
+        return f"{model}: from tercile to tercile of θ(q,c) {shown}. Both rise in the paper."
+    effect, area = np.mean(draws, axis=0)
+    both = np.mean([all(pair) for pair in draws])
+    return (
+        f"{model}: over {len(draws)} draws of the sample, d rises from tercile to tercile of θ(q,c) in "
+        f"{100 * effect:.0f} %, AUROC in {100 * area:.0f} %, both in {100 * both:.0f} %. In the draw shown "
+        f"{shown}. Both rise in the paper, which shows one draw."
+    )
+
+
+def _rising(study: Study, model: str, rows: NDArray[np.int64]) -> tuple[bool, bool]:
+    """Whether d, and whether AUROC, rises over the terciles of θ(q,c) of these rows."""
+    measured = study.of(model)
+    thirds, scores, labels = (
+        tercile_of(measured.theta_qc[rows]),
+        measured.sgi[rows],
+        study.answers.labels[rows],
+    )
+    parts = [(scores[thirds == third], labels[thirds == third]) for third in range(len(TERCILES))]
+    effects = [cohen_d(values[grounded], values[~grounded]) for values, grounded in parts]
+    return _rises(effects), _rises([auroc(values, grounded) for values, grounded in parts])
+
+
+def _rises(values: Sequence[float | None]) -> bool:
+    known = [value for value in values if value is not None]
+    return len(known) == len(values) and all(low < high for low, high in pairwise(known))
+
+
+def _bounds(model: str, measured: Measured) -> str:
+    """How often the bounds of the triangle inequality are broken, over all answers."""
+    known = (measured.theta_rc > 0.0) & (
+        measured.theta_qc > 0.0
+    )  # elsewhere the ratio, or its range, is a point
+    theta_rq, theta_rc, theta_qc = (
+        angles[known] for angles in (measured.theta_rq, measured.theta_rc, measured.theta_qc)
+    )
+    if not known.any():
+        return f"{model}: no answer has bounds."
+    low, high = bounds(theta_qc, theta_rc)
+    ratio = theta_rq / theta_rc
+    slack = _ROUNDING * np.maximum(1.0, ratio)
+    outside = int(((ratio < low - slack) | (ratio > high + slack)).sum())
+    far, width = float((theta_rc > theta_qc).mean()), float(np.median(high - low))
+    return (
+        f"{model}: |θ(q,c)/θ(r,c) − 1| ≤ SGI ≤ its upper bound is broken by {outside:,} of "
+        f"{int(known.sum()):,} answers; the interval is {width:.2f} wide at the median. Without the "
+        f"modulus, as printed in the paper, the lower bound says nothing for {100 * far:.0f} % of them."
+    )
+
+
+def _lines(
+    title: str, tables: Mapping[str, Sequence[Row]], paper: Mapping[str, Stratum], key: str = "auroc"
+) -> Any:
+    series: dict[str, dict[str, float | None]] = {
+        f"SGI, {model}": {row["tercile"]: row[key] for row in rows} for model, rows in tables.items()
+    }
+    series["the paper"] = {name: getattr(paper[name], key) for name in TERCILES}
+    if key == "auroc":
+        first = next(iter(tables.values()))
+        series["length alone"] = {row["tercile"]: row["length_auroc"] for row in first}
+    axis = "AUROC" if key == "auroc" else "Cohen's d"
+    return line_chart(series, title=f"SGI by {title}", axis=axis, across=title)
+
+
+def _by_length(model: str, shown: Mapping[str, Sequence[Row]]) -> Any:
+    charts = [
+        _lines(f"terciles of {feature} length", {model: rows}, TABLE_3[feature])
+        for feature, rows in shown.items()
+    ]
+    return side_by_side(*charts)
+
+
+def _by_length_remarks(shown: Mapping[str, Sequence[Row]]) -> Iterator[str]:
+    long = shown["response"]
+    rates = ", ".join(Column("", "base_rate", digits=2).cell(row) for row in long)
+    yield f"Share of grounded answers in the terciles of response length: {rates}."

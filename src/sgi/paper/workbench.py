@@ -1,0 +1,160 @@
+"""Data and models of a reproduction, each opened once and only when an experiment wants it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from sgi.engine.progress import silent
+from sgi.geometry.passages import LEAST_SEPARATION
+from sgi.kernel.errors import DataError
+from sgi.kernel.signature import run_signature
+from sgi.paper.answers import Answers, Measured, embedded
+from sgi.paper.published import REPORTED_MODEL, paper_model
+from sgi.paper.samples import SampleName, Selection, redrawn, select
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sgi.engine.progress import Listener
+    from sgi.kernel.protocols import Embedder
+    from sgi.kernel.sample import Sample
+
+HALUEVAL, TRUTHFULQA = "halueval_qa", "truthfulqa"
+
+
+@dataclass(eq=False)
+class Study:
+    """One benchmark's answers under the models at hand.
+
+    Attributes:
+        answers: all labelled answers.
+        embedders: by the name the user gave.
+        seed: of every draw.
+        listener: is told how far embedding has come.
+        measured: a model's vectors, once they were wanted.
+    """
+
+    answers: Answers
+    embedders: Mapping[str, Embedder]
+    seed: int = 0
+    listener: Listener = silent
+    measured: dict[str, Measured] = field(default_factory=dict)
+    _selections: dict[SampleName, Selection] = field(default_factory=dict)
+    _redrawn: dict[SampleName, tuple[NDArray[np.int64], ...]] = field(default_factory=dict)
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The models' names."""
+        return tuple(self.embedders)
+
+    @property
+    def reported(self) -> str:
+        """The model for what the paper shows of one model: its own choice, mpnet, or the first at hand."""
+        return next((name for name in self.models if paper_model(name) == REPORTED_MODEL), self.models[0])
+
+    def of(self, model: str) -> Measured:
+        """What the model measures on all answers."""
+        if model not in self.measured:
+            self.measured[model] = Measured.of(model, self.embedders[model], self.answers, self.listener)
+        return self.measured[model]
+
+    def embedded(self, model: str, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Further texts as unit rows, in their order."""
+        return embedded(model, self.embedders[model], texts, self.listener).rows
+
+    def rows(self, name: SampleName) -> Selection:
+        """The rows of a sample."""
+        if name not in self._selections:
+            self._selections[name] = select(self.answers, name, seed=self.seed)
+        return self._selections[name]
+
+    def redrawn(self, name: SampleName) -> tuple[NDArray[np.int64], ...]:
+        """The rows of many draws of a sample; none of one that is not drawn."""
+        if name not in self._redrawn:
+            self._redrawn[name] = redrawn(self.answers, name, seed=self.seed)
+        return self._redrawn[name]
+
+    def sample(self, name: SampleName) -> Selection:
+        """The rows of the sample that an experiment is made on.
+
+        Raises:
+            DataError: it does not hold both classes.
+        """
+        selection = self.rows(name)
+        labels = self.answers.labels[selection.rows]
+        if labels.all() or not labels.any():
+            told = f"leaves {len(labels):,} answers and not both classes in the sample {name!r}"
+            hint = "Give more answers, or another --sample."
+            raise DataError(told, file=self.answers.name, hint=hint)
+        return selection
+
+    def caveats(self) -> Iterator[str]:
+        """What in the data speaks against the numbers of a model: cut contexts, angles of nothing."""
+        for model in self.models:
+            measured = self.of(model)
+            if measured.cut:
+                yield f"{model}: {measured.cut:,} answers have contexts longer than it reads, which were cut."
+            near = int((measured.theta_rc < LEAST_SEPARATION).sum())
+            if near:
+                yield (
+                    f"{model}: {near:,} answers lie at their context, so their SGI is as large as ε allows: "
+                    "no mean or d of SGI means anything here; AUROC is unharmed."
+                )
+            same = int((measured.theta_qc < LEAST_SEPARATION).sum())
+            if same:
+                yield f"{model}: {same:,} answers have a context that is their question, and an SGI of 1."
+
+    def settings(self, selection: Selection | None = None) -> dict[str, Any]:
+        """What a number here depends on beside the model."""
+        about: dict[str, Any] = {
+            "data": f"{self.answers.name} ({len(self.answers.labels):,} answers, {self.answers.digest})"
+        }
+        if selection is not None:
+            about |= {"sample": selection.name, "n": len(selection.rows), "left out": selection.told}
+        return about | {"seed": self.seed}
+
+    def signatures(self, models: Sequence[str], n: int) -> tuple[str, ...]:
+        """One line a model."""
+        return tuple(run_signature([self.of(model).fingerprint], n=n) for model in models)
+
+
+@dataclass(eq=False)
+class Workbench:
+    """What the experiments work with.
+
+    Attributes:
+        read: the samples of a benchmark, by its name.
+        embedders: by the name the user gave, at least one.
+        sample: the sample that experiments on one sample are made on.
+        seed: of every draw.
+        listener: is told how far embedding has come.
+    """
+
+    read: Callable[[str], tuple[str, Sequence[Sample]]]
+    embedders: Mapping[str, Embedder]
+    sample: SampleName = "paper"
+    seed: int = 0
+    listener: Listener = silent
+
+    @cached_property
+    def halueval(self) -> Study:
+        """HaluEval QA, or other labelled answers with contexts in its place."""
+        return self._study(HALUEVAL, contexts=True)
+
+    @cached_property
+    def truthfulqa(self) -> Study:
+        """TruthfulQA."""
+        return self._study(TRUTHFULQA, contexts=False)
+
+    def _study(self, benchmark: str, *, contexts: bool) -> Study:
+        name, samples = self.read(benchmark)
+        if contexts and not all(any(map(str.strip, sample.contexts)) for sample in samples):
+            lacking = sum(not any(map(str.strip, sample.contexts)) for sample in samples)
+            told = f"has {lacking:,} of {len(samples):,} answers without a context, and SGI needs one"
+            raise DataError(told, file=name)
+        return Study(Answers.of(name, samples), self.embedders, self.seed, self.listener)

@@ -1,0 +1,76 @@
+"""Evidence map in a Markdown page: the unsupported parts, and why."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from sgi.report.formatting import beginning, plain
+from sgi.report.markdown import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sgi.report.views.evidence_map import FactView, SentenceView, Stretch, SupportView
+
+_EDGES = re.compile(r"(\s*)(.*?)(\s*)", re.DOTALL)
+
+
+def support_markdown(view: SupportView, *, longest: int) -> Iterator[str]:
+    """The map as list items: the sentences with a low score or an unsupported part, and why.
+
+    Args:
+        view: the map.
+        longest: characters of a sentence, or a passage.
+
+    Yields:
+        Lines that begin with spaces and ``- ``, as sub-items of a row. Unsupported stretches are **strong**.
+    """
+    yield f"  - {view.verdict}"
+    if view.left_out:
+        yield f"  - {view.left_out}"
+    for sentence in view.sentences:
+        if sentence.is_doubtful or sentence.is_marked:
+            score = "" if sentence.score is None else f" (score {sentence.score:.2f})"
+            yield f"  - sentence {sentence.number}{score}: {_marked(sentence, longest)}"
+            yield from (f"    - {_fact(fact)}" for fact in sentence.facts if fact.verdict != "supported")
+            if sentence.more_facts:
+                yield f"    - and {sentence.more_facts:,} further facts"
+            if sentence.reasons:
+                yield f"    - why: {'; '.join(sentence.reasons)}"
+    for passage in view.unused:
+        yield f"  - passage {passage.number} supports no sentence: {_text(beginning(passage.text, longest))}"
+    if view.more_unused:
+        yield f"  - nor do {view.more_unused:,} further passages"
+
+
+def _marked(sentence: SentenceView, longest: int) -> str:
+    """The sentence, or its beginning if it is long."""
+    shown, left = "", longest
+    for part in sentence.stretches:
+        shown += _stretch(part._replace(text=part.text[:left]))
+        left -= len(part.text)
+        if left < 0:
+            return f"{shown.strip()} …"
+    return shown.strip()
+
+
+def _stretch(part: Stretch) -> str:
+    """The stretch in bold. Spaces at its edges stay outside of the stars, as Markdown demands."""
+    if not part.verdict or not part.text.strip():
+        return _text(part.text)
+    edges = _EDGES.fullmatch(part.text)
+    before, words, after = ("", part.text, "") if edges is None else edges.groups()
+    return f"{_text(before)}**{_text(words)}**{_text(after)}"
+
+
+def _fact(fact: FactView) -> str:
+    check = f"{fact.kind} {_text(fact.text)}: {_text(fact.reason)}"
+    if fact.quote is None or not (fact.quote.before or fact.quote.after):
+        return check
+    around = _text(fact.quote.before), _text(fact.quote.found), _text(fact.quote.after)
+    return f"{check}: “{around[0]}**{around[1]}**{around[2]}”"
+
+
+def _text(text: str) -> str:
+    return escaped(plain(text))

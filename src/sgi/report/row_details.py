@@ -1,0 +1,166 @@
+"""One row as a page tells it: passages with their values, and what each number was made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sgi.report.views.evidence_map import beside_support, support_view
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sgi.report.views.evidence_map import SupportView
+    from sgi.report.views.sample import SampleView, ScoreView
+
+_YES_NO = {"verdict", "supported", "relevant", "attributed"}
+"""Keys whose 0 and 1 are a no and a yes."""
+
+
+@dataclass(frozen=True)
+class PassageValue:
+    """What a metric says of one passage.
+
+    Attributes:
+        metric: its canonical string.
+        value: None where it has none for this passage.
+        counts: whether it is the passage that the row's value is of.
+    """
+
+    metric: str
+    value: float | None
+    counts: bool
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A passage of a row.
+
+    Attributes:
+        text: its own.
+        values: one a metric that values passages.
+    """
+
+    text: str
+    values: tuple[PassageValue, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Mappings of one kind, a line each.
+
+    Attributes:
+        columns: their keys.
+        rows: what each has under them, as texts.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def passages(sample: SampleView) -> tuple[Passage, ...]:
+    """The passages of a row, each with the values that metrics give it."""
+    found = {name: score for name, score in sample.scores.items() if _values_passages(sample, score)}
+    return tuple(
+        Passage(text, tuple(_passage_value(name, score, at) for name, score in found.items()))
+        for at, text in enumerate(sample.contexts)
+    )
+
+
+def _values_passages(sample: SampleView, score: ScoreView) -> bool:
+    values = score.details.get("passages")
+    return (
+        isinstance(values, list)
+        and len(values) == len(sample.contexts) > 0
+        and all(value is None or isinstance(value, (int, float)) for value in values)
+        and support(sample, score) is None  # whose passages are places, and no values
+        and "score" not in score.details  # read through a calibration: values of the metric within
+    )
+
+
+def _passage_value(name: str, score: ScoreView, at: int) -> PassageValue:
+    return PassageValue(name, score.details["passages"][at], score.details.get("passage") == at)
+
+
+def support(sample: SampleView, score: ScoreView) -> SupportView | None:
+    """The evidence map of a value; None where it has none."""
+    return support_view(score.details, sample.contexts)
+
+
+def remarks(sample: SampleView, score: ScoreView) -> dict[str, Any]:
+    """What a value was made of, beside what already stands at the passages or in an evidence map."""
+    if support(sample, score) is not None:
+        return beside_support(score.details)
+    told = {"passages", "passage"} if _values_passages(sample, score) else set()
+    return {key: value for key, value in score.details.items() if key not in told}
+
+
+def as_tree(value: Any) -> Any:
+    """A JSON value as a page shows it.
+
+    Mappings stay mappings and lists stay lists, but a list of flat mappings becomes a `Table`; anything else
+    becomes text.
+
+    >>> as_tree([{"text": "It rained.", "sgi": 1.5}]).rows
+    (('It rained.', '1.5000'),)
+    """
+    if isinstance(value, dict):
+        return {str(key): as_tree(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return _table(value) if is_table(value) else [as_tree(item) for item in value]
+    return scalar_text(value)
+
+
+def is_table(values: Sequence[Any]) -> bool:
+    """Whether a JSON list is one of flat mappings, which stand best below one another."""
+    return bool(values) and all(
+        isinstance(value, dict)
+        and value
+        and not any(isinstance(item, (dict, list)) for item in value.values())
+        for value in values
+    )
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
+    columns = tuple(dict.fromkeys(key for row in rows for key in row))
+    cells = [_column(key, rows) for key in columns]
+    return Table(tuple(map(str, columns)), tuple(zip(*cells, strict=True)))
+
+
+def _column(key: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    values = [row.get(key) for row in rows]
+    if is_yes_no(key, rows):
+        values = [None if value is None else bool(value) for value in values]
+    return list(map(scalar_text, values))
+
+
+def is_yes_no(key: str, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether all that the rows have under a key is a yes or a no.
+
+    True and false are, under any key; 1 and 0 only where the key asks whether.
+
+    >>> is_yes_no("verdict", [{"verdict": 1}, {}]), is_yes_no("verdict", [{"verdict": 1}, {"verdict": 0.5}])
+    (True, False)
+    """
+    values = [row[key] for row in rows if row.get(key) is not None]
+    flags = all(isinstance(value, bool) for value in values)
+    return bool(values) and (flags or (key in _YES_NO and all(value in {0, 1} for value in values)))
+
+
+def scalar_text(value: Any) -> str:
+    """A JSON value that holds no others, as text.
+
+    >>> scalar_text(0.5), scalar_text(True), scalar_text(None), scalar_text(3)
+    ('0.5000', 'yes', '–', '3')
+    """
+    match value:
+        case str():
+            return value
+        case None:
+            return "–"
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.4f}"
+        case _:
+            return str(value)

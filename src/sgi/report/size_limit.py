@@ -1,0 +1,117 @@
+"""Rows cut to what one file can hold, and saying so where they are cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sgi.report.views.sample import SampleView, ScoreView
+
+STORIES = 3_000_000
+"""So many characters of texts, details and evidence a file holds, shared by all rows that it tells whole."""
+
+_LENGTHS = (100_000, 20_000, 5_000, 1_000, 200)
+_ITEMS = 200
+_DEEPEST = 12
+
+
+def fitted(samples: Sequence[SampleView], *, budget: int = STORIES) -> tuple[SampleView, ...]:
+    """The rows, each text cut to the greatest of a few lengths at which all of them fit together.
+
+    A text that is cut ends by saying how much of it is missing; so does a list of more than 200 parts. An
+    evidence map keeps all its parts, since it would be none without them: how many of them are shown is for
+    `sgi.report.views.evidence_map` to say.
+
+    Args:
+        samples: the rows.
+        budget: of characters, over all rows.
+
+    >>> from sgi.report.views.sample import SampleView
+    >>> row = SampleView("a", 0, "Why?", (), "x" * 150_000, None, (), None, {}, "", {})
+    >>> fitted([row])[0].response[-51:]
+    'xxx … [50,000 more characters are not in this file]'
+    """
+    sizes = [[len(text) for text in _texts(sample)] for sample in samples]
+    for length in _LENGTHS:
+        if sum(min(size, length) for row in sizes for size in row) <= budget:
+            break
+    return tuple(_cut_sample(sample, length) for sample in samples)
+
+
+def cut(text: str, length: int) -> str:
+    """A text of at most that length, and how much is missing.
+
+    >>> cut("abc", 3), cut("abcd", 3)
+    ('abc', 'abc … [1 more characters are not in this file]')
+    """
+    more = len(text) - length
+    return text if more <= 0 else f"{text[:length]} … [{more:,} more characters are not in this file]"
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text of a row, wherever it stands."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (text for pair in value.items() for item in pair for text in _texts(item))
+    elif isinstance(value, (list, tuple)):
+        yield from (text for item in value for text in _texts(item))
+    elif hasattr(value, "__dataclass_fields__"):
+        yield from _texts(vars(value))
+
+
+def _cut_sample(sample: SampleView, length: int) -> SampleView:
+    return replace(
+        sample,
+        question=cut(sample.question, length),
+        contexts=tuple(_few([cut(text, length) for text in sample.contexts])),
+        response=cut(sample.response, length),
+        reference=None if sample.reference is None else cut(sample.reference, length),
+        alternatives=tuple(_few([cut(text, length) for text in sample.alternatives])),
+        metadata=_cut_value(dict(sample.metadata), length),
+        reason=cut(sample.reason, length),
+        scores={name: _cut_score(score, length) for name, score in sample.scores.items()},
+    )
+
+
+def _cut_score(score: ScoreView, length: int) -> ScoreView:
+    return replace(
+        score,
+        reason=cut(score.reason, length),
+        details=_cut_details(dict(score.details), length),
+        evidence=_cut_value(dict(score.evidence), length),
+    )
+
+
+def _cut_details(details: dict[str, Any], length: int) -> Any:
+    if evidence_in(details) is None:
+        return _cut_value(details, length)
+    parts = {key: value for key, value in details.items() if key in EvidenceMap.model_fields}
+    rest = {key: value for key, value in details.items() if key not in parts}
+    return _cut_value(parts, length, items=None) | _cut_value(rest, length)
+
+
+def _cut_value(value: Any, length: int, depth: int = 0, items: int | None = _ITEMS) -> Any:
+    if isinstance(value, str):
+        return cut(value, length)
+    if depth == _DEEPEST:
+        return "…" if isinstance(value, (dict, list)) else value
+    if isinstance(value, dict):
+        return {
+            cut(str(key), length): _cut_value(item, length, depth + 1, items) for key, item in value.items()
+        }
+    if isinstance(value, list):
+        whole = [_cut_value(item, length, depth + 1, items) for item in value]
+        return whole if items is None else _few(whole)
+    return value
+
+
+def _few(items: Iterable[Any]) -> list[Any]:
+    found = list(items)
+    more = len(found) - _ITEMS
+    return found if more <= 0 else [*found[:_ITEMS], f"… [{more:,} more are not in this file]"]

@@ -1,0 +1,384 @@
+"""View of an evidence map: which sentences have little support, and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sgi.metrics.grounding.evidence_map import FactEvidence, SentenceEvidence
+
+IN_NO_PASSAGE = "in no passage"
+"""The reason for marking a stretch that nothing contradicts."""
+
+SHADES = 6
+"""Number of shades of a heat map."""
+
+MOST_SENTENCES = 100
+"""At most this many sentences of a map are shown."""
+
+MOST_PASSAGES = 40
+"""At most this many passages are columns of a heat map, or listed as unused."""
+
+MOST_FACTS = 40
+"""At most this many facts of a sentence are shown; those that fail come first."""
+
+_FEW_TOGETHER = "few of its words occur together in a passage"
+IN_WORDS = {
+    "known": _FEW_TOGETHER,
+    "known_narrow": _FEW_TOGETHER,
+    "known_wide": _FEW_TOGETHER,
+    "paired": "its words are next to other words than in the passages",
+    "copied": "it copies no long run of words",
+    "numbers": "one of its numbers or dates is not in a passage",
+    "names": "one of its names is not in a passage",
+    "nearness": "its meaning is far from every passage, or closer to the question",
+    "stretches": "it is long, and its weakest part has little support",
+}
+"""What it means that a signal lowers the score of a sentence."""
+
+_REASONS = 2
+_NAMED = 10  # low sentences that the verdict lists
+DOUBTFUL = 0.5
+"""Sentences and answers with a lower score are marked as doubtful."""
+_LEAST = 0.005  # of log odds; less is shown as 0.00
+_AROUND = 60  # characters of a passage on either side of what is quoted
+_SPACES = re.compile(r"\s+")
+
+
+class Stretch(NamedTuple):
+    """A part of a sentence.
+
+    Attributes:
+        text: its words, as the response has them.
+        verdict: ``absent`` or ``contradicted`` where it is marked, else empty.
+        reason: why it is marked; empty where it is not.
+    """
+
+    text: str
+    verdict: Literal["", "absent", "contradicted"]
+    reason: str
+
+
+class Quote(NamedTuple):
+    """Words of a passage among their neighbours.
+
+    Attributes:
+        passage: which one, from 1.
+        before: what precedes them, at most 60 characters of it.
+        found: the words.
+        after: what follows them.
+    """
+
+    passage: int
+    before: str
+    found: str
+    after: str
+
+
+@dataclass(frozen=True)
+class FactView:
+    """A number, date or name of a sentence.
+
+    Attributes:
+        kind: which of the three.
+        text: the response's words.
+        verdict: ``supported``, ``absent`` or ``contradicted``.
+        reason: what the passages have of it, in words.
+        quote: what contradicts it, as the passage has it; None where nothing does.
+    """
+
+    kind: str
+    text: str
+    verdict: str
+    reason: str
+    quote: Quote | None
+
+
+class Cell(NamedTuple):
+    """A sentence beside a passage.
+
+    Attributes:
+        similarity: the greatest cosine with a sentence of it; None where it is not known.
+        shade: from 0 to 5, of cosines from 0 to 1.
+        is_best: whether it is the passage that backs the sentence best.
+    """
+
+    similarity: float | None
+    shade: int
+    is_best: bool
+
+
+@dataclass(frozen=True)
+class SentenceView:
+    """A sentence of a response.
+
+    Attributes:
+        number: its position, from 1.
+        score: its grounding score, from 0 to 1; None where it claims nothing.
+        about_passages: whether it says that something is not in the passages.
+        stretches: its text, in order and whole.
+        passage: the passage that supports it best, from 1.
+        similarity: its similarity to that passage.
+        beside: the most similar sentence of that passage.
+        cells: one a passage that is not blank.
+        facts: what was checked of it.
+        more_facts: how many facts are left out.
+        reasons: why it is doubtful, in words; empty where a mark or a failed check shows it.
+        entailment: the entailment score of a model; None without a model.
+        contradiction: its contradiction score; None without one.
+    """
+
+    number: int
+    score: float | None
+    about_passages: bool
+    stretches: tuple[Stretch, ...]
+    passage: int
+    similarity: float | None
+    beside: str
+    cells: tuple[Cell, ...]
+    facts: tuple[FactView, ...]
+    more_facts: int
+    reasons: tuple[str, ...]
+    entailment: float | None
+    contradiction: float | None
+
+    @property
+    def text(self) -> str:
+        """The sentence."""
+        return "".join(part.text for part in self.stretches)
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether its score is below `DOUBTFUL`."""
+        return _is_doubtful(self.score)
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether some of its words are unsupported."""
+        return any(part.verdict for part in self.stretches)
+
+
+class Unused(NamedTuple):
+    """A passage that supports no sentence.
+
+    Attributes:
+        number: which one, from 1.
+        text: its own; empty where it is not known.
+    """
+
+    number: int
+    text: str
+
+
+class Part(NamedTuple):
+    """What a signal adds to the log odds of the score.
+
+    Attributes:
+        name: of the signal.
+        log_odds: above 0 raises the score.
+    """
+
+    name: str
+    log_odds: float
+
+
+@dataclass(frozen=True)
+class SupportView:
+    """An evidence map, or the first part of one that is too large to be read.
+
+    Attributes:
+        verdict: which sentences are doubtful, in words.
+        sentences: in order; the first `MOST_SENTENCES`.
+        more_sentences: how many are left out.
+        passages: those that are not blank, from 1: the columns of the sentences' cells; the first
+            `MOST_PASSAGES`.
+        more_passages: how many are left out.
+        unused: those that support no sentence; the first `MOST_PASSAGES`.
+        more_unused: how many are left out.
+        signals: contributions to the score of the response, the lowest first.
+    """
+
+    verdict: str
+    sentences: tuple[SentenceView, ...]
+    more_sentences: int
+    passages: tuple[int, ...]
+    more_passages: int
+    unused: tuple[Unused, ...]
+    more_unused: int
+    signals: tuple[Part, ...]
+
+    @property
+    def left_out(self) -> str:
+        """What is left out, in words; empty where nothing is."""
+        parts = (
+            ("sentences", self.sentences, self.more_sentences),
+            ("passages", self.passages, self.more_passages),
+        )
+        told = [f"the first {len(shown)} of {len(shown) + n:,} {name}" for name, shown, n in parts if n]
+        return f"Only {' and '.join(told)} are shown." if told else ""
+
+
+def support_view(details: Mapping[str, Any], contexts: Sequence[str]) -> SupportView | None:
+    """What a score's details say of support; None where they are no evidence map.
+
+    Args:
+        details: of the score; what they hold beside the map is left alone.
+        contexts: the passages of the row, blank ones among them.
+
+    >>> from sgi.metrics.grounding.evidence_map import EvidenceMap
+    >>> found = EvidenceMap(signals={}, sentences=(), passages=(0, 1), unused=(1,))
+    >>> support_view(found.model_dump(mode="json"), ["It rained.", "It snowed."]).unused
+    (Unused(number=2, text='It snowed.'),)
+    >>> support_view({"sentences": [{"text": "It rained.", "sgi": 1.5}]}, ["It rained."]) is None
+    True
+    """
+    found = evidence_in(details)
+    if found is None:
+        return None
+    parts = [
+        Part(name, part.log_odds) for name, part in found.signals.items() if abs(part.log_odds) >= _LEAST
+    ]
+    passages = found.passages[:MOST_PASSAGES]
+    return SupportView(
+        verdict=_verdict(found.sentences),
+        sentences=tuple(
+            _sentence(number, sentence, found.passages, contexts)
+            for number, sentence in enumerate(found.sentences[:MOST_SENTENCES], start=1)
+        ),
+        more_sentences=max(0, len(found.sentences) - MOST_SENTENCES),
+        passages=tuple(place + 1 for place in passages),
+        more_passages=len(found.passages) - len(passages),
+        unused=tuple(Unused(place + 1, _passage(contexts, place)) for place in found.unused[:MOST_PASSAGES]),
+        more_unused=max(0, len(found.unused) - MOST_PASSAGES),
+        signals=tuple(sorted(parts, key=lambda part: part.log_odds)),
+    )
+
+
+def beside_support(details: Mapping[str, Any]) -> dict[str, Any]:
+    """What a score's details hold beside an evidence map.
+
+    >>> beside_support({"sentences": [], "verdict": "passed"})
+    {'verdict': 'passed'}
+    """
+    return {name: value for name, value in details.items() if name not in EvidenceMap.model_fields}
+
+
+def _is_doubtful(score: float | None) -> bool:
+    return score is not None and score < DOUBTFUL
+
+
+def _verdict(sentences: Sequence[SentenceEvidence]) -> str:
+    numbers = [str(at) for at, found in enumerate(sentences, start=1) if _is_doubtful(found.score)]
+    of, more = f"{len(sentences):,}", len(numbers) - _NAMED
+    if not numbers:
+        return f"No sentence of {of} scores below {DOUBTFUL}."
+    if len(numbers) == 1:
+        return f"Sentence {numbers[0]} of {of} scores below {DOUBTFUL}."
+    first, last = (numbers[:-1], numbers[-1]) if more <= 0 else (numbers[:_NAMED], f"{more:,} more")
+    return f"Sentences {', '.join(first)} and {last} of {of} score below {DOUBTFUL}."
+
+
+def _sentence(
+    number: int, found: SentenceEvidence, passages: Sequence[int], contexts: Sequence[str]
+) -> SentenceView:
+    known = dict(zip(passages, found.similarity, strict=False))
+    checks = list(found.checks)
+    if len(checks) > MOST_FACTS:
+        checks = sorted(checks, key=lambda check: check.verdict == "supported")[:MOST_FACTS]
+    return SentenceView(
+        number=number,
+        score=found.score,
+        about_passages=found.about_passages,
+        stretches=_stretches(found),
+        passage=found.passage + 1,
+        similarity=known.get(found.passage),
+        beside=found.beside,
+        cells=tuple(_cell(known.get(at), is_best=at == found.passage) for at in passages[:MOST_PASSAGES]),
+        facts=tuple(_fact(check, contexts) for check in checks),
+        more_facts=len(found.checks) - len(checks),
+        reasons=_reasons(found),
+        entailment=found.entailment,
+        contradiction=found.contradiction,
+    )
+
+
+def _reasons(found: SentenceEvidence) -> tuple[str, ...]:
+    """What the signals mean that lower the score of a doubtful sentence most, if nothing is marked in it."""
+    is_marked = found.unbacked or any(check.verdict != "supported" for check in found.checks)
+    if is_marked or not _is_doubtful(found.score):
+        return ()
+    against = sorted((part, name) for name, part in found.contributions.items() if part <= -_LEAST)
+    reasons = dict.fromkeys(IN_WORDS[name] for _, name in against if name in IN_WORDS)
+    return tuple(islice(reasons, _REASONS))
+
+
+def _cell(similarity: float | None, *, is_best: bool) -> Cell:
+    share = min(1.0, max(0.0, similarity or 0.0))
+    return Cell(similarity, min(SHADES - 1, int(share * SHADES)), is_best)
+
+
+def _stretches(found: SentenceEvidence) -> tuple[Stretch, ...]:
+    """The sentence, cut where marks begin and end; a failed check says more than that nothing backs it."""
+    text = found.text
+    clear, absent = Stretch("", "", ""), Stretch("", "absent", IN_NO_PASSAGE)
+    painted = [clear] * len(text)
+    marks = [(*span, absent) for span in found.unbacked]
+    marks += [
+        (check.start, check.end, Stretch("", check.verdict, _reason(check)))
+        for check in found.checks
+        if check.verdict != "supported"
+    ]
+    for start, end, mark in marks:
+        first, last = (min(len(text), max(0, at - found.start)) for at in (start, end))
+        painted[first:last] = [mark] * (last - first)
+    made: list[Stretch] = []
+    at = 0
+    for mark, places in groupby(painted):
+        part = text[at : at + len(list(places))]
+        at += len(part)
+        shown = mark if any(map(str.isalnum, part)) else clear  # a space between two marks is none
+        made.append(shown._replace(text=part))
+    return tuple(made)
+
+
+def _fact(check: FactEvidence, contexts: Sequence[str]) -> FactView:
+    quote = _quote(check, contexts) if check.verdict == "contradicted" else None
+    return FactView(check.kind, check.fact, check.verdict, _reason(check), quote)
+
+
+def _reason(check: FactEvidence) -> str:
+    """What the passages have of a fact."""
+    if check.verdict == "absent":
+        return IN_NO_PASSAGE
+    where = "the question" if check.passage is None else f"passage {check.passage + 1}"
+    rule = f" ({check.how})" if check.how else ""
+    if check.verdict == "contradicted" or check.found not in {"", check.fact}:
+        return f"{where} has {check.found}{rule}"
+    return f"{where} has it" if check.passage is None else f"{where}{rule}"
+
+
+def _quote(check: FactEvidence, contexts: Sequence[str]) -> Quote | None:
+    """What contradicts a fact, among its neighbours where the passage has it at the place named."""
+    if check.passage is None:
+        return None
+    text, start, end = _passage(contexts, check.passage), check.found_start, check.found_end
+    if start is None or end is None or not 0 <= start < end or text[start:end] != check.found:
+        return Quote(check.passage + 1, "", check.found, "")
+    before = _SPACES.sub(" ", text[max(0, start - _AROUND) : start])
+    after = _SPACES.sub(" ", text[end : end + _AROUND])
+    if start > _AROUND:
+        before = f"…{before.partition(' ')[2]}"
+    if end + _AROUND < len(text):
+        after = f"{after.rpartition(' ')[0]}…"
+    return Quote(check.passage + 1, before, check.found, after)
+
+
+def _passage(contexts: Sequence[str], place: int) -> str:
+    return contexts[place] if 0 <= place < len(contexts) else ""

@@ -1,0 +1,92 @@
+"""The rows of a run with the worst values of each metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sgi.report.views.sample import sample_views
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sgi.kernel.scored import MetricColumn
+    from sgi.report.views.columns import RunColumns
+    from sgi.report.views.sample import SampleView
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+
+@dataclass(frozen=True)
+class WorstRows:
+    """The rows with the worst values of a metric.
+
+    Attributes:
+        metric: its canonical string.
+        higher_is_better: its direction.
+        samples: the worst first; ties in the order of the data.
+    """
+
+    metric: str
+    higher_is_better: bool
+    samples: tuple[SampleView, ...]
+
+
+@dataclass(frozen=True)
+class WorstIds:
+    """The rows with the worst values of a metric, without their texts.
+
+    Attributes:
+        metric: its canonical string.
+        higher_is_better: its direction.
+        ids: of the samples, the worst first; ties in the order of the data.
+    """
+
+    metric: str
+    higher_is_better: bool
+    ids: tuple[str, ...]
+
+
+def worst_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> tuple[WorstIds, ...]:
+    """Which rows have the worst values of each metric that has values.
+
+    Args:
+        columns: the rows of the run.
+        most: how many rows of a metric.
+        metric: the only metric, by its canonical string or its bare name; None for all.
+
+    Raises:
+        UnknownName: the run has no such metric, or several of that name.
+    """
+    only = None if metric is None else columns.run.metric(metric).metric
+    ids = columns.run.ids
+    return tuple(
+        WorstIds(column.metric, column.higher_is_better, tuple(ids[row] for row in _worst(column, most)))
+        for column in columns.metrics
+        if only in {None, column.metric} and column.ok.any()
+    )
+
+
+def worst_rows(database: Database, record: RunRecord, found: Sequence[WorstIds]) -> tuple[WorstRows, ...]:
+    """The rows with the worst values of each metric, with their texts; those deleted meanwhile are left out.
+
+    Args:
+        database: where the run is.
+        record: the run.
+        found: which rows; see `worst_ids`.
+    """
+    known = sample_views(database, record, (name for made in found for name in made.ids))
+    return tuple(
+        WorstRows(
+            made.metric, made.higher_is_better, tuple(known[name] for name in made.ids if name in known)
+        )
+        for made in found
+    )
+
+
+def _worst(column: MetricColumn, most: int) -> list[int]:
+    rows = np.flatnonzero(column.ok)
+    values = column.values[rows] if column.higher_is_better else -column.values[rows]
+    return [int(row) for row in rows[np.argsort(values, kind="stable")[:most]]]

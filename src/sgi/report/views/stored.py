@@ -1,0 +1,196 @@
+"""The views of a run that need all its rows: computed once, and stored until the rows change."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import orjson
+
+from sgi.engine.groups import class_keys
+from sgi.kernel.clusters import BY_QUESTION
+from sgi.kernel.signature import canonical_json, digest, package_version
+from sgi.report.views.columns import run_columns
+from sgi.report.views.correlation import Correlation, correlation
+from sgi.report.views.disagreement import Gaps, gaps
+from sgi.report.views.distribution import Distribution, distributions
+from sgi.report.views.groups import GroupTable, group_tables
+from sgi.report.views.labelled import Labelled, labelled
+from sgi.report.views.lowest import WorstIds, worst_ids
+from sgi.report.views.plane import Plane, plane
+from sgi.report.views.scatter import Scatter, scatter
+from sgi.report.views.to_json import as_json, from_json
+from sgi.store.run_queries import find_run
+from sgi.store.run_rows import Reason, reasons
+from sgi.store.run_views import MANY_ROWS, load_view, save_view
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sgi.report.views.columns import RunColumns
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+T = TypeVar("T")
+POINTS = 10_000
+"""Rows in the plane and in the scatter plot at most; of more, evenly spaced ones are shown."""
+WORST = 10
+"""Rows of each metric that a report tells whole."""
+_REASONS = 20
+_FORMAT = 1
+"""Raise it when a view below changes what it holds."""
+
+
+@dataclass(frozen=True)
+class RunTables:
+    """What the tables of a run show.
+
+    Attributes:
+        groups: by label and by each column of the metadata with few values.
+        correlation: None with fewer than two metrics that vary.
+        distributions: one a metric that has values.
+        reasons: why rows have no value, the most frequent first.
+    """
+
+    groups: tuple[GroupTable, ...]
+    correlation: Correlation | None
+    distributions: tuple[Distribution, ...]
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True)
+class RunPoints:
+    """The rows that the plots of a run show.
+
+    Attributes:
+        plane: None where no metric of the run has the two angles.
+        scatter: None without a semantic and a lexical metric.
+    """
+
+    plane: Plane | None
+    scatter: Scatter | None
+
+
+@dataclass(frozen=True)
+class AgainstLabels:
+    """The metrics of a run against its labels, where rows of both labels have values."""
+
+    metrics: tuple[Labelled, ...]
+
+
+@dataclass(frozen=True)
+class RunExtremes:
+    """Which rows a report tells whole, without their texts.
+
+    Attributes:
+        worst: one a metric that has values.
+        gaps: where two metrics disagree most; None without a semantic and a lexical metric.
+    """
+
+    worst: tuple[WorstIds, ...]
+    gaps: Gaps | None
+
+
+class RunViews:
+    """The views of a run that need all its rows, each loaded or computed when it is first used.
+
+    Args:
+        database: where the run is.
+        record: the run.
+        read: reads the rows of the run; by default, from the database.
+    """
+
+    def __init__(
+        self, database: Database, record: RunRecord, read: Callable[[], RunColumns] | None = None
+    ) -> None:
+        self._database = database
+        self._record = record
+        self._read = read or (lambda: run_columns(database, record))
+
+    @cached_property
+    def columns(self) -> RunColumns:
+        """The rows themselves."""
+        return self._read()
+
+    @cached_property
+    def tables(self) -> RunTables:
+        """Groups, correlation, distributions, and why rows have no value."""
+        return self._kept("tables", RunTables, self._tables)
+
+    @cached_property
+    def points(self) -> RunPoints:
+        """The plane and the scatter plot, of ``POINTS`` rows at most."""
+        return self._kept("points", RunPoints, lambda: self.some_points(POINTS))
+
+    @cached_property
+    def labelled(self) -> tuple[Labelled, ...]:
+        """The metrics against the labels."""
+        return self._kept("labelled", AgainstLabels, lambda: AgainstLabels(labelled(self.columns))).metrics
+
+    @cached_property
+    def extremes(self) -> RunExtremes:
+        """The ``WORST`` rows of each metric, and as many on which two metrics disagree most."""
+        return self._kept("extremes", RunExtremes, lambda: self.some_extremes(WORST))
+
+    def some_points(self, most: int) -> RunPoints:
+        """As `points`, computed now."""
+        return RunPoints(plane(self._database, self._record, most=most), scatter(self.columns, most=most))
+
+    def some_extremes(self, most: int) -> RunExtremes:
+        """As `extremes`, computed now."""
+        return RunExtremes(worst_ids(self.columns, most=most), gaps(self.columns, most=most))
+
+    def make_all(self) -> None:
+        """Compute and store each view that is not stored yet."""
+        _ = self.tables, self.points, self.labelled, self.extremes
+
+    def _tables(self) -> RunTables:
+        return RunTables(
+            group_tables(self.columns),
+            correlation(self.columns),
+            distributions(self.columns),
+            tuple(reasons(self._database, self._record, most=_REASONS)),
+        )
+
+    def _kept(self, name: str, kind: type[T], make: Callable[[], T]) -> T:
+        """The view as it was stored in this state of the run; else made now, and stored."""
+        if not self._can_keep:
+            return make()
+        body = load_view(self._database, self._record.id, name, self._state)
+        if body is not None:
+            with suppress(KeyError, TypeError, ValueError):  # damaged: it is computed again
+                return cast("T", from_json(kind, orjson.loads(body)))
+        made = make()
+        save_view(self._database, self._record.id, name, self._state, orjson.dumps(as_json(made)))
+        return made
+
+    @property
+    def _can_keep(self) -> bool:
+        """Whether the run is finished, and its clusters are its own: other views are asked for once."""
+        own = self._record.spec.get("cluster", BY_QUESTION)
+        return self._record.finished and self._record.cluster == own
+
+    @cached_property
+    def _state(self) -> str:
+        """Everything that decides what the views hold."""
+        record = self._record
+        known = class_keys(record.metrics)
+        facts = [_FORMAT, package_version(), record.scored, record.changes, record.finished_at, known]
+        return digest(canonical_json(facts)).hex()
+
+
+def make_views(database: Database, run: str) -> None:
+    """Compute and store the views of a run that has ended, if it has ``MANY_ROWS``.
+
+    Args:
+        database: where the run is.
+        run: its id.
+
+    Raises:
+        SgiError: the database cannot be read, or the run was deleted.
+    """
+    record = find_run(database, run)
+    if record.finished and record.scored >= MANY_ROWS:
+        RunViews(database, record).make_all()

@@ -1,0 +1,256 @@
+"""What came of one question: its answer, its scores, and the flat record that applications keep of them."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.metric import Status
+from sgi.kernel.registry import metric_names
+from sgi.kernel.sample import Sample
+from sgi.kernel.short_repr import short_repr
+from sgi.store.evals_columns import METRICS, REASONED, REASONING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from sgi.engine.resources import Tools
+    from sgi.engine.score import BatchScores
+    from sgi.kernel.metric import AnyMetric
+    from sgi.store.evaluation_records import StoredEvaluation
+    from sgi.store.evaluations import EvaluationRow, MetricScore
+
+RELEVANCE, RATED = "answer_relevance", "answer_relevance_rated"
+"""The column of the published record, and the metric it holds where there is that, as in the view."""
+
+_NO_VALUE = "no value was given"
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One question, evaluated.
+
+    Attributes:
+        question: what was asked.
+        reference: the expected answer; None where there is none.
+        answer: what was judged; None where the target gave none.
+        contexts: the passages it was answered from; None where nobody told.
+        scores: by the metric's canonical string: ``value``, ``status``, ``reason`` and ``details``.
+        seconds: how long the target took, tries and waits included; 0 where it was not asked.
+        reason: why there is no answer.
+        embedders: fingerprints of the models that were asked, also of those that gave no vectors.
+        judge: fingerprint of the judge, with the digest of the prompts; empty without judged metrics.
+        truncated: the fields that were longer than a model reads.
+        left_out: the models that gave no vectors, by name, and why.
+    """
+
+    question: str
+    reference: str | None
+    answer: str | None
+    contexts: tuple[str, ...] | None
+    scores: Mapping[str, MetricScore]
+    seconds: float = 0.0
+    reason: str = ""
+    embedders: tuple[str, ...] = ()
+    judge: str = ""
+    truncated: tuple[str, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    __repr__ = short_repr
+
+    def to_dict(self) -> dict[str, Any]:
+        """The flat record: a key for each metric, ``answer``, the reasonings, and ``reasons``.
+
+        ``reasons`` tells why a metric that was asked for, or the answer, is None.
+
+        >>> record = Evaluation("Who?", None, None, None, {}, reason="no answer within 60 s").to_dict()
+        >>> record["answer"], record["semantic_similarity"], record["reasons"]
+        (None, None, {'answer': 'no answer within 60 s'})
+        """
+        return _flat(self.scores, self.answer) | {"reasons": _reasons(self.scores, self.reason)}
+
+
+def scores_of_row(
+    metrics: Iterable[AnyMetric], made: BatchScores, tools: Tools | None = None
+) -> dict[str, MetricScore]:
+    """The scores of a batch's only row, by canonical string, with evidence and with what computed them."""
+    from sgi.store.evaluations import MetricScore
+
+    found = {}
+    for metric in metrics:
+        scores = made.scores[metric.canonical]
+        (said,) = made.evidence.get(metric.canonical, (None,))
+        status = Status(str(scores.status[0]))
+        value = float(scores.values[0]) if status is Status.OK else None
+        found[metric.canonical] = MetricScore(
+            value,
+            status,
+            scores.reasons[0],
+            dict(scores.details[0]),
+            spec=metric.spec,
+            provenance=None if tools is None else tools.provenance(metric),
+            evidence={} if said is None else said.model_dump(mode="json"),
+        )
+    return found
+
+
+def given_scores(
+    values: Mapping[str, Any], known: Mapping[str, MetricScore] | None = None
+) -> dict[str, MetricScore]:
+    """Scores of plain values: numbers by metric, and what a judge said by ``metric_reasoning``.
+
+    None is ``missing``; NaN and infinity are ``failed``, since they are no result of any metric.
+
+    Args:
+        values: by column.
+        known: scores that stay where no value is given for them.
+
+    Raises:
+        UnknownName: a column is neither.
+        UsageError: a value is no number, or a reasoning no text.
+
+    >>> given_scores({"bleu": float("nan")})["bleu"].reason
+    'the value given is nan, which is no score'
+    """
+    scores = dict(known or {})
+    for name, value in values.items():
+        _check_column(name)
+        if not name.endswith(REASONING):
+            scores[name] = _score(name, value)
+    for name, value in values.items():
+        if name.endswith(REASONING) and value is not None:
+            if not isinstance(value, str):
+                raise UsageError(f"{name} is a text, not {type(value).__name__}.")
+            metric = name.removesuffix(REASONING)
+            scores[metric] = replace(scores.get(metric) or _score(metric, None), reasoning=value)
+    return scores
+
+
+def evaluation_row(
+    qa_pair_id: str,
+    evaluation: Evaluation | None,
+    texts: Mapping[str, Any],
+    values: Mapping[str, Any],
+) -> EvaluationRow:
+    """What is kept of an evaluation.
+
+    Args:
+        qa_pair_id: its id in the run.
+        evaluation: what came of the question; None if all is given beside it.
+        texts: question, reference, answer and contexts; those that are not None go before the evaluation's.
+        values: by column, as for `given_scores`.
+
+    Raises:
+        UsageError: something is of the wrong type.
+        UnknownName: there is no such column.
+    """
+    from sgi.store.evaluations import EvaluationRow
+    from sgi.store.run_writer import StoredAnswer
+
+    kept = evaluation or Evaluation("", None, None, None, {})
+    given = {name: value for name, value in texts.items() if value is not None}
+    told = text_or_none("answer", given.pop("answer", None))
+    if told is not None:
+        kept = replace(kept, answer=told, reason="", seconds=0.0)
+    known: dict[str, Any] = {} if evaluation is None else {"question": kept.question}
+    known |= {"reference": kept.reference, "contexts": kept.contexts, **given}
+    found = {name: text_or_none(name, value) for name, value in known.items() if name != "contexts"}
+    told_of_models = {"truncated": list(kept.truncated), "left_out": dict(kept.left_out)}
+    sample = Sample.model_validate(
+        {
+            "id": qa_pair_id,
+            **found,
+            "contexts": passages(known["contexts"]),
+            "metadata": {name: told for name, told in told_of_models.items() if told} or None,
+        }
+    )
+    answer = None
+    if kept.answer is not None or kept.reason:
+        answer = StoredAnswer(kept.answer, reason=kept.reason or None, seconds=kept.seconds)
+    return EvaluationRow(sample, answer, given_scores(values, kept.scores), kept.embedders, kept.judge)
+
+
+def required(name: str, value: object) -> str:
+    """The text; anything else is a UsageError that names the argument."""
+    if not isinstance(value, str):
+        raise UsageError(f"{name} is a text, not {type(value).__name__}.")
+    return value
+
+
+def text_or_none(name: str, value: object) -> str | None:
+    """The text, or None; anything else is a UsageError that names the argument."""
+    return None if value is None else required(name, value)
+
+
+def passages(contexts: Iterable[str] | None) -> tuple[str, ...] | None:
+    """The passages, one text alone being one of them, or None.
+
+    >>> passages("Emma is a novel."), passages([])
+    (('Emma is a novel.',), ())
+    """
+    if contexts is None:
+        return None
+    listed = (contexts,) if isinstance(contexts, str) else tuple(contexts)
+    return tuple(required("contexts", passage) for passage in listed)
+
+
+def short_record(found: StoredEvaluation) -> dict[str, Any]:
+    """A stored row as a flat record: ids, metrics, answer, reasonings."""
+    answer = found.sample.response if "response" in found.sample.model_fields_set else None
+    ids = {"id": found.id, "test_run_id": found.run, "qa_pair_id": found.sample.id}
+    return {**ids, **_flat(found.scores, answer), **ids}  # ids first, and whatever a metric is called
+
+
+def full_record(found: StoredEvaluation) -> dict[str, Any]:
+    """A stored row with all that is known of it."""
+    given = found.sample.model_fields_set
+    return short_record(found) | {
+        "question": found.sample.question if "question" in given else None,
+        "reference": found.sample.reference,
+        "contexts": list(found.sample.contexts) if "contexts" in given else None,
+        "reasons": _reasons(found.scores, found.reason),
+        "details": {name: dict(score.details) for name, score in found.scores.items() if score.details},
+    }
+
+
+def _flat(scores: Mapping[str, MetricScore], answer: str | None) -> dict[str, Any]:
+    """The columns of document 003, whose answer relevance is the rated one, and every other metric."""
+    rated = scores.get(RATED)
+    if rated is not None:
+        scores = {**scores, RELEVANCE: rated}
+    values = dict.fromkeys(METRICS) | {name: score.value for name, score in scores.items()}
+    said = {f"{name}{REASONING}": score.reasoning for name, score in scores.items() if score.reasoning}
+    return values | {"answer": answer} | dict.fromkeys(f"{name}{REASONING}" for name in REASONED) | said
+
+
+def _reasons(scores: Mapping[str, MetricScore], of_answer: str) -> dict[str, str]:
+    reasons = {name: score.reason for name, score in scores.items() if score.reason}
+    return reasons | ({"answer": of_answer} if of_answer else {})
+
+
+def _check_column(name: str) -> None:
+    known = [*dict.fromkeys([*METRICS, *metric_names()])]
+    if name.removesuffix(REASONING) not in known:
+        near = tuple(difflib.get_close_matches(name, known, n=2))
+        hint = "A column is a metric's name, or one with _reasoning after it."
+        raise UnknownName("column of an evaluation", name, near, hint=hint)
+
+
+def _score(name: str, value: Any) -> MetricScore:
+    from sgi.store.evaluations import MetricScore
+
+    if value is None:
+        return MetricScore(None, Status.MISSING, _NO_VALUE)
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise UsageError(f"{name} is a number or None, not {type(value).__name__}.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        return MetricScore(None, Status.FAILED, f"the value given is {number}, which is no score")
+    return MetricScore(number)

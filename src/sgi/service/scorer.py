@@ -1,0 +1,399 @@
+"""Scores beside a running system: models stay open, and callers that come at once are scored together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+from anyio.from_thread import start_blocking_portal
+
+from sgi.engine.plan import PREFERRED
+from sgi.engine.resources import DEFAULT_EMBEDDER, Tools, require_tools
+from sgi.engine.score import BATCH_SIZE, BatchScores, evaluate_batch
+from sgi.kernel.errors import EmbedderError, SgiError, UsageError
+from sgi.kernel.metric import AnyMetric, Metric, Scores
+from sgi.kernel.protocols import Embedder, embedder_name, encode
+from sgi.kernel.registry import metric as named_metric
+from sgi.kernel.sample import Batch, Field
+from sgi.kernel.tokens import TokenModel
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from anyio.from_thread import BlockingPortal
+
+    from sgi.kernel.protocols import TokenEncoder
+    from sgi.kernel.sample import Sample
+
+CACHE_BYTES = 64 << 20
+"""What vectors of texts seen before may take."""
+
+MOST_WAITING = 1024
+"""Rows that may wait for their turn: four batches, so that who is let in is served soon."""
+
+MOST_TEXTS = 4096
+"""Texts that one caller may have embedded at once: of 41 tokens each, as in HaluEval, they took the embedded
+model 58 seconds of processor time, so about half a minute on two idle cores."""
+
+MOST_COMPARED = 20_000_000_000
+"""Pairs of characters, one of the response and one of a reference, that one caller may have compared by all
+metrics together: the slowest compare some 30 billion a second."""
+
+_TEXT = 160  # characters of a usual text, of 41 tokens
+_LONG = 8192  # characters in all, below which it is not worth counting the texts
+_FEW = 64  # texts in all, likewise
+_RETRY_SECONDS = 5.0
+_WARMING = "The models are being opened."
+
+
+class ScorerBusy(SgiError):  # noqa: N818 - the name says what happened
+    """Too many rows wait for their turn; asking again after ``retry_after`` seconds may help."""
+
+    retry_after = 1
+
+
+class ScorerClosed(SgiError):  # noqa: N818 - the name says what happened
+    """The scorer has ended, or ends before these rows had their turn."""
+
+
+@dataclass(eq=False)
+class _Job:
+    """Rows of one caller, at most a batch of them, and what came of them."""
+
+    samples: tuple[Sample, ...]
+    metrics: tuple[AnyMetric, ...]
+    done: anyio.Event = field(default_factory=anyio.Event)
+    scores: Mapping[str, Scores] = field(default_factory=dict)
+    error: Exception | None = None
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """What tells groups apart."""
+        return tuple(metric.canonical for metric in self.metrics)
+
+    def finish(self, scores: Mapping[str, Scores]) -> None:
+        self.scores = scores
+        self.done.set()
+
+    def fail(self, error: Exception) -> None:
+        self.error = error
+        self.done.set()
+
+
+class Scorer:
+    """Scores rows of many callers at once with models that stay open; made by `open_scorer`.
+
+    Nobody is kept waiting for others to come: while one batch is computed, the rows that arrive become the
+    next. Rows of callers that want the same metrics are scored together. Scores do not depend on who else was
+    in a batch. The computing is done in a thread, so that the event loop goes on.
+
+    Attributes:
+        tools: the models that are open.
+        batch_sizes: how many batches there were so far, by their rows.
+    """
+
+    def __init__(self, tools: Tools, portal: BlockingPortal, *, most_waiting: int = MOST_WAITING) -> None:
+        self.tools = tools
+        self.batch_sizes: Counter[int] = Counter()
+        self._portal = portal
+        self._most_waiting = most_waiting
+        self._queue: deque[_Job] = deque()
+        self._arrived = anyio.Event()
+        self._closed = False
+        self._trouble = _WARMING
+
+    @property
+    def waiting(self) -> int:
+        """Rows that wait for their turn."""
+        return sum(len(job.samples) for job in self._queue)
+
+    @property
+    def trouble(self) -> str:
+        """Why the models are not ready; empty once each has made a vector."""
+        return "The scorer is closed." if self._closed else self._trouble
+
+    def signature(self, metrics: Sequence[AnyMetric], n: int) -> str:
+        """Everything that can change a number of these metrics over ``n`` rows.
+
+        Raises:
+            EmbedderError: a model's files cannot be used.
+        """
+        return self.tools.signature(metrics, n=n)
+
+    async def score(self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]) -> dict[str, Scores]:
+        """The scores of these rows, in their order, by the metric's canonical string.
+
+        A caller that is cancelled takes its rows along, and disturbs nobody. A bug in a metric is raised to
+        those callers alone whose rows meet it.
+
+        Args:
+            samples: 1 to 256 rows, whose texts can be encoded.
+            metrics: none of which asks a judge.
+
+        Raises:
+            UsageError: a metric asks a judge, or wants a model that is not open; or it is too much at once.
+            ScorerBusy: too many rows wait already.
+            ScorerClosed: the scorer has ended.
+        """
+        self._refuse(metrics)
+        if not 0 < len(samples) <= BATCH_SIZE:
+            raise UsageError(f"{len(samples)} rows were given; it takes 1 to {BATCH_SIZE} at once.")
+        await self._refuse_too_much(samples, metrics)
+        job = _Job(tuple(samples), tuple(metrics))
+        self._admit(job)
+        try:
+            await job.done.wait()
+        finally:
+            if job in self._queue:  # the caller was cancelled
+                self._queue.remove(job)
+        if job.error is not None:
+            raise job.error
+        return dict(job.scores)
+
+    def close(self) -> None:
+        """Take no more rows; the batch in hand is finished, and rows that wait are refused."""
+        self._closed = True
+        self._arrived.set()
+
+    async def work(self) -> None:
+        """Score what arrives until the scorer is closed."""
+        try:
+            while not self._closed:
+                if self._queue:
+                    await self._score_batch(self._gathered())
+                else:
+                    self._arrived = anyio.Event()
+                    await self._arrived.wait()
+        finally:
+            self._closed = True
+            while self._queue:
+                self._queue.popleft().fail(_closed())
+
+    async def warm(self) -> None:
+        """Have every model make a vector, so that no caller waits for its opening; again until it does."""
+        while True:
+            try:
+                for embedder in self.tools.embedders.values():
+                    await asyncio.wrap_future(self._portal.start_task_soon(_made_to_embed, embedder))
+            except EmbedderError as error:
+                self._trouble = str(error)
+                await anyio.sleep(_RETRY_SECONDS)
+            else:
+                self._trouble = ""
+                return
+
+    def _refuse(self, metrics: Sequence[AnyMetric]) -> None:
+        for metric in metrics:
+            if not isinstance(metric, Metric):
+                hint = (
+                    "Score it with `sgi run` and a judge; here only metrics that need no judge are computed."
+                )
+                raise UsageError(f"The metric {metric.canonical!r} asks a judge.", hint=hint)
+            require_tools([metric], self.tools)
+            wanted = metric.wanted_models(self.tools.names) if metric.embeds else ()
+            if strange := [name for name in wanted if name not in self.tools.embedders]:
+                message = (
+                    f"The metric {metric.canonical!r} wants a model that is not open here: {strange[0]}."
+                )
+                raise UsageError(message, hint=f"Open are: {', '.join(self.tools.names)}.")
+
+    async def _refuse_too_much(self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]) -> None:
+        texts = [text for sample in samples for text in _texts_of(sample)]
+        compared = sum(len(row.response) * sum(map(len, row.references)) for row in samples) * len(metrics)
+        if compared > MOST_COMPARED:
+            told = f"{compared:,} pairs of characters compared; it takes {MOST_COMPARED:,} at once"
+            raise UsageError(
+                f"These rows want {told}.", hint="Give fewer rows, metrics or references, or shorter ones."
+            )
+        if len(texts) < _FEW and sum(map(len, texts)) < _LONG:
+            return
+        wanted = await anyio.to_thread.run_sync(_texts_wanted, Batch(tuple(samples)), metrics)
+        if wanted > MOST_TEXTS:
+            message = f"These rows hold {wanted:,} texts to embed; it takes {MOST_TEXTS:,} at once."
+            raise UsageError(message, hint="Give fewer rows, or name sgi(sentences=false).")
+
+    def _admit(self, job: _Job) -> None:
+        if self._closed:
+            raise _closed()
+        if self.waiting + len(job.samples) > self._most_waiting:
+            message = f"{self.waiting} rows wait to be scored already; at most {self._most_waiting} may."
+            raise ScorerBusy(message, hint="Ask again in a moment.")
+        self._queue.append(job)
+        self._arrived.set()
+
+    def _gathered(self) -> list[_Job]:
+        """The jobs at the head of the queue that make up one batch."""
+        jobs = [self._queue.popleft()]
+        rows = len(jobs[0].samples)
+        while self._queue and rows + len(self._queue[0].samples) <= BATCH_SIZE:
+            jobs.append(self._queue.popleft())
+            rows += len(jobs[-1].samples)
+        return jobs
+
+    async def _score_batch(self, jobs: Sequence[_Job]) -> None:
+        groups: dict[tuple[str, ...], list[_Job]] = {}
+        for job in jobs:
+            groups.setdefault(job.wanted, []).append(job)
+        try:
+            for group in groups.values():
+                await self._score_group(group)
+        finally:
+            for job in jobs:
+                if not job.done.is_set():  # the work was cancelled
+                    job.fail(_closed())
+
+    async def _score_group(self, jobs: Sequence[_Job]) -> None:
+        batch = Batch(tuple(sample for job in jobs for sample in job.samples))
+        self.batch_sizes[len(batch)] += 1
+        try:
+            made = await self._evaluated(batch, jobs[0].metrics)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the callers' to hear
+            if len(jobs) == 1:
+                jobs[0].fail(error)
+                return
+            for job in jobs:  # only those hear of it whose own rows meet it
+                await self._score_group([job])
+        else:
+            start = 0
+            for job in jobs:
+                stop = start + len(job.samples)
+                job.finish({name: _rows(scores, start, stop) for name, scores in made.scores.items()})
+                start = stop
+
+    async def _evaluated(self, batch: Batch, metrics: Sequence[AnyMetric]) -> BatchScores:
+        """The scores of a batch, computed on another thread's event loop: metrics take time too."""
+        return await asyncio.wrap_future(
+            self._portal.start_task_soon(evaluate_batch, batch, metrics, self.tools)
+        )
+
+
+@asynccontextmanager
+async def open_scorer(
+    embedders: Sequence[str | Path | Embedder] | None = None,
+    *,
+    backend: str = "auto",
+    precision: str = "auto",
+    cache_bytes: int = CACHE_BYTES,
+    most_waiting: int = MOST_WAITING,
+) -> AsyncIterator[Scorer]:
+    """A scorer, as long as the context lasts; its models are opened meanwhile, which ``trouble`` tells of.
+
+    Vectors of texts are kept in memory, up to a bound, and nothing is written anywhere.
+
+    Args:
+        embedders: names, folders or embedders, the primary one first; none for the embedded model.
+        backend: how models known by name are run.
+        precision: in which arithmetic.
+        cache_bytes: what the vectors that are kept may take.
+        most_waiting: rows that may wait for their turn.
+
+    Raises:
+        UnknownName: there is no such model, backend or precision.
+        UsageError: two embedders have the same name.
+        EmbedderError: a model's files are not there, or not the published ones.
+
+    >>> from sgi.kernel.sample import Sample
+    >>> rows = [Sample(id="1", response="The capital is Paris.", reference="Paris is the capital.")]
+    >>> async def scored():
+    ...     async with open_scorer() as scorer:
+    ...         return await scorer.score(rows, [named_metric("content_f1")])
+    >>> anyio.run(scored)["content_f1"].values.tolist()
+    [1.0]
+    """
+    wanted = tuple(embedders or (DEFAULT_EMBEDDER,))
+    tools = await anyio.to_thread.run_sync(_opened, wanted, backend, precision, cache_bytes)
+    with start_blocking_portal() as portal:
+        scorer = Scorer(tools, portal, most_waiting=most_waiting)
+        work, warming = asyncio.create_task(scorer.work()), asyncio.create_task(scorer.warm())
+        try:
+            yield scorer
+        finally:
+            scorer.close()
+            warming.cancel()
+            await asyncio.gather(work, warming, return_exceptions=True)
+
+
+def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
+    """The metrics of callers who name none: of the usual ones those for which some row has the fields.
+
+    Raises:
+        UsageError: there is none.
+
+    >>> from sgi.kernel.sample import Sample
+    >>> [found.canonical for found in allowed_metrics([Sample(id="1", response="r", reference="s")])]
+    ['semantic_similarity', 'lexical_aggregate']
+    """
+    rows = [frozenset(name for name in Field if sample.has(name)) for sample in samples]
+    usual = [named_metric(name) for name in PREFERRED]
+    found = tuple(metric for metric in usual if any(metric.spec.needs <= given for given in rows))
+    if not found:
+        hint = "Scores need a response, and contexts with a question, or a reference."
+        raise UsageError("No row has the fields of a usual metric.", hint=hint)
+    return found
+
+
+def _opened(
+    embedders: Sequence[str | Path | Embedder], backend: str, precision: str, cache_bytes: int
+) -> Tools:
+    from sgi.engine.embedding_model import Guarded
+    from sgi.models.cached_embedder import CachedEmbedder
+    from sgi.models.embedder.load import load_embedder
+    from sgi.store.cache import BoundedCache
+
+    cache = BoundedCache(cache_bytes)
+    opened: dict[str, Embedder] = {}
+    for wanted in embedders:
+        model = wanted
+        if not isinstance(model, Embedder):
+            model = load_embedder(model, backend=backend, precision=precision)
+        name = embedder_name(model)
+        if name in opened:
+            raise UsageError(f"Two embedders are called {name!r}.")
+        opened[name] = CachedEmbedder(Guarded(model), cache)
+    return Tools(opened, token_encoders=_token_encoders(embedders, backend, precision))
+
+
+def _token_encoders(named: Sequence[object], backend: str, precision: str) -> dict[TokenModel, TokenEncoder]:
+    """The named models as models of tokens too, loaded when first wanted; some give no tokens."""
+    from sgi.models.token_encoder.load import load_token_encoder
+
+    found: dict[TokenModel, TokenEncoder] = {}
+    for model in (TokenModel(wanted) for wanted in named if isinstance(wanted, str)):
+        with suppress(UsageError):
+            found[model] = load_token_encoder(model, backend=backend, precision=precision)
+    return found
+
+
+def _texts_wanted(batch: Batch, metrics: Sequence[AnyMetric]) -> int:
+    wanted: set[str] = set()
+    of_tokens = set[str]()
+    for metric in metrics:
+        if isinstance(metric, Metric):
+            complete = batch.take(batch.present(metric.spec.needs).nonzero()[0])
+            wanted.update(metric.texts(complete))
+            of_tokens.update(metric.token_texts(complete))
+    return len(wanted) + sum(1 + len(text) // _TEXT for text in of_tokens)  # these are read to their end
+
+
+def _texts_of(sample: Sample) -> tuple[str, ...]:
+    return (sample.question, *sample.contexts, sample.response, *sample.references)
+
+
+async def _made_to_embed(embedder: Embedder) -> None:
+    # Not abandoned: a process that ends while a runtime is being opened is aborted.
+    await anyio.to_thread.run_sync(encode, embedder, ["warm"])
+
+
+def _closed() -> ScorerClosed:
+    return ScorerClosed("The scorer is closed.", hint="Ask again once the server has started anew.")
+
+
+def _rows(scores: Scores, start: int, stop: int) -> Scores:
+    kept = slice(start, stop)
+    return Scores(scores.values[kept], scores.status[kept], scores.reasons[kept], scores.details[kept])

@@ -1,0 +1,53 @@
+"""The judge of a service: opened at its first use and shared by its tasks, and never a reason to stop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from sgi.engine.judge_batch import judged, no_judge
+from sgi.engine.open_judge import JudgeAround, with_judge
+from sgi.engine.resources import Tools
+from sgi.kernel.errors import BudgetSpent, JudgeError
+from sgi.kernel.judged_metric import ReplyModel
+from sgi.service.shared import Shared
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from contextlib import AsyncExitStack
+    from pathlib import Path
+
+    from sgi.engine.open_judge import JudgeLike
+    from sgi.kernel.judged_metric import Inquiry
+    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.protocols import Judge
+
+T = TypeVar("T", bound=ReplyModel)
+
+
+def shared_judge(
+    metrics: Sequence[AnyMetric], judge: JudgeLike | None, *, cache: bool | str | Path = True
+) -> Shared[Judge | None]:
+    """The judge that these metrics ask, opened at its first use; the arguments are those of `with_judge`.
+
+    Raises:
+        UsageError: a metric asks a judge and none is named.
+    """
+    if judge is None and judged(metrics):
+        raise no_judge(judged(metrics))
+
+    async def make(stack: AsyncExitStack) -> Judge | None:
+        opened = with_judge(Tools(), metrics, judge, cache=cache)
+        found = (await stack.enter_async_context(opened)).judge
+        return found and _Patient(found)
+
+    return Shared(make)
+
+
+class _Patient(JudgeAround):
+    """A judge of an application, which goes on when the money is spent: the scores fail, and nothing else."""
+
+    async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
+        try:
+            return await self._judge.ask(inquiry, schema)
+        except BudgetSpent as error:
+            raise JudgeError(error.message, hint=error.hint) from error

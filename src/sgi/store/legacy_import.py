@@ -1,0 +1,357 @@
+"""Results that an application kept in a SQLite table ``evals``, one wide row each → runs of ours.
+
+The table is the one that the view ``evals`` of our own database shows: a row has an ``id``, a
+``test_run_id``, a ``qa_pair_id``, the answer, a column for each metric and ``*_reasoning`` for some.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from hashlib import blake2b
+from itertools import groupby
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from sgi.kernel.errors import StoreError
+from sgi.kernel.metric import Status
+from sgi.kernel.names import MAX_NAME, as_name
+from sgi.kernel.parsing import PARSER_ERRORS, reason
+from sgi.kernel.sample import Sample
+from sgi.kernel.signature import package_version
+from sgi.store import schema
+from sgi.store.bulk_insert import CHUNK, chunks, free_name, insert_rows
+from sgi.store.evals_columns import METRICS, REASONING
+from sgi.store.run_names import is_run_name
+from sgi.store.samples import sample_row
+from sgi.store.sqlite_file import readable_address
+from sgi.store.text_codec import stored, stored_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pydantic import JsonValue
+
+    from sgi.store.database import Database
+
+_METRICS = (*METRICS, "sgi")
+"""Columns that are metrics; any of them may be missing."""
+
+_RUN, _PAIR, _ID = "test_run_id", "qa_pair_id", "id"
+_TEXTS = {"question": "question", "reference": "reference", "answer": "response"}
+_NO_VALUE = "the old database has no value"
+_WAY_OUT = "Name a SQLite file that has a table `evals`."
+_NUMBERED = "run -99999"
+"""What can be added to a name."""
+_SHOWN = 60
+_OK, _MISSING, _FAILED = Status.OK.value, Status.MISSING.value, Status.FAILED.value
+_Cell = str | bytes | int | float | None
+
+
+@dataclass(frozen=True)
+class EvalsImport:
+    """What an import brought.
+
+    Attributes:
+        runs: the names of the new runs.
+        rows: how many rows they have.
+        skipped: how many runs had been imported before.
+        metadata: the columns that became metadata of the samples; none where no run is new.
+    """
+
+    runs: tuple[str, ...]
+    rows: int
+    skipped: int
+    metadata: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The old table's columns by what becomes of them; each by its place in a row."""
+
+    columns: tuple[str, ...]
+
+    @cached_property
+    def metrics(self) -> dict[str, int]:
+        return {name: self.columns.index(name) for name in _METRICS if name in self.columns}
+
+    @cached_property
+    def reasons(self) -> dict[str, int]:
+        named = {metric: f"{metric}{REASONING}" for metric in self.metrics}
+        return {metric: self.columns.index(name) for metric, name in named.items() if name in self.columns}
+
+    @cached_property
+    def texts(self) -> dict[str, int]:
+        return {ours: self.columns.index(name) for name, ours in _TEXTS.items() if name in self.columns}
+
+    @cached_property
+    def metadata(self) -> dict[str, int]:
+        known = {*self.metrics.values(), *self.reasons.values(), *self.texts.values()}
+        names = enumerate(self.columns)
+        return {name: k for k, name in names if k not in known and name not in {_RUN, _PAIR}}
+
+    def cell(self, row: Sequence[_Cell], name: str) -> _Cell:
+        return row[self.columns.index(name)] if name in self.columns else None
+
+
+@dataclass
+class _OldRun:
+    """The rows of one ``test_run_id``, as a first reading found them."""
+
+    wanted: str
+    rows: int
+    content: str
+    name: str = ""
+
+
+@dataclass
+class _Ids:
+    """Sample ids: unique in a run, also where the old table repeats one."""
+
+    seen: set[str] = field(default_factory=set)
+
+    def of(self, table: _Table, row: Sequence[_Cell], position: int) -> str:
+        own = _text(table.cell(row, _ID)) or str(position)
+        wanted = _text(table.cell(row, _PAIR)) or own
+        found = wanted if wanted not in self.seen else free_name(f"{wanted}#{own}", self.seen)
+        self.seen.add(found)
+        return found
+
+
+def import_evals(database: Database, path: str | Path) -> EvalsImport:
+    """Bring every row of the table ``evals`` of a SQLite file into the database; the file stays as it is.
+
+    Each ``test_run_id`` becomes a finished run of that name (numbered, if another run has it), each row a
+    sample with the ``qa_pair_id`` as its id; where a run repeats one, ``#`` and the row's own id follow it.
+    A metric without a value is ``missing``, one with something else than a finite number ``failed``; numbers
+    are kept as they are. A metric is read as a share from 0 to 1 only if every number of its column in the
+    file lies there: a rating from 1 to 5 has no known range and is never printed as percent. Columns that are
+    neither metric, text nor reasoning become metadata. All is one transaction; runs that were imported before
+    are left out.
+
+    Raises:
+        StoreError: the file cannot be read or has no such table, or the database cannot be written.
+    """
+    file = Path(path)
+    with _opened(file) as old:
+        table = _Table(_columns(old, file))
+        found = [_noted(key, rows, file) for key, rows in _by_run(old, table, file)]
+        shares = _shares(old, table, file)
+        with database.writing() as connection:
+            new = _named(connection, found)
+            for (_, rows), run in zip(_by_run(old, table, file), found, strict=True):
+                if run.name:
+                    _write(connection, table, run, rows, shares, file)
+    names = tuple(run.name for run in new)
+    skipped = sum(run.rows > 0 for run in found) - len(new)
+    return EvalsImport(names, sum(run.rows for run in new), skipped, tuple(table.metadata) if new else ())
+
+
+def require_evals(path: str | Path) -> None:
+    """Raise unless the file is one that `import_evals` reads.
+
+    Raises:
+        StoreError: it cannot be read, or has no table `evals`.
+    """
+    with _opened(Path(path)) as old:
+        _columns(old, Path(path))
+
+
+@contextmanager
+def _telling(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, *PARSER_ERRORS) as error:
+        problem = getattr(error, "strerror", None) or reason(error)
+        raise StoreError(f"{file} cannot be read: {problem}.", hint=_WAY_OUT) from error
+
+
+@contextmanager
+def _opened(file: Path) -> Iterator[sqlite3.Connection]:
+    """A connection that changes neither the file nor what stands beside it, and sees one state of it."""
+    with TemporaryDirectory(prefix="sgi-") as folder:
+        with _telling(file):
+            old = sqlite3.connect(
+                readable_address(file, Path(folder)), uri=True, timeout=30, isolation_level=None
+            )
+        try:
+            old.text_factory = _decoded
+            old.execute("BEGIN")
+            yield old
+        finally:
+            old.close()
+
+
+def _decoded(raw: bytes) -> str:
+    """Text; bytes that are no UTF-8 come through as lone surrogates."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _columns(old: sqlite3.Connection, file: Path) -> tuple[str, ...]:
+    there = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND lower(name) = 'evals'"
+    with _telling(file):
+        if not old.execute(there).fetchone():
+            raise StoreError(f"{file} has no table `evals`.", hint=_WAY_OUT)
+        names = tuple(told[0].lower() for told in old.execute("SELECT * FROM evals LIMIT 0").description)
+    if not {_ID, _PAIR}.intersection(names):
+        raise StoreError(f"The table `evals` of {file} has neither `{_ID}` nor `{_PAIR}`.", hint=_WAY_OUT)
+    return names
+
+
+def _shares(old: sqlite3.Connection, table: _Table, file: Path) -> frozenset[str]:
+    """The metrics all of whose numbers in the file lie in [0, 1]."""
+    found = {}
+    with _telling(file):
+        for name in filter(METRICS.__contains__, table.metrics):
+            finite = f"typeof({name}) IN ('integer', 'real') AND abs({name}) < 9e999"
+            query = f"SELECT min({name}), max({name}) FROM evals WHERE {finite}"  # noqa: S608 - our own names
+            found[name] = old.execute(query).fetchone()
+    return frozenset(name for name, (low, high) in found.items() if low is not None and 0 <= low <= high <= 1)
+
+
+def _by_run(
+    old: sqlite3.Connection, table: _Table, file: Path
+) -> Iterator[tuple[_Cell, Iterator[tuple[_Cell, ...]]]]:
+    """The rows of each run, in an order that depends on the rows alone."""
+    key = _ID if _ID in table.columns else _PAIR
+    if _RUN not in table.columns:
+        yield None, _rows(old, key, file)
+        return
+    place = table.columns.index(_RUN)
+    yield from groupby(_rows(old, f"{_RUN} COLLATE BINARY, {key}", file), key=lambda row: row[place])
+
+
+def _rows(old: sqlite3.Connection, order: str, file: Path) -> Iterator[tuple[_Cell, ...]]:
+    with _telling(file):
+        for row in old.execute(f"SELECT * FROM evals ORDER BY {order}"):  # noqa: S608, UP028 - our own names;
+            yield row  # `yield from` would close the cursor after its connection
+
+
+def _noted(key: _Cell, rows: Iterator[tuple[_Cell, ...]], file: Path) -> _OldRun:
+    state, number = blake2b(repr(key).encode(), digest_size=16), 0
+    for number, row in enumerate(rows, 1):  # noqa: B007 - the last number is how many there are
+        state.update(repr(row).encode())
+    return _OldRun(_run_name(key, file), number, state.hexdigest())
+
+
+def _run_name(key: _Cell, file: Path) -> str:
+    """The run's name as a user can type it."""
+    name = as_name(_text(key).strip() or file.stem, longest=MAX_NAME - len(_NUMBERED))
+    return name if is_run_name(name) else f"run {name}"
+
+
+def _named(connection: sa.Connection, found: list[_OldRun]) -> list[_OldRun]:
+    """Give each run that isn't there yet a free name; these runs."""
+    there = connection.execute(sa.select(schema.runs.c.spec_hash, schema.runs.c.name)).all()
+    taken = {name for _, name in there}
+    imported = {content for content, _ in there}
+    new = [run for run in found if run.rows and run.content not in imported]
+    for run in new:
+        run.name = free_name(run.wanted, taken)
+        taken.add(run.name)
+    return new
+
+
+def _write(
+    connection: sa.Connection,
+    table: _Table,
+    run: _OldRun,
+    rows: Iterator[tuple[_Cell, ...]],
+    shares: frozenset[str],
+    file: Path,
+) -> None:
+    moment = datetime.now(UTC)
+    now, ids = moment.isoformat(timespec="milliseconds"), _Ids()
+    key = f"{moment:%Y%m%d-%H%M%S}-{run.content[:12]}"
+    dataset = [(run.content, stored(as_name(file.name)), run.rows, now)]
+    insert_rows(connection, schema.datasets, dataset, unless_there=True)
+    values = {
+        "id": key,
+        "dataset": run.content,
+        "name": run.name,
+        "spec": {"imported_from": file.name},
+        "spec_hash": run.content,
+        "signature": f"imported|n:{run.rows}",
+        "versions": {"sgi": package_version()},
+        "created_at": now,
+        "finished_at": now,
+    }
+    connection.execute(sa.insert(schema.runs).values(values))
+    metrics = {
+        name: _add_metric(connection, key, k, name, is_share=name in shares)
+        for k, name in enumerate(table.metrics)
+    }
+    for number, some in enumerate(chunks(rows)):
+        start = number * CHUNK
+        insert_rows(connection, schema.batches, [(key, start, len(some), "{}", "{}")])
+        samples = [
+            sample_row(run.content, position, _sample(table, row, ids.of(table, row, position)))
+            for position, row in enumerate(some, start)
+        ]
+        insert_rows(connection, schema.samples, (tuple(row.values()) for row in samples), unless_there=True)
+        for name, metric in metrics.items():
+            place = table.metrics[name]
+            scores = (_score(metric, position, row[place]) for position, row in enumerate(some, start))
+            insert_rows(connection, schema.scores, scores)
+            insert_rows(connection, schema.evidence, _evidence(table, name, metric, start, some))
+
+
+def _add_metric(connection: sa.Connection, run: str, position: int, name: str, *, is_share: bool) -> int:
+    """The metric's number. Version 0: the formula of the old numbers is not known."""
+    values = {"run": run, "position": position, "metric": name, "version": 0, "higher_is_better": True}
+    values |= {"low": 0.0, "high": 1.0} if is_share else {}
+    made = sa.insert(schema.run_metrics).values(values).returning(schema.run_metrics.c.id)
+    return int(connection.execute(made).scalar_one())
+
+
+def _sample(table: _Table, row: Sequence[_Cell], name: str) -> Sample:
+    texts = {ours: _text(row[k]) for ours, k in table.texts.items() if row[k] is not None}
+    return Sample.model_validate(
+        {"id": name, **texts, "metadata": {column: _json(row[k]) for column, k in table.metadata.items()}}
+    )
+
+
+def _score(metric: int, position: int, value: _Cell) -> tuple[int, int, float | None, str, str | None]:
+    if value is None:
+        return metric, position, None, _MISSING, _NO_VALUE
+    if isinstance(value, int | float) and math.isfinite(value):
+        return metric, position, float(value), _OK, None
+    text = _text(value)
+    shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+    return (
+        metric,
+        position,
+        None,
+        _FAILED,
+        stored(f"the old database has no number here: {shown!r}"),
+    )
+
+
+def _evidence(
+    table: _Table, name: str, metric: int, start: int, rows: Sequence[Sequence[_Cell]]
+) -> Iterator[tuple[Any, ...]]:
+    place = table.reasons.get(name)
+    if place is not None:
+        for position, row in enumerate(rows, start):
+            if row[place] is not None:
+                yield metric, position, stored_json({"reasoning": _text(row[place])})
+
+
+def _text(value: _Cell) -> str:
+    if value is None:
+        return ""
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def _json(value: _Cell) -> JsonValue:
+    """The value in metadata; what JSON has no word for, as text."""
+    if isinstance(value, bytes) or (isinstance(value, float) and not math.isfinite(value)):
+        return _text(value)
+    return value

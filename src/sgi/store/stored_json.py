@@ -1,0 +1,167 @@
+"""The shapes of what a database holds of a run as JSON; what does not have them is damaged.
+
+The engine writes these values, but a file of a database may come from someone else or from a broken disk. The
+fields of a summary are those of `sgi.engine.summary.Summary`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, checked, first_problem
+from sgi.kernel.metric import Status
+from sgi.store.text_codec import restored_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_Versions = dict[AnyText, AnyText]
+
+
+class _Shape(BaseModel):
+    """Exactly these fields."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class _Interval(_Shape):
+    low: Finite
+    high: Finite
+    level: Finite
+    method: AnyText
+
+
+class _Ranking(_Shape):
+    auroc: Finite
+    interval: _Interval | None
+    positives: Count
+    negatives: Count
+    no_interval: AnyText = ""
+
+
+class _Baseline(_Shape):
+    name: AnyText
+    direction: AnyText
+    ranking: _Ranking
+
+
+class _Dominant(_Shape):
+    text: AnyText
+    rows: Count
+    contexts: Count
+
+
+class _Clustering(_Shape):
+    by: AnyText
+    without_value: Count
+    dominant: _Dominant | None
+
+
+class _Misses(_Shape):
+    unsupported: Count
+    cleared: Count
+    interval: _Interval | None
+    rate: Finite
+
+
+class _Cascade(_Shape):
+    alpha: Finite
+    threshold: Finite | None
+    detector: AnyText
+    judged: list[AnyText]
+    rows: Count
+    cleared: Count
+    without_value: Count
+    calls_per_row: Finite | None
+    calls_saved: Count | None
+    unsupported: Count
+    candidates: Count
+    labelled: Count
+    misses: _Misses | None
+
+
+class _Metric(_Shape):
+    metric: AnyText
+    mean: Finite | None
+    interval: _Interval | None
+    deviation: Finite | None
+    counts: dict[Status, Count]
+    ranking: _Ranking | None
+    is_share: bool = False
+    is_percentage: bool = False
+    is_score: bool = False
+    is_ratio: bool = False
+    classes: dict[AnyText, Count] = {}
+    total: Finite | None = None
+    no_interval: AnyText = ""
+    best: Finite | None = None
+    worst: Finite | None = None
+    higher_is_better: bool = True
+    rows: Count
+    ok: Count
+    coverage: Finite
+    class_shares: dict[AnyText, Finite] = {}
+
+
+class _Summary(_Shape):
+    rows: Count
+    questions: Count
+    labelled: Count
+    positives: Count
+    metrics: list[_Metric]
+    baselines: list[_Baseline]
+    copies: Count
+    truncated: dict[AnyText, Count]
+    left_out: dict[AnyText, Count]
+    signature: AnyText
+    cascade: _Cascade | None = None
+    verbatim_copies: Count = 0
+    clustering: _Clustering | None = None
+
+
+class _Spec(BaseModel):
+    """The settings that every view of a run reads."""
+
+    model_config = ConfigDict(extra="allow")
+
+    cluster: AnyText = ""
+    no_texts: bool = False
+
+
+STORED_JSON: dict[str, tuple[Any, Any]] = {
+    "spec": ({}, _Spec),
+    "versions": ({}, _Versions),
+    "summary": (None, _Summary),
+}
+"""The columns of a run that hold JSON: what stands for a damaged value, and the shape."""
+
+
+def read_stored_json(texts: Mapping[str, str | None]) -> tuple[dict[str, Any], str]:
+    """The JSON of a run by column, and what of it is damaged; empty where nothing is.
+
+    Args:
+        texts: by column, as the database has them.
+
+    >>> read_stored_json({"spec": "{}", "versions": '{"sgi": "1"}', "summary": None})
+    ({'spec': {}, 'versions': {'sgi': '1'}, 'summary': None}, '')
+    >>> read_stored_json({"spec": "{}", "versions": "{}", "summary": '{"rows": "many"}'})[1]
+    'summary: rows: input should be a valid integer'
+    """
+    read, damage = {}, ""
+    for name, text in texts.items():
+        empty, kind = STORED_JSON[name]
+        read[name] = empty
+        try:
+            value = None if text is None else restored_json(text)
+            if value is not None or empty is not None:
+                checked(JsonObject, value)
+                checked(kind, value)
+        except ValidationError as errors:
+            damage = damage or f"{name}: {first_problem(errors)}"
+        except (ValueError, TypeError, RecursionError):
+            damage = damage or f"{name}: it is not JSON"
+        else:
+            read[name] = value
+    return read, damage

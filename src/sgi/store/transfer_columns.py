@@ -1,0 +1,104 @@
+"""What each column of an export may hold. A file may come from someone else, so every value is checked."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, is_dataclass
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from pydantic import ValidationError
+
+from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, Rows, checked, first_problem
+from sgi.kernel.names import MAX_METRIC, MAX_NAME, as_name, name_problem
+from sgi.kernel.scored import Provenance
+from sgi.store import schema
+from sgi.store.run_names import checked_tags, require_run_name
+from sgi.store.text_codec import stored, stored_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_Texts = list[AnyText]
+_JSON: dict[str, Any] = {
+    "samples.contexts": _Texts,
+    "samples.alternatives": _Texts,
+    "samples.metadata": JsonObject,
+    "runs.spec": JsonObject,
+    "runs.versions": dict[AnyText, AnyText],
+    "runs.summary": JsonObject,
+    "run_metrics.provenance": Provenance,
+    "batches.truncated": dict[AnyText, Rows],
+    "batches.failures": dict[AnyText, AnyText],
+    "answers.contexts": _Texts,
+    "details.body": JsonObject,
+    "evidence.body": JsonObject,
+}
+_TIMES = {"datasets.created_at", "runs.created_at", "runs.finished_at", "gates.decided_at"}
+_NAMES = {"runs.id": MAX_NAME, "run_metrics.metric": MAX_METRIC}
+
+
+def column_reader(column: sa.Column[Any]) -> Callable[[Any], Any]:
+    """What makes of a value in the file the value that a driver takes.
+
+    It raises a ValueError that says what is wrong with a value that the column cannot hold.
+    """
+    name = f"{column.table.name}.{column.name}"
+    if isinstance(column.type, sa.JSON):
+        made = partial(_json, _JSON[name])
+    elif column.type.python_type is str:
+        made = partial(_text, name)
+    else:
+        kind = {int: _whole(column), float: Finite, bool: bool}[column.type.python_type]
+        made = partial(_plain, kind)
+    return partial(_or_none, made) if column.nullable else made
+
+
+def _whole(column: sa.Column[Any]) -> Any:
+    """Ids of rows and counts are not negative; hashes of clusters may be."""
+    if column is schema.samples.c.cluster:
+        return int
+    return Count if isinstance(column.type, sa.BigInteger) or column.name in {"id", "metric"} else Rows
+
+
+def _or_none(made: Callable[[Any], Any], value: Any) -> Any:
+    return None if value is None else made(value)
+
+
+def _plain(kind: Any, value: Any) -> Any:
+    if kind in {bool, int}:
+        if type(value) is not kind:
+            raise ValueError(f"it is not {'true or false' if kind is bool else 'a whole number'}")
+        if kind is int:
+            value.to_bytes(8, "big", signed=True)  # OverflowError, which is an ArithmeticError
+        return value
+    return _shaped(kind, value)
+
+
+def _json(kind: Any, value: Any) -> str:
+    made = _shaped(kind, value)
+    return stored_json(asdict(made) if is_dataclass(made) and not isinstance(made, type) else made)
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("it is not a text")  # noqa: TRY004 - told as a wrong value
+    if name in _TIMES:
+        datetime.fromisoformat(value)
+    elif name in _NAMES and (reason := name_problem(value, longest=_NAMES[name])):
+        raise ValueError(reason)
+    elif name == "runs.name":
+        require_run_name(value)
+    elif name == "datasets.name":
+        return stored(as_name(value))
+    elif name == "run_tags.tag" and checked_tags([value]) != (value,):
+        raise ValueError("it is not a tag")
+    return stored(value)
+
+
+def _shaped(kind: Any, value: Any) -> Any:
+    try:
+        return checked(kind, value)
+    except ValidationError as errors:
+        raise ValueError(first_problem(errors)) from errors

@@ -1,0 +1,138 @@
+"""What the API answers when something is wrong: one shape for every error, with a status of HTTP."""
+
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import orjson
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+from starlette.exceptions import HTTPException
+
+from sgi.io.coercion import found
+from sgi.io.columns import NAMES
+from sgi.kernel.errors import DataError, EmbedderError, SgiError
+from sgi.service.scorer import ScorerBusy, ScorerClosed
+from sgi.web.pages import status_of
+from sgi.web.site import site_of
+
+_NO_LONGER_THAN, _SHOWN = 500, 100
+_EXPECTED = {
+    "string_type": "text",
+    "list_type": "a list",
+    "bool_type": "true or false",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "int_type": "a whole number",
+}
+_SAID = {
+    "extra_forbidden": "there is no such field",
+    "missing": "it is missing",
+    "recursion_loop": "it is nested too deeply",
+    "string_pattern_mismatch": "it is blank",
+}
+
+
+def as_response(value: Any, status: int = 200, **headers: str) -> Response:
+    r"""A value as JSON; what UTF-8 does not have, as a lone surrogate, is escaped.
+
+    >>> as_response({"id": "\ud800"}).body
+    b'{"id": "\\ud800"}'
+    """
+    try:
+        body = orjson.dumps(value)
+    except orjson.JSONEncodeError:  # a lone surrogate, or a number of more than 64 bits
+        body = json.dumps(value, allow_nan=False).encode()
+    return Response(body, status, headers, media_type="application/json")
+
+
+def problem(status: int, message: str, hint: str = "", **place: Any) -> Response:
+    """An error as JSON: message, hint, and where it is, as far as that is known."""
+    known = {name: value for name, value in place.items() if value is not None}
+    headers = {"Retry-After": "1"} if status == 503 else {}  # noqa: PLR2004 - HTTP's own
+    return as_response({"error": {"message": message, "hint": hint, **known}}, status, **headers)
+
+
+def problem_of(error: SgiError, request: Request) -> Response:
+    """The answer that tells of an error, and never where the database is."""
+    message, hint = map(site_of(request).without_place, (error.message, error.hint))
+    if isinstance(error, DataError):
+        return problem(422, message, hint, row=error.line, id=error.sample_id, field=error.field)
+    unavailable = isinstance(error, (ScorerBusy, ScorerClosed, EmbedderError))
+    return problem(503 if unavailable else status_of(error), message, hint)
+
+
+def mistake(error: ValidationError, given: Any) -> DataError:
+    """The first thing wrong with a body, in plain words: in which row, of which id, in which field.
+
+    Args:
+        error: what checking it raised.
+        given: the body.
+    """
+    found_errors = error.errors(include_url=False, include_context=False)
+    place = found_errors[0]["loc"]
+    of_row = place[:1] == ("rows",) and len(place) > 1
+    depth = 3 if of_row else 1
+    of_field = [made for made in found_errors if made["loc"][:depth] == place[:depth]]
+    # Of the kinds a field can have, the one that fits furthest.
+    deepest = max(of_field, key=lambda made: (len(made["loc"]), made["type"] not in _EXPECTED))
+    named = place[depth - 1 : depth]
+    row = int(place[1]) if of_row else None
+    return DataError(
+        _said(deepest, depth),
+        line=None if row is None else row + 1,
+        sample_id=None if row is None else _id_of(given["rows"][row]),
+        field=str(named[0])[:_SHOWN] if named else None,
+        hint=_called_here(str(named[0])) if of_row and named and deepest["type"] == "extra_forbidden" else "",
+    )
+
+
+def _called_here(name: str) -> str:
+    """What a field is called that files may have under this name."""
+    fields = [field for field, names in NAMES.items() if name.casefold() in names]
+    return f"Call it {fields[0]}." if fields else ""
+
+
+def _said(error: ErrorDetails, depth: int) -> str:
+    """The words of one mistake."""
+    kind = error["type"]
+    said = _SAID.get(kind) or error["msg"][0].lower() + error["msg"][1:]
+    if kind in _EXPECTED:
+        said = f"expected {_EXPECTED[kind]}, found {found(error['input'])}"
+    below = error["loc"][depth:]
+    return f"text {below[-1] + 1}: {said}" if below and isinstance(below[-1], int) else said
+
+
+class ProblemRoute(APIRoute):
+    """A route whose every error is JSON of that shape."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler, with what it raises turned into answers."""
+        handle = super().get_route_handler()
+
+        async def handled(request: Request) -> Response:
+            try:
+                return await handle(request)
+            except SgiError as error:
+                return problem_of(error, request)
+            except RequestValidationError as error:
+                return _of_parameters(error)
+            except HTTPException as error:
+                return problem(error.status_code, str(error.detail))
+
+        return handled
+
+
+def _of_parameters(error: RequestValidationError) -> Response:
+    first = error.errors()[0]
+    name = str(first["loc"][-1])[:_SHOWN]
+    return problem(422, f"{name}: {first['msg'][0].lower()}{first['msg'][1:]}"[:_NO_LONGER_THAN], field=name)
+
+
+def _id_of(row: Any) -> str | None:
+    name = row.get("id") if isinstance(row, dict) else None
+    return str(name)[:_SHOWN] if isinstance(name, (str, int)) and not isinstance(name, bool) else None

@@ -1,0 +1,277 @@
+"""Uploads that are scored: one at a time, in a thread of their own; the others wait their turn."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+from collections import OrderedDict, deque
+from contextlib import suppress
+from dataclasses import dataclass, field
+from threading import Condition, Thread
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import anyio
+
+from sgi.engine.progress import Advanced, Embedded, Finished, RunBegan, Started
+from sgi.engine.runner import Surroundings, perform
+from sgi.kernel.errors import SgiError
+from sgi.report.views.stored import make_views
+from sgi.store.manage_runs import set_tags
+from sgi.store.run_queries import find_run, open_recorder
+from sgi.web.job_records import JobRecord, restore_jobs
+from sgi.web.throttle import Busy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from starlette.requests import Request
+
+    from sgi.engine.progress import Event
+    from sgi.engine.spec import RunSpec
+    from sgi.store.database import Database
+
+State = Literal["waiting", "running", "finished", "failed", "stopped"]
+MOST_WAITING = 20
+_MOST_KNOWN = 200
+_KILLED = "the server ended while this upload was scored"
+
+
+@dataclass
+class Job:
+    """An upload that is scored.
+
+    Attributes:
+        id: in the address of its page.
+        spec: how its run is asked for; the data is a file of ours.
+        shown: what its owner calls the file.
+        tags: for its run.
+        state: whether it waits, runs, or how it ended.
+        stage: what is being done.
+        scored: rows that are finished in this stage.
+        done: these and the part of the current batch that is embedded.
+        total: rows of this stage; None where that isn't known.
+        run: the id of its run, once there is one.
+        problem: why it failed.
+        record: what is known of it on disk until it is over.
+    """
+
+    id: str
+    spec: RunSpec
+    shown: str
+    tags: tuple[str, ...] = ()
+    state: State = "waiting"
+    stage: str = ""
+    scored: int = 0
+    done: int = 0
+    total: int | None = None
+    run: str | None = None
+    problem: str = ""
+    record: JobRecord | None = field(default=None, repr=False)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more happens."""
+        return self.state in {"finished", "failed", "stopped"}
+
+
+class _Stopped(Exception):  # noqa: N818 - it is no error
+    """The server ends before a run has begun."""
+
+
+class Jobs:
+    """The uploads of a server, in the order they came.
+
+    Args:
+        database: where their tags are written.
+        place: the same, as for ``open_database``.
+    """
+
+    def __init__(self, database: Database, place: str | Path | None) -> None:
+        self._database = database
+        self._place = place
+        self._known: OrderedDict[str, Job] = OrderedDict()
+        self._waiting: deque[Job] = deque()
+        self._changed = Condition()
+        self._closed = False
+        self._thread: Thread | None = None
+        self._working: tuple[asyncio.AbstractEventLoop, anyio.CancelScope] | None = None
+
+    def submit(self, spec: RunSpec, shown: str, tags: tuple[str, ...] = ()) -> Job:
+        """Have an upload scored; its file is removed once it isn't needed any more.
+
+        The upload is recorded on disk before this returns, so that a server which is killed forgets none.
+
+        Raises:
+            Busy: too many wait, or the server ends.
+            StoreError: it cannot be recorded, as when the disk is full.
+        """
+        job = Job(secrets.token_urlsafe(12), spec, shown, tags)
+        with self._changed:
+            if self._closed or len(self._waiting) >= MOST_WAITING:
+                raise Busy("Too many uploads wait already.", hint="Try again when some are done.")
+            facts = {"id": job.id, "spec": spec.stored(), "shown": shown, "tags": list(tags)}
+            job.record = JobRecord.create(spec.data.parent, job.id, facts)
+            self._add(job)
+        return job
+
+    def restore(self, folder: Path) -> None:
+        """Take over the uploads that an earlier server accepted and did not finish.
+
+        Those that waited wait again. One that was being scored is not begun again, since it may be what ended
+        the server; its page says how to resume the run.
+        """
+        for found in restore_jobs(folder):
+            job = Job(found.id, found.spec, found.shown, found.tags, run=found.run, record=found.record)
+            with self._changed:
+                if not found.started and found.spec.data.is_file():
+                    os.utime(found.spec.data)  # it is in use, however old it is
+                    self._add(job)
+                else:
+                    self._known[job.id] = job
+                    self._interrupt(job)
+
+    def _interrupt(self, job: Job) -> None:
+        """Say of an upload that the server ended while it was scored, also in its run."""
+        job.state = "stopped"
+        with suppress(SgiError):
+            if job.run is None:
+                return
+            record = find_run(self._database, job.run)
+            if record.finished:
+                job.state = "finished"
+            elif record.stopped is None:
+                open_recorder(self._database, record).stop(_KILLED)
+
+    def _add(self, job: Job) -> None:
+        """Queue a job; the caller holds the condition."""
+        self._known[job.id] = job
+        while len(self._known) > _MOST_KNOWN:
+            self._known.popitem(last=False)
+        self._waiting.append(job)
+        if self._thread is None:
+            self._thread = Thread(target=self._work, name="sgi-uploads", daemon=True)
+            self._thread.start()
+        self._changed.notify_all()
+
+    def find(self, wanted: str) -> Job | None:
+        """The job with this id, of this process."""
+        with self._changed:
+            return self._known.get(wanted)
+
+    def pending(self) -> list[Job]:
+        """Those that wait or run, in order."""
+        with self._changed:
+            return [job for job in self._known.values() if not job.is_over]
+
+    def close(self, seconds: float = 30.0) -> None:
+        """Stop what runs so that it can be resumed; what waits is left to the next server."""
+        with self._changed:
+            self._closed = True
+            waiting = list(self._waiting)
+            self._waiting.clear()
+            if self._working is not None:
+                loop, scope = self._working
+                loop.call_soon_threadsafe(scope.cancel)
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join(seconds)
+        for job in waiting:
+            job.state = "stopped"
+        for job in self._known.values():
+            if job.record is not None:
+                job.record.close()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._closed or self._waiting)
+                if self._closed:
+                    return
+                job = self._waiting.popleft()
+                job.state = "running"
+            self._do(job)
+
+    def _do(self, job: Job) -> None:
+        """Score one upload; whatever happens, the thread goes on with the next."""
+        _note(job, {"started": True})
+        try:
+            job.state = anyio.run(self._perform, job)
+        except _Stopped:
+            job.state = "stopped"
+        except SgiError as error:
+            job.problem = _told(error, job)
+            job.state = "failed"
+        except Exception as error:  # noqa: BLE001 - a bug in one run must not end the others
+            job.problem = f"This is a fault of SGI's own: {type(error).__name__}. Please report it."
+            job.state = "failed"
+        if job.state != "stopped" or job.run is None:  # a run that goes on needs its file
+            job.spec.data.unlink(missing_ok=True)
+        if job.record is not None and job.state != "stopped":
+            job.record.remove()
+
+    async def _perform(self, job: Job) -> State:
+        scope = anyio.CancelScope()
+        with self._changed:
+            if self._closed:
+                raise _Stopped
+            self._working = (asyncio.get_running_loop(), scope)
+        try:
+            with scope:
+                await perform(
+                    job.spec, Surroundings(self._place, listener=lambda event: self._heard(job, event))
+                )
+        finally:
+            with self._changed:
+                self._working = None
+        if scope.cancelled_caught:
+            return "stopped"
+        if job.run is not None:
+            with suppress(SgiError):  # the run is finished; its views are computed when they are asked for
+                make_views(self._database, job.run)
+        return "finished"
+
+    def _heard(self, job: Job, event: Event) -> None:
+        match event:
+            case RunBegan(run):
+                set_tags(self._database, run, job.tags)
+                job.run = run
+                _note(job, {"run": run})
+            case Started(stage, total):
+                job.stage, job.scored, job.done, job.total = stage, 0, 0, total
+            case Advanced(rows):
+                job.scored += rows
+                job.done = job.scored
+            case Embedded():
+                job.done = job.scored + int(event.row_share)
+            case Finished():
+                job.stage = ""
+        if self._closed and job.run is None:
+            raise _Stopped
+
+
+def _told(error: SgiError, job: Job) -> str:
+    """The error's words, with the file as its owner calls it."""
+    path = job.spec.data
+    return str(error).replace(str(path), job.shown).replace(path.name, job.shown)
+
+
+def _note(job: Job, facts: dict[str, Any]) -> None:
+    """Add to the record of a job; where the disk is full, its run says as much."""
+    if job.record is not None:
+        with suppress(OSError):
+            job.record.add(facts)
+
+
+def tags_of(text: str) -> tuple[str, ...]:
+    """Tags, separated by commas.
+
+    >>> tags_of("nightly, german,")
+    ('nightly', 'german')
+    """
+    return tuple(dict.fromkeys(tag for tag in map(str.strip, text.split(",")) if tag))
+
+
+def jobs_of(request: Request) -> Jobs:
+    """The jobs of the application that a request came to."""
+    return cast("Jobs", request.app.state.jobs)

@@ -1,0 +1,85 @@
+"""Two runs side by side."""
+
+from __future__ import annotations
+
+import orjson
+from fastapi import APIRouter
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
+from starlette.responses import Response
+
+from sgi.analysis.run_differences import RunsDifferError
+from sgi.kernel.errors import UsageError
+from sgi.report.views.comparison import ComparisonView, comparison_view
+from sgi.report.views.runs import run_list
+from sgi.store.run_queries import RunRecord  # noqa: TC001 - the same
+from sgi.web.charts import comparison_charts
+from sgi.web.pages import found_run, go_to, page, status_of
+from sgi.web.paths import with_query
+from sgi.web.single_flight_cache import kept_of
+from sgi.web.site import site_of
+
+router = APIRouter(include_in_schema=False)
+_CHOICES = 200
+_ALLOW = "allow_different"
+
+
+@router.get("/compare")
+def compare(request: Request) -> Response:
+    """The differences of two runs; a form, where two are not named yet."""
+    asked = request.query_params
+    chosen = asked.getlist("run")
+    if chosen:
+        return _of_list(request, chosen)
+    if not (asked.get("base") and asked.get("new")):
+        choices = run_list(site_of(request).database, size=_CHOICES)
+        return page(
+            request, "choose.html", choices=choices, base=asked.get("base", ""), new=asked.get("new", "")
+        )
+    base, new = _both(request)
+    allowed = {_ALLOW: "1"}
+    try:
+        view = _view(request, base, new)
+    except RunsDifferError as error:
+        anyway = with_query("/compare", {"base": base.id, "new": new.id} | allowed)
+        values = {"base": base.label, "new": new.label, "differences": error.differences, "anyway": anyway}
+        return page(request, "different.html", status=status_of(error), **values)
+    kept = allowed if _ALLOW in asked else {}
+    address = with_query("/compare/charts.json", {"base": base.id, "new": new.id} | kept)
+    swapped = with_query("/compare", {"base": new.id, "new": base.id} | kept)
+    return page(request, "compare.html", view=view, charts=address, swapped=swapped)
+
+
+@router.get("/compare/charts.json")
+def charts(request: Request) -> Response:
+    """What the chart of the differences is drawn from."""
+    view = _view(request, *_both(request))
+    body = orjson.dumps({"charts": comparison_charts(view)}, option=orjson.OPT_SERIALIZE_NUMPY)
+    return Response(body, media_type="application/json")
+
+
+def _of_list(request: Request, chosen: list[str]) -> Response:
+    """The two that are ticked in the list, the older one as the base."""
+    if len(set(chosen)) != 2:  # noqa: PLR2004 - a pair
+        raise UsageError(
+            f"Two runs are compared, and {len(set(chosen))} were ticked.", hint="Go back and tick two."
+        )
+    site = site_of(request)
+    base, new = sorted(
+        (found_run(site, run) for run in dict.fromkeys(chosen)), key=lambda run: (run.created_at, run.id)
+    )
+    return go_to(with_query("/compare", {"base": base.id, "new": new.id}))
+
+
+def _both(request: Request) -> tuple[RunRecord, RunRecord]:
+    site = site_of(request)
+    base, new = (found_run(site, request.query_params.get(name, "")) for name in ("base", "new"))
+    return base, new
+
+
+def _view(request: Request, base: RunRecord, new: RunRecord) -> ComparisonView:
+    key = [(run.id, run.name, run.tags, run.scored, run.finished_at) for run in (base, new)]
+    database, allowed = site_of(request).database, _ALLOW in request.query_params
+    return kept_of(request).get(
+        ("comparison", allowed, *key),
+        lambda: comparison_view(database, base, new, allow_different=allowed),
+    )

@@ -1,0 +1,64 @@
+"""The page of a row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fastapi import APIRouter
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
+from starlette.responses import Response  # noqa: TC002 - the same
+
+from sgi.report.views.rows import row_page
+from sgi.report.views.run_header import run_head
+from sgi.report.views.sample import sample_view
+from sgi.web.filters import parameters, row_query
+from sgi.web.pages import found_run, page
+from sgi.web.paths import asked_sample, run_path, sample_path, with_query
+from sgi.web.site import site_of
+
+if TYPE_CHECKING:
+    from sgi.store.run_queries import RunRecord
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/runs/{run}/samples")
+@router.get("/runs/{run}/samples/{sample:anything}")
+def sample_page(request: Request, run: str) -> Response:
+    """Everything that is kept of a row, and the way to the next of those it was found among."""
+    site = site_of(request)
+    record = found_run(site, run)
+    sample = sample_view(site.database, record, asked_sample(request))
+    query = row_query(request.query_params)
+    place = _place(request, record, sample.position)
+    before, after = (_beside(request, record, place, step) for step in (-1, 1))
+    back = with_query(run_path(record.id), parameters(query) | {"page": _page_of(place)})
+    head = run_head(record)
+    return page(
+        request, "sample.html", head=head, sample=sample, before=before, after=after, back=back, place=place
+    )
+
+
+def _place(request: Request, record: RunRecord, position: int) -> int | None:
+    """The row's place among those its reader came from, from 1; of all rows, where nothing is said."""
+    said = request.query_params.get("at", "")
+    if said.isascii() and said.isdecimal() and len(said) < 10:  # noqa: PLR2004 - digits of a row's place
+        return int(said)
+    return position + 1 if record.scored == record.rows and not set(request.query_params) - {"id"} else None
+
+
+def _beside(request: Request, record: RunRecord, place: int | None, step: int) -> str:
+    """The address of the row before or after; empty where there is none."""
+    if place is None or place + step < 1:
+        return ""
+    query = row_query(request.query_params, size=1, page=place + step)
+    found = row_page(site_of(request).database, record, query)
+    if found.query.page != place + step or not found.rows:
+        return ""
+    asked = parameters(query)
+    return with_query(sample_path(record.id, found.rows[0].id), asked | {"at": place + step})
+
+
+def _page_of(place: int | None) -> int | str:
+    number = 1 if place is None else (place - 1) // 50 + 1
+    return number if number > 1 else ""

@@ -1,0 +1,33 @@
+"""The list of runs."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
+from starlette.responses import Response  # noqa: TC002 - the same
+
+from sgi.report.views.runs import run_list
+from sgi.web.filters import page_number
+from sgi.web.jobs import jobs_of
+from sgi.web.pages import page
+from sgi.web.site import site_of
+
+router = APIRouter(include_in_schema=False)
+SIZE = 25
+
+
+@router.get("/")
+def listing(request: Request) -> Response:
+    """All runs, or those that a search and a tag leave, a page at a time."""
+    site = site_of(request)
+    asked = request.query_params
+    found = run_list(
+        site.database,
+        search=asked.get("search", "").strip(),
+        tag=asked.get("tag") or None,
+        page=page_number(asked),
+        size=SIZE,
+    )
+    return page(
+        request, "runs.html", list=found, jobs=jobs_of(request).pending(), database=site.database.shown
+    )

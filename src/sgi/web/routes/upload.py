@@ -1,0 +1,101 @@
+"""Files that are sent to be scored, and how far they are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, File, Form, UploadFile
+from starlette.requests import Request  # noqa: TC002 - FastAPI reads it when the application is made
+from starlette.responses import Response
+
+from sgi.engine.spec import RunSpec
+from sgi.kernel.errors import SgiError, UsageError
+from sgi.store.run_names import checked_tags
+from sgi.web.jobs import Jobs, jobs_of, tags_of
+from sgi.web.pages import go_to, is_scripted, page, problem
+from sgi.web.paths import run_path, segment
+from sgi.web.security import check_form
+from sgi.web.site import Site, site_of
+from sgi.web.uploads import SUFFIXES, file_name, keep, offline_metrics
+
+router = APIRouter(include_in_schema=False)
+Text = Annotated[str, Form()]
+Texts = Annotated[list[str] | None, Form()]
+Sent = Annotated[UploadFile | None, File()]
+
+
+@router.get("/upload")
+def ask(request: Request) -> Response:
+    """The form."""
+    return _form(request)
+
+
+@router.post("/upload", dependencies=[Depends(check_form)])
+def send(
+    request: Request, file: Sent = None, metrics: Texts = None, name: Text = "", tags: Text = ""
+) -> Response:
+    """Keep a file and have it scored; what cannot be is told above the form."""
+    given = {"name": name, "tags": tags, "metrics": metrics or []}
+    if file is None or not file.filename:
+        return _form(request, status=400, problem="No file was chosen.", **given)
+    try:
+        job = _submitted(site_of(request), jobs_of(request), file, given)
+    except UsageError as error:
+        return _form(request, status=400, problem=str(error), **given)
+    except SgiError as error:
+        return _form(request, status=503, problem=str(error), **given)
+    return go_to(f"/running/{segment(job)}")
+
+
+@router.get("/running/{job}")
+def running(request: Request, job: str) -> Response:
+    """How far an upload is; once it is scored, its run."""
+    found = jobs_of(request).find(job)
+    if found is None:
+        message = "No upload is known here by this address. The list of runs has what was scored before."
+        return problem(request, 404, message)
+    if found.state == "finished" and found.run is not None:
+        path = run_path(found.run)
+        return Response(headers={"HX-Redirect": path}) if is_scripted(request) else go_to(path)
+    return page(request, "running.html", job=found)
+
+
+def _submitted(site: Site, jobs: Jobs, file: UploadFile, given: dict[str, Any]) -> str:
+    """The id of the job that scores a file; nothing is kept of what cannot be scored."""
+    tags = checked_tags(tags_of(given["tags"]))
+    unknown = set(given["metrics"]) - set(offline_metrics())
+    if unknown:
+        raise UsageError(
+            f"{min(unknown)!r} is no metric that can be had here.", hint="Tick some in the list."
+        )
+    shown = file_name(file.filename)
+    path = keep(site, file.file, shown)
+    try:
+        spec = RunSpec(
+            data=path,
+            metrics=tuple(given["metrics"]) or None,
+            embedders=site.embedders,
+            backend=site.backend,
+            precision=site.precision,
+            name=given["name"].strip() or None,
+        )
+        return jobs.submit(spec, shown, tags).id
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _form(request: Request, *, status: int = 200, problem: str = "", **given: Any) -> Response:
+    values = {"name": "", "tags": "", "metrics": ()} | given
+    limit = site_of(request).upload_limit
+    choices = offline_metrics()
+    return page(
+        request,
+        "upload.html",
+        status=status,
+        problem=problem,
+        choices=choices,
+        kinds=SUFFIXES,
+        limit=limit,
+        **values,
+    )

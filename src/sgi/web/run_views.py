@@ -1,0 +1,54 @@
+"""What the pages of a run share: its views, kept in memory while it does not change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from sgi.report.views.columns import run_columns
+from sgi.report.views.headline import headline
+from sgi.report.views.stored import RunViews
+from sgi.web.single_flight_cache import kept_of
+from sgi.web.site import site_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+    from starlette.requests import Request
+
+    from sgi.report.views.columns import RunColumns
+    from sgi.report.views.headline import Headline
+    from sgi.store.run_queries import RunRecord
+
+T = TypeVar("T")
+
+
+def cached(request: Request, record: RunRecord, name: Hashable, make: Callable[[], T]) -> T:
+    """What is made of a run in its present state; requests that come at once wait for one of them.
+
+    Args:
+        request: to the application that keeps it.
+        record: the run.
+        name: of what is made.
+        make: makes it.
+
+    Raises:
+        Busy: too many threads make values or wait for them.
+    """
+    state = (record.id, record.scored, record.changes, record.finished_at)
+    return kept_of(request).get((name, *state), make)
+
+
+def views_of(request: Request, record: RunRecord) -> RunViews:
+    """The views of a run, whose rows are read once for the requests that need them."""
+    database = site_of(request).database
+
+    def columns() -> RunColumns:
+        return cached(request, record, "columns", lambda: run_columns(database, record))
+
+    return RunViews(database, record, columns)
+
+
+def cached_headline(request: Request, record: RunRecord) -> Headline:
+    """The headline of a run; without a summary it is computed from all rows."""
+    database = site_of(request).database
+    return cached(request, record, "headline", lambda: headline(database, record, views_of(request, record)))

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import math
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.analysis.gate.rules import Condition, Rule, parse_rule, read_rules
+from sgi.kernel.errors import UnknownName, UsageError
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("faithfulness>=0.8", Rule("faithfulness", Condition.AT_LEAST, 0.8)),
+        ("sgi > 1", Rule("sgi", Condition.ABOVE, 1.0)),
+        ("  theta_rc <= 0.9  ", Rule("theta_rc", Condition.AT_MOST, 0.9)),
+        ("theta_rc<1e-3", Rule("theta_rc", Condition.BELOW, 0.001)),
+        ("rouge_l( beta = 1.2 )>=.3", Rule("rouge_l(beta=1.2)", Condition.AT_LEAST, 0.3)),
+        ("rouge_l(beta=1.0)>=.3", Rule("rouge_l", Condition.AT_LEAST, 0.3)),
+        ('x(mode="a>=b")>=-1', Rule('x(mode="a>=b")', Condition.AT_LEAST, -1.0)),
+    ],
+)
+def test_an_expression(text, rule):
+    assert parse_rule(text) == rule
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "faithfulness",
+        "faithfulness=0.8",
+        "faithfulness==0.8",
+        "faithfulness=>0.8",
+        "faithfulness!=0.8",
+        "faithfulness<>0.8",
+        "faithfulness>>0.8",
+        ">=0.8",
+        "0.5<=",
+        "faithfulness>=",
+        "faithfulness>=80%",
+        "faithfulness>=0,8",
+        "faithfulness >= high",
+        "0.2 < faithfulness < 0.8 and so on",
+    ],
+)
+def test_what_is_no_rule_is_refused_with_the_way_out(text):
+    with pytest.raises(UsageError, match=r"is no rule.*faithfulness>=0\.8"):
+        parse_rule(text)
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e999"])
+def test_a_threshold_is_finite(number):
+    with pytest.raises(UsageError, match="expected a finite number"):
+        parse_rule(f"sgi>={number}")
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_rule_or_a_clear_error(text):
+    try:
+        rule = parse_rule(text)
+    except UsageError:
+        return
+    assert math.isfinite(rule.threshold)
+    assert rule.metric.strip() == rule.metric != ""
+    assert parse_rule(str(rule)) == rule
+
+
+def written(tmp_path, text):
+    path = tmp_path / "rules.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_file_of_rules(tmp_path):
+    path = written(
+        tmp_path,
+        """
+        coverage = 0.98
+        [[rule]]
+        metric = "faithfulness"
+        at_least = 0.8
+        max_drop = 0.02
+        coverage = 0.9
+        [[rule]]
+        metric = "rouge_l(beta=1.2)"
+        above = 0
+        below = 1
+        [[rule]]
+        metric = "theta_rc"
+        at_most = 0.9
+        """,
+    )
+    wanted = (
+        Rule("faithfulness", Condition.AT_LEAST, 0.8, 0.9),
+        Rule("faithfulness", Condition.MAX_DROP, 0.02, 0.9),
+        Rule("rouge_l(beta=1.2)", Condition.ABOVE, 0.0, 0.98),
+        Rule("rouge_l(beta=1.2)", Condition.BELOW, 1.0, 0.98),
+        Rule("theta_rc", Condition.AT_MOST, 0.9, 0.98),
+    )
+    assert read_rules(path) == wanted
+    assert read_rules(str(path)) == wanted
+    assert read_rules(["sgi>1", path, wanted[0]]) == (parse_rule("sgi>1"), *wanted, wanted[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "holds no rule"),
+        ("coverage = 0.9", "holds no rule"),
+        ("rule = []", "holds no rule"),
+        ("rule = 3", "holds no rule"),
+        ("rule = [1]", "holds no rule"),
+        ('[[rules]]\nmetric = "a"', "Unknown key 'rules'. Did you mean 'rule'"),
+        ('[[rule]]\nmetric = "a"\nat_lest = 1', "'at_lest'. Did you mean 'at_least'"),
+        ("[[rule]]\nat_least = 1", "rule 1: metric: expected a metric's name, found None"),
+        ("[[rule]]\nmetric = 3\nat_least = 1", "rule 1: metric: expected a metric's name, found 3"),
+        ('[[rule]]\nmetric = " "\nat_least = 1', "expected a metric's name"),
+        ('[[rule]]\nmetric = "a"', "rule 1: asks nothing of a"),
+        (
+            '[[rule]]\nmetric = "a"\nat_least = "high"',
+            "rule 1: at_least: expected a finite number, found 'high'",
+        ),
+        ('[[rule]]\nmetric = "a"\nat_least = true', "found True"),
+        ('[[rule]]\nmetric = "a"\nabove = nan', "rule 1: above: expected a finite number, found nan"),
+        (f'[[rule]]\nmetric = "a"\nabove = 1{"0" * 400}', "more than 64 bits"),
+        ('[[rule]]\nmetric = "a"\nmax_drop = -0.1', "max_drop: expected a finite number of at least 0"),
+        ('[[rule]]\nmetric = "a"\nabove = 1\n[[rule]]\nmetric = "b"', "rule 2: asks nothing of b"),
+        (
+            'coverage = 95\n[[rule]]\nmetric = "a"\nabove = 1',
+            "coverage: expected a share from 0 to 1, found 95.0",
+        ),
+        ('[[rule]]\nmetric = "a"\nabove = 1\ncoverage = -1', "rule 1: coverage: expected"),
+        ("metric = ", "is not TOML"),
+        ("a = " + "[" * 100_000, "is not TOML"),
+    ],
+)
+def test_a_file_that_makes_no_sense_is_refused_by_name_and_place(tmp_path, text, message):
+    path = written(tmp_path, text)
+    with pytest.raises(UsageError) as caught:
+        read_rules(path)
+    assert message in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_an_unknown_key_is_an_unknown_name(tmp_path):
+    with pytest.raises(UnknownName):
+        read_rules(written(tmp_path, 'colour = 1\n[[rule]]\nmetric = "a"\nabove = 1'))
+
+
+def test_a_file_that_cannot_be_read(tmp_path):
+    with pytest.raises(UsageError, match="cannot be read: No such file"):
+        read_rules(tmp_path / "absent.toml")
+    binary = tmp_path / "binary.toml"
+    binary.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UsageError, match="is not TOML"):
+        read_rules(os.fspath(binary))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("m", Condition.AT_LEAST, math.nan), "The rule m >=: expected a finite number, found nan"),
+        (("m", Condition.AT_LEAST, math.inf), "expected a finite number, found inf"),
+        (("m", Condition.AT_MOST, "1"), "expected a finite number, found '1'"),
+        (("m", Condition.AT_MOST, True), "expected a finite number, found True"),
+        (("m", Condition.MAX_DROP, -0.1), "expected a finite number of at least 0"),
+        (("m", Condition.MAX_DROP, math.nan), "expected a finite number of at least 0, found nan"),
+        (("m", Condition.AT_LEAST, 0.5, math.nan), "The rule m >= 0.5: coverage: expected"),
+        (("m", Condition.AT_LEAST, 0.5, 95), "95 % is 0.95"),
+        (("m", "=>", 0.5), "'=>' is no condition of a rule. Known are: >=, >"),
+        (("", Condition.AT_LEAST, 0.5), "Name it"),
+        ((None, Condition.AT_LEAST, 0.5), "Name it"),
+    ],
+)
+def test_a_rule_made_by_hand_is_checked_too(given, message):
+    with pytest.raises(UsageError) as caught:
+        Rule(*given)
+    assert message in str(caught.value)
+
+
+def test_a_condition_may_be_its_sign():
+    assert Rule("m", "drop <=", 0.5).condition is Condition.MAX_DROP
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("rouge_l>=80", "The rule rouge_l >= 80.0 makes no sense: rouge_l lies in [0, 1]. Did you mean 0.8?"),
+        ("rouge_l > 1", "rouge_l lies in [0, 1]"),
+        ("rouge_l<0", "rouge_l lies in [0, 1]"),
+        ("rouge_l<=-0.5", "rouge_l lies in [0, 1]"),
+        ("rouge_l(beta=1.2)>=2", "rouge_l(beta=1.2) lies in [0, 1]"),
+        ("theta_rc>=4", "theta_rc lies in [0, 3.14159]"),
+    ],
+)
+def test_a_rule_outside_the_range_of_an_installed_metric_is_refused(text, told):
+    with pytest.raises(UsageError) as caught:
+        parse_rule(text)
+    assert told in str(caught.value)
+
+
+def test_so_is_one_of_a_file_and_one_made_by_hand(tmp_path):
+    path = written(tmp_path, '[[rule]]\nmetric = "rouge_l"\nmax_drop = 5')
+    with pytest.raises(UsageError, match=r"a drop of rouge_l lies in \[0, 1\]"):
+        read_rules(path)
+    with pytest.raises(UsageError, match=r"rouge_l lies in \[0, 1\]"):
+        Rule("rouge_l", Condition.ABOVE, 1.0)

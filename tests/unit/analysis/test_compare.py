@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sgi.analysis.compare import ChangedRow, LackingPairs, compare
+from sgi.kernel.errors import UsageError
+from sgi.kernel.metric import Status
+from sgi.kernel.scored import STATUSES, MetricColumn
+from support.scored_runs import column, run
+
+
+def noisy(seed=0, n=60, effect=0.0):
+    return np.random.default_rng(seed).normal(effect, 0.1, n)
+
+
+def test_a_run_beside_itself_shows_no_difference():
+    made = run(column("a", noisy()), column("b", noisy(1) > 0))
+    found = compare(made, made)
+    assert (found.pairs, found.only_base, found.only_new) == (60, 0, 0)
+    for metric in found.metrics:
+        assert (metric.verdict, metric.difference.difference, metric.difference.p) == (
+            "no difference found",
+            0.0,
+            1.0,
+        )
+        assert metric.adjusted_p == 1.0
+        assert metric.changed == ()
+
+
+@pytest.mark.parametrize(
+    ("effect", "higher_is_better", "verdict"),
+    [(0.1, True, "better"), (-0.1, True, "worse"), (0.1, False, "worse"), (-0.1, False, "better")],
+)
+def test_the_verdict_follows_the_direction(effect, higher_is_better, verdict):
+    base = column("a", noisy(), higher_is_better=higher_is_better)
+    new = column("a", noisy() + noisy(1, effect=effect), higher_is_better=higher_is_better)
+    (found,) = compare(run(base), run(new)).metrics
+    assert found.verdict == verdict
+    assert found.difference.difference == pytest.approx(effect, abs=0.05)
+
+
+def test_rows_are_paired_by_id_whatever_their_order():
+    values, gain = noisy(), noisy(1, effect=0.2)
+    order = np.random.default_rng(2).permutation(60)
+    ids = [f"q{i}" for i in range(60)]
+    base = run(column("a", values), ids=ids, name="base")
+    new = run(
+        column("a", [*(values + gain)[order], 9.0]),
+        ids=[*(ids[i] for i in order), "extra"],
+        clusters=[0] * 61,  # the base run's clusters count
+    )
+    found = compare(base, new)
+    assert (found.pairs, found.only_base, found.only_new) == (60, 0, 1)
+    (metric,) = found.metrics
+    assert metric.difference.difference == pytest.approx(gain.mean())
+    assert metric.difference.clusters == 60
+    assert metric.changed[0].id == ids[int(np.argmax(np.abs(gain)))]
+
+
+def test_samples_and_metrics_of_one_run_alone_are_named_and_left_out():
+    base = run(column("a", noisy(n=6)), column("old", noisy(n=6)), ids=list("abcdef"))
+    new = run(column("fresh", noisy(n=5)), column("a", noisy(n=5)), ids=list("cdefg"))
+    found = compare(base, new)
+    assert (found.pairs, found.only_base, found.only_new) == (4, 2, 1)
+    assert [metric.metric for metric in found.metrics] == ["a"]
+    assert (found.only_base_metrics, found.only_new_metrics) == (("old",), ("fresh",))
+    assert found.metrics[0].difference.interval is None  # four clusters
+    assert found.metrics[0].verdict == "no difference found"
+
+
+def test_pairs_without_a_value_are_counted_by_their_statuses():
+    values = noisy(n=10)
+    codes = np.zeros(10, dtype=np.int8)
+    codes[[1, 2, 3]] = STATUSES.index(Status.FAILED)
+    codes[4] = STATUSES.index(Status.UNDEFINED)
+    holed = np.where(codes == 0, values, np.nan)
+    new = MetricColumn("a", holed, codes, 0.0, 1.0)
+    before = values.copy()
+    before[3] = np.nan
+    (found,) = compare(run(column("a", before)), run(new), allow_different=True).metrics
+    assert found.lacking == (
+        LackingPairs("ok", "undefined", 1),
+        LackingPairs("ok", "failed", 2),
+        LackingPairs("failed", "failed", 1),
+    )
+    assert found.difference.pairs == 6
+
+
+def test_the_rows_that_changed_most_ties_by_id():
+    base = run(column("a", [0.0, 0.0, 0.5, 0.5, 0.0, np.nan]), ids=["z", "b", "c", "a", "same", "none"])
+    new = run(column("a", [0.5, 0.5, 0.0, 1.5, 0.0, 9.0]), ids=["z", "b", "c", "a", "same", "none"])
+    (found,) = compare(base, new, changed=3, allow_different=True).metrics
+    assert found.changed == (
+        ChangedRow("a", "a", 0.5, 1.5, 1.0),
+        ChangedRow("b", "b", 0.0, 0.5, 0.5),
+        ChangedRow("c", "c", 0.5, 0.0, -0.5),
+    )
+    assert len(compare(base, new, allow_different=True).metrics[0].changed) == 4
+    assert compare(base, new, changed=0, allow_different=True).metrics[0].changed == ()
+    (worse,) = compare(base, new, only_worse=True, allow_different=True).metrics
+    assert [row.id for row in worse.changed] == ["c"]
+
+
+def test_mcnemar_stands_where_only_yes_and_no_stand_and_no_question_repeats():
+    before, after = np.repeat([1.0, 0.0, 1.0], [2, 12, 20]), np.repeat([0.0, 1.0, 1.0], [2, 12, 20])
+    (found,) = compare(run(column("a", before)), run(column("a", after))).metrics
+    assert (found.mcnemar.lost, found.mcnemar.gained, found.mcnemar.method) == (2, 12, "exact binomial")
+    assert found.difference.p == pytest.approx(found.mcnemar.p, abs=0.01)
+    repeated = run(column("a", before), clusters=np.arange(34) // 2)
+    assert compare(repeated, run(column("a", after))).metrics[0].mcnemar is None
+    assert compare(run(column("a", before)), run(column("a", after * 0.9))).metrics[0].mcnemar is None
+
+
+def test_several_metrics_are_corrected_for():
+    # One metric differs barely, and seven not at all: alone it would be found, among eight it is not.
+    base = [column(f"m{i}", noisy(i)) for i in range(8)]
+    new = [column("m0", noisy(0) + noisy(20, effect=0.055)), *base[1:]]
+    alone = compare(run(base[0]), run(new[0])).metrics[0]
+    among = compare(run(*base), run(*new)).metrics[0]
+    assert alone.adjusted_p == alone.difference.p == among.difference.p
+    assert among.adjusted_p == pytest.approx(8 * among.difference.p)
+    assert (alone.verdict, among.verdict) == ("better", "no difference found")
+
+
+def test_repeated_questions_count_once():
+    gain = np.repeat(noisy(3, n=12, effect=0.05), 10)
+    base, new = column("a", np.zeros(120)), column("a", gain)
+    together = compare(run(base, clusters=np.arange(120) // 10), run(new)).metrics[0]
+    apart = compare(run(base), run(new)).metrics[0]
+    assert together.difference.clusters == 12
+    assert together.difference.p > apart.difference.p
+    assert together.difference.smallest > 2 * apart.difference.smallest
+
+
+def test_runs_without_a_common_sample_or_metric_are_refused():
+    one, other = run(column("a", [1.0]), ids=["x"]), run(column("a", [1.0]), ids=["y"], name="other")
+    with pytest.raises(UsageError, match=r"last and other have no sample id in common.*same questions"):
+        compare(one, other)
+    with pytest.raises(UsageError, match=r"no metric in common.*last has a; last has b"):
+        compare(one, run(column("b", [1.0]), ids=["x"]))
+    with pytest.raises(UsageError, match="no sample id in common"):
+        compare(run(column("a", [])), run(column("a", [])))
+
+
+@pytest.mark.parametrize("changed", [{"high": 100.0}, {"low": -1.0}, {"higher_is_better": False}])
+def test_a_metric_that_became_another_is_refused(changed):
+    base, new = run(column("a", noisy())), run(column("a", noisy(), **changed), name="new")
+    with pytest.raises(UsageError, match="a has another range or direction in last than in new"):
+        compare(base, new)
+
+
+def test_a_range_that_is_not_known_contradicts_none():
+    known, unknown = column("a", noisy()), column("a", noisy(), low=None, high=None)
+    assert compare(run(known), run(unknown)).pairs == 60
+
+
+def test_a_comparison_is_json_and_shows_both_signatures():
+    base = run(column("a", [np.nan, *noisy(n=59)]), column("b", np.arange(60) % 2), name="monday")
+    new = run(column("a", noisy(1, n=60)), column("b", np.arange(60) % 3 == 0), name="friday")
+    found = compare(base, new)
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["metrics"][0]["difference"]["pairs"] == 59
+    assert plain["metrics"][1]["mcnemar"]["method"] == "chi-squared"
+    shown = str(found).splitlines()
+    assert shown[0] == "monday → friday: 60 pairs (0 only in monday, 0 only in friday)"
+    assert shown[-2:] == ["signature of monday", "signature of friday"]
+    assert "no difference found" in shown[2]
+
+
+def test_equal_input_gives_equal_results():
+    base, new = run(column("a", noisy())), run(column("a", noisy(1)))
+    assert compare(base, new) == compare(base, new)
+
+
+def versioned(version, *names, **options):
+    return run(*(replace(column(name, noisy()), version=version) for name in names), **options)
+
+
+@pytest.mark.parametrize(("before", "after"), [(0, 2), (2, 0), (0, 0)])
+def test_a_version_that_is_not_recorded_is_noted(before, after):
+    found = compare(versioned(before, "bleu"), versioned(after, "bleu"))
+    assert (len(found.metrics), found.differences) == (1, ())
+    (note,) = found.notes
+    assert "version of bleu is not recorded in both runs" in note
+    assert note in str(found)

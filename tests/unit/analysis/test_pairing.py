@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sgi.analysis.pairing import RowKeys, pair_rows, pairing_notes, shortened
+from sgi.kernel.errors import UsageError
+from sgi.kernel.placeholders import placeholder
+from sgi.kernel.sample import Sample, are_numbers
+from support.scored_runs import column, run
+
+
+def texts(*samples, name="last", **facts):
+    ids = tuple(sample.id for sample in samples)
+    made = run(column("a", np.arange(len(samples)) / 100), ids=ids, name=name)
+    read = lambda rows: (samples[row] for row in rows)  # noqa: E731 - as short as its use
+    return replace(made, samples=read, numbered=are_numbers(ids), **facts)
+
+
+def numbered(questions, **facts):
+    samples = [Sample(id=str(k), question=question) for k, question in enumerate(questions, 1)]
+    return texts(*samples, **facts)
+
+
+def partners(base, new):
+    pairs = pair_rows(base, new)
+    return pairs.by, list(zip(pairs.first.tolist(), pairs.second.tolist(), strict=True))
+
+
+def test_rows_without_ids_are_paired_by_question_where_a_line_was_inserted():
+    before = [f"Question {k}?" for k in range(60)]
+    after = [*before[:7], "A new one?", *before[7:]]
+    made = pair_rows(numbered(before), numbered(after, name="after"))
+    assert made.by == "content"
+    assert made.second.tolist() == [k if k < 7 else k + 1 for k in range(60)]
+    notes = list(pairing_notes(numbered(before), numbered(after, name="after"), made))
+    assert notes == [
+        "The rows of last and after have no ids: rows were paired by their questions and contexts."
+    ]
+
+
+def test_questions_that_repeat_are_paired_by_contexts_then_in_order():
+    def rows(*contexts):
+        return texts(
+            *(Sample(id=str(k), question="Sum up.", contexts=(c,)) for k, c in enumerate(contexts, 1))
+        )
+
+    assert partners(rows("a", "b", "b", "c"), rows("b", "x", "b", "a")) == (
+        "content",
+        [(0, 3), (1, 0), (2, 2)],
+    )
+
+
+def test_one_question_keeps_its_partner_when_the_contexts_change():
+    before = texts(Sample(id="1", question="Who?", contexts=("a",)), Sample(id="2", question="When?"))
+    after = texts(Sample(id="1", question="When?"), Sample(id="2", question=" Who? ", contexts=("b",)))
+    assert partners(before, after) == ("content", [(0, 1), (1, 0)])
+
+
+def test_rows_without_a_question_are_paired_by_contexts_or_reference():
+    before = texts(Sample(id="1", contexts=("a", "b")), Sample(id="2", reference="r"), Sample(id="3"))
+    after = texts(Sample(id="1", reference="r"), Sample(id="2"), Sample(id="3", contexts=("a", "b")))
+    assert partners(before, after) == ("content", [(0, 2), (1, 0)])
+
+
+def test_no_text_in_common_is_an_error():
+    with pytest.raises(UsageError, match=r"last and last have no question in common.*give the rows ids"):
+        pair_rows(numbered(["One?"]), numbered(["Two?"]))
+
+
+def test_ids_of_different_questions_are_refused_with_both_questions():
+    before = texts(*(Sample(id=f"q{k}", question=f"Old question {k}?") for k in range(6)), name="monday")
+    after = texts(*(Sample(id=f"q{k}", question=f"Old question {k + k // 2}?") for k in range(6)))
+    with pytest.raises(UsageError) as caught:
+        pair_rows(before, after)
+    message = str(caught.value)
+    assert "4 of 6 pairs of monday and last have the same id but different questions" in message
+    assert "q2 is 'Old question 2?' and 'Old question 3?'" in message
+    assert "q4" in message
+    assert ("and 1 more" in message, "q5 is" in message) == (True, False)
+
+
+def test_ids_win_over_content_where_both_runs_have_them():
+    before = texts(Sample(id="a", question="Who?"), Sample(id="b", question="Who?"))
+    after = texts(Sample(id="b", question="Who?"), Sample(id="a", question="Who?"))
+    assert partners(before, after) == ("id", [(0, 1), (1, 0)])
+
+
+def test_the_same_data_is_paired_by_id_without_reading_a_text():
+    def unreadable(rows):
+        raise AssertionError(rows)
+
+    one = replace(run(column("a", [0.1, 0.2])), dataset="d", samples=unreadable, numbered=True)
+    assert partners(one, one) == ("id", [(0, 0), (1, 1)])
+
+
+def test_pairs_without_a_question_are_noted():
+    before = texts(Sample(id="a", question="Who?"), Sample(id="b", question="When?"))
+    after = texts(Sample(id="a", question="Who?"), Sample(id="b"))
+    (note,) = pairing_notes(before, after, pair_rows(before, after))
+    assert note == "1 pairs lack a question in a run: they are paired by their ids unchecked."
+
+
+@pytest.mark.parametrize(
+    ("ids", "stem", "expected"),
+    [
+        (["1", "2", "3"], "", True),
+        (["1", "3"], "", True),  # row 2 could not be read
+        (["x-1-right", "x-1-hallucinated", "x-2-right"], "x", True),
+        (["x-1", "x-2"], "y", False),
+        (["0", "1"], "", False),
+        (["01"], "", False),
+        (["1", "q2"], "", False),
+        (["2", "1"], "", False),
+        ([], "", False),
+    ],
+)
+def test_which_ids_are_only_row_numbers(ids, stem, expected):
+    assert are_numbers(ids, stem) is expected
+
+
+def test_rows_without_texts_have_the_keys_of_the_rows_with_texts():
+    samples = [
+        Sample(id="1", question="Who  is it?", contexts=("a  b", "c"), reference="r\n"),
+        Sample(id="2"),
+    ]
+    one, two = (RowKeys.of(texts(*made)) for made in (samples, [s.with_placeholders() for s in samples]))
+    assert one.identity == two.identity
+    assert one.contexts.tolist() == two.contexts.tolist()
+    assert one.reference.tolist() == two.reference.tolist()
+
+
+def test_a_placeholder_is_shown_as_a_text_that_is_not_kept():
+    assert shortened(placeholder("Who?")) == "(text not kept)"

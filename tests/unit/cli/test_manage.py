@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from sgi.cli.main import app
+from sgi.store.database import open_database
+from sgi.store.run_queries import list_runs
+from support.answers import SPITEFUL, rows, write
+from support.runs import add_run
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Three runs in the working folder's database; says which are there."""
+    path = tmp_path / "sgi.db"
+    with open_database(path) as database:
+        for run, name in (("r1", "monday"), ("r2", None), ("r3", SPITEFUL)):
+            add_run(database, run, name=name, scores={"sgi": (1.0,), "bleu": (None,)})
+
+    def there():
+        with open_database(path) as database:
+            return {record.id: (record.name, record.tags) for record in list_runs(database)}
+
+    return there
+
+
+class Terminal(io.StringIO):
+    """A person at the keyboard."""
+
+    def isatty(self):
+        return True
+
+
+def test_rename_gives_and_takes_a_name(sgi, runs):
+    made = sgi("rename", "r2", "tuesday")
+    assert (made.code, made.out, made.err) == (0, "", "r2 is tuesday now.\n")
+    assert runs()["r2"][0] == "tuesday"
+    assert sgi("rename", "tuesday", "--clear", "--json").json == {"id": "r2", "name": None}
+    assert runs()["r2"][0] is None
+    assert "r1 has no name now" in sgi("rename", "monday", "--clear").err
+
+
+@pytest.mark.parametrize("words", [["r2"], ["r2", "x", "--clear"]])
+def test_rename_wants_a_name_or_clear(sgi, runs, words):
+    before = runs()
+    made = sgi("rename", *words)
+    assert made.code == 2
+    assert "--clear" in made.err
+    assert runs() == before
+
+
+def test_rename_says_what_cannot_be(sgi, runs):
+    taken = sgi("rename", "r2", "monday")
+    assert (taken.code, taken.out) == (2, "")
+    assert "'monday' is already there (r1). Choose another name." in taken.err
+    assert "cannot be called 'last'" in sgi("rename", "r2", "last").err
+    assert "Unknown run 'r9'" in sgi("rename", "r9", "x").err
+
+
+def test_tag_adds_prints_and_removes(sgi, runs):
+    assert "r2 has no tags" in sgi("tag", "r2").err
+    assert sgi("tag", "r2", "nightly", "gpt-4o").out == "gpt-4o\nnightly\n"
+    assert sgi("tag", "r2", "new").out.split() == ["gpt-4o", "new", "nightly"]
+    assert sgi("tag", "r2", "--json").json["tags"] == ["gpt-4o", "new", "nightly"]
+    assert sgi("tag", "r2", "new", "gpt-4o", "--remove", "--json").json == {
+        "id": "r2",
+        "name": None,
+        "tags": ["nightly"],
+    }
+    assert runs() == {"r1": ("monday", ()), "r2": (None, ("nightly",)), "r3": (SPITEFUL, ())}
+
+
+def test_tag_says_what_cannot_be(sgi, runs):
+    sgi("tag", "r1", "a", "b")
+    assert "'x,y' is not a tag" in sgi("tag", "r1", "x,y").err
+    assert "at most 20 tags" in sgi("tag", "r1", *map(str, range(19))).err
+    unknown = sgi("tag", "r1", "a", "c", "--remove")
+    assert (unknown.code, "'c'" in unknown.err, "It has: a, b." in unknown.err) == (2, True, True)
+    assert "It has none" in sgi("tag", "r2", "c", "--remove").err
+    assert "Which tags" in sgi("tag", "r1", "--remove").err
+    assert runs()["r1"][1] == ("a", "b")
+
+
+def test_delete_says_what_went(sgi, runs):
+    made = sgi("delete", "monday", "--yes")
+    assert (made.code, made.out) == (0, "Deleted monday: 1 rows, 2 scores.\n")
+    assert set(runs()) == {"r2", "r3"}
+    told = sgi("delete", "r2", "last", "r3", "-y", "--json").json
+    assert [entry["id"] for entry in told] == ["r2", "r3"]
+    assert told[0] == {"id": "r2", "name": None, "rows": 1, "scores": 2}
+    assert runs() == {}
+
+
+def test_delete_asks_nobody_who_is_not_there(sgi, runs, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    made = sgi("delete", "r1")
+    assert (made.code, made.out) == (2, "")
+    assert "--yes" in made.err
+    assert len(runs()) == 3
+
+
+def test_delete_of_a_run_that_is_not_there_deletes_none(sgi, runs):
+    made = sgi("delete", "r1", "r9", "--yes")
+    assert (made.code, "'r9'" in made.err) == (2, True)
+    assert len(runs()) == 3
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "left"), [("y\n", 0, 1), ("n\n", 130, 3), ("\n", 130, 3), ("", 130, 3)]
+)
+def test_delete_asks_a_person(sgi, runs, monkeypatch, said, code, left):
+    monkeypatch.setattr(sys, "stdin", Terminal(said))
+    made = sgi("delete", "r1", "r2")
+    assert made.code == code
+    assert "monday: 1 rows of data of r1" in made.err
+    assert "Delete these 2 runs for good?" in made.err
+    assert len(runs()) == left
+    assert ("Nothing was deleted" in made.err) == (left == 3)
+    assert made.out.count("Deleted") == 3 - left
+
+
+def test_no_name_steers_the_terminal(sgi, runs, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    pages = [sgi("tag", "r3"), sgi("rename", "r3", f"{SPITEFUL}2"), sgi("delete", "r3")]
+    assert [page.code for page in pages] == [0, 2, 0]
+    for page in pages:
+        assert not set(page.out + page.err) & set("\x1b\x9b\u202e")
+
+
+def test_runs_are_found_by_tag(sgi, runs):
+    sgi("tag", "r1", "nightly", "gpt-4o")
+    sgi("tag", "r2", "nightly")
+    assert [run["id"] for run in sgi("runs", "--tag", "nightly", "--json").json] == ["r2", "r1"]
+    (found,) = sgi("runs", "--search", "GPT", "--json").json
+    assert (found["id"], found["tags"]) == ("r1", ["gpt-4o", "nightly"])
+    page = sgi("runs", "--tag", "nightly", "--limit", "1")
+    assert "nightly" in page.out
+    assert "1 of 2 runs; --limit 2" in page.err
+    none = sgi("runs", "--tag", "weekly", "--search", "mon")
+    assert (none.code, none.out) == (0, "")
+    assert "No run of 3 mentions 'mon' and has the tag 'weekly'." in none.err
+
+
+def test_a_new_run_is_tagged(sgi, tmp_path):
+    write(tmp_path / "a.jsonl", rows(3))
+    made = sgi("run", "a.jsonl", "-m", "squad_em", "--tag", "nightly", "--tag", " gpt-4o ", "-q")
+    assert made.code == 0
+    assert sgi("runs", "--json").json[0]["tags"] == ["gpt-4o", "nightly"]
+    assert sgi("run", "--resume", "last", "-q").code == 0
+    assert sgi("tag", "last").out == "gpt-4o\nnightly\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--tag", "a,b"], "'a,b' is not a tag"),
+        (["--tag", "a,b", "--dry-run"], "'a,b' is not a tag"),
+        (["--tag", "a", "--no-store"], "Leave out --no-store"),
+        (["--tag", "a", "--resume", "last"], "sgi tag last TAG"),
+    ],
+)
+def test_a_tag_that_cannot_be_is_refused_before_the_run(sgi, tmp_path, words, said):
+    write(tmp_path / "a.jsonl", rows(3))
+    made = sgi("run", "a.jsonl", "-m", "squad_em", *words)
+    assert (made.code, said in made.err) == (2, True)
+    assert not (tmp_path / "sgi.db").exists()
+
+
+DELETING = """
+from sgi.store.database import open_database
+from sgi.store.run_queries import find_run
+from sgi.store.manage_runs import delete_run
+
+asked = []
+
+
+def answer(question):
+    asked.append(question)
+    if len(asked) == 1:
+        with open_database("sgi.db") as database:
+            delete_run(database, find_run(database, "mine").id)
+    return "an answer"
+"""
+
+
+def test_a_run_that_is_deleted_while_it_is_written_ends_with_one_line(sgi, tmp_path, runs):
+    (tmp_path / "deletes_its_run.py").write_text(DELETING)
+    write(tmp_path / "a.jsonl", rows(300))
+    with open_database(tmp_path / "sgi.db") as database:
+        before = [record.id for record in list_runs(database)]
+    made = sgi(
+        "run", "a.jsonl", "-m", "squad_em", "--target", "deletes_its_run:answer", "--name", "mine", "-q"
+    )
+    assert made.code == 2
+    assert "was deleted meanwhile. Start a new one with `sgi run`." in made.err
+    assert "Traceback" not in made.err
+    assert sorted(runs()) == sorted(before)
+
+
+@pytest.mark.parametrize("verb", ["rename", "tag", "delete"])
+def test_help_has_examples(sgi, verb):
+    assert verb in {command.callback.__name__ for command in app.registered_commands}
+    page = sgi(verb, "--help").out
+    assert f"sgi {verb}" in page.partition("Examples:")[2]

@@ -1,0 +1,126 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from sgi.distributed.driver import Place, _Tally
+from sgi.distributed.import_run import import_partitions
+from sgi.distributed.manifest import KeptRun
+from sgi.distributed.partition import Manifest
+from sgi.engine.spec import RunSpec
+from sgi.kernel.errors import EmbedderError, JudgeError, RunMismatch, StoreError, UsageError
+from sgi.kernel.registry import metric
+from sgi.store.database import open_database
+from support.judge_server import JudgeServer, Says
+from support.partition_folders import by_hand, write_data
+from support.partitions import comparable, sgi
+from support.runs import contents
+
+VERDICTS = [{"index": 1, "reason": "It is said.", "supported": 1, "passage": 1}]
+
+
+def _reply(asked):
+    if "verdicts" in json.dumps(asked.body["response_format"]):
+        return Says(json.dumps({"verdicts": VERDICTS}))
+    return Says("no JSON" if "!7" in json.dumps(asked.body) else json.dumps({"claims": ["One."]}))
+
+
+@pytest.fixture
+def rows(tmp_path):
+    return write_data(tmp_path / "rows.jsonl")
+
+
+def test_what_a_judge_said_is_kept_as_one_process_keeps_it(rows, tmp_path, no_remote_settings):
+    with JudgeServer(replies=_reply) as server:
+        judge = f"openai:m@{server.url}"
+        options = ["-m", "faithfulness", "--judge", judge, "--max-failures", "50%", "-q"]
+        words = ["run", rows, *options, "--db", tmp_path / "one.db", "--cache", tmp_path / "one.cache"]
+        sgi(*words, code=3)
+        asked = {"data": rows, "out": tmp_path / "parts", "metrics": ["faithfulness"], "judge": judge}
+        spec = RunSpec.of(asked | {"max_failures": 0.5})
+        folder, report = by_hand(spec, Place(cache=tmp_path / "two.cache"), 300)
+    assert len([name for name in folder.names() if name.endswith(".evidence.jsonl")]) > 1
+    assert report.failures == pytest.approx(1 / 9)
+    assert report.usage.calls > 0
+    sgi("db", "import", folder.text, "--data", rows, "--db", tmp_path / "two.db")
+    with open_database(tmp_path / "one.db") as one, open_database(tmp_path / "two.db") as two:
+        alone, imported = comparable(contents(one)), comparable(contents(two))
+    assert imported["evidence"]
+    assert imported == alone
+    with open_database(tmp_path / "two.db") as two:
+        with pytest.raises(UsageError, match="is in the database already"):
+            import_partitions(two, folder.text, data=rows)
+        assert comparable(contents(two)) == imported
+
+
+def test_nothing_of_a_folder_whose_data_changed_is_kept(rows, tmp_path):
+    spec = RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"]})
+    with open_database(tmp_path / "sgi.db") as database:
+        with pytest.raises(StoreError, match="holds no run"):
+            import_partitions(database, tmp_path / "nothing")
+        folder, _ = by_hand(spec, Place(), 300)
+        rows.write_text(rows.read_text().replace("It is 8.", "It was 8"))
+        with pytest.raises(StoreError, match=r"part-\d+.jsonl does not hold the rows"):
+            import_partitions(database, folder.text, data=rows)
+        assert contents(database)["runs"] == []
+
+
+def test_failures_are_counted_over_all_partitions():
+    judged, embedded = metric("faithfulness"), metric("sgi")
+    tally = _Tally([judged, embedded], 0.1)
+    tally.add([Manifest("r", "f", rows=90, failed={"sgi": 9}, reason="gone")])
+    tally.add([Manifest("r", "f", rows=10)])
+    assert tally.share == pytest.approx(0.09)
+    with pytest.raises(EmbedderError, match=r"12% of 100 rows failed.*The last reason: lost"):
+        tally.add([Manifest("r", "f", rows=0, failed={"sgi": 3}, reason="lost")])
+    with pytest.raises(JudgeError, match="50%"):
+        _Tally([judged], 0.1).add([Manifest("r", "f", rows=2, failed={"faithfulness": 1})])
+
+
+def test_files_that_are_not_those_of_their_manifest_are_told_and_made_again(rows, tmp_path):
+    spec = RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"]})
+    folder, _ = by_hand(spec, Place(), 300)
+    kept, part = KeptRun.read(folder), tmp_path / "parts" / "part-000001.jsonl"
+    whole, content = kept.done(folder), part.read_bytes()
+    with open_database(tmp_path / "sgi.db") as database:
+        for damage in (lambda: part.write_bytes(content.replace(b"1", b"2", 1)), part.unlink):
+            damage()
+            assert set(whole) - set(kept.done(folder)) == {1}
+            with pytest.raises(
+                StoreError, match=r"part-000001.jsonl is not the file .* Take away .*part-000001.json "
+            ):
+                import_partitions(database, folder.text, data=rows)
+        part.write_bytes(content)
+        other = Manifest("another run", whole[1].fragment)
+        folder.put("part-000001.json", other.to_json())
+        with pytest.raises(StoreError, match=r"part-000001.json is of another run"):
+            import_partitions(database, folder.text, data=rows)
+        assert contents(database)["runs"] == []
+    assert 1 not in kept.done(folder)
+
+
+def test_two_drivers_in_one_folder(rows, tmp_path):
+    spec = RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"]})
+    folder, _ = by_hand(spec, Place(), 300)
+    by_hand(spec, Place(), 300)  # the same run goes on
+    with pytest.raises(RunMismatch, match=r"run.json is of another run"):
+        by_hand(
+            RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"], "inputs": True}),
+            Place(),
+            300,
+        )
+    with pytest.raises(RunMismatch, match=r"run.json is of another run"):
+        by_hand(spec, Place(), 150)  # its data is cut in another way
+    kept = KeptRun.read(folder)
+    replace(kept, spec_hash="another").end(folder)  # as an object store, which cannot refuse it, would
+    with pytest.raises(RunMismatch, match="two were begun"):
+        kept.check_still(folder)
+
+
+def test_a_run_of_other_numbers_does_not_go_on(rows, tmp_path):
+    spec = RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"]})
+    folder, _ = by_hand(spec, Place(), 300)
+    kept = KeptRun.read(folder)
+    kept.check_same(kept, folder)
+    with pytest.raises(RunMismatch, match=r"what makes its numbers \(then sgi.*, now sgi:other\) changed"):
+        kept.check_same(replace(kept, signature="sgi:other"), folder)

@@ -1,0 +1,321 @@
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi import evaluate
+from sgi.engine.calibration_file import Target, read_calibration
+from sgi.engine.resources import Tools
+from sgi.engine.spec import RunSpec, read_spec
+from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.judged_metric import prompts_digest
+from sgi.kernel.registry import metric
+from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
+from sgi.testing import HashEmbedder, ScriptedJudge
+from sgi.testing.judging import typical_judge
+from support.calibration_files import EMBEDDER, RATE, content, fitted
+
+
+def written(path, values):
+    path.write_text(values if isinstance(values, str) else json.dumps(values), encoding="utf-8")
+    return path
+
+
+def test_what_is_written_reads_back(tmp_path):
+    made = fitted()
+    again = read_calibration(written(tmp_path / "c.json", made.to_json()))
+    assert again == made
+    assert again.digest == made.digest
+    assert again.to_json() == made.to_json()
+    assert read_calibration(str(tmp_path / "c.json")) == made
+    assert read_calibration(made) is made
+
+
+def test_what_is_applied_is_on_the_scale_of_better_values():
+    made = fitted().fitted()
+    assert made.thresholds == LengthThresholds((20.0, 50.0), (0.9, FLAGS_NOTHING, 1.1), (40, 40, 40))
+    lower = fitted(higher_is_better=False).fitted()
+    assert lower.thresholds.thresholds == (-0.9, FLAGS_NOTHING, -1.1)
+    assert lower.digest != made.digest
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"run": "another"},
+        {"threshold": None},
+        {"map": {"map": "platt", "slope": 3.0, "intercept": -3.0000000000000004}},
+        {"map": {"map": "isotonic", "scores": [0.0], "probabilities": [0.5]}},
+        {"target": {"rate": "fpr", "value": 0.1}},
+    ],
+)
+def test_any_difference_makes_another_digest(change):
+    assert fitted(**change).digest != fitted().digest
+
+
+def test_the_metric_and_what_is_made_of_it():
+    made = fitted()
+    inner, outer = made.metrics()
+    assert inner == metric("sgi")
+    assert outer.canonical == f'calibrated(metric="sgi", calibration="{made.digest}")'
+    assert outer.calibration == made.fitted()
+
+
+def test_a_run_keeps_the_content_and_finds_it_again(tmp_path):
+    path = written(tmp_path / "c.json", fitted().to_json())
+    spec = RunSpec.of({"data": "rows.jsonl", "metrics": "rouge_l", "calibration": path})
+    path.unlink()
+    metrics = (*map(metric, spec.metrics), *spec.beside)
+    resolved = spec.resolved(metrics)
+    assert resolved.metrics == ("rouge_l", "sgi")
+    stored = json.loads(json.dumps(resolved.stored()))
+    again = RunSpec.of(stored)
+    assert again == resolved
+    assert again.beside == spec.beside
+    assert again.identity(metrics) == spec.identity(metrics)
+    other = RunSpec.of({"data": "rows.jsonl", "calibration": fitted(run="another")})
+    assert other.identity((metric("sgi"), *other.beside)) != again.identity((metric("sgi"), *again.beside))
+
+
+def test_a_toml_file_names_it_from_its_own_folder(tmp_path):
+    (tmp_path / "deep").mkdir()
+    written(tmp_path / "deep" / "c.json", fitted().to_json())
+    file = written(tmp_path / "deep" / "run.toml", 'data = "a.jsonl"\ncalibration = "c.json"\n')
+    assert RunSpec.of(read_spec(file)).calibration.metric == "sgi"
+
+
+def test_no_calibration_scores_nothing_beside():
+    spec = RunSpec.of({"data": "rows.jsonl"})
+    assert spec.beside == ()
+    assert "calibration" not in spec.stored()
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ("{", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
+        ("[1]", "is no calibration"),
+        ("{}", "is no calibration"),
+        (content(format=2), "is of format 2; this version reads format 1"),
+        (content(format="1" * 100), "is of format '111111111111"),
+        (content(metric=3), "metric: "),
+        (content(bins=[]), "bins: "),
+        (content(bins=content()["bins"][1:]), "the bins leave out lengths"),
+        (content(bins=content()["bins"][:2]), "the bins leave out lengths"),
+        (content(bins=content()["bins"][::-1]), "the bins leave out lengths"),
+        (content(bins=content()["bins"][:1] + content()["bins"][2:]), "the bins leave out lengths"),
+        (content(map={"map": "spline"}), "map: A map is of the kind platt or isotonic"),
+        (content(map={"map": ["platt"]}), "of the kind"),
+        (content(map="platt"), "map: a map is an object"),
+        (content(map={"map": "isotonic", "scores": [2, 1], "probabilities": [0, 1]}), "rising"),
+        (content(map={"map": "platt", "slope": "steep", "intercept": 0}), "made of numbers"),
+        (content(threshold=math.nan), "is not JSON"),
+        (content(threshold=math.inf), "is not JSON"),
+        (
+            content(recall=RATE | {"interval": RATE["interval"] | {"high": math.nan}}),
+            "is not JSON",
+        ),
+        (content(recall=RATE | {"interval": RATE["interval"] | {"high": 1.2}}), "none of shares"),
+        (content(recall=RATE | {"value": 1.5}), "recall.value: "),
+        (content(target={"rate": "fpr", "value": 1.0}), "target.value: "),
+        (content(target={"rate": "tpr", "value": 0.5}), "target.rate: "),
+        (content(target={"rate": "fpr", "value": 0.5, "among": "all rows"}), "target.among: "),
+        (content(further="x"), "further: "),
+        ({key: value for key, value in content().items() if key != "encoders"}, "encoders: "),
+    ],
+)
+def test_what_is_no_calibration_is_told_with_its_place(tmp_path, values, words):
+    path = written(tmp_path / "c.json", values)
+    with pytest.raises(UsageError) as caught:
+        read_calibration(path)
+    assert str(caught.value).startswith(str(path))
+    assert words in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("higher_is_better", False),
+        ("metric", "sgi_of_another"),
+        ("version", 3),
+        ("rows", 3),
+        ("positives", 1),
+        ("clusters", 0),
+        ("target", {"rate": "fpr", "value": 0.001}),
+        ("map", {"map": "platt", "slope": 1e300, "intercept": -3.0}),
+        ("threshold", 0.9500000000000001),
+        ("digest", "00000000"),
+        ("digest", None),
+        ("digest", ["x" * 1000]),
+    ],
+)
+def test_a_file_that_was_changed_is_refused(tmp_path, key, value):
+    values = json.loads(fitted().to_json())
+    assert values[key] != value
+    path = written(tmp_path / "c.json", values | {key: value})
+    with pytest.raises(UsageError, match="was changed since it was fitted: its digest is") as caught:
+        read_calibration(path)
+    assert str(caught.value).startswith(str(path))
+    assert "Calibrate anew" in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+def test_a_file_of_another_layout_is_the_same_file(tmp_path):
+    values = json.loads(fitted().to_json())
+    backwards = json.dumps({key: values[key] for key in reversed(values)})
+    assert read_calibration(written(tmp_path / "c.json", backwards)) == fitted()
+
+
+def test_a_file_without_a_digest_is_refused(tmp_path):
+    path = written(tmp_path / "c.json", content())
+    with pytest.raises(UsageError, match=r"c\.json: holds no digest of its content\. Calibrate anew"):
+        read_calibration(path)
+
+
+def test_the_other_direction_is_refused():
+    with pytest.raises(UsageError, match="as if lower values of sgi were better; here it is the other way"):
+        fitted(higher_is_better=False).metrics()
+
+
+def test_a_file_that_cannot_be_read_is_told(tmp_path):
+    with pytest.raises(UsageError, match=r"cannot be read: No such file.*`sgi calibrate` makes one"):
+        read_calibration(tmp_path / "none.json")
+    with pytest.raises(UsageError, match="cannot be read: Is a directory"):
+        read_calibration(tmp_path)
+    (tmp_path / "c.json").write_bytes(b"\xff\xfe{}")
+    with pytest.raises(UsageError, match="is not UTF-8"):
+        read_calibration(tmp_path / "c.json")
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.data())
+def test_a_spoilt_file_is_refused(data):
+    values = json.loads(fitted().to_json())
+    spot, place = values, []
+    while isinstance(spot, (dict, list)) and spot and (not place or data.draw(st.booleans())):
+        key = data.draw(st.sampled_from(sorted(spot) if isinstance(spot, dict) else range(len(spot))))
+        place.append((spot, key))
+        spot = spot[key]
+    holder, key = place[-1]
+    holder[key] = data.draw(json_values)
+    try:
+        made = read_calibration(values)
+    except UsageError:
+        return
+    assert made == fitted()  # what was drawn is what stood there, or means the same
+
+
+@given(json_values)
+def test_any_json_is_refused_in_words(value):
+    with pytest.raises(UsageError, match="calibration"):
+        read_calibration(
+            {"format": 1, "metric": value} if not isinstance(value, (str, dict)) else {"x": value}
+        )
+
+
+def test_another_encoder_is_refused_and_both_are_named():
+    made = fitted()
+    made.check(Tools({"hash": EMBEDDER}))
+    other = HashEmbedder(48, "hash")
+    with pytest.raises(UsageError) as caught:
+        made.check(Tools({"hash": other}))
+    assert EMBEDDER.fingerprint in str(caught.value)
+    assert other.fingerprint in str(caught.value)
+    assert "Calibrate anew" in str(caught.value)
+
+
+def test_the_encoder_that_counts_is_the_one_the_metric_uses():
+    further = HashEmbedder(48, "other")
+    made = fitted()
+    made.check(Tools({"hash": EMBEDDER, "other": further}))
+    with pytest.raises(UsageError, match="another encoder"):
+        made.check(Tools({"other": further, "hash": EMBEDDER}))
+
+
+def test_a_metric_without_vectors_minds_no_encoder():
+    fitted(metric="rouge_l", version=1, encoders=[]).check(Tools({"hash": EMBEDDER}))
+
+
+def test_another_judge_or_other_prompts_are_refused():
+    judged = {"metric": "faithfulness", "version": 1, "encoders": [], "judge": "scripted"}
+    prompts = prompts_digest([metric("faithfulness")])
+    made = fitted(**judged, prompts=prompts)
+    made.check(Tools(judge=ScriptedJudge({})))
+    with pytest.raises(UsageError, match="another judge: scripted; this run has another"):
+        made.check(Tools(judge=replace(ScriptedJudge({}), fingerprint="another")))
+    with pytest.raises(UsageError, match=f"another set of prompts: 0000; this run has {prompts}"):
+        fitted(**judged, prompts="0000").check(Tools(judge=ScriptedJudge({})))
+
+
+def test_a_judged_metric_without_a_judge_is_refused():
+    """Whoever has no judge makes no scores of this kind, whatever the file says of its own."""
+    prompts = prompts_digest([metric("faithfulness")])
+    for judge, told in (("scripted", "scripted; this run has none"), (None, "none; this run has none")):
+        values = content(metric="faithfulness", version=1, encoders=[], judge=judge, prompts=prompts)
+        with pytest.raises(UsageError, match=f"another judge: {told}"):
+            fitted(**values).check(Tools())
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"), [({"judge": "scripted"}, "another judge"), ({"prompts": "0000"}, "set of prompts")]
+)
+def test_a_metric_that_asks_nobody_was_not_fitted_on_answers_of_a_judge(claim, words):
+    with pytest.raises(UsageError, match=words):
+        fitted(**claim).check(Tools({"hash": EMBEDDER}, judge=ScriptedJudge({})))
+
+
+def test_a_judged_metric_is_asked_for_and_read_through_its_calibration():
+    judge = typical_judge()
+    asks = prompts_digest([metric("faithfulness")])
+    values = content(metric="faithfulness", version=1, encoders=[], judge=judge.fingerprint, prompts=asks)
+    rows = [{"question": "Who?", "contexts": ["Anke did."], "response": "Anke."}, {"response": "Ida."}]
+    made = evaluate(rows, calibration=fitted(**values), metrics="faithfulness", judge=judge)
+    inner, outer = made.values()
+    assert made.metrics[1].spec.needs == made.metrics[0].spec.needs
+    assert inner.status.tolist() == outer.status.tolist() == ["ok", "missing"]
+    assert inner.reasons == outer.reasons
+    assert outer.details[0]["score"] == inner.values[0]
+    assert outer.values[0] == pytest.approx(1 / (1 + math.exp(3 - 3 * inner.values[0])))
+    with pytest.raises(UsageError, match="another judge"):
+        evaluate(
+            rows,
+            "faithfulness",
+            judge=replace(judge, fingerprint="another"),
+            calibration=fitted(**values),
+        )
+
+
+def test_another_version_of_the_metric_is_refused():
+    with pytest.raises(UsageError, match=r"is for version 9 of sgi; installed is version 2\. Calibrate anew"):
+        fitted(version=9).metrics()
+
+
+def test_a_metric_that_is_not_here_is_told():
+    with pytest.raises(UnknownName, match="semantic_grounding"):
+        fitted(metric="semantic_grounding").inner()
+
+
+@pytest.mark.parametrize(("text", "value"), [("fpr=0.05", 0.05), (" fpr = 1e-3", 0.001), ("fpr=.5", 0.5)])
+def test_a_target_is_read(text, value):
+    assert Target.of(text) == Target(rate="fpr", value=value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0.05", "fpr", "fpr=", "fpr=5%", "fpr=0", "fpr=1", "fpr=nan", "recall=0.9"]
+)
+def test_a_target_that_cannot_be_read_says_how_to_write_it(text):
+    with pytest.raises(UsageError, match=r"Write --target fpr=0\.05"):
+        Target.of(text)

@@ -1,0 +1,175 @@
+"""What the engine makes of metrics that ask a judge."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from sgi.engine.accumulator import Ledger
+from sgi.engine.judge_batch import Asked, ask_batch, judged
+from sgi.engine.resources import Tools
+from sgi.engine.score import evaluate_batch
+from sgi.kernel.errors import BudgetSpent, JudgeError, JudgeMalformed, UsageError
+from sgi.kernel.metric import Status
+from sgi.kernel.registry import metric
+from sgi.kernel.sample import Batch, Sample
+from sgi.testing.fakes import HashEmbedder
+from support.judged_metrics import Echo, Politeness, RuleJudge
+
+ROWS = Batch.of(
+    [
+        Sample(id="a", question="Who?", response="Nobody."),
+        Sample(id="b", question="Who?", response="no reply"),
+        Sample(id="c", question="When?"),
+        Sample(id="d", response="Then."),
+    ]
+)
+METRICS = (Politeness(), metric("theta_rq"), Echo())
+
+
+class Failing(RuleJudge):
+    """Raises what it is told to."""
+
+    def __init__(self, error, **more):
+        super().__init__()
+        self.error, self.more = error, more
+
+    async def ask(self, inquiry, schema, /):
+        raise type(self.error)(*self.error.args, **self.more)
+
+
+def ask(judge, metrics=METRICS, failed=None, **more):
+    return anyio.run(lambda: ask_batch(ROWS, metrics, judge, failed or {}, **more))
+
+
+def score(judge, **more):
+    tools = Tools({"hash": HashEmbedder()}, judge=judge)
+    return anyio.run(lambda: evaluate_batch(ROWS, METRICS, tools, **more))
+
+
+def test_only_rows_with_the_fields_are_asked_about_and_only_for_metrics_that_ask():
+    judge = RuleJudge()
+    made = ask(judge)
+    assert sorted(made.evidence) == ["echo", "politeness"]
+    there = {name: [found is not None for found in rows] for name, rows in made.evidence.items()}
+    assert there == {"politeness": [True, False, False, True], "echo": [True, False, False, False]}
+    assert judge.usage.calls == 5  # a, b and d for politeness; a and b for echo
+
+
+def test_a_reply_that_cannot_be_had_is_a_failure_of_its_row_and_metric_alone():
+    made = ask(RuleJudge())
+    assert made.failures == {
+        "politeness": {1: "The judge gave no reply."},
+        "echo": {1: "The judge gave no reply."},
+    }
+
+
+def test_rows_that_failed_before_are_not_asked_about():
+    judge = RuleJudge()
+    made = ask(judge, failed={0: "no answer", 1: "no answer"})
+    assert judge.usage.calls == 1
+    assert made.evidence["echo"] == (None,) * 4
+
+
+def test_every_reply_is_told_also_a_useless_one():
+    told = []
+    ask(RuleJudge(), on_reply=lambda: told.append(1))
+    assert len(told) == 5
+
+
+def test_without_a_judge_nothing_is_asked_and_the_metrics_are_named():
+    assert ask(None, [metric("theta_rq")]).evidence == {}
+    with pytest.raises(UsageError, match=r"one is needed for politeness, echo\. Name one: --judge"):
+        ask(None)
+
+
+def test_a_bug_in_a_metric_is_raised_with_its_name_and_sample():
+    with pytest.raises(ZeroDivisionError) as raised:
+        ask(Failing(ZeroDivisionError("oops")))
+    assert raised.value.__notes__ == ["in metric politeness, sample a"]
+
+
+def test_spending_too_much_is_no_failed_row_but_the_end():
+    with pytest.raises(BudgetSpent, match="enough"):
+        ask(Failing(BudgetSpent("It is enough.")))
+
+
+def test_scores_account_for_every_row_and_carry_the_evidence():
+    made = score(RuleJudge())
+    politeness = made.scores["politeness"]
+    assert politeness.status.tolist() == [Status.OK, Status.FAILED, Status.MISSING, Status.OK]
+    assert politeness.reasons[1:3] == ("The judge gave no reply.", "the sample has no response")
+    assert made.scores["echo"].status.tolist() == [
+        Status.OK,
+        Status.FAILED,
+        Status.MISSING,
+        Status.MISSING,
+    ]
+    assert made.scores["theta_rq"].status.tolist()[:2] == [Status.OK, Status.OK]  # needs no judge
+    assert [found is None for found in made.evidence["echo"]] == [False, True, True, True]
+
+
+def test_what_was_asked_before_is_not_asked_again():
+    judge = RuleJudge()
+    asked = ask(judge)
+    before = judge.usage.calls
+    made = score(judge, asked=asked)
+    assert judge.usage.calls == before
+    assert made.evidence == asked.evidence
+
+
+def test_a_row_that_failed_before_keeps_that_reason():
+    made = score(RuleJudge(), failed={1: "the target gave no answer"})
+    assert made.scores["politeness"].reasons[1] == "the target gave no answer"
+
+
+def test_texts_of_evidence_are_embedded_with_those_of_other_metrics():
+    embedder = HashEmbedder()
+    tools = Tools({"hash": embedder}, judge=RuleJudge())
+    anyio.run(lambda: evaluate_batch(ROWS, METRICS, tools))
+    assert embedder.calls == 1
+    assert "Who is it?" in embedder.texts_seen
+    assert len(embedder.texts_seen) == len(set(embedder.texts_seen))
+
+
+def test_a_vector_that_cannot_be_had_fails_the_rows_whose_evidence_needs_it():
+    class NoVector(HashEmbedder):
+        def embed(self, texts, /):
+            rows = super().embed(texts)
+            for row, text in enumerate(texts):
+                if text == "Who is it?":
+                    rows[row] = 0
+            return rows
+
+    tools = Tools({"hash": NoVector()}, judge=RuleJudge())
+    made = anyio.run(lambda: evaluate_batch(ROWS, METRICS, tools))
+    assert made.scores["echo"].status[0] == Status.FAILED
+    assert "no usable vector" in made.scores["echo"].reasons[0]
+    assert made.scores["politeness"].status[0] == Status.OK
+
+
+def test_judged_metrics_are_told_apart():
+    assert [found.canonical for found in judged(METRICS)] == ["politeness", "echo"]
+    assert Asked().evidence == {}
+
+
+def test_a_judge_error_is_told_with_its_way_out():
+    made = ask(Failing(JudgeError("It broke."), hint="Mend it."), [Politeness()])
+    assert set(made.failures["politeness"].values()) == {"It broke. Mend it."}
+
+
+def test_the_reply_behind_a_failure_is_kept_with_its_row_and_a_long_one_is_cut():
+    class Chatty(RuleJudge):
+        async def ask(self, inquiry, schema, /):
+            error = JudgeMalformed("It is no JSON.", text="so " * 5000)
+            error.cached = True
+            raise error
+
+    scores = score(Chatty()).scores["politeness"]
+    assert scores.status.tolist() == ["failed", "failed", "missing", "failed"]
+    reply = scores.details[0]["judge_reply"]
+    assert (len(reply), reply[-1], scores.details[0]["reply_from_cache"]) == (4000, "…", True)
+    assert scores.details[2] == {}
+    ledger = Ledger()
+    ledger.add(ROWS, score(Chatty()))
+    assert ledger.cached_failures == 3  # rows, each once however many metrics failed

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import json
+from functools import partial
+
+import anyio
+import pytest
+
+from sgi.engine.pipeline import run
+from sgi.engine.plan import plan
+from sgi.engine.progress import Advanced, Finished, Started
+from sgi.engine.resources import Tools
+from sgi.io.dataset import open_dataset
+from sgi.kernel.errors import DataError, EmbedderError
+from sgi.testing.fakes import HashEmbedder
+
+ROWS = [{"id": str(i), "question": f"q{i // 2}", "response": f"r{i}"} for i in range(600)]
+
+
+def scored(data, *, embedder=None, rejects=None, listener=None, planned=None, **options):
+    dataset = open_dataset(data)
+    skip = None if rejects is None else (lambda _: None)
+    planned = planned or plan(dataset, ["theta_rq"], on_reject=skip)
+    tools = Tools({"hash": embedder or HashEmbedder()})
+    heard = {} if listener is None else {"listener": listener}
+    return anyio.run(partial(run, dataset, planned, tools, rejects=rejects, **heard, **options))
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def test_every_row_is_written_in_order_over_several_batches(tmp_path):
+    report = scored(ROWS, output=tmp_path / "out.jsonl")
+    assert [row["id"] for row in lines(tmp_path / "out.jsonl")] == [row["id"] for row in ROWS]
+    assert report.summary.rows == 600
+    assert report.summary.questions == 300
+    assert (report.failures, report.rejected) == (0.0, 0)
+
+
+def test_the_listener_hears_the_stage_and_all_rows():
+    heard = []
+    scored(ROWS, listener=heard.append)
+    assert heard[0] == Started("scoring", 600)
+    assert sum(event.rows for event in heard if isinstance(event, Advanced)) == 600
+    assert heard[-1] == Finished("scoring")
+
+
+def test_rejected_rows_are_written_with_place_and_reason(tmp_path):
+    rows = [ROWS[0], {"id": "bad", "question": 7, "response": "r"}, ROWS[1]]
+    report = scored(rows, output=tmp_path / "out.jsonl", rejects=tmp_path / "bad.jsonl")
+    assert (report.rejected, report.summary.rows) == (1, 2)
+    (rejected,) = lines(tmp_path / "bad.jsonl")
+    assert (rejected["line"], rejected["id"], rejected["field"]) == (2, "bad", "question")
+    assert rejected["row"]["question"] == 7
+    assert "expected text" in rejected["reason"]
+
+
+def test_no_rejects_no_file(tmp_path):
+    scored(ROWS[:3], rejects=tmp_path / "bad.jsonl")
+    assert list(tmp_path.iterdir()) == []
+
+
+class DownAfter(HashEmbedder):
+    """Works for some calls, then gives up."""
+
+    def __init__(self, calls):
+        super().__init__()
+        self.left = calls
+
+    def embed(self, texts, /):
+        self.left -= 1
+        if self.left < 0:
+            raise EmbedderError("the server is down")
+        return super().embed(texts)
+
+
+def test_too_many_failures_stop_the_run_and_leave_no_file(tmp_path):
+    with pytest.raises(EmbedderError, match=r"50% of the first 512 rows failed.*the server is down"):
+        scored(ROWS, embedder=DownAfter(1), output=tmp_path / "out.jsonl")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_tolerated_failures_are_rows_with_reasons(tmp_path):
+    report = scored(ROWS, embedder=DownAfter(2), output=tmp_path / "out.jsonl", max_failures=0.2)
+    assert report.failures == pytest.approx(88 / 600)
+    last = lines(tmp_path / "out.jsonl")[-1]["scores"]["theta_rq"]
+    assert last == {"value": None, "status": "failed", "reason": "the server is down"}
+
+
+def test_a_file_that_changes_meanwhile_is_noticed(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS[:3]))
+    planned = plan(open_dataset(path), ["theta_rq"])
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS[:2]))
+    with pytest.raises(DataError, match="changed while it was read"):
+        scored(path, planned=planned, output=tmp_path / "out.jsonl")
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_the_reason_for_stopping_is_that_of_a_failure():
+    rows = [*ROWS[:4], {"id": "last", "question": "q", "response": " "}]
+    with pytest.raises(EmbedderError, match="the server is down"):
+        scored(rows, embedder=DownAfter(0))

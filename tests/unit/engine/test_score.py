@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import anyio
+import numpy as np
+import pytest
+
+from sgi.engine.resources import Tools
+from sgi.engine.score import _truncated_rows, batches, evaluate_batch
+from sgi.kernel.errors import EmbedderError
+from sgi.kernel.metric import Metric, MetricSpec, Scores
+from sgi.kernel.protocols import Embedded
+from sgi.kernel.registry import metric
+from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE, Batch, Sample
+from sgi.testing.fakes import HashEmbedder
+
+ROWS = [
+    Sample(id="a", question="q1", contexts=("c1", "c2"), response="r1", reference="r1"),
+    Sample(id="b", question="q1", contexts=("c1",), response="r2"),
+    Sample(id="c", question="q2", response="r3", reference="x"),
+]
+METRICS = tuple(metric(name) for name in ("sgi(sentences=false)", "theta_rq", "squad_em"))
+
+
+def score(samples, metrics, *embedders):
+    tools = Tools({embedder.fingerprint.partition("@")[0]: embedder for embedder in embedders})
+    return anyio.run(evaluate_batch, Batch.of(samples), metrics, tools)
+
+
+class Broken(HashEmbedder):
+    """Gives up, or gives a bad vector for some texts."""
+
+    def __init__(self, *, zero=(), nan=(), error="", shape=None):
+        super().__init__()
+        self.zero, self.nan, self.error, self.shape = zero, nan, error, shape
+
+    def embed(self, texts, /):
+        if self.error:
+            raise EmbedderError(self.error)
+        if self.shape:
+            return np.ones(self.shape, dtype=np.float32)
+        rows = super().embed(texts)
+        for row, text in enumerate(texts):
+            if text in self.zero:
+                rows[row] = 0
+            if text in self.nan:
+                rows[row] = np.nan
+        return rows
+
+
+def test_each_distinct_text_is_embedded_once_for_all_metrics():
+    embedder = HashEmbedder()
+    score(ROWS, METRICS, embedder)
+    assert embedder.calls == 1
+    assert sorted(embedder.texts_seen) == ["c1", "c2", "q1", "q2", "r1", "r2", "r3"]
+
+
+def test_a_row_without_a_needed_field_is_missing_and_says_which():
+    scores = score(ROWS, METRICS, HashEmbedder()).scores
+    assert scores["sgi(sentences=false)"].status.tolist() == ["ok", "ok", "missing"]
+    assert scores["sgi(sentences=false)"].reasons[2] == "the sample has no contexts"
+    assert scores["squad_em"].values.tolist()[::2] == [1.0, 0.0]
+    assert scores["squad_em"].reasons[1] == "the sample has no reference"
+
+
+def test_a_batch_in_which_no_row_has_the_fields():
+    scores = score([Sample(id="a", metadata={"x": 1})], METRICS, HashEmbedder()).scores
+    assert {str(made.status[0]) for made in scores.values()} == {"missing"}
+    assert scores["sgi(sentences=false)"].reasons[0] == (
+        "the sample has no contexts and no question and no response"
+    )
+
+
+@pytest.mark.parametrize("fault", [{"zero": ("c2",)}, {"nan": ("c2",)}])
+def test_a_bad_vector_fails_the_rows_that_need_it_and_no_others(fault):
+    scores = score(ROWS, METRICS, Broken(**fault)).scores["sgi(sentences=false)"]
+    assert scores.status.tolist() == ["failed", "ok", "missing"]
+    assert "no usable vector" in scores.reasons[0]
+
+
+@pytest.mark.parametrize("fault", [{"error": "the server is down"}, {"shape": (1, 4)}, {"shape": (7,)}])
+def test_an_embedder_that_gives_up_fails_its_rows_and_leaves_the_rest(fault):
+    scores = score(ROWS, METRICS, Broken(**fault)).scores
+    assert scores["theta_rq"].status.tolist() == ["failed"] * 3
+    assert all(scores["theta_rq"].reasons)
+    assert scores["squad_em"].status.tolist() == ["ok", "missing", "ok"]
+
+
+def test_one_failed_model_of_two_is_left_out_and_named():
+    good, bad = HashEmbedder(), Broken(error="the server is down")
+    bad.name = "other"
+    tools = Tools({"hash": good, "other": bad})
+    made = anyio.run(evaluate_batch, Batch.of(ROWS), (metric("semantic_similarity"),), tools)
+    scores = made.scores["semantic_similarity"]
+    assert scores.status.tolist() == ["ok", "missing", "ok"]
+    assert "the server is down" in str(scores.details[0])
+
+
+@dataclass(frozen=True)
+class Faulty(Metric):
+    """A metric with a bug."""
+
+    short: bool = False
+    spec: ClassVar = MetricSpec("faulty", 1, QUESTION, 0.0, 1.0)
+
+    def score(self, batch, vectors, /):
+        return Scores.of(np.zeros(0)) if self.short else Scores.of(1 / np.zeros(0).sum())
+
+
+@pytest.mark.parametrize("short", [False, True])
+def test_a_bug_in_a_metric_is_raised_with_its_name_and_samples(short):
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - any bug
+        score(ROWS, (Faulty(short=short),))
+    assert "samples a, b, c" in caught.value.__notes__[0]
+
+
+class Cutting(HashEmbedder):
+    """Reads two characters of a text."""
+
+    def encode(self, texts, /):
+        return Embedded(self.embed(texts), np.array([len(text) > 2 for text in texts]))
+
+
+def test_rows_with_texts_longer_than_the_model_are_counted():
+    rows = [Sample(id="a", question="q1", contexts=("too long",), response="r1")]
+    assert score(rows, METRICS, Cutting()).truncated == {"contexts": 1}
+
+
+@pytest.mark.parametrize(
+    ("cut", "counted"),
+    [
+        ((), {}),
+        (("long c",), {"contexts": 1}),
+        (("q", "r"), {"question": 2, "response": 1}),
+        (("alt",), {"reference": 1}),
+        (("c\n\nlong c",), {"contexts": 1}),
+    ],
+)
+def test_truncated_texts_are_counted_by_row_and_field(cut, counted):
+    rows = [
+        Sample(id="a", question="q", contexts=("c", "long c"), response="r", reference=["ref", "alt"]),
+        Sample(id="b", question="q"),
+    ]
+    assert _truncated_rows(Batch.of(rows), frozenset(cut)) == counted
+
+
+def test_batches_cover_every_row_in_order():
+    samples = [Sample(id=str(i)) for i in range(7)]
+    cut = list(batches(iter(samples), 3))
+    assert [len(batch) for batch in cut] == [3, 3, 1]
+    assert [sample for batch in cut for sample in batch.samples] == samples
+
+
+def test_splitting_rows_into_batches_changes_no_bit():
+    together = score(ROWS, METRICS, HashEmbedder()).scores["sgi(sentences=false)"].values
+    apart = [score([row], METRICS, HashEmbedder()).scores["sgi(sentences=false)"].values for row in ROWS]
+    assert np.concatenate(apart).tobytes() == together.tobytes()
+
+
+def test_needs_are_read_from_the_spec():
+    assert metric("sgi").spec.needs == QUESTION | CONTEXTS | RESPONSE

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.engine.resources import Tools
+from sgi.engine.score_origin import Origin, origin_of
+from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.judged_metric import prompts_digest
+from sgi.kernel.registry import metric
+from sgi.kernel.scored import MetricColumn
+from sgi.kernel.signature import run_signature
+from sgi.store.run_queries import RunRecord
+from sgi.testing import HashEmbedder, HashEntailment, ScriptedJudge
+
+MODELS = {"hash": HashEmbedder(64, "hash"), "bge": HashEmbedder(48, "bge")}
+BOTH = 'semantic_similarity(models=["bge", "hash"])'
+
+
+def record(signature, metrics=("sgi",), **spec):
+    """A finished run as the store tells of it."""
+    return RunRecord(
+        id="r1",
+        name=None,
+        dataset="3f2a",
+        dataset_name="rows.jsonl",
+        rows=4,
+        scored=4,
+        metrics=tuple(metrics),
+        spec=spec,
+        spec_hash="",
+        signature=signature,
+        versions={},
+        created_at="2026-01-01T00:00:00Z",
+        finished_at="2026-01-01T00:00:01Z",
+        stopped=None,
+        rejected=0,
+        summary=None,
+    )
+
+
+def column(name="sgi", version=None):
+    version = metric(name).spec.version if version is None else version
+    return MetricColumn(name, np.zeros(4), np.zeros(4, dtype=np.int8), version=version)
+
+
+@pytest.mark.parametrize("names", [("hash",), ("hash", "bge"), ("bge", "hash")])
+@pytest.mark.parametrize("judge", [None, ScriptedJudge({})])
+@pytest.mark.parametrize("name", ["sgi", "rouge_l", "faithfulness", "ragas_answer_relevance", BOTH])
+def test_the_run_tells_what_the_tools_that_made_it_tell(name, judge, names):
+    """Whatever the tools, a run made with them is of their origin, or the tools could not have made it."""
+    inner = metric(name)
+    tools = Tools({name: MODELS[name] for name in names}, judge=judge)
+    lacking = (name == BOTH and len(names) == 1) or (
+        judge is None and name in ("faithfulness", "ragas_answer_relevance")
+    )
+    if lacking:
+        return
+    kept = record(tools.signature([inner, metric("sgi")], n=4), [name, "sgi"])
+    assert origin_of(kept, column(name, inner.spec.version)) == Origin.of_tools(inner, tools)
+
+
+def test_only_what_the_metric_uses_is_of_its_origin():
+    asked = prompts_digest([metric("faithfulness")])
+    tools = Tools(MODELS, judge=ScriptedJudge({}))
+    assert Origin.of_tools(metric("rouge_l"), tools) == Origin((), None, "")
+    assert Origin.of_tools(metric("sgi"), tools) == Origin((MODELS["hash"].fingerprint,), None, "")
+    assert Origin.of_tools(metric("faithfulness"), tools) == Origin((), "scripted", asked)
+
+
+fingerprints = st.lists(
+    st.text("ab@|:,-", max_size=6).filter(lambda text: text not in {"", "-"}), min_size=1, max_size=3
+)
+
+
+@given(fingerprints)
+def test_names_that_run_into_one_another_are_refused_or_read_as_they_are(found):
+    try:
+        told = origin_of(record(run_signature(found, n=4)), column())
+    except UsageError:
+        return
+    assert told.encoders == (found[0],)
+
+
+@pytest.mark.parametrize(
+    "signature",
+    [
+        "",
+        "imported|n:4",
+        run_signature([], n=4),
+        run_signature(["own"], n=4),
+        run_signature(["hash@1", "own"], n=4),
+        run_signature(["own", "hash@1"], n=4),
+        run_signature(["hash@1", "hash@2"], n=4),
+        run_signature(["hash@unopened"], n=4),
+        run_signature(["hash@1"], n=4).replace("sgi:1", "sgi:2"),
+        run_signature(["hash@1"], n=4).replace("sgi:1", "sgi:0"),
+        run_signature(["hash@1"], n=4) + "|more:1",
+    ],
+)
+def test_a_signature_that_leaves_it_open_is_refused(signature):
+    with pytest.raises(
+        UsageError, match=r"r1 does not tell what made its scores of sgi \(.+\)\. Score the data"
+    ):
+        origin_of(record(signature), column())
+    assert origin_of(record(run_signature(["hash@1"], n=4)), column()).encoders == ("hash@1",)
+
+
+def test_a_judge_that_is_not_told_is_refused():
+    for judge in ("-", "", "@", "@0000"):
+        with pytest.raises(UsageError, match="does not tell what made its scores of faithfulness"):
+            origin_of(record(run_signature([], n=4, judge=judge)), column("faithfulness"))
+
+
+@pytest.mark.parametrize(("version", "words"), [(0, "a version that is not known"), (9, "version 9")])
+def test_another_version_of_the_metric_is_refused(version, words):
+    with pytest.raises(UsageError, match=f"r1 was scored with {words} of sgi; here it is 2"):
+        origin_of(record(run_signature(["hash@1"], n=4)), column(version=version))
+
+
+def test_a_metric_that_is_not_here_is_told():
+    with pytest.raises(UnknownName, match="sgi_of_old"):
+        origin_of(record(run_signature(["hash@1"], n=4)), column("sgi_of_old"))
+
+
+def test_prompts_are_those_of_all_metrics_that_were_asked():
+    inner, other = metric("faithfulness"), metric("ragas_answer_relevance")
+    tools = Tools(MODELS, judge=ScriptedJudge({}))
+    names = [inner.canonical, other.canonical, 'calibrated(metric="faithfulness", calibration="3f2a")']
+    kept = record(tools.signature([inner, other], n=4), names)
+    asked = column("faithfulness", inner.spec.version)
+    assert origin_of(kept, asked) == Origin.of_tools(inner, tools)
+    fewer = replace(kept, metrics=("faithfulness",))
+    with pytest.raises(UsageError, match="is not what is asked now"):
+        origin_of(fewer, asked)
+    rescored = replace(fewer, spec={"rescored_from": "r0"})
+    assert origin_of(rescored, asked) == Origin.of_tools(inner, tools)
+
+
+READERS = {
+    "/models/nli": HashEntailment("nli"),
+    "torch:owner/model": HashEntailment("torch:owner/model"),
+}
+
+
+@pytest.mark.parametrize("named", [("/models/nli",), ("torch:owner/model",), tuple(READERS)])
+def test_an_entailment_model_is_of_the_origin(named):
+    inner = [metric(f"grounding(nli='{name}')") for name in named]
+    tools = Tools({"hash": MODELS["hash"]}, entailment_models=READERS)
+    kept = record(tools.signature(inner, n=4), [made.canonical for made in inner])
+    for name, made in zip(named, inner, strict=True):
+        told = Origin.of_tools(made, tools)
+        assert told.encoders == (MODELS["hash"].fingerprint, READERS[name].fingerprint)
+        assert origin_of(kept, column(made.canonical)) == told
+    plain = record(tools.signature([metric("grounding")], n=4), ["grounding"])
+    with pytest.raises(UsageError, match="does not tell what made its scores"):
+        origin_of(plain, column(inner[0].canonical))
+
+
+def test_of_models_that_end_alike_it_stays_open_which_is_meant():
+    inner = [metric(f"grounding(nli='{name}')") for name in ("a/nli", "b/x-nli")]
+    tools = Tools(
+        {"hash": MODELS["hash"]},
+        entailment_models={"a/nli": HashEntailment("nli"), "b/x-nli": HashEntailment("x-nli")},
+    )
+    kept = record(tools.signature(inner, n=4), [made.canonical for made in inner])
+    assert origin_of(kept, column(inner[0].canonical)) == Origin.of_tools(inner[0], tools)
+    with pytest.raises(UsageError, match="does not tell what made its scores"):
+        origin_of(kept, column(inner[1].canonical))

@@ -1,0 +1,273 @@
+import datetime as dt
+import decimal
+import uuid
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sgi.io import coercion as cells
+from sgi.io.columns import recognise
+from sgi.kernel.errors import DataError
+
+LONE = "half \ud800 a character"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        float("nan"),
+        np.float32("nan"),
+        np.float64("nan"),
+        pd.NA,
+        pd.NaT,
+        np.datetime64("NaT"),
+        decimal.Decimal("nan"),
+        decimal.Decimal("sNaN"),
+    ],
+)
+def test_what_stands_for_nothing_is_absent(value):
+    assert cells.is_absent(value)
+
+
+@pytest.mark.parametrize(
+    "value", ["", 0, 0.0, False, [], {}, (), np.array([np.nan]), np.array([]), "nan", b""]
+)
+def test_what_is_empty_or_zero_is_not_absent(value):
+    assert not cells.is_absent(value)
+
+
+@pytest.mark.parametrize("text", ["", "a", "\x00", "naïve", "漢字", "🧪", "שלום", "a\u2028b", "\ufeff"])
+def test_any_text_is_text(text):
+    assert cells.as_text(text) == text
+
+
+def test_numpy_text_becomes_plain_text():
+    assert type(cells.as_text(np.str_("abc"))) is str
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (3, "number 3"),
+        (3.5, "number 3.5"),
+        (True, "true"),
+        (None, "null"),
+        (["a"], "a list"),
+        ({}, "an object"),
+        (b"a", "bytes"),
+        (np.int64(4), "number 4"),
+    ],
+)
+def test_what_is_no_text_is_named(value, found):
+    with pytest.raises(DataError, match=f"^expected text, found {found}$"):
+        cells.as_text(value)
+
+
+def test_a_lone_surrogate_is_refused_with_its_place():
+    with pytest.raises(DataError, match="lone surrogate at character 6"):
+        cells.as_text(LONE)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("a", "a"), (7, "7"), (np.int32(7), "7"), (2**70, str(2**70)), (" b ", " b ")]
+)
+def test_an_id_is_text_or_a_whole_number(value, expected):
+    assert cells.as_id(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("", "blank"),
+        (" \t", "blank"),
+        (True, "found true"),
+        (1.5, "found number 1.5"),
+        ([1], "found a list"),
+        (LONE, "surrogate"),
+    ],
+)
+def test_other_ids_are_refused(value, message):
+    with pytest.raises(DataError, match=message):
+        cells.as_id(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("one", ("one",)),
+        ("", ("",)),
+        ([], ()),
+        (["a", "b"], ("a", "b")),
+        (("a",), ("a",)),
+        (np.array(["a", "b"], dtype=object), ("a", "b")),
+        ([{"text": "a"}, {"content": "b"}, {"page_content": "c", "metadata": {"n": 1}}], ("a", "b", "c")),
+        (["a", {"text": "b"}], ("a", "b")),
+    ],
+)
+def test_passages_come_in_many_forms(value, expected):
+    assert cells.as_passages(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (3, "expected text or a list of texts, found number 3"),
+        ({"text": "a"}, "expected text or a list of texts, found an object"),
+        (["a", 3], "passage 2: expected text, found number 3"),
+        (["a", None], "passage 2: expected text, found null"),
+        ([["a"]], "passage 1: expected text, found a list"),
+        (
+            [{"body": "a"}],
+            "passage 1: expected text, found an object without the key text, content or page_content",
+        ),
+        ([{"text": None}], "passage 1: expected text, found null"),
+        (["a", LONE], "passage 2: the text has a lone surrogate"),
+    ],
+)
+def test_other_passages_are_refused_with_their_number(value, message):
+    with pytest.raises(DataError, match=f"^{message}"):
+        cells.as_passages(value)
+
+
+@pytest.mark.parametrize(
+    "value", [1, True, 1.0, "1", "true", "Yes", " TRUE ", np.True_, np.int8(1), np.float32(1)]
+)
+def test_labels_that_are_true(value):
+    assert cells.as_label(value) is True
+
+
+@pytest.mark.parametrize("value", [0, False, 0.0, "0", "false", "No", np.False_, np.int64(0)])
+def test_labels_that_are_false(value):
+    assert cells.as_label(value) is False
+
+
+@pytest.mark.parametrize(
+    "value", [2, -1, 0.5, "", "maybe", "PASS", [1], {}, None, float("inf"), np.array([1])]
+)
+def test_other_labels_are_refused(value):
+    with pytest.raises(DataError, match="expected true/false, 1/0 or yes/no, found"):
+        cells.as_label(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (dt.datetime(2025, 1, 2, 3, 4, tzinfo=dt.UTC), "2025-01-02T03:04:00+00:00"),
+        (pd.Timestamp("2025-01-02"), "2025-01-02T00:00:00"),
+        (np.datetime64("2025-01-02"), "2025-01-02"),
+        (dt.time(1, 2), "01:02:00"),
+        (dt.timedelta(minutes=1), 60.0),
+        (decimal.Decimal("1.50"), 1.5),
+        (decimal.Decimal(12345678901234567890), 12345678901234567890),
+        (uuid.UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        (b"caf\xc3\xa9", "café"),
+        (np.float32(0.5), 0.5),
+        (np.arange(3), [0, 1, 2]),
+        ((1, (2,)), [1, [2]]),
+        ({1: float("nan")}, {"1": None}),
+        (2**70, 2**70),
+    ],
+)
+def test_values_of_frames_become_json(value, expected):
+    found = cells.as_json(value)
+
+    assert found == expected
+    assert type(found) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (float("inf"), "JSON has no number inf"),
+        (np.float32("-inf"), "JSON has no number -inf"),
+        (b"\xff\xfe", "2 bytes that are not UTF-8"),
+        ({1, 2}, "found set"),
+        (1j, "found complex"),
+        ({True: 1}, "key must be text, found true"),
+        ({"a": [LONE]}, "lone surrogate"),
+        ({LONE: 1}, "lone surrogate"),
+    ],
+)
+def test_what_has_no_json_is_named(value, message):
+    with pytest.raises(DataError, match=message):
+        cells.as_json(value)
+
+
+def nested(depth):
+    value = "leaf"
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_nesting_is_bounded():
+    assert cells.as_json(nested(100)) == nested(100)
+    with pytest.raises(DataError, match="nested deeper than 100 levels"):
+        cells.as_json(nested(102))
+
+
+def test_a_list_that_holds_itself_is_refused():
+    loop = []
+    loop.append(loop)
+
+    with pytest.raises(DataError, match="nested deeper"):
+        cells.as_json(loop)
+
+
+def test_metadata_must_be_an_object():
+    assert cells.as_object({"a": np.int64(1)}) == {"a": 1}
+    with pytest.raises(DataError, match="expected an object, found a list"):
+        cells.as_object([1])
+
+
+@pytest.mark.parametrize(
+    "value", [{1, 2}, LONE, {LONE: LONE}, {"a": nested(50_000)}, float("inf"), b"\xff", {"a": object()}]
+)
+def test_anything_refused_can_be_shown(value):
+    import orjson
+
+    assert orjson.dumps(cells.loosely_json(value))
+
+
+def test_what_is_shown_keeps_its_content():
+    assert cells.loosely_json({"a": LONE, "b": [1], "c": {3}}) == {
+        "a": "half \\ud800 a character",
+        "b": [1],
+        "c": "{3}",
+    }
+
+
+PLAN = recognise(("contexts", "reference", "metadata", "response", "other"))
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ('["a", "b"]', ["a", "b"]),
+        ("['a', 'b\\'s']", ["a", "b's"]),
+        (' ["a"] ', ["a"]),
+        ("[]", []),
+        ('[{"text": "a"}]', [{"text": "a"}]),
+        ("plain", "plain"),
+        ("[1] as shown in [2]", "[1] as shown in [2]"),
+        ("[1]", "[1]"),
+        ("[Editor's note]", "[Editor's note]"),
+        ("[" * 5000 + "]" * 5000, "[" * 5000 + "]" * 5000),
+        ("[__import__('os').getcwd()]", "[__import__('os').getcwd()]"),
+    ],
+)
+def test_a_cell_can_hold_a_list(cell, expected):
+    row = {"contexts": cell, "reference": cell, "metadata": None, "response": cell, "other": cell}
+
+    read = cells.table_row(row, PLAN)
+
+    assert read == row | {"contexts": expected, "reference": expected}
+
+
+@pytest.mark.parametrize(("cell", "expected"), [('{"a": 1}', {"a": 1}), ("[1]", "[1]"), ("text", "text")])
+def test_a_metadata_cell_can_hold_an_object(cell, expected):
+    row = {"contexts": None, "reference": None, "metadata": cell, "response": "", "other": cell}
+
+    assert cells.table_row(row, PLAN)["metadata"] == expected

@@ -1,0 +1,405 @@
+"""The client on the wire: what it sends where, what it takes of an answer, and how it lets go."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import shutil
+import ssl
+import subprocess
+import time
+import warnings
+from base64 import b64encode
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.kernel.errors import JudgeMalformed, JudgeRejected, JudgeUnavailable
+from sgi.kernel.judged_metric import Verdicts
+from sgi.llm.calls import Call, Message, Shape
+from sgi.llm.load import open_chat, open_judge
+from sgi.llm.spec import JudgeSpec
+from sgi.store.cache import MemoryCache
+from support.judge_server import PROMPT, JudgeServer, Says, Supported, call, verdicts
+from support.wire import Wire, served
+
+KEY = "sk-very-secret-0123456789"
+_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
+_BODY = Says(verdicts("y")).sent("m")
+pytestmark = pytest.mark.usefixtures("no_remote_settings", "no_proxies")
+
+
+@pytest.fixture
+def no_proxies(monkeypatch):
+    for name in _VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def answer(body=_BODY, head="", status="200 OK"):
+    return f"HTTP/1.1 {status}\r\n{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+def complete(
+    wire, *calls, url="http://127.0.0.1:{port}/v1", kind="openai", context=None, pause=0.0, **settings
+):
+    """What the model at a server that says these bytes replies to calls one after the other, or the error."""
+
+    async def work():
+        async with served(wire, context) as port:
+            spec = JudgeSpec(model=f"{kind}:m@{url.format(port=port)}", **{"timeout": 20, **settings})
+            async with open_chat(spec) as chat:
+                for number, asked in enumerate(calls or (call(),)):
+                    await asyncio.sleep(pause if number else 0)
+                    completion = await chat.complete(asked)
+            return completion
+
+    return asyncio.run(work())
+
+
+# What is sent
+
+
+def test_a_request_is_one_post_with_the_key_and_json():
+    wire = Wire(answer())
+    complete(wire)
+    (head,) = wire.heads
+    assert head.startswith("POST /v1/chat/completions HTTP/1.1\r\n")
+    headers = dict(line.split(": ", 1) for line in head.lower().splitlines()[1:-1])
+    assert headers["authorization"] == f"bearer {KEY}"
+    assert headers["content-type"] == "application/json"
+    assert "transfer-encoding" not in headers
+
+
+def test_nothing_is_opened_before_the_first_request():
+    async def work():
+        async with served(wire) as port, open_chat(JudgeSpec(model=f"openai:m@http://127.0.0.1:{port}/v1")):
+            await asyncio.sleep(0.05)
+
+    wire = Wire(answer())
+    asyncio.run(work())
+    assert wire.connections == 0
+
+
+def test_a_long_request_goes_whole_and_without_a_warning():
+    text = "ä" * 2**20
+    with JudgeServer() as server:
+
+        async def work():
+            async with open_chat(JudgeSpec(model=f"openai:m@{server.url}")) as chat:
+                await chat.complete(Call((Message("user", text),), Shape("Reply", '{"type": "object"}'), 1))
+
+        asyncio.run(work())
+    assert server.asked[0].body["messages"][-1]["content"].endswith(text)
+
+
+@pytest.mark.parametrize("name", ["org/my gpt?x#y", "ein-größeres", "a%2Fb"])
+def test_a_deployment_stays_one_part_of_the_path(monkeypatch, name):
+    with JudgeServer(key="k-1") as server:
+        monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k-1")
+        monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url.removesuffix("/v1"))
+
+        async def work():
+            async with open_chat(JudgeSpec(model=f"azure:{name.replace(' ', '+')}")) as chat:
+                await chat.complete(call())
+
+        asyncio.run(work())
+    path, _, query = server.asked[0].path.partition("?")
+    assert path.startswith("/openai/deployments/")
+    assert path.count("/") == 5
+    assert query == "api-version=2024-10-21"
+
+
+# Connections
+
+
+def test_one_connection_serves_calls_in_turn_and_is_closed_with_the_judge():
+    wire = Wire(answer())
+    complete(wire, *[call(str(number)) for number in range(5)])
+    assert (len(wire.heads), wire.connections) == (5, 1)
+
+
+def test_connections_are_as_many_as_calls_at_once_and_none_stays():
+    async def slowly(writer):
+        await asyncio.sleep(0.05)
+        writer.write(answer())
+
+    async def work():
+        async with served(wire) as port:
+            async with open_chat(
+                JudgeSpec(model=f"openai:m@http://127.0.0.1:{port}/v1", concurrency=3)
+            ) as chat:
+                # Nothing but the client limits these.
+                await asyncio.gather(*[chat.complete(call(str(number))) for number in range(12)])
+            await asyncio.sleep(0.05)
+            return wire.open
+
+    wire = Wire(then=slowly)
+    assert asyncio.run(work()) == 0
+    assert (len(wire.heads), wire.connections) == (12, 3)
+
+
+def test_a_connection_the_server_closed_while_idle_is_replaced():
+    async def once(writer):
+        writer.write(answer())
+        await writer.drain()
+        writer.close()
+
+    wire = Wire(then=once)
+    complete(wire, call("a"), call("b"), pause=0.1)
+    assert (len(wire.heads), wire.connections) == (2, 2)
+
+
+def test_a_connection_closed_under_a_request_costs_a_try_and_no_reply():
+    replies = [answer(), None, answer()]
+
+    async def next_of(writer):
+        said = replies.pop(0)
+        if said is None:
+            writer.close()
+        else:
+            writer.write(said)
+
+    async def work():
+        async with served(wire) as port:
+            spec = JudgeSpec(model=f"openai:m@http://127.0.0.1:{port}/v1", concurrency=1)
+            async with open_judge(spec, MemoryCache()) as judge:
+                for claim in "ab":
+                    await judge.ask(PROMPT.about(claims=(claim,)), Verdicts[Supported])
+                return judge.usage
+
+    wire = Wire(then=next_of)
+    usage = asyncio.run(work())
+    assert (usage.calls, usage.retries, len(wire.heads), wire.connections) == (2, 1, 3, 2)
+
+
+def test_a_call_given_up_leaves_nothing_open():
+    async def never(_):
+        await asyncio.sleep(30)
+
+    async def work():
+        async with served(wire) as port:
+            async with open_chat(JudgeSpec(model=f"openai:m@http://127.0.0.1:{port}/v1")) as chat:
+                with pytest.raises(TimeoutError):
+                    async with asyncio.timeout(0.1):
+                        await chat.complete(call())
+            await asyncio.sleep(0.05)
+
+    wire = Wire(then=never)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        asyncio.run(work())
+    assert len(wire.heads) == 1
+
+
+def test_a_silent_server_is_told_as_silent():
+    async def never(_):
+        await asyncio.sleep(30)
+
+    began = time.monotonic()
+    with pytest.raises(JudgeUnavailable, match="silent for too long"):
+        complete(Wire(then=never), timeout=0.2)
+    assert time.monotonic() - began < 5
+
+
+# What comes back
+
+
+def test_a_packed_reply_is_unpacked():
+    packed = answer(gzip.compress(_BODY), "Content-Encoding: gzip\r\n")
+    assert json.loads(complete(Wire(packed)).text) == json.loads(verdicts("y"))
+
+
+def test_a_packed_error_is_read():
+    told = gzip.compress(b'{"error": {"message": "no such thing", "code": "x"}}')
+    with pytest.raises(Exception, match=r"did not take the request \(400\): no such thing x"):
+        complete(Wire(answer(told, "Content-Encoding: gzip\r\nX-Odd: \xe9\r\n", "400 Bad Request")))
+
+
+def test_a_reply_without_end_is_left():
+    part = b" " * 2**20
+    written = []
+
+    async def endlessly(writer):
+        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for _ in range(64):
+            writer.write(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+            await writer.drain()
+            written.append(len(part))
+
+    with pytest.raises(JudgeMalformed, match="sent more than 16,777,216 bytes"):
+        complete(Wire(then=endlessly))
+    assert len(written) < 40
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_error_with_an_endless_body_is_told_by_its_status(packed):
+    body = b'{"error": "' + b"x" * (17 * 2**20)
+    said = gzip.compress(body) if packed else body
+    head = "Content-Encoding: gzip\r\n" if packed else ""
+    with pytest.raises(JudgeUnavailable, match=r"out of order \(500\)"):
+        complete(Wire(answer(said, head, "500 Internal Server Error")))
+
+
+def test_an_error_whose_body_breaks_off_is_told_by_its_status():
+    head = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 100\r\n\r\n"
+    with pytest.raises(JudgeRejected, match=r"refused the key \(401\)"):
+        complete(Wire(head + b'{"error"'))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_counts_of_a_long_reply_is_its_length_unpacked(packed, monkeypatch):
+    monkeypatch.setattr("sgi.llm.client._LONGEST_REPLY", 5000)
+
+    def padded(length):
+        body = _BODY.ljust(length)
+        return answer(gzip.compress(body), "Content-Encoding: gzip\r\n") if packed else answer(body)
+
+    assert complete(Wire(padded(5000))).text
+    with pytest.raises(JudgeMalformed, match="sent more than 5,000 bytes"):
+        complete(Wire(padded(5001)))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"\x00\xff\xfe garbage\r\n\r\n",
+        b"SSH-2.0-OpenSSH_9.9\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 200 OK\r\nX: " + b"y" * 10**6 + b"\r\n\r\n",
+        answer(b"this is not gzip", "Content-Encoding: gzip\r\n"),
+    ],
+)
+def test_what_is_no_http_is_a_broken_connection(said):
+    async def and_close(writer):
+        writer.write(said)
+        writer.close()
+
+    with pytest.raises(JudgeUnavailable, match="cannot be reached, or the connection broke off") as caught:
+        complete(Wire(then=and_close))
+    assert caught.value.__cause__ is None
+    assert KEY not in str(caught.value)
+
+
+@given(said=st.binary(max_size=60), status=st.sampled_from([b"", b"HTTP/1.1 200 OK\r\n", answer(b"{")]))
+def test_any_bytes_end_in_an_error_of_ours(said, status):
+    async def and_close(writer):
+        writer.write(status + said)
+        writer.close()
+
+    with pytest.raises((JudgeUnavailable, JudgeMalformed)):
+        complete(Wire(then=and_close), url="http://127.0.0.1:{port}/v1")
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("7", 7.0),
+        ("a date", 3000.0),
+        ("soon", None),
+    ],
+)
+def test_the_time_to_wait_is_read_in_both_forms(header, seconds):
+    if header == "a date":  # of now, not of when the tests were collected
+        header = format_datetime(datetime.now(UTC) + timedelta(seconds=3000), usegmt=True)
+    wire = Wire(answer(b"{}", f"Retry-After: {header}\r\n", "429 Too Many Requests"))
+    with pytest.raises(JudgeUnavailable) as caught:
+        complete(wire)
+    assert caught.value.throttled
+    assert caught.value.retry_after == (None if seconds is None else pytest.approx(seconds, abs=100))
+
+
+def test_no_cookie_is_sent_back():
+    wire = Wire(answer(head="Set-Cookie: a=1\r\n"))
+    complete(wire, call("a"), call("b"), url="http://localhost:{port}/v1")  # jars keep none of an IP address
+    assert len(wire.heads) == 2
+    assert not any("cookie" in head.lower() for head in wire.heads)
+
+
+# TLS
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    if shutil.which("openssl") is None:
+        pytest.skip("needs the command openssl to make a certificate")
+    folder = tmp_path_factory.mktemp("tls")
+    options = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost"
+    places = ["-keyout", folder / "key.pem", "-out", folder / "cert.pem"]
+    names = ["-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(["openssl", *options.split(), *names, *places], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return folder / "cert.pem", context
+
+
+def test_a_certificate_that_nobody_vouches_for_is_refused(certificate):
+    wire = Wire(answer())
+    with pytest.raises(JudgeUnavailable, match="cannot be reached"):
+        complete(wire, url="https://127.0.0.1:{port}/v1", context=certificate[1])
+    assert not wire.heads
+
+
+def test_a_certificate_the_environment_vouches_for_is_taken(certificate, monkeypatch):
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+    wire = Wire(answer())
+    complete(wire, call("a"), call("b"), url="https://127.0.0.1:{port}/v1", context=certificate[1])
+    assert (len(wire.heads), wire.connections) == (2, 1)
+
+
+# Proxies
+
+
+def test_a_proxy_of_the_environment_gets_the_request_with_its_own_password(monkeypatch):
+    async def work():
+        async with served(wire) as port:
+            monkeypatch.setenv("HTTP_PROXY", f"http://me:pass-1@127.0.0.1:{port}")
+            async with open_chat(JudgeSpec(model="openai:m@http://judge.example/v1")) as chat:
+                await chat.complete(call())
+
+    wire = Wire(answer())
+    asyncio.run(work())
+    (head,) = wire.heads
+    assert head.startswith("POST http://judge.example/v1/chat/completions HTTP/1.1\r\n")
+    assert f"proxy-authorization: basic {b64encode(b'me:pass-1').decode()}".lower() in head.lower()
+
+
+def test_a_proxy_tunnels_tls_and_never_sees_the_key(monkeypatch):
+    async def work():
+        async with served(wire) as port:
+            monkeypatch.setenv("HTTPS_PROXY", f"http://me:pass-1@127.0.0.1:{port}")
+            async with open_chat(JudgeSpec(model="openai:m@https://judge.example/v1")) as chat:
+                await chat.complete(call())
+
+    wire = Wire(answer(b"", "", "407 Proxy Authentication Required"))
+    with pytest.raises(JudgeUnavailable, match="cannot be reached") as caught:
+        asyncio.run(work())
+    (head,) = wire.heads
+    assert head.startswith("CONNECT judge.example:443 HTTP/1.1\r\n")
+    assert KEY not in head
+    assert "pass-1" not in f"{caught.value} {vars(caught.value)}"
+
+
+def test_passwords_of_netrc_are_not_sent(monkeypatch, tmp_path):
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login me password pass-1\n")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    monkeypatch.setenv("AZURE_OPENAI_API_KEY", "k-1")
+    with JudgeServer(key="k-1") as server:
+        monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", server.url.removesuffix("/v1"))
+
+        async def work():
+            async with open_chat(JudgeSpec(model="azure:m")) as chat:
+                await chat.complete(call())
+
+        asyncio.run(work())
+    assert "authorization" not in server.asked[0].headers

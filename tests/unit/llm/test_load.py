@@ -1,0 +1,336 @@
+"""The whole judge over real HTTP: what it reads, repairs, refuses, keeps, counts and records."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import traceback
+from contextlib import suppress
+
+import pytest
+
+from sgi.kernel.errors import (
+    BudgetSpent,
+    JudgeError,
+    JudgeMalformed,
+    JudgeRefused,
+    JudgeUnavailable,
+    UsageError,
+)
+from sgi.kernel.judged_metric import Verdicts
+from sgi.kernel.protocols import Usage
+from sgi.llm.load import open_judge
+from sgi.llm.spec import JudgeSpec
+from sgi.store.cache import MemoryCache
+from support.judge_server import PROMPT, JudgeServer, Says, Supported, ask, fails, verdicts
+
+KEY = "sk-very-secret-0123456789"
+SCHEMA = Verdicts[Supported]
+TWO = verdicts("yn")
+pytestmark = pytest.mark.usefixtures("no_remote_settings")
+
+
+@pytest.fixture
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+# What goes well
+
+
+def test_a_reply_is_held_to_a_schema_with_one_verdict_for_each_item(key):
+    with JudgeServer(replies=Says(TWO), key=KEY) as server:
+        found, usage = ask(server)
+    assert found == [True, False]
+    assert usage == Usage(calls=1, input_tokens=100, output_tokens=10, cost=None)
+    (asked,) = server.asked
+    assert asked.path == "/v1/chat/completions"
+    wanted = asked.body["response_format"]["json_schema"]
+    assert wanted["strict"] is True
+    listed = wanted["schema"]["properties"]["verdicts"]
+    assert (listed["minItems"], listed["maxItems"]) == (2, 2)
+    assert list(wanted["schema"]["$defs"]["Supported"]["properties"]) == ["index", "reason", "supported"]
+    facts = {name: asked.body[name] for name in ("model", "temperature", "seed", "max_tokens")}
+    assert facts == {"model": "m", "temperature": 0.0, "seed": 0, "max_tokens": 4096}
+    assert asked.system == PROMPT.system
+    assert "[2 " in asked.text
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"```json\n{TWO}\n```",
+        f"Here you are:\n\n{TWO}\n\nI hope that helps!",
+        f"\ufeff {TWO}\n",
+        f"```\n{TWO}",
+    ],
+)
+def test_json_within_a_fence_or_prose_is_read(reply):
+    with JudgeServer(replies=Says(reply)) as server:
+        assert ask(server)[0] == [True, False]
+    assert len(server.asked) == 1
+
+
+def test_verdicts_stand_in_the_order_of_the_items():
+    reply = json.dumps({"verdicts": json.loads(verdicts("yn"))["verdicts"][::-1]})
+    with JudgeServer(replies=Says(reply)) as server:
+        assert ask(server)[0] == [True, False]
+
+
+def test_a_second_run_makes_no_call():
+    cache = MemoryCache()
+    with JudgeServer(replies=Says(TWO)) as server:
+        first = ask(server, cache=cache)
+        found, usage = ask(server, cache=cache)
+    assert found == first[0]
+    assert usage == Usage(cached=1)
+    assert len(server.asked) == 1
+
+
+def test_a_service_without_a_count_of_tokens_has_them_estimated():
+    with JudgeServer(replies=Says(TWO, usage=None)) as server:
+        _, usage = ask(server)
+    assert 100 < usage.input_tokens < 1000
+    assert usage.output_tokens == pytest.approx(len(TWO) / 4, abs=1)
+
+
+def test_a_service_that_omits_what_matters_little_is_read():
+    with JudgeServer(replies=Says(TWO, finish=None, usage=None)) as server:
+        assert ask(server)[0] == [True, False]
+
+
+# What is repaired, once
+
+
+UNFIT = {
+    "no JSON": ("All of them are supported.", "holds no JSON object"),
+    "empty": ("", "is empty"),
+    "blank": (" \n ", "is empty"),
+    "null content": (None, "is empty"),
+    "cut JSON": (TWO[:-20], "is no JSON"),
+    "two objects": (f"{TWO} or rather {TWO}", "more than one JSON object"),
+    "a list": (f"[{TWO}]", "the reply: input should be an object"),
+    "a key twice": (TWO.replace('"index": 2', '"index": 2, "index": 1'), "key 'index' twice"),
+    "NaN": (TWO.replace("true", "NaN"), "NaN, which is no number"),
+    "too few verdicts": (verdicts("y"), "entries without a verdict: 2"),
+    "too many verdicts": (verdicts("yyy"), "that were not asked: 3"),
+    "no verdicts": ('{"verdicts": []}', "entries without a verdict: 1, 2"),
+    "an index twice": (TWO.replace('"index": 2', '"index": 1'), "with more than one: 1"),
+    "indices from 0": (verdicts("yn", first=0), "that were not asked: 0"),
+    "a text for a verdict": (
+        TWO.replace("true", '"yes"'),
+        'verdicts[0].supported: input should be a valid boolean, found "yes"',
+    ),
+    "a verdict out of range": (
+        TWO.replace("true", "2"),
+        "verdicts[0].supported: input should be a valid boolean, found 2",
+    ),
+    "a number for a verdict": (TWO.replace("true", "1"), "found 1"),
+    "an index as text": (
+        TWO.replace('"index": 1', '"index": "1"'),
+        'verdicts[0].index: input should be a valid integer, found "1"',
+    ),
+    "a field missing": (TWO.replace('"reason"', '"why"'), "verdicts[0].reason: field required"),
+    "an empty object": ("{}", "verdicts: field required"),
+}
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_what_is_unfit_is_shown_once_with_what_is_wrong(name):
+    reply, problem = UNFIT[name]
+    with JudgeServer([Says(reply)], Says(TWO)) as server:
+        found, usage = ask(server)
+    assert found == [True, False]
+    assert usage.calls == 2
+    last = server.asked[1].body["messages"]
+    assert problem in last[-1]["content"]
+    said = [message["content"] for message in last if message["role"] == "assistant"]
+    assert said == ([reply] if reply and reply.strip() else [])
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_what_stays_unfit_has_no_value_but_a_reason(name):
+    reply, problem = UNFIT[name]
+    with JudgeServer(replies=Says(reply)) as server:
+        error, usage = ask(server)
+    assert isinstance(error, JudgeMalformed)
+    assert problem in str(error)
+    assert error.text == (reply or "")
+    assert usage.calls == len(server.asked) == 2
+
+
+# What is told apart, and not repaired
+
+
+def test_a_reply_cut_at_the_limit_names_the_setting():
+    with JudgeServer(replies=Says(TWO[:-30], finish="length", usage=(50, 77))) as server:
+        error, _ = ask(server)
+    assert isinstance(error, JudgeMalformed)
+    assert str(error) == "The judge's reply was cut after 77 tokens. Raise the judge's max_tokens."
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("says", "reason"),
+    [
+        (Says(None, refusal="I'd rather not say."), "declined: I'd rather not say."),
+        (Says("I'm sorry, but I can't help with that."), "declined: I'm sorry, but"),
+        (Says("I cannot judge this."), "declined: I cannot judge"),
+        (Says("", finish="content_filter"), "content filter"),
+        (fails(400, "The response was filtered", "content_filter"), "content filter"),
+    ],
+)
+def test_refusals_and_filters_are_no_malformed_replies(says, reason):
+    with JudgeServer(replies=says) as server:
+        error, _ = ask(server)
+    assert isinstance(error, JudgeRefused)
+    assert reason in str(error)
+    assert len(server.asked) == 1
+
+
+def test_json_that_speaks_of_a_refusal_is_no_refusal():
+    with JudgeServer(replies=Says(f"Sorry for the wait. {TWO}")) as server:
+        assert ask(server)[0] == [True, False]
+
+
+# Secrets
+
+
+def test_the_key_is_told_nowhere(key, caplog, capfd, tmp_path):
+    caplog.set_level(logging.DEBUG)
+    cassette = tmp_path / "cassette.jsonl"
+    cache = MemoryCache()
+    for says in (fails(400, f"bad request with {KEY}"), fails(401, KEY), Says(body=KEY.encode()), Says("no")):
+        with JudgeServer(replies=says) as server:
+            error, _ = ask(server, cache=cache, options={"record": cassette})
+        cassette_text = cassette.read_text()
+        cassette.unlink()
+        shown = "".join(traceback.format_exception(error))
+        told = [str(error), repr(error), repr(vars(error)), shown, cassette_text, repr(cache._values)]
+        assert KEY not in "\n".join(told)
+    assert KEY not in caplog.text
+    assert KEY not in "".join(capfd.readouterr())
+
+
+# What it costs
+
+
+def test_cost_is_counted_from_given_prices():
+    with JudgeServer(replies=Says(TWO, usage=(1000, 100))) as server:
+        _, usage = ask(server, input_price=2.0, output_price=10.0)
+    assert usage.cost == pytest.approx(0.003)
+
+
+COST = 0.0023
+
+
+@pytest.mark.parametrize("limit", [0.1, 0.02, 0.3])
+def test_spending_stops_before_the_limit_loses_nothing_and_goes_on_from_the_cache(limit):
+    cache = MemoryCache()
+
+    async def work(max_cost):
+        spec = JudgeSpec(
+            model=f"openai:m@{server.url}",
+            input_price=1.0,
+            output_price=10.0,
+            max_cost=max_cost,
+            concurrency=16,
+        )
+        async with open_judge(spec, cache) as judge:
+            # As an evaluation asks: the first exception stops all the others.
+            with suppress(BaseExceptionGroup):
+                async with asyncio.TaskGroup() as group:
+                    for n in range(200):
+                        group.create_task(judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA))
+            return judge.usage
+
+    with JudgeServer(replies=Says(verdicts("y"), usage=(300, 200), delay=0.005)) as server:
+        usage = asyncio.run(work(limit))
+        assert usage.calls == len(server.asked) == len(cache._values)
+        assert limit - 2 * COST <= usage.cost <= limit
+        later = asyncio.run(work(1.0))
+        assert (later.calls, later.cached) == (200 - usage.calls, usage.calls)
+        assert len(server.asked) == 200
+
+
+def test_one_short_reply_says_nothing_about_those_to_come():
+    async def work():
+        spec = JudgeSpec(model=f"openai:m@{server.url}", input_price=1.0, output_price=10.0, max_cost=1.0)
+        async with open_judge(spec, MemoryCache()) as judge:
+            asked = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(300)]
+            ends = await asyncio.gather(*asked, return_exceptions=True)
+            return ends, judge.usage
+
+    with JudgeServer([Says(verdicts("y"), usage=(300, 5))], Says(verdicts("y"), usage=(600, 4000))) as server:
+        ends, usage = asyncio.run(work())
+    dearest = 0.0406
+    assert usage.calls == len(server.asked)
+    assert 1.0 - dearest <= usage.cost <= 1.0 + dearest
+    assert sum(isinstance(end, BudgetSpent) for end in ends) == 300 - usage.calls
+
+
+def test_a_limit_needs_a_price():
+    with JudgeServer() as server, pytest.raises(UsageError, match="input_price"):
+        ask(server, max_cost=1.0)
+
+
+# Cassettes
+
+
+def test_a_recorded_run_is_replayed_without_a_server(tmp_path):
+    file = tmp_path / "cassette.jsonl"
+    with JudgeServer([Says("nonsense")], Says(TWO)) as server:
+        cache = MemoryCache()
+        ask(server, cache=cache)
+        found, _ = ask(server, cache=cache, options={"record": file})  # from the cache, and recorded
+        assert len(server.asked) == 2
+    replayed, usage = ask(server, options={"replay": file})
+    assert replayed == found == [True, False]
+    assert usage == Usage(cached=2)
+    error, _ = ask(server, "another", options={"replay": file})
+    assert isinstance(error, JudgeError)
+    assert f"The cassette {file} has no such call" in str(error)
+
+
+@pytest.mark.parametrize("takes", [1, 2, 3])
+@pytest.mark.parametrize("last", [TWO, "nonsense", "I am sorry, no.", None])
+def test_what_was_asked_anew_is_replayed_as_often_and_ends_the_same(tmp_path, takes, last):
+    file, cache = tmp_path / "cassette.jsonl", MemoryCache()
+    with JudgeServer(replies=Says("rubbish")) as server:
+        for _ in range(takes - 1):
+            ask(server, cache=cache, options={"again": True})
+        server._replies = fails(400, "The request is too odd") if last is None else Says(last)
+        found, _ = ask(server, cache=cache, options={"again": True, "record": file})
+    replayed, usage = ask(server, options={"replay": file})
+    assert str(replayed) == str(found)
+    assert type(replayed) is type(found)
+    assert usage.calls == 0
+
+
+def test_a_dead_service_is_replayed_as_one(tmp_path):
+    file = tmp_path / "cassette.jsonl"
+    with JudgeServer(replies=fails(503)) as server:
+        found, _ = ask(server, retries=0, options={"record": file})
+    replayed, usage = ask(server, options={"replay": file})
+    assert isinstance(replayed, JudgeUnavailable)
+    assert str(replayed) == str(found)
+    assert usage == Usage()
+
+
+def test_a_cassette_is_not_recorded_and_replayed_at_once(tmp_path):
+    with JudgeServer() as server, pytest.raises(UsageError, match="not both"):
+        ask(server, options={"record": tmp_path / "a", "replay": tmp_path / "b"})
+
+
+def test_concurrency_is_bounded():
+    async def work():
+        async with open_judge(
+            JudgeSpec(model=f"openai:m@{server.url}", concurrency=3), MemoryCache()
+        ) as judge:
+            asked = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(12)]
+            await asyncio.gather(*asked)
+
+    with JudgeServer(replies=Says(verdicts("y"), delay=0.05)) as server:
+        asyncio.run(work())
+    assert server.most_at_once == 3

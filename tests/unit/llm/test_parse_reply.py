@@ -1,0 +1,196 @@
+"""Replies are read strictly, whatever stands in them."""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.kernel.errors import JudgeMalformed, JudgeRefused
+from sgi.kernel.judged_metric import ReplyModel, Verdict, Verdicts
+from sgi.llm.calls import Completion, Finish
+from sgi.llm.parse_reply import Unfit, read, shown
+from sgi.metrics.judged.reply_types import Binary, Reason
+from support.judge_server import Supported, verdicts
+
+
+class Rating(ReplyModel):
+    reason: str
+    rating: float
+
+
+def unfit(text, schema=Rating, context=None):
+    with pytest.raises(Unfit) as caught:
+        read(Completion(text), schema, context)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{" * 5000, "no JSON"),
+        ("[" * 100_000, "no JSON object"),
+        ('{"a":' * 100_000, "nested too deep"),
+        ('{"reason": "x", "rating": 1e999}', "beyond all bounds"),
+        ('{"reason": "x", "rating": -Infinity}', "-Infinity, which is no number"),
+        ('{"reason": "x", "rating": 1, "rating": 2}', "the key 'rating' twice"),
+        ('Yes. {"reason": "x", "rating": 1, "rating": 2}', "the key 'rating' twice"),
+        ('{"reason": "x", "rating": 1} {"reason": "x", "rating": 2}', "more than one"),
+        ('{"outer": {"reason": "x", "rating": 1}', "no JSON"),
+        ('[{"reason": "x", "rating": 1}, {"rea', "more than one"),
+        ('{"reason": "x", "rating": 1}}', "more than one"),
+        ('"{\\"reason\\": \\"x\\", \\"rating\\": 1}"', "the reply: input should be an object"),
+        ('{"reason": "x", "rating": "1"}', 'rating: input should be a valid number, found "1"'),
+        ('{"reason": "x", "rating": null}', "found null"),
+        ('{"reason": "x", "rating": true}', "found true"),
+        ('{"reason": "\\ud800", "rating": 1}', "invalid JSON"),
+        ('{"reason": "x", "rating": ' + "9" * 5000 + "}", ""),
+        ("null", "found null"),
+        ("\x00", "no JSON object"),
+    ],
+)
+def test_hostile_and_broken_json_is_unfit(text, problem):
+    assert problem in unfit(text)
+
+
+def test_a_problem_names_place_and_finding_briefly():
+    told = unfit(json.dumps({"reason": ["x" * 1000], "rating": "\x1b[31m"}))
+    assert re.search(r'reason: .*, found \["x{50,60}…; rating: .*found "\\u001b\[31m"', told)
+    assert len(told) < 400
+    many = json.dumps({"verdicts": [{"index": "x"}] * 50})
+    assert unfit(many, Verdicts[Supported], {"items": 50}).count("verdicts[") == 3
+
+
+class Judged(Verdict):
+    reason: Reason
+    rating: Binary
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"rating": "yes"}, 'verdicts[2].rating: a whole number is wanted, found "yes"'),
+        ({"rating": 2}, "verdicts[2].rating: input should be 0 or 1, found 2"),
+        ({"rating": True}, "verdicts[2].rating: a whole number is wanted, found true"),
+        ({"rating": {"value": 1}}, "verdicts[2].rating: a whole number is wanted"),
+        ({"rating": ["x" * 90]}, 'verdicts[2].rating: a whole number is wanted, found ["' + "x" * 58 + "…"),
+        ({"reason": " "}, 'verdicts[2].reason: the text is blank, found " "'),
+        ({"reason": "y" * 5000}, 'characters, more than 4000, found "' + "y" * 59 + "…"),
+        ({"index": "3"}, 'verdicts[2].index: input should be a valid integer, found "3"'),
+    ],
+)
+def test_the_field_at_fault_and_what_stands_there_are_named(changes, told):
+    rows = [{"index": index, "reason": "r", "rating": 0} for index in (1, 2, 3)]
+    rows[2] |= changes
+    assert told in unfit(json.dumps({"verdicts": rows}), Verdicts[Judged], {"items": 3})
+
+
+def test_a_field_that_is_missing_and_verdicts_that_are_miscounted_show_no_object():
+    told = unfit('{"verdicts": [{"index": 1, "secret": "x"}]}', Verdicts[Judged], {"items": 1})
+    assert told.endswith("schema: verdicts[0].reason: field required; verdicts[0].rating: field required")
+    told = unfit('{"verdicts": []}', Verdicts[Judged], {"items": 1})
+    assert told.endswith(
+        "schema: 1 verdicts were wanted, one for each entry, and 0 came; entries without a verdict: 1"
+    )
+
+
+@pytest.mark.parametrize("extra", ["confidence", "claim", "notes", "rationale"])
+def test_keys_beside_the_wanted_ones_are_ignored(extra):
+    row = {"index": 1, "reason": "r", "rating": 1, extra: "of no use"}
+    text = json.dumps({extra: [1, 2], "verdicts": [row]})
+    assert read(Completion(text), Verdicts[Judged], {"items": 1}).verdicts == (
+        Judged(index=1, reason="r", rating=1),
+    )
+
+
+@pytest.mark.parametrize("extra", ["Rating", "RATING", "rat_ing", "rating ", "-rating"])
+def test_of_keys_that_are_nearly_the_same_none_is_taken(extra):
+    for one, other in ((extra, "rating"), ("rating", extra)):
+        text = json.dumps({"verdicts": [{"index": 1, "reason": "r", one: 1, other: 0}]})
+        told = unfit(text, Verdicts[Judged], {"items": 1})
+        assert told == f"it has the keys {one.strip()!r} and {other.strip()!r} in one object"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I’m sorry, I can’t do that.",
+        "Sorry, no.",
+        "I am unable to assess this.",
+        "As an AI language model, I …",
+        "Unfortunately, I can't.",
+        "**I cannot** continue.",
+        "I won't judge people.",
+        "My apologies, but no.",
+    ],
+)
+def test_plain_refusals(text):
+    with pytest.raises(JudgeRefused, match="declined"):
+        read(Completion(text), Rating)
+
+
+@pytest.mark.parametrize(
+    "text", ["Sorrow is not a claim.", "I can see two claims.", "The answer is unable to …"]
+)
+def test_what_only_resembles_a_refusal_is_unfit(text):
+    assert "no JSON object" in unfit(text)
+
+
+def test_reasons_go_before_what_the_reply_looks_like():
+    good = '{"reason": "x", "rating": 1}'
+    with pytest.raises(JudgeRefused, match="declined: No"):
+        read(Completion(good, refusal="No."), Rating)
+    with pytest.raises(JudgeRefused, match="filter"):
+        read(Completion(good, Finish.FILTER), Rating)
+    with pytest.raises(JudgeMalformed, match="cut after 9 tokens"):
+        read(Completion(good, Finish.LENGTH, output_tokens=9), Rating)
+    assert read(Completion(good), Rating) == Rating(reason="x", rating=1.0)
+
+
+prose = st.text(st.characters(exclude_characters="[]{}", exclude_categories=["Cs"]), max_size=30)
+
+
+@given(
+    prose,
+    prose,
+    st.text(st.characters(exclude_categories=["Cs"])),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+def test_an_object_is_found_in_any_prose(before, after, reason, rating):
+    body = json.dumps({"reason": reason, "rating": rating})
+    assert read(Completion(f"{before}{body}{after}"), Rating) == Rating(reason=reason, rating=rating)
+
+
+@given(st.text() | st.text(alphabet='{}[]":,.0123456789truefalsenulindexreasonsupportedverdicts \n`'))
+def test_any_text_is_read_or_has_a_reason(text):
+    with suppress(Unfit, JudgeRefused):
+        assert read(Completion(text), Verdicts[Supported], {"items": 1}).verdicts[0].index == 1
+
+
+@given(st.integers(1, 6), st.lists(st.integers(-1, 8), max_size=8))
+def test_verdicts_are_read_only_if_there_is_one_for_each(items, indices):
+    reply = json.dumps({"verdicts": [{"index": i, "reason": "", "supported": True} for i in indices]})
+    try:
+        found = read(Completion(reply), Verdicts[Supported], {"items": items})
+    except Unfit:
+        assert sorted(indices) != list(range(1, items + 1))
+    else:
+        assert [verdict.index for verdict in found.verdicts] == list(range(1, items + 1))
+
+
+@given(st.integers(1, len(verdicts("ynyn")) - 1))
+def test_no_beginning_of_a_reply_is_taken_for_the_reply(length):
+    text = verdicts("ynyn")[:length]
+    with pytest.raises(Unfit):
+        read(Completion(text), Verdicts[Supported], {"items": 4})
+
+
+@given(st.text())
+def test_shown_texts_are_short_and_on_one_line(text):
+    line = shown(text, 20)
+    assert len(line) <= 21
+    assert line.isprintable()

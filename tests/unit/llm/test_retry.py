@@ -1,0 +1,219 @@
+"""Asked again where the fault may pass, within a deadline, and never after a final no."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+import pytest
+
+from sgi.kernel.errors import JudgeError, JudgeRejected, JudgeUnavailable
+from sgi.llm.limits import Limiter
+from sgi.llm.retry import Retrying
+from sgi.llm.usage import Tally
+from support.clocked import clocked
+from support.judge_server import ScriptedChat, call
+
+
+def busy(after=0.0):
+    return JudgeUnavailable("It is busy.", retry_after=after, throttled=True, hint="Wait.")
+
+
+def retrying(chat, *, retries=4, timeout=5.0, concurrency=8, rpm=None):
+    tally = Tally()
+    limiter = Limiter(concurrency=concurrency, rpm=rpm)
+    return Retrying(chat, limiter, tally, retries=retries, timeout=timeout), tally
+
+
+def test_a_fault_that_passes():
+    chat = ScriptedChat(lambda _, before: busy() if before < 3 else "x")
+    wrapped, tally = retrying(chat)
+    assert asyncio.run(wrapped.complete(call())).text == "x"
+    assert (len(chat.calls), tally.usage.retries) == (4, 3)
+
+
+def test_a_fault_that_stays_is_told_with_its_hint_and_number_of_tries():
+    chat = ScriptedChat(lambda *_: busy())
+    wrapped, tally = retrying(chat, retries=2)
+    with pytest.raises(JudgeUnavailable) as caught:
+        asyncio.run(wrapped.complete(call()))
+    assert str(caught.value) == "It is busy (after 3 tries). Wait."
+    assert caught.value.throttled
+    assert (len(chat.calls), tally.usage.retries) == (3, 2)
+
+
+def test_without_a_time_to_wait_the_waits_are_random_and_bounded(monkeypatch):
+    waits = []
+
+    async def sleep(seconds):
+        waits.append(seconds)
+
+    monkeypatch.setattr("sgi.llm.retry.asyncio.sleep", sleep)
+    chat = ScriptedChat(lambda *_: JudgeUnavailable("gone"))
+    chat.complete = _raising
+    wrapped, _ = retrying(chat, retries=10, timeout=1e9)
+    with pytest.raises(JudgeUnavailable):
+        asyncio.run(wrapped.complete(call()))
+    bounds = [0.5, 1, 2, 4, 8, 16, 30, 30, 30, 30]
+    assert len(waits) == 10
+    assert all(0 <= wait <= bound for wait, bound in zip(waits, bounds, strict=True))
+    assert len(set(waits)) == 10
+
+
+async def _raising(_):
+    raise JudgeUnavailable("gone")
+
+
+def test_a_wait_the_service_asks_for_is_kept():
+    chat = ScriptedChat(lambda _, before: JudgeUnavailable("x", retry_after=3.5) if not before else "x")
+    wrapped, _ = retrying(chat)
+
+    async def timed():
+        await wrapped.complete(call())
+        return asyncio.get_running_loop().time()
+
+    assert clocked(timed()) == 3.5
+
+
+def test_the_deadline_holds_for_all_tries_together():
+    async def ended():
+        with pytest.raises(JudgeUnavailable) as caught:
+            await wrapped.complete(call())
+        return str(caught.value), asyncio.get_running_loop().time()
+
+    # A try takes 4 s and a wait 3 s: of the third try there is 1 s left.
+    chat = ScriptedChat(lambda *_: busy(3), pause=4)
+    wrapped, _ = retrying(chat, retries=20, timeout=15)
+    told, seconds = clocked(ended())
+    assert "no answer within 15 s (after 3 tries)" in told
+    assert (seconds, len(chat.calls)) == (15, 3)
+
+    # No wait is begun that would not leave time for a try.
+    chat = ScriptedChat(lambda *_: busy(3), pause=4)
+    wrapped, _ = retrying(chat, retries=20, timeout=14)
+    assert clocked(ended()) == ("It is busy (after 2 tries). Wait.", 11)
+
+    slow = ScriptedChat("x", pause=500)
+    wrapped, _ = retrying(slow, timeout=5, retries=0)
+    told, seconds = clocked(ended())
+    assert "no answer within 5 s." in told
+    assert (seconds, len(slow.calls)) == (5, 1)
+
+
+def test_waiting_for_a_turn_is_not_counted():
+    async def work():
+        asked = [wrapped.complete(call(str(n))) for n in range(8)]
+        return await asyncio.gather(*asked), asyncio.get_running_loop().time()
+
+    wrapped, _ = retrying(ScriptedChat("x", pause=1), timeout=3, concurrency=1)
+    replies, seconds = clocked(work())
+    assert (len(replies), seconds) == (8, 8)
+
+
+@pytest.mark.parametrize("error", [JudgeError("too long"), ValueError("a bug")])
+def test_other_errors_are_not_tried_again(error):
+    chat = ScriptedChat(lambda *_: error)
+    wrapped, _ = retrying(chat)
+    with pytest.raises(type(error), match=str(error)):
+        asyncio.run(wrapped.complete(call()))
+    assert len(chat.calls) == 1
+
+
+def test_after_a_final_no_nothing_more_is_sent():
+    async def work():
+        return await asyncio.gather(
+            *[wrapped.complete(call(str(n))) for n in range(20)], return_exceptions=True
+        )
+
+    chat = ScriptedChat(lambda *_: JudgeRejected("It refused the key.", hint="Check it."), pause=0.01)
+    wrapped, _ = retrying(chat, concurrency=2)
+    errors = asyncio.run(work())
+    assert {str(error) for error in errors} == {"It refused the key. Check it."}
+    assert len(chat.calls) == 2  # those that were in flight
+
+
+REJECTED = partial(JudgeRejected, "It refused the key.", hint="Check it.")
+
+
+def test_a_final_no_reaches_all_who_wait_for_a_turn_at_once():
+    async def work():
+        asked = [wrapped.complete(call(str(n))) for n in range(256)]
+        errors = await asyncio.gather(*asked, return_exceptions=True)
+        with pytest.raises(JudgeRejected):
+            await wrapped.complete(call("later"))
+        return errors, asyncio.get_running_loop().time()
+
+    chat = ScriptedChat(lambda *_: REJECTED(), pause=1)
+    wrapped, _ = retrying(chat, rpm=10)
+    errors, seconds = clocked(work())
+    assert {str(error) for error in errors} == {"It refused the key. Check it."}
+    assert (len(chat.calls), seconds) == (1, 1)
+
+
+def test_a_final_no_is_tried_again_after_a_while_by_one():
+    async def together():
+        asked = [wrapped.complete(call(str(n))) for n in range(5)]
+        return [isinstance(end, Exception) for end in await asyncio.gather(*asked, return_exceptions=True)]
+
+    async def work():
+        ends, sent = [], []
+        for wait in (0, 29, 2, 29, 2, 0):
+            await asyncio.sleep(wait)
+            ends.append(sum(await together()))
+            sent.append(len(chat.calls))
+        return ends, sent
+
+    chat = ScriptedChat(lambda _, before: REJECTED() if before < 2 else "x")
+    wrapped, _ = retrying(chat, concurrency=1)
+    ends, sent = clocked(work())
+    # Seconds 0, 29, 31, 60, 62, 62: the third try is answered, and then all are sent.
+    assert ends == [5, 5, 5, 5, 4, 0]
+    assert sent == [1, 1, 2, 2, 3, 8]
+
+
+def test_a_service_that_has_answered_may_turn_down_single_requests():
+    chat = ScriptedChat(lambda _, before: JudgeRejected("flagged") if before in {1, 3} else "x")
+    wrapped, _ = retrying(chat)
+
+    async def asked():
+        ends = []
+        for number in range(6):
+            try:
+                ends.append((await wrapped.complete(call(str(number)))).text)
+            except JudgeRejected:
+                ends.append("no")
+        return ends
+
+    assert clocked(asked()) == ["x", "no", "x", "no", "x", "x"]
+    assert len(chat.calls) == 6
+
+
+def test_a_service_that_has_answered_is_believed_when_it_says_no_three_times_in_a_row():
+    chat = ScriptedChat(lambda _, before: JudgeRejected("no more") if before else "x")
+    wrapped, _ = retrying(chat)
+
+    async def asked():
+        await wrapped.complete(call("first"))
+        for number in range(10):
+            with pytest.raises(JudgeRejected, match="no more"):
+                await wrapped.complete(call(str(number)))
+
+    clocked(asked())
+    assert len(chat.calls) == 4
+
+
+def test_a_wait_longer_than_a_call_may_take_is_a_no_for_now_and_holds_nobody_up():
+    chat = ScriptedChat(lambda *_: busy(86400))
+    wrapped, _ = retrying(chat, timeout=5.0, concurrency=2)
+
+    async def asked():
+        ends = await asyncio.gather(
+            *(wrapped.complete(call(str(number))) for number in range(50)), return_exceptions=True
+        )
+        return ends, asyncio.get_running_loop().time()
+
+    ends, seconds = clocked(asked())
+    assert {type(end) for end in ends} == {JudgeRejected}
+    assert "asks to wait 86400 s, and a call may take 5 s" in str(ends[-1])
+    assert seconds < 1
+    assert len(chat.calls) <= 2

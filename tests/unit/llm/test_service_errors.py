@@ -1,0 +1,165 @@
+"""What a service can do wrong over real HTTP, and what is told of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from types import SimpleNamespace
+
+import pytest
+
+from sgi.kernel.errors import JudgeError, JudgeRejected, JudgeUnavailable
+from sgi.kernel.judged_metric import Verdicts
+from sgi.llm.load import open_judge
+from sgi.llm.spec import JudgeSpec
+from sgi.store.cache import MemoryCache
+from support.judge_server import PROMPT, JudgeServer, Says, Supported, ask, fails, verdicts
+
+SCHEMA = Verdicts[Supported]
+TWO = verdicts("yn")
+pytestmark = pytest.mark.usefixtures("no_remote_settings")
+
+# Faults that may pass
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        fails(429, retry_after="0"),
+        fails(429, retry_after_ms="1"),
+        fails(500, retry_after="0"),
+        fails(503, retry_after="0"),
+        fails(408, retry_after="0"),
+        Says(TWO, hang_up=True),
+        Says(TWO, drop=True),
+    ],
+)
+def test_a_fault_that_passes_costs_a_retry(fault):
+    with JudgeServer([fault], Says(TWO)) as server:
+        found, usage = ask(server)
+    assert found == [True, False]
+    assert (usage.calls, usage.retries, len(server.asked)) == (1, 1, 2)
+
+
+def test_a_busy_service_without_a_time_to_wait_is_asked_again():
+    with JudgeServer([fails(429)], Says(TWO)) as server:
+        assert ask(server)[0] == [True, False]
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (fails(429, retry_after="0"), "asked too fast (429) (after 3 tries)"),
+        (fails(500, retry_after="0"), "out of order (500) (after 3 tries)"),
+        (Says(TWO, hang_up=True), "cannot be reached, or the connection broke off (after 3 tries)"),
+    ],
+)
+def test_a_fault_that_stays_is_told_with_the_number_of_tries(fault, reason):
+    with JudgeServer(replies=fault) as server:
+        error, usage = ask(server, retries=2)
+    assert isinstance(error, JudgeUnavailable)
+    assert reason in str(error)
+    assert (usage.calls, usage.retries, len(server.asked)) == (0, 2, 3)
+
+
+@pytest.mark.parametrize("slow", [Says(TWO, delay=30), Says(TWO, trickle=0.05)])
+def test_a_slow_service_is_given_up_at_the_deadline(slow):
+    with JudgeServer(replies=slow) as server:
+        error, _ = ask(server, timeout=0.3)
+    assert isinstance(error, JudgeUnavailable)
+    assert "within 0.3 s" in str(error) or "silent" in str(error)
+
+
+def test_a_wait_beyond_the_deadline_is_not_begun():
+    with JudgeServer(replies=fails(429, retry_after="60")) as server:
+        error, _ = ask(server, timeout=5.0)
+    assert isinstance(error, JudgeRejected)
+    assert "asks to wait 60 s, and a call may take 5 s" in str(error)
+    assert len(server.asked) == 1
+
+
+def test_nobody_listens():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+
+    error, _ = ask(SimpleNamespace(url=url), retries=0)
+    assert isinstance(error, JudgeUnavailable)
+    assert "cannot be reached" in str(error)
+
+
+# Faults that do not pass
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (fails(401, "bad key", "invalid_api_key"), "refused the key (401). Check OPENAI_API_KEY."),
+        (fails(403), "refused the key (403)"),
+        (fails(404, "no such model", "model_not_found"), "is not there (404). Check the model's name"),
+        (fails(402), "quota is used up (402)"),
+        (fails(429, "You exceeded your quota", "insufficient_quota"), "quota is used up (429)"),
+    ],
+)
+def test_a_service_that_takes_no_request_is_asked_once_for_all_inquiries(fault, reason):
+    async def work():
+        async with open_judge(
+            JudgeSpec(model=f"openai:m@{server.url}", concurrency=1), MemoryCache()
+        ) as judge:
+            asked = [judge.ask(PROMPT.about(claims=(str(n),)), SCHEMA) for n in range(5)]
+            return await asyncio.gather(*asked, return_exceptions=True)
+
+    with JudgeServer(replies=fault) as server:
+        errors = asyncio.run(work())
+    assert all(isinstance(error, JudgeRejected) for error in errors)
+    assert {str(error) for error in errors} == {str(errors[0])}
+    assert reason in str(errors[0])
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        (
+            fails(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded"),
+            "longer than the model reads",
+        ),
+        (fails(400, "something\x1b[31m else"), "did not take the request (400): something [31m else"),
+        (fails(422, "x" * 5000), "did not take the request (422): xxx"),
+        (Says(body=b"<html>It works!</html>"), "no chat completion"),
+        (Says(body=b"[]"), "no chat completion"),
+        (Says(body=b'{"choices": []}'), "no chat completion"),
+        (Says(body=b'{"choices": [{"message": 3}]}'), "no chat completion"),
+        (Says(body=b"{}"), "no chat completion"),
+        (Says(body=b"\xff\xfe"), "no chat completion"),
+    ],
+)
+def test_a_request_that_is_not_taken_fails_alone(fault, reason):
+    with JudgeServer(replies=fault) as server:
+        error, usage = ask(server)
+    assert isinstance(error, JudgeError)
+    assert not isinstance(error, JudgeUnavailable | JudgeRejected)
+    assert reason in str(error)
+    assert len(str(error)) < 600
+    assert usage.calls == 0
+    assert len(server.asked) == 1
+
+
+def test_a_service_that_has_no_schemas_is_told_of_them_from_then_on():
+    def replies(asked):
+        if asked.body.get("response_format", {}).get("type") == "json_schema":
+            return fails(400, "response_format of type json_schema is not supported")
+        return Says(verdicts("y"))
+
+    async def work():
+        async with open_judge(JudgeSpec(model=f"openai:m@{server.url}"), MemoryCache()) as judge:
+            for claim in "abc":
+                await judge.ask(PROMPT.about(claims=(claim,)), SCHEMA)
+
+    with JudgeServer(replies=replies) as server:
+        asyncio.run(work())
+    formats = [asked.body.get("response_format", {}).get("type") for asked in server.asked]
+    assert formats == ["json_schema", "json_object", "json_object", "json_object"]
+    assert '"supported"' in json.dumps(server.asked[1].body["messages"]).replace("\\", "")

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pytest
+
+from sgi.metrics.grounding.facts.check import Verdict, check_facts
+from sgi.metrics.grounding.facts.name_support import name_support
+from sgi.metrics.grounding.facts.names import names
+
+
+def is_borne_out(said, passage):
+    (name,) = names(f"it was {said} there")
+    return name_support(name, passage) is not None
+
+
+@pytest.mark.parametrize(
+    ("said", "passage", "supported"),
+    [
+        ("US", "They told us all of it.", False),
+        ("U.S.", "They told us all of it.", False),
+        ("United States", "They told us all of it.", False),
+        ("USA", "They told us all of it.", False),
+        ("WHO", "the man who left", False),
+        ("IT", "it rained at noon", False),
+        ("US", "in the US", True),
+        ("US", "of U.S. origin", True),
+        ("US", "of u.s. origin", True),
+        ("U.S.", "in the us army", True),
+        ("US", "in the United States", True),
+        ("United States", "a US firm", True),
+        ("WHO", "by the WHO", True),
+        ("WHO", "by the World Health Organization", True),
+    ],
+)
+def test_an_acronym_is_not_the_function_word_it_reads_like(said, passage, supported):
+    assert is_borne_out(said, passage) is supported
+
+
+def test_a_question_without_capitals_names_such_acronyms_too():
+    said = "The US has many lakes."
+
+    assert check_facts(said, ["Of lakes."], "how many lakes has the us")[0].verdict is Verdict.SUPPORTED
+    assert check_facts(said, ["Of lakes."], "Did Ada tell us of lakes?")[0].verdict is Verdict.ABSENT
+
+
+@pytest.mark.parametrize(
+    ("said", "passage", "supported"),
+    [
+        ("IRS", "It is said, and irises rot slowly.", False),
+        ("IRS", "It is regarded so.", False),
+        ("IRS", "in Iowa, Rome, Spain", False),
+        ("IRS", "in Iowa. Rome Spain", False),
+        ("IRS", "of Iowa rather slowly", False),
+        ("IRS", "Iowa Rome is too much.", False),
+        ("IRS", "the old Internal Revenue Service Office", True),
+        ("DOD", "the U.S. Department of Defense Office", True),
+        ("DI", "the Department of the Interior", True),
+        ("MRIs", "Magnetic Resonance Imaging", True),
+        ("MRIs", "Modern Roman", False),
+    ],
+)
+def test_an_acronym_is_of_capitalised_words_that_stand_together(said, passage, supported):
+    assert is_borne_out(said, passage) is supported
+
+
+@pytest.mark.parametrize(
+    ("said", "passage", "supported"),
+    [
+        ("Julia Roberts", "Julian Roberts", False),
+        ("Julian Roberts", "Julia Roberts", False),
+        ("Julia", "of Julian", False),
+        ("Georgia", "by George", False),
+        ("Carla Bruni", "Carlo Bruni", False),
+        ("Maria", "of Mario", False),
+        ("Georgia", "the Georgian army", True),
+        ("Mexican", "in Mexico", True),
+        ("Chinese", "in China", True),
+        ("Iraqi", "in Iraq", True),
+        ("South Korean", "in South Koreans' eyes", True),
+        ("North American", "North America's", True),
+        ("Beatle", "the Beatles", True),
+    ],
+)
+def test_only_a_place_and_its_people_share_a_root(said, passage, supported):
+    assert is_borne_out(said, passage) is supported

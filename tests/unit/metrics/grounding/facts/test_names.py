@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import pytest
+
+from sgi.metrics.grounding.facts.name_support import name_support
+from sgi.metrics.grounding.facts.names import names, tells_names
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("He met Millard Fillmore.", ["Millard Fillmore"]),
+        ("the United States of America won", ["United States of America"]),
+        ("books by J. K. Rowling and Dr. O'Neil", ["J. K. Rowling", "Dr. O'Neil"]),
+        ("at McDonald's in New York-based firms", ["McDonald", "New York"]),
+        ("NASA and the U.S. Army on Windows 7", ["NASA", "U.S. Army", "Windows 7"]),
+        ("However, Paris is nice. The Beatles sang.", ["Paris", "Beatles"]),
+        ("Elements are fine. Bake it. NOTE: do NOT go.", []),
+        ("Fillmore was born in St. Louis, Missouri.", ["Fillmore", "St. Louis", "Missouri"]),
+        ('I read "The Great Gatsby" in May on Monday.', ["The Great Gatsby"]),
+        ("Temperature: it is Béla Bartók's.", ["Béla Bartók"]),
+        ("он жил в Санкт-Петербурге", ["Санкт-Петербурге"]),
+        ("zwischen Spain and Portugal", ["Spain", "Portugal"]),
+        ("Fillmore", ["Fillmore"]),
+    ],
+)
+def test_names_are_read(text, found):
+    assert [name.text for name in names(text)] == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "he met ada",
+        "HE MET ADA TODAY",
+        "他见了艾达",
+        "قابل آدا",
+        "All The Words Of This Line Are In Title Case",
+        "",
+    ],
+)
+def test_a_text_whose_capitals_tell_nothing_has_none(text):
+    assert not tells_names(text)
+    assert names(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "passage", "supported"),
+    [
+        ("Fillmore", "Millard Fillmore", True),
+        ("Millard Fillmore", "FILLMORE, Millard, of New York", True),
+        ("President Millard Fillmore", "by Millard Fillmore", True),
+        ("Millard Fillmore", "by Fillmore", False),
+        ("John Fillmore", "by Millard Fillmore, and John ran", False),
+        ("J. Rowling", "by Joanne Rowling", True),
+        ("K. Rowling", "by Joanne Rowling", False),
+        ("Joanne Rowling", "by J. Rowling", True),
+        ("NASA", "the National Aeronautics and Space Administration", True),
+        ("World Health Organization", "the WHO said", True),
+        ("MRI", "Magnetic Resonance Imaging", True),
+        ("MRI", "magnetic fields in imaging", False),
+        ("Bela Bartok", "Béla Bartók's", True),
+        ("Italian", "in Italy", True),
+        ("Mexico", "the Mexican army", True),
+        ("U.S.", "the United States", True),
+        ("Ada", "Canada", False),
+    ],
+)
+def test_a_name_is_borne_out(said, passage, supported):
+    (name,) = names(f"it was {said} there")
+
+    assert (name_support(name, passage) is not None) is supported
+
+
+def test_long_texts_are_read_to_their_end():
+    openers = "".join(f"Zork{number} hid. " for number in range(9000))
+
+    assert names("zork ran. " * 10_000 + "Zork ran. " * 10_000) == ()
+    assert len(names(openers + "It was Zork.")) == 9001

@@ -1,0 +1,161 @@
+"""The grounding detector, on rows made by hand."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sgi.kernel.metric import Status
+from sgi.kernel.registry import metric
+from sgi.kernel.sample import Batch
+from sgi.metrics.grounding.detector import Grounding
+from sgi.metrics.grounding.model import combination, sigmoid
+from support.grounded import hashed, is_sound, maps, row
+
+TOWER = "The old tower in Paris is 330 m tall. It opened in May 1889."
+BEES = "Bees sleep under wooden roofs."
+GERMAN = "Der alte Turm in Paris ist sehr hoch, und er wurde vor vielen Jahren von einem Ingenieur gebaut."
+
+
+@pytest.mark.parametrize(
+    ("sample", "reason"),
+    [
+        (row("", TOWER), "the response is blank"),
+        (row(" \n\t", TOWER), "the response is blank"),
+        (row("It is old."), "there are no passages"),
+        (row("It is old.", "", " \n"), "all passages are blank"),
+        (row("Yes.", TOWER), "the response claims nothing that passages could support"),
+        (row("I don't know.", TOWER), "the response claims nothing that passages could support"),
+        (row("The passages do not say.", TOWER), "the response claims nothing that passages could support"),
+        (row("… 🎉", TOWER), "the response claims nothing that passages could support"),
+        (row(GERMAN, TOWER), "the response is not in English"),
+        (row("The old tower is tall.", GERMAN, " "), "the passages are not in English"),
+    ],
+)
+def test_where_there_is_no_value_there_is_a_reason(sample, reason):
+    found = hashed([sample])
+    assert (found.status[0], found.reasons[0]) == (Status.UNDEFINED, reason)
+    assert np.isnan(found.values[0])
+    assert found.details == ({},)
+
+
+@pytest.mark.parametrize(
+    "sample", [row("", TOWER), row("Yes.", TOWER), row(GERMAN, TOWER), row("It is old.")]
+)
+def test_a_row_without_a_value_wants_nothing_embedded(sample):
+    assert list(Grounding().texts(Batch.of([sample]))) == []
+
+
+def test_one_passage_in_english_is_enough():
+    assert hashed([row("The old tower is tall.", GERMAN, TOWER)]).ok.all()
+
+
+def test_a_row_without_a_value_leaves_the_others_alone():
+    rows = [row(TOWER, TOWER), row("", TOWER), row(BEES, TOWER)]
+    found = hashed(rows)
+    assert found.ok.tolist() == [True, False, True]
+    assert found.values[[0, 2]].tolist() == [*hashed(rows[:1]).values, *hashed(rows[2:]).values]
+
+
+def test_blank_passages_among_others_keep_their_positions_and_change_nothing():
+    response = "The old tower in Paris is 312 m tall. Bees sleep under wooden roofs."
+    plain = hashed([row(response, BEES, TOWER, "Nobody swims.")])
+    among = hashed([row(response, "", BEES, " \n", TOWER, "\t", "Nobody swims.", "")])
+    (first,), (second,) = maps(plain), maps(among)
+    assert among.values.tolist() == plain.values.tolist()
+    assert second.passages == (1, 3, 5)
+    assert [sentence.passage for sentence in second.sentences] == [3, 1]
+    assert [sentence.passage for sentence in first.sentences] == [1, 0]
+    assert second.sentences[0].checks[0].passage == 3
+    assert (first.unused, second.unused) == ((2,), (5,))
+    assert [sentence.similarity for sentence in first.sentences] == [
+        sentence.similarity for sentence in second.sentences
+    ]
+
+
+def test_a_swapped_number_is_contradicted_and_both_are_shown():
+    right, wrong = hashed([row(TOWER, TOWER), row(TOWER.replace("330", "312"), BEES, TOWER)]).values
+    (found,) = maps(hashed([row(TOWER.replace("330", "312"), BEES, TOWER)]))
+    check = found.sentences[0].checks[-1]
+    assert wrong < right - 0.1
+    assert (check.fact, check.verdict, check.found, check.passage) == ("312 m", "contradicted", "330 m", 1)
+    assert TOWER[check.found_start : check.found_end] == "330 m"
+    assert (check.start, check.end) in found.sentences[0].unbacked
+
+
+def test_a_swapped_name_and_date_lower_the_score():
+    scored = hashed(
+        [row(text, TOWER) for text in (TOWER, TOWER.replace("Paris", "Oslo"), TOWER.replace("1889", "1925"))]
+    ).values
+    assert max(scored[1:]) < scored[0] - 0.1
+
+
+def test_contributions_add_up_to_the_log_odds_of_response_and_sentences():
+    response = f"{TOWER} {BEES} The passages do not say who built it."
+    scores = hashed([row(response, TOWER, question="How tall is it?")])
+    (found,), intercept = maps(scores), combination().intercept
+    whole = sum(part.log_odds for part in found.signals.values()) + intercept
+    assert sigmoid(np.array([whole])) == pytest.approx(scores.values, abs=1e-4)
+    assert len(found.sentences) == 4
+    for sentence in found.sentences[:3]:
+        odds = np.array([sum(sentence.contributions.values()) + intercept])
+        assert sigmoid(odds)[0] == pytest.approx(sentence.score, abs=2e-4)
+    assert [*found.sentences[0].contributions] == [*found.signals]
+
+
+def test_a_sentence_that_claims_nothing_has_no_score():
+    silent = maps(hashed([row(f"{TOWER} The passages do not say who built it.", TOWER)]))[0].sentences[-1]
+    assert (silent.score, silent.contributions, silent.checks, silent.unbacked) == (None, {}, (), ())
+    assert silent.about_passages
+
+
+def test_the_worst_sentence_is_the_invented_one():
+    (found,) = maps(hashed([row(f"{TOWER} {BEES}", TOWER)]))
+    scored = [sentence.score for sentence in found.sentences]
+    assert scored.index(min(scored)) == 2
+    assert scored[2] < 0.5 < min(scored[:2])
+    assert found.sentences[2].unbacked == ((61, 90),)
+
+
+def test_passages_that_nobody_used_are_named():
+    (found,) = maps(hashed([row(TOWER, BEES, TOWER, "Nobody swims.")]))
+    assert found.unused == (0, 2)
+
+
+def test_the_evidence_of_every_row_is_sound():
+    samples = [
+        row(text, BEES, TOWER) for text in (TOWER, BEES, f"1. {TOWER}\n- {BEES}\n\n2. It has 9 doors.")
+    ]
+    for sample, found in zip(samples, maps(hashed(samples)), strict=True):
+        assert is_sound(found, sample)
+
+
+def test_neither_order_nor_company_changes_a_bit():
+    texts = (TOWER, BEES, "It is 312 m tall.", "", "Yes.", f"{TOWER} {BEES}")
+    samples = [row(text, BEES, TOWER, question="How tall?") for text in texts]
+    together, turned = hashed(samples), hashed(samples[::-1])
+    alone = [hashed([sample]) for sample in samples]
+    for place, one in enumerate(alone):
+        for other, at in ((together, place), (turned, len(samples) - 1 - place)):
+            assert other.values[at].tobytes() == one.values[0].tobytes()
+            assert other.details[at] == one.details[0]
+            assert other.reasons[at] == one.reasons[0]
+
+
+def test_more_is_wrong_the_lower_it_is():
+    texts = [TOWER, TOWER.replace("330", "312"), TOWER.replace("330", "312").replace("1889", "1920"), BEES]
+    scored = hashed([row(text, TOWER) for text in texts]).values
+    assert all(more > less for more, less in pairwise(scored[:3]))
+    assert scored[3] < 0.1
+
+
+def test_a_question_of_blanks_is_none():
+    assert hashed([row(TOWER, TOWER, question=" \n")]).values == hashed([row(TOWER, TOWER)]).values
+
+
+def test_the_facts_of_the_metric():
+    spec = Grounding().spec
+    assert (spec.low, spec.high, spec.higher_is_better) == (0.0, 1.0, True)
+    assert metric("grounding") == Grounding()

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.kernel.protocols import EntailmentScores
+from sgi.kernel.registry import metric
+from sgi.kernel.sample import Batch, Sample
+from sgi.kernel.vectors import EntailmentTable, VectorTable
+from sgi.metrics.grounding.analysis import Reading
+from sgi.metrics.grounding.detector import Grounding
+from sgi.metrics.grounding.model import combination
+from sgi.metrics.grounding.nli import MOST_PASSAGES, Entailed, SentenceEntailment, pairs_of
+from sgi.metrics.grounding.signals import MEASURED
+from sgi.testing import HashEmbedder, check_metric
+
+PASSAGES = (
+    "Rome is old.",
+    "The old tower in Paris is tall.",
+    "",
+    "Paris has a tower, and it is tall.",
+    "The old tower in Paris is tall.",
+    "A tower.",
+    "Nothing of the kind stands here.",
+)
+RESPONSE = "The old tower in Paris is tall. The passages do not say who built it. It is not in Rome."
+SAMPLE = Sample(id="1", question="How tall?", contexts=PASSAGES, response=RESPONSE)
+
+
+def scored(samples, entailed, grounding):
+    """The scores of rows whose pairs have the entailment and contradiction that a function gives them."""
+    batch = Batch.of(samples)
+    texts = list(dict.fromkeys(grounding.texts(batch)))
+    vectors = VectorTable.of("hash", texts, HashEmbedder().embed(texts))
+    pairs = list(dict.fromkeys(grounding.entailment_pairs(batch)))
+    follows, against = np.array([entailed(*pair) for pair in pairs], dtype=np.float64).reshape(-1, 2).T
+    made = EntailmentScores(follows, against, np.full(len(pairs), 2))
+    tables = {grounding.nli: EntailmentTable.of("m", pairs, made)} if grounding.nli else {}
+    return grounding.score(batch, replace(vectors, entailed=tables))
+
+
+def logit(p):
+    return np.log(p / (1 - p))
+
+
+def test_a_sentence_is_read_behind_its_best_passages_and_a_silent_one_behind_none():
+    first, silent, last = pairs_of(Reading.of(RESPONSE, [text for text in PASSAGES if text]))
+    assert [premise for premise, _ in first] == [PASSAGES[1], PASSAGES[3], PASSAGES[0]]
+    assert {hypothesis for _, hypothesis in first} == {"The old tower in Paris is tall."}
+    assert silent == ()
+    assert last[0] == (PASSAGES[0], "It is not in Rome.")
+
+
+def test_passages_that_tie_come_in_their_order_and_equal_ones_once():
+    passages = ["Here.", "There.", "Here.", "Nowhere.", "Elsewhere."]
+    ((*pairs,),) = pairs_of(Reading.of("The moon is made of cheese.", passages))
+    assert [premise for premise, _ in pairs] == ["Here.", "There.", "Nowhere."]
+    assert len(pairs) == MOST_PASSAGES
+
+
+def test_the_plain_metric_wants_no_model_and_asks_nothing():
+    batch = Batch.of([SAMPLE])
+    assert Grounding().entailment_model is None
+    assert list(Grounding().entailment_pairs(batch)) == []
+
+
+def test_rows_without_response_or_passages_ask_nothing():
+    empty = [
+        Sample(id="1", contexts=("a",), response=" "),
+        Sample(id="2", contexts=("", " "), response="Yes."),
+    ]
+    assert list(Grounding(nli="m").entailment_pairs(Batch.of(empty))) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["owner/model", '/a folder/it\'s "ours", (x)', "torch:C:\\models\\é", "模型/一"]
+)
+def test_the_canonical_name_leads_back_whatever_the_path(name):
+    made = Grounding(nli=name)
+    assert metric(made.canonical) == made
+    assert made.entailment_model == name
+    assert Grounding().canonical == "grounding"
+
+
+@pytest.mark.parametrize("wrong", [5, None, ("a", "b"), True])
+def test_a_model_is_named_by_a_text(wrong):
+    with pytest.raises(TypeError, match="nli is the name of an entailment model"):
+        Grounding(nli=wrong)
+
+
+def test_it_keeps_the_promises_of_a_metric():
+    check_metric(Grounding(nli="owner/model"))
+
+
+def test_the_part_is_the_mean_weight_of_the_least_entailment():
+    weight = combination().logistic.weights[: len(MEASURED)].mean()
+    of = Entailed((SentenceEntailment(0.8, None, 1), None, SentenceEntailment(0.3, 0.5, 1)))
+    assert of.least == 0.3
+    assert of.log_odds == pytest.approx(weight / 1.5 * logit(np.array([0.3, 0.8, 0.3])))
+
+
+@pytest.mark.parametrize(("entailment", "odds"), [(0.0, -2.0), (1e-9, -2.0), (0.5, 0.0), (1.0, 2.0)])
+def test_a_model_is_believed_up_to_log_odds_of_three(entailment, odds):
+    weight = combination().logistic.weights[: len(MEASURED)].mean()
+    of = Entailed((SentenceEntailment(entailment, None, 1),))
+    assert of.log_odds.tolist() == pytest.approx([weight * odds] * 2)
+
+
+def test_where_no_sentence_claims_anything_nothing_is_added():
+    of = Entailed((None, None))
+    assert np.isnan(of.least)
+    assert of.log_odds.tolist() == [0.0]
+
+
+def test_all_else_is_as_without_a_model():
+    plain = scored([SAMPLE], lambda *_: (0.5, 0.5), Grounding())
+    even = scored([SAMPLE], lambda *_: (0.5, 0.5), Grounding(nli="m"))
+    assert even.values == pytest.approx(plain.values, abs=1e-12)
+    doubted = scored([SAMPLE], lambda *_: (0.1, 0.0), Grounding(nli="m"))
+    part = doubted.details[0]["signals"]["entailment"]
+    assert logit(doubted.values) - logit(plain.values) == pytest.approx(part["log_odds"], abs=1e-4)
+    assert part["value"] == pytest.approx(0.1)
+    others = {name: value for name, value in doubted.details[0]["signals"].items() if name != "entailment"}
+    assert others == plain.details[0]["signals"]
+    assert "entailment" not in plain.details[0]["signals"]
+
+
+def test_each_sentence_shows_the_most_over_its_passages():
+    said = {PASSAGES[1]: (0.9, 0.02), PASSAGES[3]: (0.4, 0.6), PASSAGES[0]: (0.05, 0.3)}
+    rome = {PASSAGES[0]: (0.1, 0.95)}
+
+    def entailed(premise, hypothesis):
+        return (rome if "Rome" in hypothesis else said).get(premise, (0.01, 0.0))
+
+    found = scored([SAMPLE], entailed, Grounding(nli="m")).details[0]
+    first, silent, last = found["sentences"]
+    assert (first["entailment"], first["contradiction"], first["entailment_windows"]) == (0.9, 0.6, 2)
+    assert (silent["entailment"], silent["contradiction"], silent["entailment_windows"]) == (None, None, 0)
+    assert silent["score"] is None
+    assert (last["entailment"], last["contradiction"]) == (0.1, 0.95)
+    assert found["signals"]["entailment"]["value"] == 0.1
+
+
+def test_a_model_that_does_not_tell_contradiction_leaves_it_open():
+    found = scored([SAMPLE], lambda *_: (0.7, np.nan), Grounding(nli="m")).details[0]
+    assert [sentence["entailment"] for sentence in found["sentences"]] == [0.7, None, 0.7]
+    assert {sentence["contradiction"] for sentence in found["sentences"]} == {None}
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=2).map(sorted))
+def test_less_entailment_never_means_more_support(levels):
+    less, more = (
+        scored([SAMPLE], lambda *_, level=level: (level, 0.0), Grounding(nli="m")) for level in levels
+    )
+    assert less.values[0] <= more.values[0]
+    for below, above in zip(less.details[0]["sentences"], more.details[0]["sentences"], strict=True):
+        assert below["score"] is None or below["score"] <= above["score"]
+
+
+def test_a_response_is_as_good_as_the_sentence_that_follows_least():
+    both = scored([SAMPLE], lambda *_: (0.99, 0.0), Grounding(nli="m"))
+    one = scored([SAMPLE], lambda _, said: (0.02 if "Rome" in said else 0.99, 0.0), Grounding(nli="m"))
+    assert one.values[0] < both.values[0]
+    first, last = (one.details[0]["sentences"][place]["score"] for place in (0, 2))
+    assert first == both.details[0]["sentences"][0]["score"]
+    assert last < both.details[0]["sentences"][2]["score"]

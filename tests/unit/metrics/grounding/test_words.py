@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.metrics.grounding.words import LONGEST_RUN, wording
+
+
+@given(st.text())
+def test_any_text_is_words_with_their_places(text):
+    words = wording(text)
+    assert len(words.starts) == len(words.ends) == len(words.content) == len(words)
+    assert all(start < end for start, end in zip(words.starts, words.ends, strict=True))
+    assert all(before <= after for before, after in zip(words.ends, words.starts[1:], strict=False))
+    assert all(text[start:end].strip() for start, end in zip(words.starts, words.ends, strict=True))
+
+
+def test_numbers_keep_their_marks_and_do_not_take_the_full_stop():
+    assert wording("It cost 2,500.50. Then 3.").stems[2::2] == ("2,500.50", "3")
+
+
+def test_endings_are_cut_and_function_words_told_apart():
+    words = wording("Cities were growing in the valley's shadow")
+    assert words.stems[:3] == ("citi", "were", "grow")
+    assert [stem for stem, carries in zip(words.stems, words.content, strict=True) if carries] == [
+        "citi",
+        "grow",
+        "valley",
+        "shadow",
+    ]
+
+
+def test_pairs_reach_over_function_words():
+    assert wording("the tower of the city").pairs == frozenset({("tower", "citi")})
+
+
+def test_runs_stop_at_the_longest_that_counts():
+    words = wording(" ".join(f"word{n}" for n in range(20)))
+    assert len(words.runs()) == LONGEST_RUN
+    assert [len(found) for found in words.runs()] == list(range(20, 20 - LONGEST_RUN, -1))
+
+
+def test_a_text_without_words_has_none():
+    words = wording("… — !!! 🎉")
+    assert (len(words), words.pairs, words.vocabulary) == (0, frozenset(), frozenset())
+
+
+def test_threads_stem_as_one_does():
+    from concurrent.futures import ThreadPoolExecutor
+
+    from sgi.metrics.grounding.words import _stem
+
+    stems = ("beauti", "fly", "relat", "cit", "nation", "hope")
+    words = [f"{stem}{last}{number}ing" for number in range(40) for stem in stems for last in ("ful", "ies")]
+    alone = [_stem(word) for word in words]
+    _stem.cache_clear()
+    with ThreadPoolExecutor(8) as threads:
+        together = list(threads.map(_stem, words))
+    assert together == alone

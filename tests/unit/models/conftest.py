@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sgi.models.embedder.load import load_embedder
+from sgi.models.files import embedded_files
+from sgi.models.known_models import MODELS
+from sgi.models.tokenizer import bert_tokenizer
+
+
+@pytest.fixture(scope="session")
+def minilm():
+    return load_embedder("minilm")
+
+
+@pytest.fixture(scope="session")
+def minilm_files():
+    return embedded_files(MODELS["minilm"])
+
+
+@pytest.fixture
+def folder(tmp_path, minilm_files):
+    """A model's folder as on a hub: the published graph, which wants three inputs, and a tokenizer.json."""
+    made = tmp_path / "a-model"
+    (made / "onnx").mkdir(parents=True)
+    (made / "1_Pooling").mkdir()
+    (made / "onnx" / "model.onnx").symlink_to(minilm_files.weights)
+    bert_tokenizer(minilm_files.tokenizer).save(str(made / "tokenizer.json"))
+    (made / "sentence_bert_config.json").write_text('{"max_seq_length": 256}')
+    (made / "1_Pooling" / "config.json").write_text(
+        '{"word_embedding_dimension": 384, "pooling_mode_mean_tokens": true, "pooling_mode_cls_token": false}'
+    )
+    return made
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """Copies a file to where a test may spoil it."""
+
+    def copy(path: Path) -> Path:
+        return Path(shutil.copy(path, tmp_path / path.name))
+
+    return copy

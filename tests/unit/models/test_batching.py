@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.models.batching import distinct, equal_length_batches
+
+
+@given(st.lists(st.text(max_size=3)))
+def test_distinct_texts_give_back_the_texts(texts):
+    unique, places = distinct(texts)
+    assert [unique[place] for place in places] == texts
+    assert len(set(unique)) == len(unique)
+    assert unique == list(dict.fromkeys(texts))
+
+
+@given(st.lists(st.integers(1, 40)), st.integers(1, 100))
+def test_batches_cover_every_text_once_within_the_budget(lengths, budget):
+    batches = equal_length_batches(lengths, budget)
+    assert sorted(place for batch in batches for place in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert len({lengths[place] for place in batch}) == 1
+        assert len(batch) == 1 or len(batch) * lengths[batch[0]] <= budget
+
+
+@given(st.lists(st.integers(1, 9)))
+def test_longest_first(lengths):
+    firsts = [lengths[batch[0]] for batch in equal_length_batches(lengths, 8)]
+    assert firsts == sorted(firsts, reverse=True)
+
+
+def test_as_few_batches_as_the_budget_allows():
+    assert len(equal_length_batches([4] * 100, 40)) == 10
+
+
+@pytest.mark.parametrize("lengths", [[], [0], [0, 0, 3]])
+def test_nothing_and_empty_texts(lengths):
+    batches = equal_length_batches(lengths, 4)
+    assert sum(map(len, batches)) == len(lengths)
+    assert all(batch.dtype == np.int64 for batch in batches)

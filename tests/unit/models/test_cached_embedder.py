@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.kernel.errors import EmbedderError, NonFiniteVector, StoreError
+from sgi.kernel.protocols import Embedded, TruncatingEmbedder
+from sgi.models import cached_embedder as module
+from sgi.models.cached_embedder import CachedEmbedder
+from sgi.store.cache import MemoryCache, SqliteCache
+
+
+class Recording:
+    """Rows made of the text alone; remembers what it was asked."""
+
+    def __init__(self, fingerprint="recording@1", dimension=4):
+        self.fingerprint = fingerprint
+        self.dimension = dimension
+        self.asked = []
+
+    def embed(self, texts):
+        return self.encode(texts).rows
+
+    def encode(self, texts):
+        self.asked.append(list(texts))
+        rows = np.array([[len(text) + 1, *map(ord, text.ljust(9)[:9])] for text in texts], dtype=np.float32)
+        rows = rows.reshape(len(texts), 10)[:, : self.dimension]
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        return Embedded(rows / norms, np.array([len(text) > 5 for text in texts], dtype=np.bool_))
+
+
+def test_each_distinct_text_is_computed_once():
+    inner = Recording()
+    embedder = CachedEmbedder(inner, MemoryCache())
+    first = embedder.embed(["b", "a", "b", "a", "c"])
+    assert inner.asked == [["b", "a", "c"]]
+    assert (embedder.hits, embedder.misses) == (0, 3)
+    assert first.tobytes() == Recording().embed(["b", "a", "b", "a", "c"]).tobytes()
+    embedder.embed(["c", "d"])
+    assert inner.asked[1:] == [["d"]]
+    assert (embedder.hits, embedder.misses) == (1, 4)
+
+
+def test_what_was_cut_is_remembered():
+    cache = MemoryCache()
+    expected = [True, False]
+    for _ in range(2):
+        embedder = CachedEmbedder(Recording(), cache)
+        assert isinstance(embedder, TruncatingEmbedder)
+        assert embedder.encode(["too long", "short"]).truncated.tolist() == expected
+    assert embedder.misses == 0
+
+
+def test_an_embedder_that_knows_no_limit_cuts_nothing():
+    class Plain:
+        fingerprint = "plain@1"
+
+        def embed(self, texts):
+            return Recording().embed(texts)
+
+    assert CachedEmbedder(Plain(), MemoryCache()).encode(["too long"]).truncated.tolist() == [False]
+
+
+def test_another_fingerprint_is_another_vector():
+    cache = MemoryCache()
+    CachedEmbedder(Recording("one@1"), cache).embed(["a"])
+    other = Recording("two@1")
+    CachedEmbedder(other, cache).embed(["a"])
+    assert other.asked == [["a"]]
+
+
+def test_no_texts():
+    inner = Recording()
+    rows, truncated = CachedEmbedder(inner, MemoryCache()).encode([])
+    assert (len(rows), len(truncated), inner.asked) == (0, 0, [])
+
+
+def test_the_real_model_through_a_file_bit_for_bit(minilm, tmp_path):
+    texts = ["Paris", "", "東京", "word " * 400]
+    expected = minilm.encode(texts)
+    for misses in (4, 0):
+        with SqliteCache(tmp_path / "vectors.db") as cache:
+            embedder = CachedEmbedder(minilm, cache)
+            rows, truncated = embedder.encode(texts)
+        assert rows.tobytes() == expected.rows.tobytes()
+        assert truncated.tolist() == expected.truncated.tolist() == [False, False, False, True]
+        assert embedder.misses == misses
+
+
+class Scripted(MemoryCache):
+    """A cache in which every value was replaced."""
+
+    def __init__(self, spoil):
+        super().__init__()
+        self.spoil = spoil
+
+    def get_many(self, keys):
+        return {key: self.spoil(value) for key, value in super().get_many(keys).items()}
+
+
+@given(st.binary(max_size=64))
+def test_any_bytes_in_the_cache_leave_the_answer_right(junk):
+    cache = Scripted(lambda _: junk)
+    CachedEmbedder(Recording(), cache).embed(["a", "b"])
+    inner = Recording()
+    rows = CachedEmbedder(inner, cache).embed(["a", "b", "c"])
+    assert rows.tobytes() == Recording().embed(["a", "b", "c"]).tobytes()
+    assert inner.asked[-1] in (["a", "b", "c"], ["c"])
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda value: value[:-1],
+        lambda value: value[:-4],
+        lambda value: value + b"\0",
+        lambda value: b"\2" + value[1:],
+        lambda value: value[:1] + b"\0" * (len(value) - 1),
+        lambda value: value[:1] + b"\xff" * (len(value) - 1),
+        lambda _: b"",
+    ],
+)
+def test_a_spoilt_value_is_computed_anew_and_replaced(spoil):
+    cache = MemoryCache()
+    CachedEmbedder(Recording(), cache).embed(["a", "b"])
+    key = next(iter(cache._values))
+    cache._values[key] = spoil(cache._values[key])
+    for asked in ([["a"]], []):
+        inner = Recording()
+        assert (
+            CachedEmbedder(inner, cache).embed(["a", "b"]).tobytes()
+            == Recording().embed(["a", "b"]).tobytes()
+        )
+        assert inner.asked == asked
+
+
+def test_rows_of_another_length_are_all_computed_anew():
+    cache = MemoryCache()
+    CachedEmbedder(Recording(dimension=3), cache).embed(["a", "b"])
+    inner = Recording(dimension=4)
+    embedder = CachedEmbedder(inner, cache)
+    assert (
+        embedder.embed(["a", "b", "c"]).tobytes() == Recording(dimension=4).embed(["a", "b", "c"]).tobytes()
+    )
+    assert (embedder.hits, embedder.misses) == (0, 3)
+
+
+def test_what_is_finished_is_kept_when_the_embedder_fails(monkeypatch):
+    monkeypatch.setattr(module, "_AT_ONCE", 2)
+
+    class Failing(Recording):
+        def encode(self, texts):
+            if len(self.asked) == 2:
+                raise EmbedderError("enough")
+            return super().encode(texts)
+
+    cache = MemoryCache()
+    with pytest.raises(EmbedderError, match="enough"):
+        CachedEmbedder(Failing(), cache).embed(list("abcdef"))
+    inner = Recording()
+    CachedEmbedder(inner, cache).embed(list("abcdef"))
+    assert inner.asked == [["e", "f"]]
+
+
+def test_a_zero_row_is_an_error_and_not_kept():
+    class Zero(Recording):
+        def encode(self, texts):
+            return Embedded(np.zeros((len(texts), 4), dtype=np.float32), np.zeros(len(texts), dtype=np.bool_))
+
+    cache = MemoryCache()
+    with pytest.raises(NonFiniteVector):
+        CachedEmbedder(Zero(), cache).embed(["a"])
+    assert not cache._values
+
+
+def test_a_cache_that_cannot_keep_is_an_error(tmp_path):
+    cache = SqliteCache(tmp_path / "vectors.db")
+    cache.close()
+    with pytest.raises(StoreError):
+        CachedEmbedder(Recording(), cache).embed(["a"])
+
+
+def test_lone_surrogates_reach_the_embedder_that_judges_them(minilm):
+    with pytest.raises(EmbedderError, match="lone surrogate"):
+        CachedEmbedder(minilm, MemoryCache()).embed(["\ud800"])

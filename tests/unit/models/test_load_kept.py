@@ -1,0 +1,108 @@
+"""Known models in the user's own folder of models."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from sgi.kernel.errors import ModelCorrupt, ModelMissing
+from sgi.kernel.protocols import embedder_name
+from sgi.models.embedder.load import load_embedder
+from sgi.models.embedder.onnx import OnnxEmbedder
+from sgi.models.embedder.torch import TorchEmbedder
+from sgi.models.files import kept_folder, models_folder
+from sgi.models.known_models import MODELS
+
+
+@pytest.fixture
+def models(tmp_path, monkeypatch):
+    made = tmp_path / "models"
+    made.mkdir()
+    monkeypatch.setenv("SGI_MODELS_DIR", str(made))
+    return made
+
+
+@pytest.fixture
+def offline(monkeypatch, tmp_path):
+    constants = pytest.importorskip("huggingface_hub.constants")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+
+
+def weights(models, name):
+    """A folder as one with safetensors looks; nothing of it is loaded here."""
+    made = models / name
+    made.mkdir()
+    (made / "config.json").write_text("{}")
+    return made
+
+
+def test_the_folder_is_the_users_unless_told(monkeypatch, tmp_path):
+    monkeypatch.delenv("SGI_MODELS_DIR", raising=False)
+    assert models_folder().parts[-2:] == ("sgi", "models")
+    monkeypatch.setenv("SGI_MODELS_DIR", str(tmp_path))
+    assert models_folder() == tmp_path
+
+
+@pytest.mark.parametrize("name", ["all-MiniLM-L6-v2", "bge-base-en-v1.5", "bge"])
+def test_a_graph_there_is_run_with_what_is_known_of_the_model(models, folder, name):
+    record = MODELS.get(name, MODELS["bge-base-en-v1.5"])
+    shutil.move(folder, models / record.name)
+
+    embedder = load_embedder(name)
+
+    assert isinstance(embedder, OnnxEmbedder)
+    assert embedder_name(embedder) == record.name
+    assert (embedder.files.limit, embedder.files.pooling) == (record.limit, record.pooling)
+    assert embedder.files.prefix == record.prefix
+    assert embedder.embed(["a cat"]).shape == (1, 384)
+
+
+def test_the_graph_of_a_model_with_a_prefix_gets_it(models, folder):
+    shutil.move(folder, models / "e5-base-v2")
+
+    assert load_embedder("e5").files.prefix == "query: "
+
+
+@pytest.mark.parametrize("name", ["mpnet", "all-mpnet-base-v2"])
+def test_weights_there_are_for_torch_and_called_as_their_folder(models, name):
+    kept = weights(models, "all-mpnet-base-v2")
+
+    embedder = load_embedder(name)
+
+    assert isinstance(embedder, TorchEmbedder)
+    assert (embedder.source, embedder.name) == (str(kept), "torch:all-mpnet-base-v2")
+    assert embedder.name == load_embedder(f"torch:{kept}").name
+    with pytest.raises(ModelMissing, match="holds no ONNX model"):
+        load_embedder(name, backend="onnx")
+
+
+def test_torch_reads_the_folder_before_the_hub(models):
+    assert load_embedder("mpnet", backend="torch").source == MODELS["all-mpnet-base-v2"].hub
+    kept = weights(models, "all-mpnet-base-v2")
+    assert load_embedder("mpnet", backend="torch").source == str(kept)
+
+
+def test_torch_must_be_told_the_prefix_of_a_model(models):
+    kept = weights(models, "e5-base-v2")
+    with pytest.raises(ModelCorrupt, match=r"e5-base-v2 wants 'query: ' before every text") as caught:
+        load_embedder("e5")
+    _, _, settings = caught.value.hint.partition("there: ")
+    (kept / "config_sentence_transformers.json").write_text(settings.removesuffix("."))
+    assert json.loads(settings.removesuffix("."))["prompts"]
+    assert isinstance(load_embedder("e5"), TorchEmbedder)
+
+
+def test_an_empty_folder_is_none(models, offline):
+    (models / "gte-base").mkdir()
+    assert kept_folder(MODELS["gte-base"]) is None
+    with pytest.raises(ModelMissing, match="gte-base is not on this machine") as caught:
+        load_embedder("gte")
+    assert str(models / "gte-base") in caught.value.hint
+
+
+def test_the_embedded_model_stays_the_embedded_one(models, minilm):
+    weights(models, "minilm")
+    assert load_embedder("minilm").fingerprint == minilm.fingerprint

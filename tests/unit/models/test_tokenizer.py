@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.kernel.errors import EmbedderError, ModelCorrupt
+from sgi.models.tokenizer import bert_tokenizer, open_tokenizer, tokenize
+
+CLS, SEP, UNK = 101, 102, 100
+
+
+@pytest.fixture(scope="module")
+def tokenizer(request):
+    from sgi.models.files import embedded_files
+    from sgi.models.known_models import MODELS
+
+    return open_tokenizer(embedded_files(MODELS["minilm"]).tokenizer, 256)
+
+
+def ids(tokenizer, text):
+    return tokenize(tokenizer, [text]).ids[0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("", []),
+        ("Hello, World!", ["hello", ",", "world", "!"]),
+        ("unaffable", ["una", "##ffa", "##ble"]),
+        ("Über naïve Café", ["uber", "naive", "cafe"]),
+        ("東京都", ["東", "京", "都"]),
+        ("a\x00b\ufffdc\u200b", ["abc"]),
+        ("tab\tnew\nline\u00a0space", ["tab", "new", "line", "space"]),
+        ("x" * 100, None),
+        ("x" * 101, ["[UNK]"]),
+        ("[SEP] [MASK]", ["[SEP]", "[MASK]"]),
+        ("don't", ["don", "'", "t"]),
+    ],
+)
+def test_word_pieces(minilm_files, text, pieces):
+    found = bert_tokenizer(minilm_files.tokenizer).encode(text).tokens
+    assert (found[0], found[-1]) == ("[CLS]", "[SEP]")
+    if pieces is None:
+        assert "[UNK]" not in found
+    else:
+        assert found[1:-1] == pieces
+
+
+@given(st.text())
+def test_any_text_becomes_ids_between_the_marks(tokenizer, text):
+    found, truncated = tokenize(tokenizer, [text])
+    assert found[0][0] == CLS
+    assert found[0][-1] == SEP
+    assert len(found[0]) <= 256
+    assert truncated.tolist() == [False]
+
+
+def test_exactly_at_the_limit(tokenizer):
+    found, truncated = tokenize(tokenizer, ["a " * 254, "a " * 255])
+    assert [len(some) for some in found] == [256, 256]
+    assert truncated.tolist() == [False, True]
+
+
+def test_more_texts_than_are_tokenized_at_once(tokenizer):
+    texts = [f"text {number}" for number in range(5000)]
+    found = tokenize(tokenizer, texts)
+    assert len(found.ids) == len(found.truncated) == 5000
+    assert found.ids[4999].tolist() == ids(tokenizer, "text 4999")
+
+
+@pytest.mark.parametrize(
+    ("texts", "told"),
+    [
+        (["fine", "bad \ud800 text"], "lone surrogate at character 4"),
+        ([3], "not int"),
+        ([None], "not NoneType"),
+    ],
+)
+def test_what_is_no_text(tokenizer, texts, told):
+    with pytest.raises(EmbedderError, match=told):
+        tokenize(tokenizer, texts)
+
+
+LONG = {
+    "words": "word " * 20_000,
+    "one word": "x" * 100_000,
+    "japanese": "日本" * 50_000,
+    "families": "👩‍👩‍👧 " * 20_000,
+    "blanks, then words": " " * 60_000 + "word " * 400,
+    "blanks alone": " " * 60_000,
+    "long words": ("y" * 130 + " ") * 600,
+    "the cut in a word": ("a" * 127 + " ") * 300,
+    "accents": "e\u0301" * 40_000,
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_a_long_text_is_cut_as_if_it_had_been_read_whole(tokenizer, text):
+    whole = tokenizer.encode(text)
+    found = tokenize(tokenizer, ["before", text, "after"])
+    assert found.ids[1].tolist() == whole.ids
+    assert found.truncated.tolist() == [False, bool(whole.overflowing), False]
+
+
+class Counting:
+    """A tokenizer that notes how many characters it was given."""
+
+    def __init__(self, tokenizer):
+        self.tokenizer, self.characters = tokenizer, 0
+
+    def encode(self, text):
+        self.characters += len(text)
+        return self.tokenizer.encode(text)
+
+    def encode_batch(self, texts):
+        self.characters += sum(map(len, texts))
+        return self.tokenizer.encode_batch(texts)
+
+
+def test_of_a_very_long_text_only_the_beginning_is_tokenized(tokenizer):
+    counting = Counting(tokenizer)
+    assert tokenize(counting, ["word " * 1_000_000]).truncated.tolist() == [True]
+    assert counting.characters < 40_000
+
+
+def test_a_surrogate_far_behind_is_found_too(tokenizer):
+    with pytest.raises(EmbedderError, match="lone surrogate at character 500000"):
+        tokenize(tokenizer, ["word " * 100_000 + "\ud800"])
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("tokenizer.json", b"{}"), ("vocab.txt", b"\xff"), ("vocab.txt", b"a")]
+)
+def test_a_file_that_is_no_tokenizer(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(ModelCorrupt, match="is no tokenizer"):
+        open_tokenizer(path, 256)

@@ -1,0 +1,220 @@
+"""Tokens in context, by the embedded model: windows, order, company, hostile texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sgi.kernel.errors import (
+    EmbedderError,
+    MissingExtra,
+    ModelMissing,
+    NonFiniteVector,
+    UnknownName,
+    UsageError,
+)
+from sgi.kernel.protocols import TokenEncoder
+from sgi.kernel.tokens import TokenModel
+from sgi.models.token_encoder.load import (
+    Marks,
+    WindowedTokenEncoder,
+    load_token_encoder,
+    window_seams,
+    window_starts,
+)
+from sgi.testing.strategies import texts
+
+TEXTS = [
+    "A cat sat.",
+    "",
+    "  ",
+    "東京は日本の首都。",
+    "a\x00b",
+    "[CLS] [SEP] [MASK]",
+    "🦊 naïve",
+    "\u200b",
+    "A cat sat.",
+]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return load_token_encoder(TokenModel("minilm"), backend="onnx")
+
+
+MARKS = Marks(1, 1, (1, 2))
+
+
+@dataclass
+class Counting:
+    """A model whose vector of a token tells its id, and where in the window it stands."""
+
+    limit: int = 8
+    threads: int = 1
+    marks: Marks = MARKS
+    name: str = "counting"
+    fingerprint: str = "counting@1"
+    dimension: int = 2
+    bad: float | None = None
+    tokens_a_batch: int = 512
+
+    def tokenized(self, texts, /):
+        return [np.array([1, *range(10, 10 + int(text)), 2]) for text in texts]
+
+    def hidden(self, ids, /):
+        assert ids.shape[1] <= self.limit
+        assert (ids[:, 0] == 1).all()
+        assert (ids[:, -1] == 2).all()
+        if self.bad is not None:
+            return np.full((*ids.shape, 2), self.bad, dtype=np.float32)
+        place = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)
+        return np.stack([np.cos(0.1 * place), np.sin(0.1 * place)], axis=-1).astype(np.float32)
+
+
+def places(text, limit):
+    """Where in its window each token of the text stood."""
+    rows = WindowedTokenEncoder(Counting(limit)).encode_tokens([text]).of(text).rows
+    return np.rint(np.arctan2(rows[:, 1], rows[:, 0]) / 0.1).astype(int)
+
+
+@given(st.integers(1, 400), st.integers(1, 60))
+def test_windows_cover_a_text_and_each_token_has_most_context(length, width):
+    starts = window_starts(length + width, width)
+    length += width
+    seams = [0, *window_seams(starts, width), length]
+    assert starts[0] == 0
+    assert starts[-1] + width == length
+    assert seams == sorted(seams)
+    for number, start in enumerate(starts):
+        for token in range(seams[number], seams[number + 1]):
+            assert start <= token < start + width
+            nearer = [min(token - other, other + width - 1 - token) for other in starts]
+            inner = 0 < number < len(starts) - 1
+            assert not inner or nearer[number] >= max(nearer) - 1
+
+
+@pytest.mark.parametrize(("length", "limit"), [(6, 8), (7, 8), (9, 8), (23, 8), (50, 9), (5, 3)])
+def test_every_token_of_a_long_text_has_its_vector(length, limit):
+    found = places(str(length), limit)
+    assert len(found) == length + 2
+    assert found[0] == 0
+    assert found[-1] == min(limit, length + 2) - 1
+    if length + 2 <= limit:
+        assert found.tolist() == list(range(length + 2))
+    elif limit > 4:
+        assert found[1 : limit // 2].tolist() == list(range(1, limit // 2))
+
+
+def test_windows_are_counted():
+    table = WindowedTokenEncoder(Counting(8)).encode_tokens(["3", "6", "7", "20"])
+    assert [table.of(text).windows for text in ("3", "6", "7", "20")] == [1, 1, 2, 6]
+
+
+@pytest.mark.parametrize("value", [0.0, np.nan, np.inf, 1e30])
+def test_vectors_without_direction_are_refused(value):
+    with pytest.raises(NonFiniteVector) as told:
+        WindowedTokenEncoder(Counting(bad=value)).encode_tokens(["3", "4"])
+    assert set(told.value.texts) == {"3", "4"}
+
+
+def test_the_embedded_models_tokens(encoder):
+    assert isinstance(encoder, TokenEncoder)
+    table = encoder.encode_tokens(TEXTS)
+    assert len(table.index) == len(set(TEXTS))
+    ids = dict(zip(TEXTS, encoder.token_ids(TEXTS), strict=True))
+    for text in TEXTS:
+        found = table.of(text)
+        assert found.ids.tolist() == ids[text].tolist()
+        assert found.rows.shape == (len(found.ids), encoder.dimension)
+        assert np.linalg.norm(found.rows, axis=1) == pytest.approx(1, abs=1e-5)
+    assert table.of("").special.all()
+    assert table.of("[CLS] [SEP] [MASK]").special.tolist() == [True, True, True, False, True]
+
+
+def test_neither_company_nor_order_changes_a_bit(encoder):
+    table = encoder.encode_tokens(TEXTS)
+    turned = encoder.encode_tokens(TEXTS[::-1])
+    for text in TEXTS:
+        alone = encoder.encode_tokens([text]).of(text).rows.tobytes()
+        assert alone == table.of(text).rows.tobytes() == turned.of(text).rows.tobytes()
+
+
+def test_means_of_tokens_are_the_embedders_vectors(encoder, minilm):
+    """The last layer is the one that text vectors are pooled of."""
+    from sgi.models.embedder.onnx import OnnxNetwork
+
+    ids = encoder.token_ids(["A cat sat on the mat."])[0]
+    hidden = OnnxNetwork(encoder.network.embedder.files).hidden(ids[None])[0]
+    rows = encoder.encode_tokens(["A cat sat on the mat."]).rows
+    assert rows == pytest.approx(hidden / np.linalg.norm(hidden, axis=1, keepdims=True), abs=1e-6)
+    mean = hidden.mean(axis=0)
+    assert minilm.embed(["A cat sat on the mat."])[0] == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
+
+
+def test_a_long_text_is_read_to_its_end(encoder):
+    text = "tax law " * 400 + "ends with a fox"
+    found = encoder.encode_tokens([text]).of(text)
+    assert len(found.ids) == 806
+    assert found.windows == 6
+    fox = encoder.encode_tokens(["it ends with a fox"]).of("it ends with a fox")
+    assert found.ids[-2] == fox.ids[-2]
+    assert found.rows[-2] @ fox.rows[-2] > 0.4
+    start = encoder.encode_tokens(["tax law " * 127]).of("tax law " * 127)
+    assert found.rows[:100] == pytest.approx(start.rows[:100], abs=1e-5)
+
+
+@given(st.lists(texts(), max_size=4))
+def test_any_text_has_tokens_between_its_marks(encoder, some):
+    table = encoder.encode_tokens(some)
+    for text in some:
+        found = table.of(text)
+        assert found.special[[0, -1]].all()
+        assert len(found.ids) == len(found.rows) >= 2
+
+
+def test_half_a_surrogate_pair_is_told(encoder):
+    with pytest.raises(EmbedderError, match="surrogate"):
+        encoder.encode_tokens(["fine", "\ud800"])
+
+
+def test_no_texts(encoder):
+    assert encoder.encode_tokens([]).index == {}
+    assert encoder.token_ids([]) == []
+
+
+def test_a_folder_is_a_model_too(folder, encoder):
+    other = load_token_encoder(TokenModel(str(folder)), backend="onnx")
+    assert other.fingerprint.startswith("tokens:a-model[last]@")
+    ours, theirs = (made.encode_tokens(["A cat sat."]).rows for made in (encoder, other))
+    assert np.einsum("ij,ij->i", ours, theirs).min() > 0.99
+
+
+@pytest.mark.parametrize(
+    ("model", "error", "words"),
+    [
+        (TokenModel("minilm", 3), UsageError, "its last layer alone, not layer 3"),
+        (TokenModel("no such model"), UnknownName, "Unknown model"),
+        (TokenModel("/no/such/folder"), ModelMissing, "no folder"),
+        (TokenModel("openai:m@http://localhost:1/v1"), UsageError, "none of its tokens"),
+    ],
+)
+def test_models_that_give_no_tokens(model, error, words):
+    with pytest.raises(error, match=words):
+        load_token_encoder(model)
+
+
+def test_torch_is_an_extra(hidden_torch):
+    encoder = load_token_encoder(TokenModel("torch:some/model", 3))
+    with pytest.raises(MissingExtra, match=r"\[torch\]"):
+        encoder.token_ids(["a"])
+
+
+@pytest.fixture
+def hidden_torch(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "transformers", None)

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.protocols import Reply
+from sgi.service.service import RAGEvalService
+from sgi.service.shared_target import SharedTarget
+from sgi.target import TargetSpec
+from support.target_server import TargetServer
+
+
+def answer(question):
+    return question.upper(), ["a passage"]
+
+
+async def answer_later(question):
+    await asyncio.sleep(0)
+    return answer(question)
+
+
+class Answering:
+    def __call__(self, question):
+        return answer(question)
+
+
+async def ask(target, *questions):
+    try:
+        return [await (await target.opened()).answer(question) for question in questions or ("who?",)]
+    finally:
+        await target.aclose()
+
+
+@pytest.mark.parametrize("wanted", [answer, answer_later, Answering()], ids=["sync", "async", "object"])
+def test_a_function_answers(wanted):
+    assert asyncio.run(ask(SharedTarget(wanted))) == [Reply("WHO?", ("a passage",))]
+
+
+@pytest.mark.parametrize("wanted", ["textwrap:dedent", TargetSpec(where="textwrap:dedent")])
+def test_a_name_or_a_spec_is_opened(wanted):
+    assert asyncio.run(ask(SharedTarget(wanted), " who?")) == [Reply("who?")]
+
+
+def test_a_url_is_asked(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with TargetServer() as server:
+        assert asyncio.run(ask(SharedTarget(server.url), "a", "b")) == [
+            Reply("a", ("a passage",)),
+            Reply("b", ("a passage",)),
+        ]
+    assert [asked.body["question"] for asked in server.asked] == ["a", "b"]
+
+
+def test_tasks_share_what_the_first_of_them_opened():
+    async def work():
+        target = SharedTarget(answer)
+        opened = await asyncio.gather(*(target.opened() for _ in range(5)))
+        return len({id(found) for found in opened})
+
+    assert asyncio.run(work()) == 1
+
+
+def test_another_event_loop_opens_its_own():
+    target = SharedTarget(answer)
+    first, second = asyncio.run(target.opened()), asyncio.run(target.opened())
+    assert first is not second
+
+
+def test_closed_it_opens_anew():
+    target = SharedTarget("textwrap:dedent")
+    for _ in range(2):
+        assert asyncio.run(ask(target)) == [Reply("who?")]
+    asyncio.run(target.aclose())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "error", "words"),
+    [
+        (3, UsageError, "int is no target"),
+        ("rag", UsageError, "names no target"),
+        ("http://", UsageError, "no http"),
+    ],
+)
+def test_what_is_no_target_is_told_at_once(wanted, error, words):
+    with pytest.raises(error, match=words):
+        RAGEvalService(wanted)
+
+
+def test_a_name_that_nothing_answers_to_is_told_when_it_is_asked():
+    with pytest.raises(UnknownName, match="dedemt"):
+        asyncio.run(ask(SharedTarget("textwrap:dedemt")))
+    with pytest.raises(UsageError, match="no target to ask"):
+        asyncio.run(ask(SharedTarget(None)))

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
+
+import numpy as np
+import pytest
+
+from sgi.report.views.columns import run_columns
+from sgi.store.run_queries import find_run
+from sgi.web.single_flight_cache import Kept, size_of
+from sgi.web.throttle import Busy
+from support.web_server import until
+
+
+def test_what_was_used_longest_ago_goes():
+    kept = Kept(2)
+    made = []
+
+    def value(key):
+        return kept.get(key, lambda: made.append(key) or key)
+
+    for key in "abacab":
+        assert value(key) == key
+    assert made == ["a", "b", "c", "b"]
+
+
+def test_several_threads_make_a_value_once():
+    kept, made = Kept(), []
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: kept.get("key", lambda: made.append(1) or 7), range(50)))
+    assert (found, made) == ([7] * 50, [1])
+
+
+def test_a_failure_is_not_kept():
+    kept = Kept()
+    with pytest.raises(ZeroDivisionError):
+        kept.get("key", lambda: 1 / 0)
+    assert kept.get("key", lambda: 2) == 2
+    assert (kept.get("key", lambda: 3), len(kept._making)) == (2, 0)
+
+
+def test_failures_leave_nothing_behind():
+    kept = Kept()
+    for key in range(50):
+        with pytest.raises(ZeroDivisionError):
+            kept.get(key, lambda: 1 / 0)
+    assert (len(kept._making), len(kept._values), kept._busy) == (0, 0, 0)
+
+
+def test_who_waits_for_what_fails_is_told():
+    kept, free, raised = Kept(), threading.Event(), []
+
+    def fails():
+        free.wait(30)
+        raise ZeroDivisionError
+
+    def want():
+        try:
+            kept.get("key", fails)
+        except ZeroDivisionError as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=want) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    until(lambda: kept._busy == 5)
+    free.set()
+    for thread in threads:
+        thread.join(30)
+    assert len(raised) == 5
+
+
+def test_only_a_few_wait_for_what_is_slow_and_what_is_there_stays_quick():
+    kept, free = Kept(most_busy=3), threading.Event()
+    assert kept.get("quick", lambda: 1) == 1
+    with ThreadPoolExecutor(3) as threads:
+        waiting = [threads.submit(kept.get, key, lambda: free.wait(30)) for key in ("slow", "slow", "other")]
+        until(lambda: kept._busy == 3)
+        with pytest.raises(Busy, match="at once"):
+            kept.get("slow", lambda: 2)
+        with pytest.raises(Busy):
+            kept.get("third", lambda: 2)
+        assert kept.get("quick", lambda: 2) == 1
+        free.set()
+        assert [one.result(30) for one in waiting] == [True] * 3
+    assert kept.get("third", lambda: 2) == 2
+
+
+def test_what_is_kept_holds_no_more_than_its_bytes():
+    kept = Kept(most_bytes=3000)
+    for key in "ab":
+        kept.get(key, lambda: bytes(1200))
+    kept.get("c", lambda: bytes(1200))
+    assert list(kept._values) == ["b", "c"]
+    assert len(kept.get("huge", lambda: bytes(4000))) == 4000
+    assert kept._held() <= 3000
+
+
+def test_a_size_counts_what_is_inside(site):
+    assert size_of(np.zeros(1000)) >= 8000
+    assert size_of(np.array(["x" * 500], dtype=object)) > 500
+    assert size_of(MappingProxyType({"a": ["x" * 500]})) > 500
+    columns = run_columns(site.database, find_run(site.database, "before"))
+    values = sum(column.values.nbytes for column in columns.run.metrics.values())
+    assert size_of(columns) > values + sum(map(size_of, columns.metadata))
+
+
+def test_what_makes_a_value_can_need_another_one_though_all_others_are_refused():
+    kept = Kept(most_busy=1)
+    assert kept.get("report", lambda: kept.get("columns", lambda: 1) + 1) == 2
+    assert kept.get("next", lambda: 3) == 3, "nobody is counted twice, or still"
