@@ -2,8 +2,8 @@
 
     python scripts/make_licences_page.py [SITE_PACKAGES]
 
-SITE_PACKAGES is the folder of a second environment, for extras that this one lacks. Fails on a licence that
-is not allowed, and on a package without one.
+SITE_PACKAGES is the directory of a second environment, for extras that are not installed in this one. The
+script fails if a licence is missing or not allowed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ TITLES = {
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
     "Python Software Foundation License": "PSF-2.0",
 }
-"""How older metadata calls licences."""
+"""SPDX names of the licence names in older metadata."""
 
 
 class Environment:
@@ -129,10 +129,10 @@ def page(listed: list[tuple[str, str, str]]) -> str:
     allowed = ", ".join(sorted(ALLOWED))
     return f"""# Licences of dependencies
 
-Every package that SGI or one of its extras installs, with its licence as its metadata state it. Made by
-`python scripts/make_licences_page.py`, which fails on any licence but these: {allowed}.
+The licences of all packages that SGI and its extras install, from their metadata.
+`python scripts/make_licences_page.py` writes this page, and fails on any licence except these: {allowed}.
 
-The build of torch for NVIDIA GPUs also brings NVIDIA's libraries, under NVIDIA's own licence.
+The build of torch for NVIDIA GPUs also installs NVIDIA's libraries, under NVIDIA's own licence.
 
 | package | licence | installed with |
 |---|---|---|

@@ -1,4 +1,4 @@
-"""Measure by simulation how often the intervals of rankings and of agreement cover the truth.
+"""Simulate the coverage of the intervals of AUROC and agreement coefficients.
 
     python scripts/simulate_rankings.py                # 300 data sets per row of a table, minutes
     python scripts/simulate_rankings.py --sets 3000    # a third of the standard error
@@ -37,7 +37,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "results" / "ranking-intervals.md"
 Design = Literal["one", "one or two", "pairs", "same label"]
 DESIGNS: dict[Design, str] = {
     "one": "one answer per question",
-    "one or two": "one or two answers per question, labels independent",
+    "one or two": "one or two answers per question, with independent labels",
     "pairs": "one positive and one negative answer per question",
     "same label": "two answers per question, with the same label",
 }
@@ -193,7 +193,7 @@ def _shares(design: Design) -> tuple[float, ...]:
     return (0.5,) if design == "pairs" else SHARES
 
 
-_MISSES = ("covers, %", "above the truth, %", "below, %", "no interval, %")
+_MISSES = ("covered, %", "lower limit too high, %", "upper limit too low, %", "no interval, %")
 
 
 def _areas(sets: int) -> Iterator[str]:
@@ -235,7 +235,7 @@ def _differences(sets: int) -> Iterator[str]:
 
 
 def _raters(sets: int) -> Iterator[str]:
-    yield "## Cohen's kappa of two raters who say yes or no"
+    yield "## Cohen's kappa of two raters with the ratings yes and no"
     rows = [
         (f"{n}", f"{share:g}", f"{k:g}", *kappa_coverage(n, share, k, sets).cells()) for n, share, k in RATERS
     ]
@@ -244,7 +244,10 @@ def _raters(sets: int) -> Iterator[str]:
 
 def _corrected(sets: int) -> Iterator[str]:
     yield "## The mean corrected by labels"
-    yield "1,000 rows, of which some have a label; a judge misses good answers and passes bad ones."
+    yield (
+        "1,000 rows, some of them labelled. *Missed and passed*: the shares of good answers that the judge"
+        " rejects, and of bad answers that it accepts."
+    )
     rows = []
     for labelled in LABELLED:
         for share in (0.5, 0.7, 0.9, 0.95, 0.98):
@@ -265,14 +268,15 @@ def page(sets: int) -> str:
     """The results as Markdown."""
     error = 100 * np.sqrt(0.05 * 0.95 / sets)
     parts = [
-        "# Coverage of the intervals of rankings and agreement",
+        "# Coverage of the intervals of AUROC and agreement",
         (
-            f"Written by `python scripts/simulate_rankings.py --sets {sets}`: {sets:,} simulated data sets"
-            f" per row, so a coverage of 95 % has a standard error of {error:.1f} points. Intervals are at"
-            " 95 %. Scores are binormal, and two answers to the same question share half of their variance."
-            " A row without numbers has fewer than 30 intervals: the rarer class occurs in fewer than five"
-            " questions. [Decision 0023](../decisions/0023-intervals-of-auroc-and-agreement.md) gives the"
-            " reasons for these methods."
+            f"`python scripts/simulate_rankings.py --sets {sets}` writes this page. Each row has {sets:,}"
+            f" simulated data sets, so a coverage of 95 % has a standard error of {error:.1f} points. The"
+            " level of the intervals is 95 %. Scores are binormal, and two answers to the same question share"
+            " half of their variance. A row without numbers has fewer than 30 intervals, because the rarer"
+            " class occurs in fewer than five questions."
+            " [Decision 0023](../decisions/0023-intervals-of-auroc-and-agreement.md)"
+            " explains the methods."
         ),
     ]
     for part in (_areas, _differences, _raters, _corrected):
