@@ -11,7 +11,7 @@ import time
 import pytest
 
 from sgi.distributed import import_partitions, run
-from sgi.kernel.errors import DataError, RunMismatch, StoreError
+from sgi.kernel.errors import DataError, RunMismatchError, StoreError
 from sgi.store.database import open_database
 from sgi.store.run_queries import list_runs
 from support.partitions import (
@@ -164,17 +164,17 @@ def _settled(folder):
 def test_a_folder_of_another_run_is_refused(finished, answers, tmp_path):
     folder, _, _ = finished
     written = manifests(folder)
-    with pytest.raises(RunMismatch, match="what was asked for changed"):
+    with pytest.raises(RunMismatchError, match="what was asked for changed"):
         run(answers, folder, ["squad_em"], workers=2)
-    with pytest.raises(RunMismatch, match="--inputs"):
+    with pytest.raises(RunMismatchError, match="--inputs"):
         run(answers, folder, ["rouge_l", "sgi"], workers=2)
     content = answers.read_bytes()
     try:
         answers.write_bytes(content.replace(b"Simpsons", b"Sampsons", 1))  # of the same size
-        with pytest.raises(RunMismatch, match=r"its data \(.*answers.jsonl\) changed"):
+        with pytest.raises(RunMismatchError, match=r"its data \(.*answers.jsonl\) changed"):
             run(answers, folder, ["rouge_l", "sgi"], workers=2, inputs=True)
         answers.write_bytes(content + content.splitlines(keepends=True)[0])
-        with pytest.raises(RunMismatch, match=r"its data \(.*answers.jsonl\) changed"):
+        with pytest.raises(RunMismatchError, match=r"its data \(.*answers.jsonl\) changed"):
             run(answers, folder, ["rouge_l", "sgi"], workers=2, inputs=True)
     finally:
         answers.write_bytes(content)

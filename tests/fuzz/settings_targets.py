@@ -78,7 +78,7 @@ def cascade(data: bytes) -> None:
 @target(
     b'{"format": "sgi judge cassette", "version": 1, "fingerprint": "m", "judge": {"model": "openai:m"}}\n'
     b'{"call": "00ff", "schema": "V", "reply": {"text": "{}", "finish": "stop", "refusal": "", "input_tokens": 1,'
-    b' "output_tokens": 2}}\n{"call": "01", "schema": "V", "error": {"kind": "JudgeRefused", "message": "no",'
+    b' "output_tokens": 2}}\n{"call": "01", "schema": "V", "error": {"kind": "JudgeRefusedError", "message": "no",'
     b' "hint": ""}}\n',
     weight=40,
 )
@@ -96,10 +96,10 @@ def cassette(data: bytes) -> None:
 def judge_reply(data: bytes) -> None:
     from sgi.kernel.judged_metric import Verdict
     from sgi.llm.calls import Completion
-    from sgi.llm.parse_reply import Unfit, read
+    from sgi.llm.parse_reply import InvalidReplyError, read
 
     for text in (data.decode("utf-8", "replace"), data.decode("utf-8", "surrogateescape")):
-        with suppress(Unfit):
+        with suppress(InvalidReplyError):
             read(Completion(text), Verdict)
 
 
@@ -107,7 +107,7 @@ def judge_reply(data: bytes) -> None:
     b'{"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [{"index": 0,'
     b' "finish_reason": "stop", "message": {"role": "assistant", "content": "{}"}}], "usage": {"total_tokens": 3}}',
     weight=20,
-    expected=(ValueError,),  # the chat makes it a JudgeMalformed
+    expected=(ValueError,),  # the chat makes it a JudgeMalformedError
 )
 def chat_completion(data: bytes) -> None:
     from sgi.llm.client import _completion

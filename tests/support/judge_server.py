@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from sgi.kernel.errors import BudgetSpent, JudgeError
+from sgi.kernel.errors import BudgetExceededError, JudgeError
 from sgi.kernel.judged_metric import Example, Prompt, Verdict, Verdicts
 from sgi.llm.calls import Call, Completion, Message, Shape
 from sgi.llm.load import open_judge
@@ -224,7 +224,7 @@ def ask(
         async with open_judge(spec, kept, **(options or {})) as judge:
             try:
                 reply = await judge.ask(PROMPT.about(claims=claims or ("a", "b")), Verdicts[Supported])
-            except (JudgeError, BudgetSpent) as error:
+            except (JudgeError, BudgetExceededError) as error:
                 return error, judge.usage
             return [verdict.supported for verdict in reply.verdicts], judge.usage
 

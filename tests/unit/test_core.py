@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sgi.core import sgi
-from sgi.kernel.errors import EmbedderError, NonFiniteVector, TruncationWarning, UsageError
+from sgi.kernel.errors import EmbedderError, NonFiniteVectorError, TruncationWarning, UsageError
 from sgi.kernel.protocols import Embedded
 
 
@@ -38,7 +38,7 @@ def test_question_and_context_alike_still_have_the_formulas_number():
 
 @pytest.mark.parametrize("bad", [[0, 0], [np.nan, 1], [np.inf, 1]])
 def test_a_vector_without_direction_is_an_error_not_a_number(bad):
-    with pytest.raises(NonFiniteVector):
+    with pytest.raises(NonFiniteVectorError):
         sgi("q", "c", "r", Fixed(q=[1, 0], c=bad, r=[1, 1]))
 
 

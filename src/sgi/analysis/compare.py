@@ -192,7 +192,7 @@ def compare(
         RunsDifferError: the runs differ in more than their responses; lists every difference.
         UsageError: the runs share no sample or no metric, a metric's range or direction differs, or rows of
             one id have different questions.
-        UnknownName: one of ``metrics`` is not in both runs.
+        UnknownNameError: one of ``metrics`` is not in both runs.
 
     >>> from sgi.kernel.scored import MetricColumn, ScoredRun
     >>> def run(name, *values):

@@ -37,7 +37,7 @@ def import_runs(database: Database, path: str | Path) -> Imported:
 
     Raises:
         StoreError: the file is damaged, or the database cannot be written; nothing is changed.
-        SchemaAhead: a newer version wrote the file.
+        SchemaTooNewError: a newer version wrote the file.
     """
     return import_(database, path, recompute=recomputed)
 

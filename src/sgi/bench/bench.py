@@ -91,7 +91,7 @@ def bench(
 
     Raises:
         DataError: the data cannot be read, or has no grounded row with a response.
-        UnknownName: no row has the column that ``cluster`` names.
+        UnknownNameError: no row has the column that ``cluster`` names.
         UsageError: a metric or perturbation is unknown, or two changes have one name; a judge is named and no
             metric asks it, or the other way about; no row has the fields a metric needs.
 

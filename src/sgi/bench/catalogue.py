@@ -11,7 +11,7 @@ from sgi.bench.judge_faults import JUDGE_FAULTS
 from sgi.bench.passages import PASSAGES
 from sgi.bench.perturbation import Kind
 from sgi.bench.wording import WORDINGS
-from sgi.kernel.errors import UnknownName
+from sgi.kernel.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ def chosen(names: Sequence[str] = ()) -> tuple[tuple[Perturbation, ...], tuple[J
     """The perturbations and judge faults of these names, in the catalogue's order; all of them without names.
 
     Raises:
-        UnknownName: there is no such perturbation; says which come near.
+        UnknownNameError: there is no such perturbation; says which come near.
 
     >>> [[one.name for one in some] for some in chosen(["reply_cut", "number_swap"])]
     [['number_swap'], ['reply_cut']]
@@ -43,7 +43,9 @@ def chosen(names: Sequence[str] = ()) -> tuple[tuple[Perturbation, ...], tuple[J
     for name in names:
         if name not in known:
             near = tuple(difflib.get_close_matches(name, known, n=2, cutoff=0.5))
-            raise UnknownName("perturbation", name, near, hint="`sgi bench-metrics --list` shows them all.")
+            raise UnknownNameError(
+                "perturbation", name, near, hint="`sgi bench-metrics --list` shows them all."
+            )
     wanted = frozenset(names or known)
     rows = tuple(one for one in PERTURBATIONS.values() if one.name in wanted)
     return rows, tuple(fault for fault in FAULTS.values() if fault.name in wanted)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from sgi.bench.perturbation import Kind
-from sgi.kernel.errors import JudgeUnavailable
+from sgi.kernel.errors import JudgeUnavailableError
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
@@ -77,14 +77,14 @@ class SpoiledChat:
         """The model's reply, spoiled.
 
         Raises:
-            JudgeError: the model's own, or a JudgeUnavailable where the fault is that nothing comes.
+            JudgeError: the model's own, or a JudgeUnavailableError where the fault is that nothing comes.
         """
         first = replace(call, messages=call.messages[:_OPENING])
         reply = await self._chat.complete(first)
         if self._fault.spoil is None:
             self.spoiled += 1
             await anyio.sleep(_SILENCE)
-            raise JudgeUnavailable("The judge was silent, and then the connection broke off.")
+            raise JudgeUnavailableError("The judge was silent, and then the connection broke off.")
         key = digest(str(self._seed).encode(), self._fault.name.encode(), first.key(self.fingerprint))
         draw = Random(int.from_bytes(key, "big"))  # noqa: S311 - draws, no secrets
         text = self._fault.spoil(reply.text, draw)
@@ -101,7 +101,7 @@ async def open_clean(spec: JudgeSpec, cache: Cache) -> AsyncIterator[Chat]:
         cache: of its replies; what it holds is not asked again.
 
     Raises:
-        MissingExtra: the extra ``judge`` is not installed.
+        MissingExtraError: the extra ``judge`` is not installed.
         UsageError: a key or another setting is missing.
     """
     from sgi.llm.load import open_chat, wrapped_chat

@@ -118,9 +118,9 @@ def _embed_something() -> str:
     embedder = load_embedder("minilm")
     cat, kitten, law = embedder.embed(["A cat.", "A kitten.", "The law of contracts."])
     if not cat @ kitten > cat @ law:
-        from sgi.kernel.errors import ModelCorrupt
+        from sgi.kernel.errors import ModelCorruptError
 
-        raise ModelCorrupt("The embedded model finds a cat nearer the law of contracts than a kitten.")
+        raise ModelCorruptError("The embedded model finds a cat nearer the law of contracts than a kitten.")
     return embedder.fingerprint
 
 

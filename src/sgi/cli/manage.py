@@ -102,12 +102,12 @@ def tag(
 
 def _less(record: RunRecord, tags: Sequence[str]) -> list[str]:
     """The tags that are left without these."""
-    from sgi.kernel.errors import UnknownName
+    from sgi.kernel.errors import UnknownNameError
 
     gone = {tag.strip() for tag in tags}
     for unknown in sorted(gone.difference(record.tags)):
         hint = f"It has: {', '.join(record.tags)}." if record.tags else "It has none."
-        raise UnknownName(f"tag of {record.label}", unknown, hint=hint)
+        raise UnknownNameError(f"tag of {record.label}", unknown, hint=hint)
     return [tag for tag in record.tags if tag not in gone]
 
 

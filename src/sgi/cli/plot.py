@@ -16,7 +16,7 @@ from sgi.cli.options import (
     RunClusterOption,
     complete_run,
 )
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -292,7 +292,7 @@ def _named(asked: _Asked, wanted: str, known: list[str]) -> str:
         return found[0]
     near = tuple(difflib.get_close_matches(wanted, known, n=2))
     hint = f"Those with values: {', '.join(known)}."
-    raise UnknownName(f"metric with values in {asked.record.label}", wanted, near, hint=hint)
+    raise UnknownNameError(f"metric with values in {asked.record.label}", wanted, near, hint=hint)
 
 
 def _impossible(asked: _Asked, columns: RunColumns, kind: Kind, why: str) -> UsageError:

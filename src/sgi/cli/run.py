@@ -372,7 +372,7 @@ def _noting(listener: Listener, words: str, tagging: Callable[[str], None]) -> I
     """Once the run is in the store it is tagged, and an end before its time says how to go on."""
     from sgi.cli.console import talk
     from sgi.engine.progress import RunBegan
-    from sgi.kernel.errors import SgiError, StoreDamaged
+    from sgi.kernel.errors import SgiError, StoreDamagedError
 
     begun: list[str] = []
 
@@ -385,7 +385,7 @@ def _noting(listener: Listener, words: str, tagging: Callable[[str], None]) -> I
     try:
         yield listen
     except (KeyboardInterrupt, SgiError) as error:
-        if not isinstance(error, StoreDamaged):
+        if not isinstance(error, StoreDamagedError):
             for run in begun:
                 talk(f"What is done is kept. Go on with: sgi run --resume {run}{words}")
         if isinstance(error, KeyboardInterrupt):

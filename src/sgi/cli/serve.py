@@ -82,13 +82,13 @@ def serve(
     """
     from importlib.util import find_spec
 
-    from sgi.kernel.errors import MissingExtra
+    from sgi.kernel.errors import MissingExtraError
     from sgi.kernel.limits import size_in_bytes
 
     if any(
         find_spec(name) is None for name in ("fastapi", "uvicorn", "python_multipart", "prometheus_client")
     ):
-        raise MissingExtra("`sgi serve`", "web")
+        raise MissingExtraError("`sgi serve`", "web")
     from sgi.models.embedder.load import require_backend
     from sgi.web.connections import ConnectionLimits
     from sgi.web.security import check_token, own_hosts
@@ -122,9 +122,9 @@ def _opened(db: str | None) -> Database:
     try:
         return open_database(db, create=False)
     except StoreError as error:
-        from sgi.kernel.errors import SchemaAhead, SchemaBehind
+        from sgi.kernel.errors import SchemaTooNewError, SchemaTooOldError
 
-        if isinstance(error, (SchemaAhead, SchemaBehind)):
+        if isinstance(error, (SchemaTooNewError, SchemaTooOldError)):
             raise
         database = open_database(db)
     talk(f"{database.shown} is new, and empty: `sgi run` or an upload fills it.")

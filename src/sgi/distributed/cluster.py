@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Protocol
 
-from sgi.kernel.errors import MissingExtra, UsageError
+from sgi.kernel.errors import MissingExtraError, UsageError
 from sgi.models.cores import usable_cores
 
 if TYPE_CHECKING:
@@ -103,11 +103,11 @@ def joined(address: str, workers: int | None) -> Iterator[Cluster]:
         workers: how many there shall be; None for as many as there are cores.
 
     Raises:
-        MissingExtra: Ray is not installed.
+        MissingExtraError: Ray is not installed.
         UsageError: there is no cluster at the address, or it has no cores.
     """
     if find_spec("ray") is None or find_spec("pyarrow") is None:
-        raise MissingExtra("Running on Ray", "ray")
+        raise MissingExtraError("Running on Ray", "ray")
     if address not in {LOCAL, RUNNING}:
         _knock(address)
     for name, value in (_QUIET | (_ALONE if address == LOCAL else {})).items():

@@ -98,9 +98,9 @@ def run(
             ``max_failures``, ``inputs``, ``backend``, ``name``.
 
     Raises:
-        MissingExtra: the extra ``ray`` is not installed.
+        MissingExtraError: the extra ``ray`` is not installed.
         DataError: the data cannot be read; says file, line, id and field.
-        RunMismatch: the folder holds another run, or one of other data.
+        RunMismatchError: the folder holds another run, or one of other data.
         SgiError: something else that the user can mend; what is done is kept.
 
     >>> run("ragtruth:test.jsonl", "scores")

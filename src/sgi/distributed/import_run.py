@@ -18,7 +18,7 @@ from sgi.engine.plan import batch_digest, joined, resolve
 from sgi.engine.score import batches
 from sgi.engine.stored_spec import checked_spec
 from sgi.engine.summary import summarise
-from sgi.kernel.errors import RunMismatch, StoreError, UsageError
+from sgi.kernel.errors import RunMismatchError, StoreError, UsageError
 from sgi.kernel.protocols import Usage
 from sgi.store.run_queries import list_runs
 from sgi.store.run_writer import RunStart, create_run
@@ -73,7 +73,7 @@ def import_partitions(
         StoreError: the folder holds no run, or partitions are missing and ``incomplete`` is false; or a file
             is damaged, of another run, or not as it was written.
         UsageError: it is in the database already, or its data is elsewhere and was not named.
-        RunMismatch: the data is not what it was.
+        RunMismatchError: the data is not what it was.
         DataError: the data cannot be read any more.
     """
     folder, kept = read_folder(place)
@@ -166,7 +166,7 @@ def _refuse_repeated(database: Database, folder: Folder, kept: KeptRun, dataset:
 
 
 def _identity(kept: KeptRun, folder: Folder, columns: Mapping[str, str]) -> str:
-    """The hash of all samples, as the engine's plan has it; a RunMismatch where some are gone."""
+    """The hash of all samples, as the engine's plan has it; a RunMismatchError where some are gone."""
     state = blake2b(digest_size=16)
     rows = 0
     for batch in batches(_samples(kept, columns)):
@@ -174,7 +174,7 @@ def _identity(kept: KeptRun, folder: Folder, columns: Mapping[str, str]) -> str:
         rows += len(batch)
     if rows != kept.rows:
         hint = "Take the data as it was when the run was done."
-        raise RunMismatch(f"The data of the run in {folder.text} changed: {rows:,} rows.", hint=hint)
+        raise RunMismatchError(f"The data of the run in {folder.text} changed: {rows:,} rows.", hint=hint)
     return state.hexdigest()
 
 

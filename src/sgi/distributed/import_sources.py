@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from sgi.distributed.addresses import as_address
 from sgi.distributed.storage import Source, sources
-from sgi.kernel.errors import RunMismatch, SgiError, StoreError, UsageError
+from sgi.kernel.errors import RunMismatchError, SgiError, StoreError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +53,7 @@ def with_named_sources(kept: KeptRun, folder: Folder, data: str | None) -> KeptR
 
     Raises:
         UsageError: the data lies elsewhere and was not named.
-        RunMismatch: it is not so many files as it was.
+        RunMismatchError: it is not so many files as it was.
         DataError: it cannot be read.
     """
     then = list(dict.fromkeys(piece.fragment.source for piece in kept.pieces))
@@ -63,7 +63,7 @@ def with_named_sources(kept: KeptRun, folder: Folder, data: str | None) -> KeptR
         now = sources(as_address(data) or data, then[0].encoding if then else None)
     if len(now) != len(then):
         message = f"The run in {folder.text} has data of {len(then):,} files, and {data} is {len(now):,}."
-        raise RunMismatch(message, hint="Name the data as it was when the run was done.")
+        raise RunMismatchError(message, hint="Name the data as it was when the run was done.")
     named = dict(zip(then, now, strict=True))
     pieces = tuple(
         replace(piece, fragment=replace(piece.fragment, source=named[piece.fragment.source]))

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from sgi.distributed.fragments import Fragment  # noqa: TC001 - likewise
 from sgi.distributed.partition import Manifest, made_anew, partition_name
 from sgi.io.write import json_line
-from sgi.kernel.errors import RunMismatch, StoreError, UsageError
+from sgi.kernel.errors import RunMismatchError, StoreError, UsageError
 from sgi.kernel.json_shapes import AnyText, JsonObject, Rows, checked, first_problem
 from sgi.kernel.scored import Provenance  # noqa: TC001 - likewise
 from sgi.kernel.signature import canonical_json, digest
@@ -98,7 +98,7 @@ class KeptRun:
         """Write the file into a folder that has none.
 
         Raises:
-            RunMismatch: another driver wrote one meanwhile, of another run or of data cut in another way.
+            RunMismatchError: another driver wrote the file of another run, or of another partitioning.
         """
         folder.make()
         if not folder.create(_NAME, self._content()):
@@ -109,10 +109,10 @@ class KeptRun:
         folder.put(_NAME, self._content())
 
     def check_still(self, folder: Folder) -> None:
-        """Raise a RunMismatch where the folder is no longer of this run."""
+        """Raise a RunMismatchError where the folder is no longer of this run."""
         there = KeptRun.read(folder)
         if there is None or (there.identity, there.pieces) != (self.identity, self.pieces):
-            raise RunMismatch(
+            raise RunMismatchError(
                 f"{folder.shown(_NAME)} is of another run: two were begun in one folder at one time.",
                 hint="Name another folder with -o, or give the same command again once the other has ended.",
             )
@@ -194,14 +194,14 @@ class KeptRun:
         return found
 
     def check_sources(self, sources: Sequence[Source], folder: Folder) -> None:
-        """Raise a RunMismatch where the files are not those that were cut."""
+        """Raise a RunMismatchError where the files are not those that were cut."""
         then = {piece.fragment.source for piece in self.pieces}
         changed = sorted({source.shown for source in then ^ set(sources)})
         if changed:
             raise _mismatch(folder, f"its data ({changed[0]})")
 
     def check_same(self, now: KeptRun, folder: Folder) -> None:
-        """Raise a RunMismatch that says what is no longer as it was when the folder was begun."""
+        """Raise a RunMismatchError that says what is no longer as it was when the folder was begun."""
         pairs = zip(self.pieces, now.pieces, strict=True)
         data = next((old.fragment.source.shown for old, new in pairs if old.digest != new.digest), None)
         if data is not None:
@@ -214,5 +214,5 @@ class KeptRun:
             raise _mismatch(folder, "whether texts are written (--inputs)")
 
 
-def _mismatch(folder: Folder, what: str) -> RunMismatch:
-    return RunMismatch(f"The run in {folder.text} cannot go on: {what} changed.", hint=_ANOTHER)
+def _mismatch(folder: Folder, what: str) -> RunMismatchError:
+    return RunMismatchError(f"The run in {folder.text} cannot go on: {what} changed.", hint=_ANOTHER)

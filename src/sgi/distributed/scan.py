@@ -174,7 +174,7 @@ def chosen_metrics(
     Raises:
         DataError: a row cannot be read, or there is none.
         UsageError: a metric is unknown, or needs a field that no row has.
-        UnknownName: no row has the column by which rows are to be clustered.
+        UnknownNameError: no row has the column by which rows are to be clustered.
     """
     chosen = resolve(metrics) if metrics is not None else None
     errors = [found.error for found in surveys if found.error is not None]

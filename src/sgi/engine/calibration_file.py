@@ -274,7 +274,7 @@ class CalibrationFile(BaseModel):
         """The metric that was calibrated.
 
         Raises:
-            UnknownName: it is not installed here.
+            UnknownNameError: it is not installed here.
             UsageError: it is another version here, or has the other direction.
         """
         metric = named_metric(self.metric)

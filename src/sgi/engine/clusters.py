@@ -84,7 +84,7 @@ def clustering_of(samples: Sequence[Sample], by: str, name: str) -> Clustering:
         name: what messages call the data.
 
     Raises:
-        UnknownName: the rule is a column that no row has.
+        UnknownNameError: the rule is a column that no row has.
     """
     columns = {column for sample in samples for column in sample.metadata}
     if is_column(by) and by not in columns:

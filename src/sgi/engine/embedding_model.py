@@ -33,10 +33,10 @@ class EmbeddingClient(Protocol):
 EmbeddingModel = str | Path | Embedder | EmbeddingClient
 
 
-class UnusableVectors(EmbedderError, ValueError):  # noqa: N818 - the name says what is wrong
+class UnusableVectorsError(EmbedderError, ValueError):
     """What an embedder returned is no set of vectors with directions, one for each text, of one dimension.
 
-    >>> issubclass(UnusableVectors, EmbedderError) and issubclass(UnusableVectors, ValueError)
+    >>> issubclass(UnusableVectorsError, EmbedderError) and issubclass(UnusableVectorsError, ValueError)
     True
     """
 
@@ -108,7 +108,7 @@ class OwnModel(Guarded):
         """Unit rows in the order given, float32, and which texts were cut, as far as the model tells.
 
         Raises:
-            UnusableVectors: it did not return one usable vector for each text.
+            UnusableVectorsError: it did not return one usable vector for each text.
             EmbedderError: it raised.
         """
         made = super().encode(texts)
@@ -151,7 +151,7 @@ def unit_rows_of(name: str, vectors: Any, n: int) -> NDArray[np.float32]:
         Rows of length one, float32, shape (n, d).
 
     Raises:
-        UnusableVectors: they are not n vectors of one dimension, or one is zero, NaN or infinite.
+        UnusableVectorsError: they are not n vectors of one dimension, or one is zero, NaN or infinite.
 
     >>> unit_rows_of("demo", [[3.0, 4.0]], 1).round(4).tolist()
     [[0.6000000238418579, 0.800000011920929]]
@@ -162,16 +162,16 @@ def unit_rows_of(name: str, vectors: Any, n: int) -> NDArray[np.float32]:
         rows = []
     if len(rows) != n or any(row.ndim != 1 or row.dtype.kind not in "fiu" for row in rows):
         message = f"{name} returned no vectors of numbers, one for each of {n} texts."
-        raise UnusableVectors(message, hint="Wanted is a list of lists of numbers.")
+        raise UnusableVectorsError(message, hint="Wanted is a list of lists of numbers.")
     dimensions = list(dict.fromkeys(len(row) for row in rows))
     if len(dimensions) > 1:
         shown = " and ".join(map(str, dimensions))
-        raise UnusableVectors(f"{name} returned vectors of different dimensions: {shown}.")
+        raise UnusableVectorsError(f"{name} returned vectors of different dimensions: {shown}.")
     try:
         return np.asarray(unit(np.stack(rows)), dtype=np.float32)
     except ValueError as error:
         size = dimensions[0]
-        raise UnusableVectors(
+        raise UnusableVectorsError(
             f"{name} returned a vector of {size} dimensions without direction: {error}"
         ) from error
 
@@ -197,7 +197,7 @@ class EmbeddingModels:
         """The model of this name.
 
         Raises:
-            UnknownName: there is none.
+            UnknownNameError: there is none.
             EmbedderError: its files cannot be used.
             StoreError: the cache cannot be opened.
         """

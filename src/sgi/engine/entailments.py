@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.engine.in_thread import in_thread
-from sgi.kernel.errors import EmbedderError, NonFiniteVector, UsageError
+from sgi.kernel.errors import EmbedderError, NonFiniteVectorError, UsageError
 from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.vectors import EntailmentTable
 from sgi.kernel.work_counter import current_work
@@ -117,7 +117,7 @@ async def _read(
         try:
             scores = await in_thread(model.entail, asked)
             return EntailmentTable.of(name, asked, scores)
-        except NonFiniteVector as error:
+        except NonFiniteVectorError as error:
             named = set(error.texts) - unusable.keys()
             if not named & {hypothesis for _, hypothesis in asked}:
                 raise

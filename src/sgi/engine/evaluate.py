@@ -135,7 +135,7 @@ def evaluate(
     Raises:
         DataError: the data cannot be read; says file, line, id and field.
         UsageError: a metric or embedder is unknown, or no row has the fields a metric needs.
-        UnknownName: no row has the column that ``cluster`` names.
+        UnknownNameError: no row has the column that ``cluster`` names.
         EmbedderError, JudgeError: more than ``max_failures`` of the rows failed.
 
     >>> rows = [{"response": "The capital is Paris.", "reference": "Paris is the capital."}]

@@ -9,7 +9,7 @@ import numpy as np
 
 from sgi.engine.groups import column_summary
 from sgi.engine.summary import Summary
-from sgi.kernel.errors import UnknownName
+from sgi.kernel.errors import UnknownNameError
 from sgi.store.evaluations import finish_growing
 from sgi.store.run_queries import list_runs
 from sgi.store.run_rows import metadata_values, scored_run
@@ -26,7 +26,7 @@ def finish(database: Database, name: str) -> Summary:
     runs = list_runs(database)
     record = next((run for key in ("name", "id") for run in runs if getattr(run, key) == name), None)
     if record is None:
-        raise UnknownName("run", name, hint="`sgi runs` lists them.")
+        raise UnknownNameError("run", name, hint="`sgi runs` lists them.")
     summary = growing_summary(database, record)
     finish_growing(database, name, summary.to_dict())
     return summary

@@ -88,7 +88,7 @@ def in_order(metric: str, counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def _spec(metric: str) -> MetricSpec:
-    """The facts of a metric that is installed here, by its canonical string; raises UnknownName."""
+    """The facts of a metric that is installed here, by its canonical string; raises UnknownNameError."""
     name = metric.partition("(")[0]
     return CALIBRATED if name == CALIBRATED.name else metric_class(name).spec
 

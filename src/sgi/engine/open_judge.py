@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from sgi.engine.judge_batch import ask_batch, judged, no_judge
 from sgi.engine.score import batches
-from sgi.kernel.errors import JudgeMalformed, UsageError
+from sgi.kernel.errors import JudgeMalformedError, UsageError
 from sgi.kernel.judged_metric import ReplyModel
 from sgi.kernel.protocols import Judge, usage_of
 
@@ -68,7 +68,7 @@ async def with_judge(
 
     Raises:
         UsageError: a metric asks a judge and none is named.
-        MissingExtra: the extra ``judge`` is not installed.
+        MissingExtraError: the extra ``judge`` is not installed.
     """
     asking = judged(metrics)
     if not asking:
@@ -114,15 +114,15 @@ class _Checked(JudgeAround):
         try:
             reply: object = await self._judge.ask(inquiry, schema)
         except ValidationError as errors:
-            raise JudgeMalformed(f"The judge's reply is not what was asked: {_told(errors)}.") from None
+            raise JudgeMalformedError(f"The judge's reply is not what was asked: {_told(errors)}.") from None
         if not isinstance(reply, schema):
-            raise JudgeMalformed(f"The judge gave a {type(reply).__name__}, not a {schema.__name__}.")
+            raise JudgeMalformedError(f"The judge gave a {type(reply).__name__}, not a {schema.__name__}.")
         text = reply.model_dump_json()
         try:
             return schema.model_validate_json(text, strict=True, context=inquiry.context)
         except ValidationError as errors:
             message = f"The judge's reply is not what was asked: {_told(errors)}."
-            raise JudgeMalformed(message, text=text) from None
+            raise JudgeMalformedError(message, text=text) from None
 
 
 def _told(errors: ValidationError) -> str:

@@ -97,7 +97,7 @@ async def score_stream(
         EmbedderError: more than ``max_failures`` of the rows failed.
         JudgeError: likewise, for want of a usable reply.
         TargetError: likewise, for want of an answer.
-        BudgetSpent: the judge has cost what it may.
+        BudgetExceededError: the judge has cost what it may.
         DataError: a row cannot be read, and ``on_reject`` is None; or the data is not what was planned.
     """
     categories = {metric.canonical: metric.spec.category for metric in plan.metrics}

@@ -101,7 +101,7 @@ def plan(
     Raises:
         DataError: the data has no row, or a row that cannot be read.
         UsageError: a metric is unknown, named twice, or needs a field that no row has.
-        UnknownName: no row has the column by which rows are to be clustered.
+        UnknownNameError: no row has the column by which rows are to be clustered.
     """
     chosen = resolve(metrics) if metrics is not None else None
     scan = _scan(dataset, on_reject, listener)
@@ -213,7 +213,7 @@ def check_fields(metrics: Iterable[AnyMetric], scan: Scan, dataset: Dataset) -> 
 
 
 def check_cluster(cluster: str, scan: Scan, dataset: Dataset) -> None:
-    """Raise an UnknownName where the rule is a column that no row has."""
+    """Raise an UnknownNameError where the rule is a column that no row has."""
     if is_column(cluster) and cluster not in scan.metadata:
         raise unknown_column(dataset.name, cluster, scan.metadata)
 

@@ -128,7 +128,7 @@ def open_tools(
 
     Raises:
         UsageError: two embedders have the same name.
-        UnknownName: a metric or the caller names a model there isn't.
+        UnknownNameError: a metric or the caller names a model there isn't.
         StoreError: the cache cannot be opened.
     """
     how: _How = {"backend": backend, "precision": precision, "threads": threads}
@@ -166,7 +166,7 @@ def open_token_encoders(
         threads: batches that a model computes at once; None for the cores this process may use.
 
     Raises:
-        UnknownName: a metric names a model there isn't.
+        UnknownNameError: a metric names a model there isn't.
         UsageError: a model cannot give the layer.
     """
     wanted = dict.fromkeys(metric.token_model for metric in metrics if metric.token_model is not None)
@@ -190,10 +190,10 @@ def open_entailment_models(
         threads: batches that a model computes at once; None for the cores this process may use.
 
     Raises:
-        UnknownName: that is no name of a model.
+        UnknownNameError: that is no name of a model.
         UsageError: a model's configuration does not tell which output means entailment.
         EmbedderError: its files are not to be had, or cannot be read.
-        MissingExtra: an optional dependency is not installed.
+        MissingExtraError: an optional dependency is not installed.
     """
     wanted = dict.fromkeys(
         metric.entailment_model for metric in metrics if metric.entailment_model is not None
@@ -222,8 +222,8 @@ def load_embedder(
         cache: a file that keeps the vectors; None keeps none.
 
     Raises:
-        UnknownName: there is no such model or backend.
-        ModelMissing: the model's files are not there.
+        UnknownNameError: there is no such model or backend.
+        ModelMissingError: the model's files are not there.
 
     >>> load_embedder("minilm").embed(["Hello."]).shape
     (1, 384)

@@ -13,7 +13,7 @@ from sgi.engine.result_rows import flat_row, nested_row
 from sgi.engine.summary import Summary, summarise
 from sgi.io.column_use import ColumnUse
 from sgi.io.write import json_line
-from sgi.kernel.errors import MissingExtra, UnknownName
+from sgi.kernel.errors import MissingExtraError, UnknownNameError
 from sgi.kernel.protocols import Usage
 from sgi.kernel.sample import Batch, are_numbers
 from sgi.kernel.scored import ScoredRun
@@ -72,7 +72,7 @@ class Result(Shown, Mapping[str, "Scores"]):
         named = [metric.canonical for metric in self.metrics if metric.spec.name == name]
         if len(named) == 1:
             return self._scores[named[0]]
-        raise _NoSuchScores("metric of this result", name, hint=f"It has: {', '.join(self._scores)}.")
+        raise _UnknownMetricError("metric of this result", name, hint=f"It has: {', '.join(self._scores)}.")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._scores)
@@ -98,12 +98,12 @@ class Result(Shown, Mapping[str, "Scores"]):
             sample: the id of the row.
 
         Raises:
-            UnknownName: no row has this id, or the result has no scores of ``grounding``.
+            UnknownNameError: no row has this id, or the result has no scores of ``grounding``.
         """
         for row, found in enumerate(self.samples):
             if found.id == sample:
                 return grounding_report(found, self["grounding"], row)
-        raise UnknownName("row of this result", sample, hint="Give the id of a row, as in `samples`.")
+        raise UnknownNameError("row of this result", sample, hint="Give the id of a row, as in `samples`.")
 
     def scored(self, name: str = "result") -> ScoredRun:
         """The scores as columns, which `compare`, `gate` and `grouped` read.
@@ -147,7 +147,7 @@ class Result(Shown, Mapping[str, "Scores"]):
         try:
             import pandas as pd
         except ImportError as error:
-            raise MissingExtra("to_pandas()", "pandas") from error
+            raise MissingExtraError("to_pandas()", "pandas") from error
         return pd.DataFrame(self.to_columns())
 
     def to_polars(self) -> pl.DataFrame:
@@ -155,7 +155,7 @@ class Result(Shown, Mapping[str, "Scores"]):
         try:
             import polars as pl
         except ImportError as error:
-            raise MissingExtra("to_polars()", "polars") from error
+            raise MissingExtraError("to_polars()", "polars") from error
         return pl.DataFrame(_plain(self.to_columns()), infer_schema_length=None)
 
     def to_arrow(self) -> pa.Table:
@@ -163,11 +163,11 @@ class Result(Shown, Mapping[str, "Scores"]):
         try:
             import pyarrow as pa
         except ImportError as error:
-            raise MissingExtra("to_arrow()", "parquet") from error
+            raise MissingExtraError("to_arrow()", "parquet") from error
         return pa.table(_plain(self.to_columns()))
 
 
-class _NoSuchScores(UnknownName, KeyError):  # noqa: N818 - the name says what happened
+class _UnknownMetricError(UnknownNameError, KeyError):
     """Also a KeyError, as every mapping's."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sgi.engine.score import BatchScores
 from sgi.engine.text_removal import REASON_NOT_KEPT, batch_without_texts, summary_without_texts
-from sgi.kernel.errors import RunMismatch, SgiError
+from sgi.kernel.errors import RunMismatchError, SgiError
 from sgi.kernel.placeholders import dataset_without_texts
 from sgi.kernel.protocols import DurableJudge, Usage, usage_of
 from sgi.kernel.signature import package_version
@@ -176,8 +176,8 @@ def take_up(
         take_over: take the run from a process that writes it.
 
     Raises:
-        RunBusy: another process writes the run.
-        RunMismatch: the data, the spec, a model or the version of the package is not the same any more.
+        RunBusyError: another process writes the run.
+        RunMismatchError: the data, the spec, a model or the version of the package is not the same any more.
     """
     check_same(record, spec, plan, tools)
     recorder = open_recorder(database, record, take_over=take_over)
@@ -188,7 +188,7 @@ def take_up(
 
 
 def check_same(record: RunRecord, spec: RunSpec, plan: Plan, tools: Tools) -> None:
-    """Raise a RunMismatch that says what is no longer as it was when the run began, if anything is."""
+    """Raise a RunMismatchError that says what is no longer as it was when the run began, if anything is."""
     signature = tools.signature(plan.metrics, n=record.rows)
     then_and_now = {
         "its data": (record.dataset, _dataset(spec, plan)),
@@ -201,9 +201,9 @@ def check_same(record: RunRecord, spec: RunSpec, plan: Plan, tools: Tools) -> No
         raise mismatch(record, " and ".join(changed), shown)
 
 
-def mismatch(record: RunRecord, changed: str, shown: str = "") -> RunMismatch:
+def mismatch(record: RunRecord, changed: str, shown: str = "") -> RunMismatchError:
     """The error of a run that cannot be resumed, since something changed."""
-    return RunMismatch(
+    return RunMismatchError(
         f"The run {record.label} cannot be resumed: {changed} changed{shown}.",
         hint="Start a new run, without --resume.",
     )

@@ -22,7 +22,7 @@ from sgi.engine.resources import open_tools
 from sgi.engine.run_recorder import begin, check_same, mismatch, take_up
 from sgi.engine.summary import Summary
 from sgi.io.dataset import open_dataset
-from sgi.kernel.errors import RunMismatch, SgiError, UsageError
+from sgi.kernel.errors import RunMismatchError, SgiError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import CONTEXTS, RESPONSE, Field
 from sgi.store.database import open_database
@@ -149,19 +149,19 @@ async def resume(
         take_over: take the run from a process that writes it.
 
     Raises:
-        RunBusy: another process writes the run.
-        RunMismatch: its data, its spec, its cluster rule or what makes its numbers has changed.
+        RunBusyError: another process writes the run.
+        RunMismatchError: its data, its spec, its cluster rule or what makes its numbers has changed.
         SgiError: as for `perform`.
     """
     refuse_strangers(record)
     if spec.no_texts != record.no_texts:
         kept = "keeps no texts" if record.no_texts else "was begun with its texts"
-        raise RunMismatch(
+        raise RunMismatchError(
             f"The run {record.label} {kept}, and goes on so.",
             hint="Resume it as it was begun, or start a new run.",
         )
     if spec.cluster != record.cluster:
-        raise RunMismatch(
+        raise RunMismatchError(
             f"The run {record.label} clusters its rows by {record.cluster!r}, not by {spec.cluster!r}.",
             hint=f"Resume it without --cluster, then use sgi show {record.id} --cluster {spec.cluster}.",
         )
@@ -186,9 +186,9 @@ async def resume(
 
 
 def refuse_strangers(record: RunRecord) -> None:
-    """Raise a RunMismatch for a run that was imported, rescored, or that an application makes row by row."""
+    """Raise a RunMismatchError for an imported, rescored or application run."""
     if not {"imported_from", "service", "rescored_from"}.isdisjoint(record.spec):
-        raise RunMismatch(f"The run {record.label} was not made by `sgi run`, and cannot be resumed.")
+        raise RunMismatchError(f"The run {record.label} was not made by `sgi run`, and cannot be resumed.")
 
 
 async def _open(

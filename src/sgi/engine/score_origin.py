@@ -61,7 +61,7 @@ def origin_of(record: RunRecord, column: MetricColumn) -> Origin:
         UsageError: the run was scored with another version of the metric than the one here, or with one that
             nobody knows; its signature is of another kind, or leaves out a model or the judge; or its judge
             was asked something else than is asked now.
-        UnknownName: the metric is not installed here.
+        UnknownNameError: the metric is not installed here.
     """
     inner = named_metric(column.metric)
     if inner.spec.version != column.version:

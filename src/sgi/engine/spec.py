@@ -15,7 +15,7 @@ from sgi.engine.cascade.config import Cascade, beside, read_cascade
 from sgi.engine.resources import DEFAULT_EMBEDDER
 from sgi.io.benchmarks.uri import absolute
 from sgi.kernel.clusters import BY_QUESTION
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.parsing import read_toml
 from sgi.kernel.signature import canonical_json, digest
 from sgi.llm.spec import JudgeSpec
@@ -141,7 +141,7 @@ class RunSpec(BaseModel):
 
         Raises:
             UsageError: a value makes no sense; names source and key.
-            UnknownName: there is no such key; says which come near.
+            UnknownNameError: there is no such key; says which come near.
 
         >>> RunSpec.of({"data": "rows.csv", "metrics": "sgi"}).metrics
         ('sgi',)
@@ -153,7 +153,9 @@ class RunSpec(BaseModel):
         key = ".".join(map(str, first["loc"]))
         if first["type"] == "extra_forbidden":
             near = tuple(difflib.get_close_matches(key, cls.model_fields, n=2))
-            raise UnknownName(f"key in {source}", key, near, hint=f"It knows: {', '.join(cls.model_fields)}.")
+            raise UnknownNameError(
+                f"key in {source}", key, near, hint=f"It knows: {', '.join(cls.model_fields)}."
+            )
         raise UsageError(f"{source}: {key}: {first['msg'][:1].lower()}{first['msg'][1:]}.")
 
     def resolved(self, metrics: Sequence[AnyMetric]) -> Self:

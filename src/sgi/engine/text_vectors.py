@@ -7,7 +7,7 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from sgi.engine.in_thread import in_thread
-from sgi.kernel.errors import EmbedderError, NonFiniteVector
+from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.protocols import encode
 from sgi.kernel.vectors import VectorTable, unusable_rows
 
@@ -41,7 +41,7 @@ async def text_vectors(model: str, embedder: Embedder, texts: Sequence[str]) -> 
             rows, cut = await in_thread(encode, embedder, asked)
             bad = unusable_rows(model, asked, rows)
         except EmbedderError as error:
-            named = frozenset(error.texts if isinstance(error, NonFiniteVector) else ()) - unusable
+            named = frozenset(error.texts if isinstance(error, NonFiniteVectorError) else ()) - unusable
             if not named:
                 return TextVectors(VectorTable(model), failure=str(error))
             unusable |= named

@@ -10,7 +10,7 @@ import anyio.to_thread
 import numpy as np
 
 from sgi.engine.in_thread import in_thread
-from sgi.kernel.errors import EmbedderError, NonFiniteVector, UsageError
+from sgi.kernel.errors import EmbedderError, NonFiniteVectorError, UsageError
 from sgi.kernel.sample import REFERENCE
 from sgi.kernel.tokens import TokenFrequencies, TokenTable
 
@@ -131,7 +131,7 @@ async def _encoded(model: TokenModel, encoder: TokenEncoder, texts: Sequence[str
         try:
             table = await in_thread(encoder.encode_tokens, asked)
         except EmbedderError as error:
-            named = frozenset(error.texts if isinstance(error, NonFiniteVector) else ()) - unusable
+            named = frozenset(error.texts if isinstance(error, NonFiniteVectorError) else ()) - unusable
             if not named:
                 return TokenVectors(model, _empty(model), failure=str(error))
             unusable |= named

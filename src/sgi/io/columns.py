@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sgi.io.mapping import clean_name, resolve
-from sgi.kernel.errors import DataError, UnknownName, UsageError
+from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -125,14 +125,14 @@ def checked_mapping(columns: Mapping[str, str] | None) -> Pairs:
     (('question', 'ask'),)
 
     Raises:
-        UnknownName: no such field; says which come near.
+        UnknownNameError: no such field; says which come near.
         UsageError: a column's name is not text.
     """
     pairs = tuple((columns or {}).items())
     for name, column in pairs:
         if name not in NAMES:
             near = tuple(difflib.get_close_matches(str(name), NAMES, n=2, cutoff=0.5))
-            raise UnknownName("field", str(name), near, hint=f"The fields: {', '.join(NAMES)}.")
+            raise UnknownNameError("field", str(name), near, hint=f"The fields: {', '.join(NAMES)}.")
         if not isinstance(column, str):
             raise UsageError(f"The field {name!r} is mapped to {column!r}, which is not a column name.")
     return pairs

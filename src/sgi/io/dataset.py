@@ -69,7 +69,7 @@ def open_dataset(
 
     Raises:
         DataError: the file cannot be read as a whole.
-        UnknownName: no such benchmark; says which come near.
+        UnknownNameError: no such benchmark; says which come near.
         UsageError: the data is of no known kind, the mapping names an unknown field, or the encoding is
             unknown or does not go with the data.
     """

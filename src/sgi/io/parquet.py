@@ -16,7 +16,7 @@ from sgi.io.columns import recognise_header
 from sgi.io.row_limits import cell_too_large, check_header, too_many_columns
 from sgi.io.rows import RawRow, placed
 from sgi.io.text_file import open_bytes, row_too_large
-from sgi.kernel.errors import DataError, MissingExtra
+from sgi.kernel.errors import DataError, MissingExtraError
 from sgi.kernel.limits import how_to_raise, input_limits, shown_size
 from sgi.kernel.parsing import PARSER_ERRORS, reason
 
@@ -42,12 +42,12 @@ def parquet_rows(
         shown: the name for messages; None for the path.
 
     Raises:
-        MissingExtra: pyarrow is not installed.
+        MissingExtraError: pyarrow is not installed.
         DataError: the file is not Parquet, its columns are unusable, or a row or a value is beyond the
             limits.
     """
     if find_spec("pyarrow") is None:
-        raise MissingExtra("Reading Parquet", "parquet")
+        raise MissingExtraError("Reading Parquet", "parquet")
     from pyarrow import ArrowException, ipc
 
     with open_bytes(path):  # says what is wrong with the path

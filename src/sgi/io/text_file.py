@@ -147,7 +147,7 @@ def pieces(stream: IO[bytes], file: str, encoding: str | None = None) -> Iterato
         for part in parts:
             yield number, part
             number += part.endswith(b"\n")
-    except _UndecodedError as error:
+    except _DecodeError as error:
         raise DataError(str(error), file=file, line=number, hint="Is --encoding right?") from None
     except UnicodeError as error:
         problem = f"{error.reason} in {error.encoding}" if isinstance(error, UnicodeDecodeError) else error
@@ -211,14 +211,14 @@ def _recoded(stream: IO[bytes], encoding: str) -> Iterator[bytes]:
         for line in iter(partial(text.readline, _PIECE), ""):
             if not wide and not line.isascii() and (bad := _UNDECODED.search(line)):
                 byte, character = ord(bad[0]) - 0xDC00, at + bad.start() + 1
-                raise _UndecodedError(f"byte 0x{byte:02x} at character {character} is not {encoding}")
+                raise _DecodeError(f"byte 0x{byte:02x} at character {character} is not {encoding}")
             yield (line.removeprefix("\ufeff") if first else line).encode("utf-8", "surrogatepass")
             first, at = False, 0 if line.endswith("\n") else at + len(line)
     finally:
         _leave(text)
 
 
-class _UndecodedError(Exception):
+class _DecodeError(Exception):
     """A byte that the given encoding does not have."""
 
 

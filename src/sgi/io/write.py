@@ -18,7 +18,7 @@ import orjson
 
 from sgi.io.spreadsheet_cells import harmless
 from sgi.kernel.durable_files import sync_file, sync_folder
-from sgi.kernel.errors import DataError, MissingExtra, UsageError
+from sgi.kernel.errors import DataError, MissingExtraError, UsageError
 from sgi.kernel.part_files import open_part
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def open_writer(path: str | os.PathLike[str]) -> Iterator[RowWriter]:
 
     Raises:
         UsageError: the folder is missing, the path cannot be a file, or the suffix is not known.
-        MissingExtra: Parquet without pyarrow.
+        MissingExtraError: Parquet without pyarrow.
         DataError: the file cannot be written, as when the disk is full.
     """
     name = os.fspath(path)
@@ -283,7 +283,7 @@ def _checked_suffix(path: Path) -> str:
         raise UsageError(f"Cannot tell from {str(path)!r} how to write.", hint=hint)
     check_place(path)
     if suffix == ".parquet" and find_spec("pyarrow") is None:
-        raise MissingExtra("Writing Parquet", "parquet")
+        raise MissingExtraError("Writing Parquet", "parquet")
     return suffix
 
 

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sgi.kernel.errors import UnknownName
+from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.placeholders import placeholder, shown, with_placeholders
 from sgi.kernel.signature import digest
 
@@ -92,7 +92,7 @@ def _shared(by: str, question: str, contexts: Sequence[str], metadata: Mapping[s
     return ("\0column", json.dumps(with_placeholders(metadata[by]), sort_keys=True))
 
 
-def unknown_column(data: str, column: str, columns: Iterable[str]) -> UnknownName:
+def unknown_column(data: str, column: str, columns: Iterable[str]) -> UnknownNameError:
     """The error for a column that no row of the data has; it lists those there are.
 
     >>> str(unknown_column("rows.csv", "docs", ["doc", "kind"])).partition("?")[0]
@@ -102,7 +102,7 @@ def unknown_column(data: str, column: str, columns: Iterable[str]) -> UnknownNam
     more = f", and {len(there) - _SHOWN} more" if len(there) > _SHOWN else ""
     hint = f"It has: {', '.join(there[:_SHOWN])}{more}." if there else "It has none."
     near = tuple(difflib.get_close_matches(column, there, n=2))
-    return UnknownName(f"column of {data}", column, near, hint=hint)
+    return UnknownNameError(f"column of {data}", column, near, hint=hint)
 
 
 @dataclass(frozen=True)

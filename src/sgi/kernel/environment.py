@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 from urllib.parse import urlsplit
 
-from sgi.kernel.errors import MissingExtra, UsageError
+from sgi.kernel.errors import MissingExtraError, UsageError
 from sgi.kernel.signature import digest
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -117,7 +117,7 @@ def setting(name: str) -> str:
 
     Raises:
         UsageError: ``.env`` cannot be read.
-        MissingExtra: ``.env`` sets the variable, and what reads that file is not installed.
+        MissingExtraError: ``.env`` sets the variable, and what reads that file is not installed.
     """
     value = os.environ.get(name, "").strip()
     if value:
@@ -128,7 +128,7 @@ def setting(name: str) -> str:
     try:
         from dotenv import dotenv_values
     except ImportError:
-        raise MissingExtra(f"Reading {name} from .env", "openai") from None
+        raise MissingExtraError(f"Reading {name} from .env", "openai") from None
     return (dotenv_values(stream=io.StringIO(text)).get(name) or "").strip()
 
 

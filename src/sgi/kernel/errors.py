@@ -42,7 +42,7 @@ class UsageError(SgiError):
     """The call itself is wrong: an unknown option, an impossible combination."""
 
 
-class UnknownName(UsageError):  # noqa: N818 - the name says what happened, as LookupError does
+class UnknownNameError(UsageError):
     """A name that nothing answers to; carries the nearest known ones."""
 
     def __init__(self, kind: str, name: str, suggestions: tuple[str, ...] = (), *, hint: str = "") -> None:
@@ -53,7 +53,7 @@ class UnknownName(UsageError):  # noqa: N818 - the name says what happened, as L
         self.suggestions = suggestions
 
 
-class MissingExtra(UsageError):  # noqa: N818 - the name says what happened
+class MissingExtraError(UsageError):
     """An optional dependency is not installed; names the pip line that brings it."""
 
     def __init__(self, purpose: str, extra: str) -> None:
@@ -107,15 +107,15 @@ class EmbedderError(SgiError):
     """An embedder gave no usable vectors; its rows become ``failed``, never a number."""
 
 
-class ModelMissing(EmbedderError):  # noqa: N818 - the name says what happened
+class ModelMissingError(EmbedderError):
     """The model's files are not where they should be."""
 
 
-class ModelCorrupt(EmbedderError):  # noqa: N818 - the name says what happened
+class ModelCorruptError(EmbedderError):
     """The model's files are not the ones that were published (sha256 differs)."""
 
 
-class NonFiniteVector(EmbedderError):  # noqa: N818 - the name says what happened
+class NonFiniteVectorError(EmbedderError):
     """An embedder returned NaN, infinity or the zero vector; ``texts`` are those it did so for."""
 
     def __init__(self, message: str, *, texts: tuple[str, ...] = (), hint: str = "") -> None:
@@ -141,7 +141,7 @@ class JudgeError(SgiError):
         self.answered = False
 
 
-class JudgeUnavailable(JudgeError):  # noqa: N818 - the name says what happened
+class JudgeUnavailableError(JudgeError):
     """The judge could not be reached or was too busy; asking again later may help.
 
     ``retry_after`` is how many seconds its service asks to wait; ``throttled`` says it was asked too fast.
@@ -155,19 +155,19 @@ class JudgeUnavailable(JudgeError):  # noqa: N818 - the name says what happened
         self.throttled = throttled
 
 
-class JudgeRejected(JudgeError):  # noqa: N818 - the name says what happened
+class JudgeRejectedError(JudgeError):
     """The judge's service takes no request of ours: key, model or quota; asking again cannot help."""
 
 
-class JudgeRefused(JudgeError):  # noqa: N818 - the name says what happened
+class JudgeRefusedError(JudgeError):
     """The judge declined this request, or a content filter did; asking again cannot help."""
 
 
-class JudgeMalformed(JudgeError):  # noqa: N818 - the name says what happened
+class JudgeMalformedError(JudgeError):
     """The judge's reply cannot be read as what was asked for."""
 
 
-class BudgetSpent(SgiError):  # noqa: N818 - the name says what happened
+class BudgetExceededError(SgiError):
     """The run has spent what it may; it stops, and can go on with a greater limit."""
 
 
@@ -175,21 +175,21 @@ class StoreError(SgiError):
     """A cache or a database cannot be opened, read or written."""
 
 
-class SchemaBehind(StoreError):  # noqa: N818 - the name says what happened
+class SchemaTooOldError(StoreError):
     """The database was made by an older version; says ``sgi db upgrade``."""
 
 
-class SchemaAhead(StoreError):  # noqa: N818 - the name says what happened
+class SchemaTooNewError(StoreError):
     """The database was made by a newer version; nothing of it is touched."""
 
 
-class StoreDamaged(StoreError):  # noqa: N818 - the name says what happened
+class StoreDamagedError(StoreError):
     """A database was damaged, removed or replaced: what was stored in it may be lost."""
 
 
-class RunBusy(StoreError):  # noqa: N818 - the name says what happened
+class RunBusyError(StoreError):
     """Another process writes the run; names it."""
 
 
-class RunMismatch(StoreError):  # noqa: N818 - the name says what happened
+class RunMismatchError(StoreError):
     """A run cannot go on, because its data or what makes its numbers is no longer the same."""

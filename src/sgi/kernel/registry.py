@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, cast
 
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import AnyMetric
 
 GROUP = "sgi.metrics"
@@ -82,13 +82,13 @@ def metric_class(name: str) -> type[AnyMetric]:
     """The class of the metric called ``name``.
 
     Raises:
-        UnknownName: no metric has the name; says which come near.
+        UnknownNameError: no metric has the name; says which come near.
         UsageError: a plugin's entry cannot be loaded.
     """
     known = metric_names()
     if name not in known:
         near = tuple(difflib.get_close_matches(name, known, n=2, cutoff=0.5))
-        raise UnknownName("metric", name, near, hint="`sgi metrics` lists them all.")
+        raise UnknownNameError("metric", name, near, hint="`sgi metrics` lists them all.")
     module, _, attribute = known[name].partition(":")
     try:
         found = getattr(import_module(module), attribute)
@@ -120,7 +120,7 @@ def metric(text: str | AnyMetric) -> AnyMetric:
     'rouge_l(beta=1.2)'
 
     Raises:
-        UnknownName: no such metric, or no such parameter.
+        UnknownNameError: no such metric, or no such parameter.
         UsageError: the string does not parse, or a value is out of range.
     """
     if isinstance(text, AnyMetric):
@@ -136,7 +136,7 @@ def metric(text: str | AnyMetric) -> AnyMetric:
         if argument not in known:
             near = tuple(difflib.get_close_matches(argument, known, n=2, cutoff=0.4))
             hint = f"Its parameters: {', '.join(known)}." if known else "It has no parameters."
-            raise UnknownName(f"parameter of {name}", argument, near, hint=hint)
+            raise UnknownNameError(f"parameter of {name}", argument, near, hint=hint)
     try:
         return kind(**arguments)
     except (TypeError, ValueError, OverflowError) as error:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
-from sgi.kernel.errors import UnknownName
+from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.json_shapes import AnyText, Count  # noqa: TC001 - pydantic reads the annotations
 from sgi.kernel.metric import PERCENT, RATIO, SCORE, Status
 from sgi.kernel.short_repr import short_repr
@@ -168,14 +168,14 @@ class ScoredRun:
         """A metric by its canonical string, or by its bare name if only one metric has it.
 
         Raises:
-            UnknownName: the run has no such metric, or several of that name.
+            UnknownNameError: the run has no such metric, or several of that name.
         """
         if name in self.metrics:
             return self.metrics[name]
         named = [found for canonical, found in self.metrics.items() if canonical.partition("(")[0] == name]
         if len(named) == 1:
             return named[0]
-        raise UnknownName(f"metric of {self.name}", name, hint=f"It has: {', '.join(self.metrics)}.")
+        raise UnknownNameError(f"metric of {self.name}", name, hint=f"It has: {', '.join(self.metrics)}.")
 
     def take(self, rows: NDArray[np.int64]) -> ScoredRun:
         """These rows alone, as a run of their own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -22,7 +22,7 @@ def refusal(errors: ValidationError, what: str, fields: Collection[str]) -> Usag
         fields: the settings there are.
 
     Returns:
-        An `UnknownName` for a setting there isn't, with those that come near.
+        An `UnknownNameError` for a setting there isn't, with those that come near.
 
     >>> from pydantic import TypeAdapter, ValidationError
     >>> try:
@@ -35,7 +35,7 @@ def refusal(errors: ValidationError, what: str, fields: Collection[str]) -> Usag
     place = ".".join(map(str, first["loc"]))
     if first["type"] == "extra_forbidden":
         near = tuple(difflib.get_close_matches(place, fields, n=2))
-        return UnknownName(f"setting of a {what}", place, near, hint=f"It has: {', '.join(fields)}.")
+        return UnknownNameError(f"setting of a {what}", place, near, hint=f"It has: {', '.join(fields)}.")
     problem = first["msg"].removeprefix("Value error, ")
     where = f"The {what}'s {place}" if place else f"The {what}"
     return UsageError(f"{where}: {problem[:1].lower()}{problem[1:]}.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, NonFiniteVector
+from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class TokenTable:
 
         Raises:
             EmbedderError: there is not one row for each token.
-            NonFiniteVector: a row is not of unit length; names the texts.
+            NonFiniteVectorError: a row is not of unit length; names the texts.
         """
         offsets = np.zeros(len(texts) + 1, dtype=np.int64)
         np.cumsum([len(ids) for ids in tokens], out=offsets[1:])
@@ -192,7 +192,7 @@ def _check_unit(
         places = np.unique(np.searchsorted(offsets, bad, side="right") - 1)
         named = tuple(texts[place] for place in places.tolist())
         shown = named[0] if len(named[0]) <= _SHOWN else named[0][: _SHOWN - 1] + "…"
-        raise NonFiniteVector(
+        raise NonFiniteVectorError(
             f"{model} returned token vectors without direction for {len(named)} of {len(texts)} texts, "
             f"the first: {shown!r}.",
             texts=named,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, NonFiniteVector
+from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.short_repr import short_repr
 
@@ -60,7 +60,7 @@ class VectorTable:
 
         Raises:
             EmbedderError: the number of rows differs from the number of texts.
-            NonFiniteVector: a row is zero, NaN or infinite.
+            NonFiniteVectorError: a row is zero, NaN or infinite.
         """
         index = {text: row for row, text in enumerate(texts)}
         return cls(model, index, unit_rows(model, texts, rows), truncated=frozenset(truncated))
@@ -103,7 +103,7 @@ class EntailmentTable:
         Raises:
             ValueError: a pair stands there twice.
             EmbedderError: the number of probabilities differs from the number of pairs.
-            NonFiniteVector: a probability is no number in [0, 1]; its ``texts`` are the hypotheses concerned.
+            NonFiniteVectorError: a probability is outside [0, 1]; ``texts`` holds its hypotheses.
         """
         index = {pair: place for place, pair in enumerate(pairs)}
         if len(index) != len(pairs):
@@ -120,7 +120,7 @@ class EntailmentTable:
                 f"{model} returned no probability for {len(bad)} of {len(pairs)} pairs, "
                 f"the first hypothesis: {short(bad[0])!r}."
             )
-            raise NonFiniteVector(message, texts=tuple(dict.fromkeys(bad)))
+            raise NonFiniteVectorError(message, texts=tuple(dict.fromkeys(bad)))
         return cls(model, index, scores)
 
     def pairs(self, pairs: Sequence[tuple[str, str]]) -> EntailmentScores:
@@ -146,7 +146,7 @@ def unit_rows(model: str, texts: Sequence[str], rows: NDArray[np.float32]) -> ND
     bad = np.flatnonzero(unusable_rows(model, texts, rows))
     if bad.size:
         text = texts[bad[0]]
-        raise NonFiniteVector(
+        raise NonFiniteVectorError(
             f"{model} returned a zero or non-finite vector for {bad.size} of {len(texts)} texts, "
             f"the first: {short(text)!r}.",
             texts=tuple(texts[row] for row in bad.tolist()),

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from sgi.kernel.errors import BudgetSpent, UsageError
+from sgi.kernel.errors import BudgetExceededError, UsageError
 from sgi.kernel.protocols import Usage
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Metered:
         """The model's reply, counted.
 
         Raises:
-            BudgetSpent: the call could cost more than may be spent; then no other is in flight.
+            BudgetExceededError: the call could cost more than may be spent; then no other is in flight.
             JudgeError: there is no reply.
         """
         if self._budget is None:
@@ -168,7 +168,7 @@ class _Budget:
         self._spent = self._spent or self._paid + self._likely(call) > self._limit
         if self._spent:
             hint = "Resume with a greater max_cost; the replies so far are stored."
-            raise BudgetSpent(
+            raise BudgetExceededError(
                 f"{self._spending()}, and one more call could pass ${self._limit:g}.", hint=hint
             )
 

@@ -12,10 +12,10 @@ from sgi.kernel.durable_files import sync_file, sync_folder
 from sgi.kernel.errors import (
     DataError,
     JudgeError,
-    JudgeMalformed,
-    JudgeRefused,
-    JudgeRejected,
-    JudgeUnavailable,
+    JudgeMalformedError,
+    JudgeRefusedError,
+    JudgeRejectedError,
+    JudgeUnavailableError,
     StoreError,
     UsageError,
 )
@@ -40,11 +40,14 @@ if TYPE_CHECKING:
 _FORMAT = "sgi judge cassette"
 _VERSION = 1
 _BEGINNING = f'{{"format": "{_FORMAT}"'.encode()
-_KINDS = {
-    kind.__name__: kind
-    for kind in (JudgeUnavailable, JudgeRejected, JudgeRefused, JudgeMalformed, JudgeError)
+_ERROR_KINDS: dict[str, type[JudgeError]] = {
+    "JudgeUnavailable": JudgeUnavailableError,
+    "JudgeRejected": JudgeRejectedError,
+    "JudgeRefused": JudgeRefusedError,
+    "JudgeMalformed": JudgeMalformedError,
+    "JudgeError": JudgeError,
 }
-"""What a call may end in beside a reply."""
+"""Errors that a cassette can hold, by their names in the file."""
 
 
 class Recorded:
@@ -177,7 +180,7 @@ def _told(outcome: Outcome) -> dict[str, Any]:
     """What is written of the end of a call."""
     if not isinstance(outcome, JudgeError):
         return {"reply": json.loads(kept(outcome))}
-    kind = type(outcome).__name__
+    kind = next(kind for kind, error in _ERROR_KINDS.items() if error is type(outcome))
     return {"error": {"kind": kind, "message": outcome.message, "hint": outcome.hint}}
 
 
@@ -284,7 +287,7 @@ def _outcome(entry: dict[str, Any]) -> Outcome:
     kind, message, hint = (entry["error"][name] for name in ("kind", "message", "hint"))
     if not isinstance(message, str) or not isinstance(hint, str):
         raise TypeError("words are texts")
-    return _KINDS[kind](message, hint=hint)
+    return _ERROR_KINDS[kind](message, hint=hint)
 
 
 def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from pydantic_ai.output import OutputObjectDefinition
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
-from sgi.kernel.errors import JudgeMalformed, UsageError
+from sgi.kernel.errors import JudgeMalformedError, UsageError
 from sgi.kernel.judged_metric import estimated_tokens
 from sgi.llm.calls import Completion, Finish
 from sgi.llm.parse_reply import shown
@@ -74,10 +74,10 @@ class ModelChat:
         """The model's reply.
 
         Raises:
-            JudgeUnavailable: the service cannot be reached, broke off, is busy or out of order.
-            JudgeRejected: it takes no request: key, model or quota.
-            JudgeRefused: a filter of the service refused the request.
-            JudgeMalformed: it sent something that is no completion.
+            JudgeUnavailableError: the service cannot be reached, broke off, is busy or out of order.
+            JudgeRejectedError: it takes no request: key, model or quota.
+            JudgeRefusedError: a filter of the service refused the request.
+            JudgeMalformedError: it sent something that is no completion.
             JudgeError: it does not take this request.
             UsageError: the model layer cannot put the request in the service's words.
         """
@@ -112,7 +112,7 @@ class ModelChat:
         # What a broken reply does inside the client and the layer: both index and compare before they check.
         except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
             message = f"{self._name} sent something that is no chat completion ({type(error).__name__})."
-            raise JudgeMalformed(message, hint="Check the judge's URL.") from None
+            raise JudgeMalformedError(message, hint="Check the judge's URL.") from None
 
 
 def _mode(model: Model) -> str:

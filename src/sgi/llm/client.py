@@ -25,7 +25,7 @@ from openai.types.chat import ChatCompletion
 from pydantic import ValidationError
 from yarl import URL
 
-from sgi.kernel.errors import JudgeMalformed, JudgeRejected, UsageError
+from sgi.kernel.errors import JudgeMalformedError, JudgeRejectedError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -74,8 +74,8 @@ class Completions:
             APIStatusError: the service answered with an error.
             APIConnectionError: it could not be reached, broke off or was silent for too long.
             ValueError: what it sent is no JSON object.
-            JudgeMalformed: its reply is longer than any completion.
-            JudgeRejected: it redirects.
+            JudgeMalformedError: its reply is longer than any completion.
+            JudgeRejectedError: it redirects.
         """
         asked.pop("timeout", None)  # the session has it
         body = {name: value for name, value in asked.items() if not isinstance(value, _ABSENT)}
@@ -83,7 +83,7 @@ class Completions:
         response, read = await self._sent(content, {**(extra_headers or {}), **self._headers})
         if 300 <= response.status < 400:  # noqa: PLR2004 - HTTP's numbers for redirects
             hint = "Redirects are not followed; give the URL of the service itself."
-            raise JudgeRejected(
+            raise JudgeRejectedError(
                 f"The judge's service answered with a redirect ({response.status}).", hint=hint
             )
         if not _is_success(response):
@@ -129,7 +129,7 @@ async def _whole(response: ClientResponse) -> bytes:
             message = (
                 f"The judge's service sent more than {_LONGEST_REPLY:,} bytes, which is no chat completion."
             )
-            raise JudgeMalformed(message, hint="Check the judge's URL.")
+            raise JudgeMalformedError(message, hint="Check the judge's URL.")
     return bytes(read)
 
 

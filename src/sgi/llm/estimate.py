@@ -95,7 +95,7 @@ class Sketching:
         """
         try:
             return await self._judge.ask(inquiry, schema)
-        except _Unknown as unknown:
+        except _UnknownCallError as unknown:
             reply = _typical(inquiry, schema)
             self._count(unknown.call, reply)
             return _told_apart(reply, unknown.call.key(self.fingerprint))
@@ -128,7 +128,7 @@ def _told_apart(reply: T, key: bytes) -> T:
     return reply.model_copy(update=lists)
 
 
-class _Unknown(Exception):  # noqa: N818 - the name says what the call is
+class _UnknownCallError(Exception):
     """A call that nobody has answered yet."""
 
     def __init__(self, call: Call) -> None:
@@ -148,4 +148,4 @@ class _Nobody:
 
     async def complete(self, call: Call, /) -> NoReturn:
         """Say that the call would have to be made."""
-        raise _Unknown(call)
+        raise _UnknownCallError(call)

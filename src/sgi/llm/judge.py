@@ -7,10 +7,10 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sgi.kernel.errors import JudgeMalformed, JudgeRefused
+from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError
 from sgi.kernel.judged_metric import ReplyModel
 from sgi.llm.calls import Call, Message, Shape
-from sgi.llm.parse_reply import Unfit, read
+from sgi.llm.parse_reply import InvalidReplyError, read
 from sgi.llm.usage import Tally
 
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ class ChatJudge:
         """The reply, with a verdict for every item.
 
         Raises:
-            JudgeUnavailable: the service could not be reached, or stayed busy.
-            JudgeRejected: the service takes no request: key, model or quota.
-            JudgeRefused: the model or a filter declined.
-            JudgeMalformed: the reply is unfit, and so was its repair.
+            JudgeUnavailableError: the service could not be reached, or stayed busy.
+            JudgeRejectedError: the service takes no request: key, model or quota.
+            JudgeRefusedError: the model or a filter declined.
+            JudgeMalformedError: the reply is unfit, and so was its repair.
             JudgeError: the service does not take this request.
-            BudgetSpent: the cost may not grow further.
+            BudgetExceededError: the cost may not grow further.
         """
         first = first_call(inquiry, schema)
         while True:
@@ -91,7 +91,7 @@ class ChatJudge:
             anew = Call(first.messages, first.shape, first.take + 1)
             try:
                 return await self._converse(first, schema, inquiry.context, seen)
-            except (JudgeMalformed, JudgeRefused) as error:
+            except (JudgeMalformedError, JudgeRefusedError) as error:
                 error.cached = bool(seen) and all(completion.cached for completion in seen)
                 if not error.cached or not self._again(anew):
                     raise
@@ -104,14 +104,14 @@ class ChatJudge:
         seen.append(await self._chat.complete(first))
         try:
             return read(seen[-1], schema, context)
-        except Unfit as error:
+        except InvalidReplyError as error:
             second = Call((*first.messages, *_repair(seen[-1].text, str(error))), first.shape, first.take)
         seen.append(await self._chat.complete(second))
         try:
             return read(seen[-1], schema, context)
-        except Unfit as error:
+        except InvalidReplyError as error:
             message = f"The judge's reply is unfit, twice: {error}."
-            raise JudgeMalformed(message, text=seen[-1].text) from None
+            raise JudgeMalformedError(message, text=seen[-1].text) from None
 
 
 def first_call(inquiry: Inquiry, schema: type[ReplyModel]) -> Call:

@@ -7,7 +7,7 @@ from collections import deque
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING
 
-from sgi.kernel.errors import JudgeRejected, JudgeUnavailable
+from sgi.kernel.errors import JudgeRejectedError, JudgeUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -17,7 +17,7 @@ _PAUSE = 1.0
 LONGEST_PAUSE = 120.0
 """Seconds: whatever a service asks for."""
 
-_Queue = deque[tuple[asyncio.Future[JudgeRejected | None], int]]
+_Queue = deque[tuple[asyncio.Future[JudgeRejectedError | None], int]]
 """Who waits, with the tokens of the request; told the reason if there will be no turn."""
 
 
@@ -60,13 +60,13 @@ class Limiter:
             again: whether it had a turn before: then it goes before those that had none.
 
         Raises:
-            JudgeRejected: all who waited were sent away.
+            JudgeRejectedError: all who waited were sent away.
         """
         await self._admitted(tokens, self._returning if again else self._waiting)
         began = asyncio.get_running_loop().time()
         try:
             yield
-        except JudgeUnavailable as error:
+        except JudgeUnavailableError as error:
             if error.throttled:
                 self._slow_down(began, error.retry_after)
             raise
@@ -80,7 +80,7 @@ class Limiter:
         """Count the tokens of a reply, which nobody knew before."""
         self._next_token += tokens * self._per_token
 
-    def send_away(self, error: JudgeRejected) -> None:
+    def send_away(self, error: JudgeRejectedError) -> None:
         """Tell all who wait that no request is taken, and why."""
         for queue in (self._returning, self._waiting):
             for future, _ in queue:
@@ -103,7 +103,7 @@ class Limiter:
                 self._admit()
             raise
         if error is not None:
-            raise JudgeRejected(error.message, hint=error.hint)
+            raise JudgeRejectedError(error.message, hint=error.hint)
 
     def _admit(self) -> None:
         """Give all the turns there are to give now, and come back for the next one."""

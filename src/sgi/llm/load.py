@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from sgi.kernel.errors import MissingExtra, UsageError
+from sgi.kernel.errors import MissingExtraError, UsageError
 from sgi.llm.budget import Metered
 from sgi.llm.cassette import Recorded, Replayed, recorded_judge
 from sgi.llm.judge import ChatJudge
@@ -53,7 +53,7 @@ async def open_judge(
             was asked anew when it was recorded is so again.
 
     Raises:
-        MissingExtra: the extra ``judge`` is not installed.
+        MissingExtraError: the extra ``judge`` is not installed.
         UsageError: a key or another setting is missing; ``max_cost`` without a known price.
         DataError: a cassette cannot be read.
     """
@@ -95,7 +95,7 @@ async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
     """The model a spec names, with one client as long as it is open; nothing is sent before it is used.
 
     Raises:
-        MissingExtra: the extra ``judge`` is not installed.
+        MissingExtraError: the extra ``judge`` is not installed.
         UsageError: the service's own client is not installed; a key or an address is missing.
     """
     _check_installed(spec.named.kind)
@@ -123,7 +123,7 @@ def _check_recorded(path: Path, spec: JudgeSpec) -> None:
 
 def _check_installed(kind: str) -> None:
     if not all(map(find_spec, ("pydantic_ai", "openai", "aiohttp"))):
-        raise MissingExtra("A judge", "judge")
+        raise MissingExtraError("A judge", "judge")
     module = _MODULES.get(kind)
     if module is not None and not _importable(module):
         hint = f'Install it: pip install "pydantic-ai-slim[{kind}]"'

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from pydantic import ValidationError
 
-from sgi.kernel.errors import JudgeMalformed, JudgeRefused
+from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError
 from sgi.kernel.judged_metric import ReplyModel
 from sgi.llm.calls import Finish
 
@@ -35,7 +35,7 @@ _REFUSAL = re.compile(
 )
 
 
-class Unfit(Exception):  # noqa: N818 - the name says what the reply is
+class InvalidReplyError(Exception):
     """A reply that cannot be used, and may be repaired; the text says why, without a stop at its end."""
 
 
@@ -48,9 +48,9 @@ def read(completion: Completion, schema: type[T], context: Mapping[str, Any] | N
         context: what of the inquiry it is held against, as `Inquiry.context` tells.
 
     Raises:
-        JudgeRefused: the model or a filter declined.
-        JudgeMalformed: the reply is cut; another turn would be cut as well.
-        Unfit: the reply is empty, is no JSON, or does not fit.
+        JudgeRefusedError: the model or a filter declined.
+        JudgeMalformedError: the reply is cut; another turn would be cut as well.
+        InvalidReplyError: the reply is empty, is no JSON, or does not fit.
 
     >>> from sgi.llm.calls import Completion
     >>> from sgi.kernel.judged_metric import Verdict
@@ -60,18 +60,20 @@ def read(completion: Completion, schema: type[T], context: Mapping[str, Any] | N
     _check_whole(completion)
     text = completion.text.strip()
     if not text:
-        raise Unfit("it is empty")
+        raise InvalidReplyError("it is empty")
     try:
         body = _json_of(text)
-    except Unfit:
+    except InvalidReplyError:
         if _REFUSAL.match(text):
-            raise JudgeRefused(f"The judge declined: {shown(text)}", text=text) from None
+            raise JudgeRefusedError(f"The judge declined: {shown(text)}", text=text) from None
         raise
     try:
         return schema.model_validate_json(body, strict=True, context=context)
     except ValidationError as errors:
         problems = errors.errors(include_url=False, include_context=False)
-    raise Unfit("it does not fit the schema: " + "; ".join(map(_problem, problems[:_MOST_PROBLEMS])))
+    raise InvalidReplyError(
+        "it does not fit the schema: " + "; ".join(map(_problem, problems[:_MOST_PROBLEMS]))
+    )
 
 
 def shown(text: str, most: int = _SHOWN) -> str:
@@ -87,12 +89,12 @@ def shown(text: str, most: int = _SHOWN) -> str:
 def _check_whole(completion: Completion) -> None:
     """Nothing declined the request, and the reply is no fragment."""
     if completion.refusal:
-        raise JudgeRefused(f"The judge declined: {shown(completion.refusal)}", text=completion.refusal)
+        raise JudgeRefusedError(f"The judge declined: {shown(completion.refusal)}", text=completion.refusal)
     if completion.finish == Finish.FILTER:
         message = "A content filter of the judge's service withheld the reply."
-        raise JudgeRefused(message, text=completion.text)
+        raise JudgeRefusedError(message, text=completion.text)
     if completion.finish == Finish.LENGTH:
-        raise JudgeMalformed(
+        raise JudgeMalformedError(
             f"The judge's reply was cut after {completion.output_tokens:,} tokens.",
             text=completion.text,
             hint="Raise the judge's max_tokens.",
@@ -106,29 +108,29 @@ def _json_of(text: str) -> str:
     """
     try:
         _DECODER.decode(text)
-    except _Ambiguous as error:
-        raise Unfit(str(error)) from None
+    except _AmbiguousJsonError as error:
+        raise InvalidReplyError(str(error)) from None
     except (ValueError, RecursionError):
         pass
     else:
         return text
     start = text.find("{")
     if start < 0:
-        raise Unfit("it holds no JSON object")
+        raise InvalidReplyError("it holds no JSON object")
     try:
         _, end = _DECODER.raw_decode(text, start)
-    except _Ambiguous as error:
-        raise Unfit(str(error)) from None
+    except _AmbiguousJsonError as error:
+        raise InvalidReplyError(str(error)) from None
     except RecursionError:
-        raise Unfit("its JSON is nested too deep") from None
+        raise InvalidReplyError("its JSON is nested too deep") from None
     except ValueError as error:
-        raise Unfit(f"it is no JSON ({error})") from None
+        raise InvalidReplyError(f"it is no JSON ({error})") from None
     if re.search(r"[][{}]", text[:start] + text[end:]):
-        raise Unfit("it holds more than one JSON object, or pieces of one")
+        raise InvalidReplyError("it holds more than one JSON object, or pieces of one")
     return text[start:end]
 
 
-class _Ambiguous(ValueError):  # noqa: N818 - the name says what the JSON is
+class _AmbiguousJsonError(ValueError):
     """JSON of which readers make different things."""
 
 
@@ -139,7 +141,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if before is not None:
             one, other = shown(before, _FOUND), shown(name, _FOUND)
             both = f"the key {one!r} twice" if name == before else f"the keys {one!r} and {other!r}"
-            raise _Ambiguous(f"it has {both} in one object")
+            raise _AmbiguousJsonError(f"it has {both} in one object")
         seen[_folded(name)] = name
     return dict(pairs)
 
@@ -150,13 +152,13 @@ def _folded(name: str) -> str:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise _Ambiguous(f"it holds {name}, which is no number")
+    raise _AmbiguousJsonError(f"it holds {name}, which is no number")
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not isfinite(number):
-        raise _Ambiguous("it holds a number beyond all bounds")
+        raise _AmbiguousJsonError("it holds a number beyond all bounds")
     return number
 
 

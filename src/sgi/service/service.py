@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import anyio.to_thread
 
 from sgi.engine.resources import DEFAULT_EMBEDDER
-from sgi.kernel.errors import EmbedderError, NonFiniteVector
+from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.metric import Status
 from sgi.kernel.protocols import embedder_name, encode
 from sgi.kernel.registry import metric
@@ -75,7 +75,7 @@ class RAGEvalService:
             nowhere.
 
     Raises:
-        UnknownName: a metric or a setting there isn't.
+        UnknownNameError: a metric or a setting there isn't.
         UsageError: the target is none, or a metric asks a judge and there is none.
 
     >>> import asyncio
@@ -133,7 +133,7 @@ class RAGEvalService:
 
         Raises:
             UsageError: there is neither a target nor an answer, or an argument is of the wrong type.
-            UnknownName: there is no such embedding model.
+            UnknownNameError: there is no such embedding model.
         """
         from sgi.engine.score import evaluate_batch
 
@@ -183,7 +183,7 @@ class RAGEvalService:
             A similarity in [0, 1]; 0 where a text is blank, with a warning to the logger.
 
         Raises:
-            UnusableVectors: the vectors differ in dimension, or are zero or not finite; also a ValueError.
+            UnusableVectorsError: the vectors differ in dimension, are zero or not finite.
             EmbedderError: the model gave none.
         """
         from sgi.kernel.vectors import VectorTable
@@ -238,9 +238,9 @@ class RAGEvalService:
             The record's id.
 
         Raises:
-            UnknownName: there is no such column.
+            UnknownNameError: there is no such column.
             UsageError: a value is of the wrong type, or a run cannot be called so.
-            RunMismatch: the run has another embedding model, judge, prompts or version of a metric, or mixes
+            RunMismatchError: the run has another embedding model, judge, prompts or metric version, or mixes
                 computed values of a metric with given ones. Use another ``test_run_id``.
             StoreError: the database cannot be written; nothing of the evaluation is kept.
         """
@@ -283,7 +283,7 @@ class RAGEvalService:
         An evaluation saved later opens the run again.
 
         Raises:
-            UnknownName: there is no such run.
+            UnknownNameError: there is no such run.
             UsageError: the run was not made by this service.
             StoreError: the database cannot be written.
         """
@@ -373,12 +373,12 @@ class RAGEvalService:
 
 
 def _vectors(embedder: Embedder, texts: list[str]) -> Embedded:
-    from sgi.engine.embedding_model import UnusableVectors
+    from sgi.engine.embedding_model import UnusableVectorsError
 
     try:
         return encode(embedder, texts)
-    except NonFiniteVector as error:
-        raise UnusableVectors(error.message, hint=error.hint) from error
+    except NonFiniteVectorError as error:
+        raise UnusableVectorsError(error.message, hint=error.hint) from error
 
 
 def _log(told: StoredAnswer, scores: Mapping[str, MetricScore], failures: Mapping[str, str]) -> None:

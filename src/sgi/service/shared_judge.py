@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from sgi.engine.judge_batch import judged, no_judge
 from sgi.engine.open_judge import JudgeAround, with_judge
 from sgi.engine.resources import Tools
-from sgi.kernel.errors import BudgetSpent, JudgeError
+from sgi.kernel.errors import BudgetExceededError, JudgeError
 from sgi.kernel.judged_metric import ReplyModel
 from sgi.service.shared import Shared
 
@@ -49,5 +49,5 @@ class _Patient(JudgeAround):
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
         try:
             return await self._judge.ask(inquiry, schema)
-        except BudgetSpent as error:
+        except BudgetExceededError as error:
             raise JudgeError(error.message, hint=error.hint) from error

@@ -12,10 +12,10 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
 from sgi.kernel.errors import (
-    SchemaAhead,
-    SchemaBehind,
+    SchemaTooNewError,
+    SchemaTooOldError,
     SgiError,
-    StoreDamaged,
+    StoreDamagedError,
     StoreError,
 )
 from sgi.store.database_errors import ANOTHER, RIGHTS, database_error
@@ -122,7 +122,9 @@ class Database:
         self._file = self._file or file
         if file is None or file != self._file:
             hint = "What was in it is lost; put it back, or run again."
-            raise StoreDamaged(f"The database {self.shown} was removed or replaced meanwhile.", hint=hint)
+            raise StoreDamagedError(
+                f"The database {self.shown} was removed or replaced meanwhile.", hint=hint
+            )
 
     def verify(self) -> None:
         """Check the file as other processes find it: what this one wrote can have been cut behind its back.
@@ -130,7 +132,7 @@ class Database:
         SQLite's own check reads the whole file, so one above 512 MiB is only read as far as its list of runs.
 
         Raises:
-            StoreDamaged: it is malformed, or gone.
+            StoreDamagedError: it is malformed, or gone.
         """
         if self.dialect != "sqlite":
             return
@@ -154,7 +156,7 @@ class Database:
         """Bring the schema to ``HEAD``, all or nothing, and say which it was; the others wait.
 
         Raises:
-            SchemaAhead: a newer version made it.
+            SchemaTooNewError: a newer version made it.
         """
         with self._connected(_WRITE) as connection:
             connection.detach()  # closed at the end, because of the next line
@@ -236,10 +238,10 @@ def open_database(where: str | Path | None = None, *, create: bool = True) -> Da
 
     Raises:
         StoreError: it isn't there and shall not be made, cannot be opened, or belongs to another program.
-        SchemaBehind: an older version made it.
-        SchemaAhead: a newer version made it.
+        SchemaTooOldError: an older version made it.
+        SchemaTooNewError: a newer version made it.
         UsageError: ``where`` names no kind of database we know.
-        MissingExtra: PostgreSQL without its driver.
+        MissingExtraError: PostgreSQL without its driver.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder, open_database(Path(folder) / "sgi.db") as database:
@@ -266,7 +268,7 @@ def upgrade(where: str | Path | None = None) -> tuple[str | None, str]:
         The schema it had, None where it had none, and the one it has.
 
     Raises:
-        StoreError: as `open_database` does; SchemaAhead if a newer version made it.
+        StoreError: as `open_database` does; SchemaTooNewError if a newer version made it.
     """
     with Database(located(where, create=False)) as database:
         return database.migrate(), HEAD
@@ -375,10 +377,10 @@ def _require_head(revision: str | None, shown: str) -> None:
     _refuse_unknown(revision, shown)
     if revision is None:
         raise StoreError(f"The database {shown} is empty.", hint=f"`sgi run` fills one. {ANOTHER}")
-    raise SchemaBehind(f"An older version of SGI made {shown}.", hint="Run `sgi db upgrade`.")
+    raise SchemaTooOldError(f"An older version of SGI made {shown}.", hint="Run `sgi db upgrade`.")
 
 
 def _refuse_unknown(revision: str | None, shown: str) -> None:
     if revision is not None and revision not in REVISIONS:
         message = f"A newer version of SGI made {shown} (schema {revision}; this one knows {HEAD})."
-        raise SchemaAhead(message, hint="Update SGI to that version.")
+        raise SchemaTooNewError(message, hint="Update SGI to that version.")

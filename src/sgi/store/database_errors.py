@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sgi.kernel.errors import StoreDamaged, StoreError
+from sgi.kernel.errors import StoreDamagedError, StoreError
 
 ANOTHER = "Name another database with --db or SGI_DATABASE_URL."
 _KEPT = "what was written before is kept, and a run resumes with --resume."
@@ -42,5 +42,5 @@ def database_error(shown: str, error: BaseException | str, secret: object = None
     if secret:
         reason = reason.replace(str(secret), "***")
     hint = next((way_out for words, way_out in _WAYS_OUT.items() if words in reason), _OTHERWISE)
-    kind = StoreDamaged if hint == _DAMAGED or "not a database" in reason else StoreError
+    kind = StoreDamagedError if hint == _DAMAGED or "not a database" in reason else StoreError
     return kind(f"The database {shown} cannot be used: {reason.rstrip('.')}.", hint=hint)

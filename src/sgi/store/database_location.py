@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from sgi.kernel.errors import MissingExtra, StoreError, UsageError
+from sgi.kernel.errors import MissingExtraError, StoreError, UsageError
 from sgi.store.database_errors import ANOTHER, RIGHTS
 
 DEFAULT = "sgi.db"
@@ -34,7 +34,7 @@ def located(where: str | Path | None, *, create: bool) -> sa.URL:
     if url.drivername not in _POSTGRESQL:
         raise UsageError(f"No database of the kind {url.drivername!r} can be used like this.", hint=_KINDS)
     if find_spec("psycopg") is None:
-        raise MissingExtra("A PostgreSQL database", "postgres")
+        raise MissingExtraError("A PostgreSQL database", "postgres")
     return url.set(drivername="postgresql+psycopg")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.placeholders import shown
 from sgi.store import schema
@@ -84,7 +84,7 @@ def sample_story(database: Database, record: RunRecord, sample_id: str) -> Store
     """All that is kept of one sample of a run.
 
     Raises:
-        UnknownName: the run's data has no such sample; says which ids come near.
+        UnknownNameError: the run's data has no such sample; says which ids come near.
         UsageError: it is not scored yet.
     """
     found = read_evaluation(database, record.id, sample_id)
@@ -104,7 +104,7 @@ def sample_story(database: Database, record: RunRecord, sample_id: str) -> Store
         first = [restored(name) for name in connection.execute(some).scalars()]
     near = tuple(difflib.get_close_matches(sample_id, known, n=3))
     hint = f"Its first ids: {', '.join(map(repr, first))}."
-    raise UnknownName(f"sample of {record.dataset_name}", sample_id, near, hint="" if near else hint)
+    raise UnknownNameError(f"sample of {record.dataset_name}", sample_id, near, hint="" if near else hint)
 
 
 def sample_stories(

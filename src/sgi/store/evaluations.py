@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from sgi.kernel.errors import RunMismatch, UnknownName, UsageError
+from sgi.kernel.errors import RunMismatchError, UnknownNameError, UsageError
 from sgi.kernel.metric import MetricSpec, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.signature import canonical_json, digest, run_signature
@@ -162,8 +162,7 @@ def save_evaluation(database: Database, run: str, row: EvaluationRow, *, version
 
     Raises:
         UsageError: a run cannot be called so, or the run of this name was made in another way.
-        RunMismatch: the run's scores were made with another model, another judge, other prompts or another
-            version of a metric.
+        RunMismatchError: the run's scores were made with another model, judge, prompts or metric version.
         StoreError: the database cannot be written; nothing of the row is kept.
     """
     with database.writing() as connection:
@@ -186,7 +185,7 @@ def finish_growing(database: Database, run: str, summary: Mapping[str, Any]) -> 
     with database.writing() as connection:
         found = _locked(connection, run)
         if found is None:
-            raise UnknownName("run", run, hint="`sgi runs` lists them.")
+            raise UnknownNameError("run", run, hint="`sgi runs` lists them.")
         values = {"finished_at": now(), "summary": dict(summary)}
         connection.execute(sa.update(schema.runs).where(schema.runs.c.id == found.id).values(values))
 
@@ -246,7 +245,7 @@ def _agreed(run: RunFound, embedders: tuple[str, ...]) -> list[str]:
         return before or here
     if len(before) != len(here) or not all(map(_may_be_one, before, here)):
         message = f"The run {run.label} was made with {' + '.join(before)}, this evaluation with "
-        raise RunMismatch(f"{message}{' + '.join(here)}.", hint=_ANOTHER)
+        raise RunMismatchError(f"{message}{' + '.join(here)}.", hint=_ANOTHER)
     return [new if old.endswith(UNOPENED) else old for old, new in zip(before, here, strict=True)]
 
 
@@ -256,7 +255,7 @@ def _agreed_judge(run: RunFound, judge: str) -> str:
     if before and judge and before != judge:
         then, now_ = (found.rpartition("@") for found in (before, judge))
         what = "other prompts" if then[0] == now_[0] else now_[0]
-        raise RunMismatch(
+        raise RunMismatchError(
             f"The run {run.label} was judged by {then[0]}, this evaluation by {what}.", hint=_ANOTHER
         )
     return judge or before
@@ -296,7 +295,7 @@ def _facts(name: str, score: MetricScore) -> MetricSpec:
         return score.spec
     try:
         known = metric(name).spec
-    except UsageError:  # also UnknownName
+    except UsageError:  # also UnknownNameError
         known = None
     if known is not None and score.status is not Status.OK:
         return known
@@ -313,10 +312,10 @@ def _has_values(connection: Connection, number: int, but: int | None) -> bool:
     return connection.execute(sa.select(scores.c.position).where(ours).limit(1)).first() is not None
 
 
-def _mixed(run: RunFound, name: str, then: int, here: int) -> RunMismatch:
+def _mixed(run: RunFound, name: str, then: int, here: int) -> RunMismatchError:
     before, now_ = (f"computed (version {version})" if version else "given" for version in (then, here))
     message = f"The values of {name} in the run {run.label} were {before}, this one was {now_}; "
-    return RunMismatch(f"{message}their mean would say nothing.", hint=_ANOTHER)
+    return RunMismatchError(f"{message}their mean would say nothing.", hint=_ANOTHER)
 
 
 def _record_provenance(connection: Connection, number: int, score: MetricScore) -> None:

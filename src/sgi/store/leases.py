@@ -18,7 +18,7 @@ from weakref import WeakSet
 
 import sqlalchemy as sa
 
-from sgi.kernel.errors import RunBusy, StoreError
+from sgi.kernel.errors import RunBusyError, StoreError
 from sgi.store import schema
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Lease:
             take_over: take it also from a process that lives.
 
         Raises:
-            RunBusy: another process has it.
+            RunBusyError: another process has it.
             StoreError: the run was deleted.
         """
         runs = schema.runs
@@ -97,7 +97,7 @@ class Lease:
             raise deleted(self.run)
         held = _held_by(connection, self.run)
         by = "another process" if held is None else _owner(held)
-        raise RunBusy(
+        raise RunBusyError(
             f"The run {self.run} was taken over by {by}.", hint="What this process committed is stored."
         )
 
@@ -128,10 +128,10 @@ def _is_held(held: Row[tuple[object, ...]], now: float) -> bool:
     return bool(held.expires_at > now) if process is None else process == held.process
 
 
-def _busy(held: Row[tuple[object, ...]]) -> RunBusy:
+def _busy(held: Row[tuple[object, ...]]) -> RunBusyError:
     message = f"The run {held.run} is being written by {_owner(held)} since {held.since}."
     hint = "Wait until it ends, or end it; --take-over takes the run from it."
-    return RunBusy(message, hint=hint)
+    return RunBusyError(message, hint=hint)
 
 
 def _owner(held: Row[tuple[object, ...]]) -> str:

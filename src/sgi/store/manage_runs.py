@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.store import schema
 from sgi.store.bulk_insert import insert_rows
 from sgi.store.run_names import checked_tags, refuse_name
@@ -38,7 +38,7 @@ def change_run(database: Database, run_id: str, **wanted: Unpack[Change]) -> Non
 
     Raises:
         UsageError: another run has the name, it stands for something else, or the tags cannot be.
-        UnknownName: there is no run with this id.
+        UnknownNameError: there is no run with this id.
     """
     tags = checked_tags(wanted["tags"]) if "tags" in wanted else None
     with database.writing() as connection:
@@ -56,7 +56,7 @@ def rename_run(database: Database, run_id: str, name: str | None) -> None:
 
     Raises:
         UsageError: another run has the name, or it stands for something else.
-        UnknownName: there is no run with this id.
+        UnknownNameError: there is no run with this id.
     """
     change_run(database, run_id, name=name)
 
@@ -67,7 +67,7 @@ def delete_run(database: Database, run_id: str) -> None:
     A process that is writing the run ends with a StoreError at its next batch.
 
     Raises:
-        UnknownName: there is no run with this id.
+        UnknownNameError: there is no run with this id.
     """
     runs, datasets = schema.runs, schema.datasets
     with database.writing() as connection:
@@ -86,7 +86,7 @@ def set_tags(database: Database, run_id: str, tags: Iterable[str]) -> tuple[str,
 
     Raises:
         UsageError: one of them cannot be a tag, or they are too many.
-        UnknownName: there is no run with this id.
+        UnknownNameError: there is no run with this id.
     """
     made = checked_tags(tags)
     change_run(database, run_id, tags=made)
@@ -126,5 +126,5 @@ def _held(connection: Connection, run_id: str) -> Row[Any, Any]:
     query = sa.select(runs.c.name, runs.c.dataset).where(runs.c.id == run_id).with_for_update()
     found = connection.execute(query).first()
     if found is None:
-        raise UnknownName("run", run_id, hint="`sgi runs` lists them.")
+        raise UnknownNameError("run", run_id, hint="`sgi runs` lists them.")
     return found

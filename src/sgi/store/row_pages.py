@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import sqlalchemy as sa
 
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.placeholders import shown
 from sgi.store import schema
@@ -173,7 +173,7 @@ def find_rows(database: Database, record: RunRecord, query: RowQuery) -> FoundRo
     """A page of the committed rows of a run.
 
     Raises:
-        UnknownName: the run has no such metric, or several of that name.
+        UnknownNameError: the run has no such metric, or several of that name.
         UsageError: ``plane`` is asked for, and no metric of the run has kept the two angles.
     """
     with database.reading() as connection:
@@ -245,7 +245,7 @@ def _known(name: str, numbers: Mapping[str, int], record: RunRecord) -> str:
         return name
     if len(bare) == 1:
         return bare[0]
-    raise UnknownName(f"metric of {record.label}", name, hint=f"It has: {', '.join(numbers)}.")
+    raise UnknownNameError(f"metric of {record.label}", name, hint=f"It has: {', '.join(numbers)}.")
 
 
 def _committed(connection: Connection, run: str) -> int:

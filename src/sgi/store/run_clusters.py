@@ -43,7 +43,7 @@ def run_clusters(connection: Connection, record: RunRecord) -> tuple[NDArray[np.
         numbers give equal draws.
 
     Raises:
-        UnknownName: the rule is a column that no row has.
+        UnknownNameError: the rule is a column that no row has.
     """
     match record.cluster:
         case "question":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from sgi.kernel.clusters import BY_QUESTION
-from sgi.kernel.errors import StoreError, UnknownName, UsageError
+from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
 from sgi.kernel.protocols import Usage
 from sgi.store import schema
 from sgi.store.bulk_insert import chunks
@@ -174,7 +174,7 @@ def find_run(database: Database, wanted: str) -> RunRecord:
     """The run with this id, this name, or this unique beginning of an id; or ``last``, ``last~1`` before it.
 
     Raises:
-        UnknownName: there is none; says which come near.
+        UnknownNameError: there is none; says which come near.
         UsageError: several ids begin so, or there is no run at all.
     """
     with database.reading() as connection:
@@ -205,7 +205,7 @@ def open_recorder(database: Database, record: RunRecord, *, take_over: bool = Fa
         take_over: take the run from a process that writes it.
 
     Raises:
-        RunBusy: another process writes it.
+        RunBusyError: another process writes it.
         StoreError: it was deleted.
     """
     batches, lease = schema.batches, Lease(record.id)
@@ -246,7 +246,7 @@ def _resolve(wanted: str, ids: Sequence[tuple[str, str | None]]) -> str:
         return begun[0]
     if begun:
         raise UsageError(f"{len(begun)} runs begin with {wanted!r}: {', '.join(begun[:5])}.")
-    raise UnknownName("run", wanted, _near(wanted, ids), hint="`sgi runs` lists them.")
+    raise UnknownNameError("run", wanted, _near(wanted, ids), hint="`sgi runs` lists them.")
 
 
 def _near(wanted: str, ids: Sequence[tuple[str, str | None]]) -> tuple[str, ...]:

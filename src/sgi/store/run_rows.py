@@ -90,7 +90,7 @@ def grouped_run(
         class_keys: by metric, the entry of its details that holds a row's class.
 
     Raises:
-        UnknownName: no row has such a column; says which there are.
+        UnknownNameError: no row has such a column; says which there are.
     """
     with database.reading() as connection:
         run = _scored_run(database, connection, record)

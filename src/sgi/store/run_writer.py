@@ -143,7 +143,7 @@ class RunRecorder:
             usage: totals of this attempt by the judge's fingerprint; they replace those stored before.
 
         Raises:
-            RunBusy: another process took the run over.
+            RunBusyError: another process took the run over.
             StoreError: the database cannot be written, the batch is there already, or the run was deleted.
         """
         head = (self.run, start, len(samples), stored_json(dict(truncated)), stored_json(dict(failures)))
@@ -173,7 +173,7 @@ class RunRecorder:
         """Store the totals of this attempt, by the judge's fingerprint; they replace those stored before.
 
         Raises:
-            RunBusy: another process took the run over; what was paid is stored all the same at `stop`.
+            RunBusyError: another process took the run over; what was paid is stored all the same at `stop`.
         """
         with self.database.writing() as connection:
             self.lease.renew(connection)
@@ -236,7 +236,7 @@ class RunRecorder:
         """Mark the run as finished, store its summary, and give the lease back.
 
         Raises:
-            RunBusy: another process took the run over.
+            RunBusyError: another process took the run over.
             StoreError: some of its rows are not there, or the run was deleted.
         """
         with self.database.writing() as connection:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from sgi.kernel.errors import StoreDamaged
+from sgi.kernel.errors import StoreDamagedError
 from sgi.kernel.parsing import reason
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def restored(text: str) -> str:
     True
 
     Raises:
-        StoreDamaged: it is not a text; SQLite lets a column of texts hold other values.
+        StoreDamagedError: it is not a text; SQLite lets a column of texts hold other values.
     """
     try:
         if _ESCAPE not in text:
@@ -96,7 +96,7 @@ def column_json(text: str) -> Any:
     """The value of a JSON column.
 
     Raises:
-        StoreDamaged: the text is not JSON, so the database is damaged.
+        StoreDamagedError: the text is not JSON, so the database is damaged.
     """
     try:
         return restored_json(text)
@@ -104,10 +104,10 @@ def column_json(text: str) -> Any:
         raise damaged(f"a column of JSON holds something else: {reason(error)}") from error
 
 
-def damaged(problem: str) -> StoreDamaged:
+def damaged(problem: str) -> StoreDamagedError:
     """The error for a stored value that is not what its column holds."""
     hint = "Take a copy of the file, and name another database."
-    return StoreDamaged(f"The database is damaged: {problem}.", hint=hint)
+    return StoreDamagedError(f"The database is damaged: {problem}.", hint=hint)
 
 
 def _fit(value: Any) -> Any:

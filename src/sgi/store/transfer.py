@@ -21,7 +21,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, ProgrammingError
 
 from sgi.kernel.durable_files import sync_file, sync_folder
-from sgi.kernel.errors import SchemaAhead, SgiError, StoreError
+from sgi.kernel.errors import SchemaTooNewError, SgiError, StoreError
 from sgi.kernel.limits import how_to_raise, input_limits, shown_size
 from sgi.kernel.part_files import open_part
 from sgi.store import schema
@@ -206,7 +206,7 @@ def import_(database: Database, path: str | Path, *, recompute: Recompute = _no_
     Raises:
         StoreError: the file is damaged, cut short or not an export (it says in which line), or the database
             cannot be written; nothing is changed.
-        SchemaAhead: a newer version wrote the file.
+        SchemaTooNewError: a newer version wrote the file.
     """
     file = Path(path)
     _check_suffix(file)
@@ -233,7 +233,7 @@ def require_export(path: str | Path) -> None:
 
     Raises:
         StoreError: it cannot be read, or is not an export.
-        SchemaAhead: a newer version wrote it.
+        SchemaTooNewError: a newer version wrote it.
     """
     file = Path(path)
     _check_suffix(file)
@@ -347,7 +347,7 @@ def _check_head(first: Any, file: Path) -> None:
     if first.get("sgi_database") == FORMAT and first.get("schema") in REVISIONS:
         hint = "Import it with that version, run `sgi db upgrade`, and export it again."
         raise StoreError(f"An older version of SGI wrote {file}.", hint=hint)
-    raise SchemaAhead(f"A newer version of SGI wrote {file}.", hint="Update SGI to that version.")
+    raise SchemaTooNewError(f"A newer version of SGI wrote {file}.", hint="Update SGI to that version.")
 
 
 def _table_name(line: _Line) -> Any:

@@ -14,7 +14,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin, urlsplit
 
-from sgi.kernel.errors import MissingExtra, TargetError, UsageError
+from sgi.kernel.errors import MissingExtraError, TargetError, UsageError
 from sgi.kernel.json_path import get_path, kind_of, set_path
 from sgi.kernel.protocols import Reply
 from sgi.target.environment import Environment
@@ -243,11 +243,11 @@ async def open_http(spec: TargetSpec) -> AsyncIterator[HttpTarget]:
     they were sent.
 
     Raises:
-        MissingExtra: the extra ``http`` is not installed.
+        MissingExtraError: the extra ``http`` is not installed.
         UsageError: the URL, the proxy or a variable the spec names cannot be used.
     """
     if find_spec("httpx2") is None:
-        raise MissingExtra("A target behind a URL", "http")
+        raise MissingExtraError("A target behind a URL", "http")
     environment = Environment()
     url = environment.expand(spec.where, partial(quote, safe=""))
     body = {name: environment.expand_all(value) for name, value in spec.body.items()}

@@ -24,7 +24,7 @@ async def open_target(spec: TargetSpec, *, code_folder: Path | None = None) -> A
     Raises:
         UsageError: there is no such function, or a variable that the spec names is not set; or the function
             is not defined in ``code_folder``.
-        MissingExtra: the target is a URL, and the extra ``http`` is not installed.
+        MissingExtraError: the target is a URL, and the extra ``http`` is not installed.
 
     >>> import asyncio
     >>> from sgi.target.spec import TargetSpec

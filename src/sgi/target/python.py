@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from sgi.kernel.errors import TargetError, UnknownName, UsageError
+from sgi.kernel.errors import TargetError, UnknownNameError, UsageError
 from sgi.target.code_folder import require_code_in, require_module_in
 from sgi.target.errors import raised, shown
 from sgi.target.reply import reply_of
@@ -118,7 +118,7 @@ def open_python(where: str, *, code_folder: Path | None = None) -> Iterator[Pyth
     Raises:
         UsageError: the module is not there, or cannot be imported, or the function cannot be called with a
             question; or the code is not of ``code_folder``.
-        UnknownName: the module has no such attribute.
+        UnknownNameError: the module has no such attribute.
     """
     folder = str(code_folder or Path.cwd())
     if code_folder is not None:
@@ -143,7 +143,7 @@ def _function_at(where: str) -> Callable[[str], Any]:
                 key for key in dir(found) if not key.startswith("_") and callable(getattr(found, key, None))
             ]
             near = tuple(difflib.get_close_matches(attribute, known, n=2))
-            raise UnknownName(f"attribute of {name}", attribute, near, hint=_functions(known))
+            raise UnknownNameError(f"attribute of {name}", attribute, near, hint=_functions(known))
         found = getattr(found, attribute)
     _check_callable(where, found)
     return found  # type: ignore[no-any-return]  # what the user's module holds

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BaseModel, ValidationError
 
 from sgi.geometry.angles import unit
-from sgi.kernel.errors import JudgeMalformed, UsageError
+from sgi.kernel.errors import JudgeMalformedError, UsageError
 from sgi.kernel.protocols import ENTAILMENT, EntailmentScores
 from sgi.kernel.signature import digest
 from sgi.kernel.tokens import TokenModel, TokenTable
@@ -185,9 +185,9 @@ def _pair_shares(premise: str, hypothesis: str) -> list[float]:
 class ScriptedJudge:
     """A judge that replies what a script says, and takes replies exactly as a real judge's are taken.
 
-    A reply is a model or anything that JSON can say; a text is the raw reply. It is read against the schema,
-    with as many verdicts as were asked for; one that does not fit is a JudgeMalformed, at once, without a
-    repair turn. An error in the script is raised. Nothing is joined or cached.
+    A reply is a model or a JSON value; a text is the raw reply. It is parsed with the schema and must have as
+    many verdicts as were requested; an invalid reply raises JudgeMalformedError at once, without a repair
+    request. An error in the script is raised. Nothing is joined or cached.
 
     Attributes:
         reply: a function of inquiry and schema, or a mapping from the prompt's name.
@@ -218,7 +218,9 @@ class ScriptedJudge:
             return schema.model_validate_json(text, strict=True, context=inquiry.context)
         except ValidationError as errors:
             problems = "; ".join(str(error["msg"]) for error in errors.errors(include_url=False))
-            raise JudgeMalformed(f"The judge's reply is not what was asked: {problems}.", text=text) from None
+            raise JudgeMalformedError(
+                f"The judge's reply is not what was asked: {problems}.", text=text
+            ) from None
 
     def _scripted(self, inquiry: Inquiry, schema: type[ReplyModel]) -> object:
         if not isinstance(self.reply, Mapping):

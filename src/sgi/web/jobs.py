@@ -20,7 +20,7 @@ from sgi.report.views.stored import make_views
 from sgi.store.manage_runs import set_tags
 from sgi.store.run_queries import find_run, open_recorder
 from sgi.web.job_records import JobRecord, restore_jobs
-from sgi.web.throttle import Busy
+from sgi.web.throttle import ServerBusyError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,7 +75,7 @@ class Job:
         return self.state in {"finished", "failed", "stopped"}
 
 
-class _Stopped(Exception):  # noqa: N818 - it is no error
+class _StopRequestedError(Exception):
     """The server ends before a run has begun."""
 
 
@@ -103,13 +103,13 @@ class Jobs:
         The upload is recorded on disk before this returns, so that a server which is killed forgets none.
 
         Raises:
-            Busy: too many wait, or the server ends.
+            ServerBusyError: too many wait, or the server ends.
             StoreError: it cannot be recorded, as when the disk is full.
         """
         job = Job(secrets.token_urlsafe(12), spec, shown, tags)
         with self._changed:
             if self._closed or len(self._waiting) >= MOST_WAITING:
-                raise Busy("Too many uploads wait already.", hint="Try again when some are done.")
+                raise ServerBusyError("Too many uploads wait already.", hint="Try again when some are done.")
             facts = {"id": job.id, "spec": spec.stored(), "shown": shown, "tags": list(tags)}
             job.record = JobRecord.create(spec.data.parent, job.id, facts)
             self._add(job)
@@ -197,7 +197,7 @@ class Jobs:
         _note(job, {"started": True})
         try:
             job.state = anyio.run(self._perform, job)
-        except _Stopped:
+        except _StopRequestedError:
             job.state = "stopped"
         except SgiError as error:
             job.problem = _told(error, job)
@@ -214,7 +214,7 @@ class Jobs:
         scope = anyio.CancelScope()
         with self._changed:
             if self._closed:
-                raise _Stopped
+                raise _StopRequestedError
             self._working = (asyncio.get_running_loop(), scope)
         try:
             with scope:
@@ -247,7 +247,7 @@ class Jobs:
             case Finished():
                 job.stage = ""
         if self._closed and job.run is None:
-            raise _Stopped
+            raise _StopRequestedError
 
 
 def _told(error: SgiError, job: Job) -> str:

@@ -8,13 +8,13 @@ from urllib.parse import quote
 
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from sgi.kernel.errors import StoreError, UnknownName, UsageError
+from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
 from sgi.report.page import environment
 from sgi.store.run_queries import find_run
 from sgi.web.paths import run_path, sample_path, with_query
 from sgi.web.security import form_token
 from sgi.web.site import site_of
-from sgi.web.throttle import Busy
+from sgi.web.throttle import ServerBusyError
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -40,7 +40,7 @@ _TITLES = {
 }
 
 
-class MissingRun(UsageError):  # noqa: N818 - the name says what happened
+class RunNotFoundError(UsageError):
     """There is no such run; the page says so with 404."""
 
 
@@ -94,25 +94,25 @@ def found_run(site: Site, wanted: str) -> RunRecord:
     """The run with this id, name, or unique beginning of an id.
 
     Raises:
-        MissingRun: there is none; says which come near.
+        RunNotFoundError: there is none; says which come near.
     """
     try:
         return find_run(site.database, wanted)
     except UsageError as error:
-        raise MissingRun(error.message, hint="The list of runs has those there are.") from error
+        raise RunNotFoundError(error.message, hint="The list of runs has those there are.") from error
 
 
 def status_of(error: SgiError) -> int:
     """The status of HTTP that tells of an error.
 
-    >>> status_of(UnknownName("sample", "q1")), status_of(UsageError("No."))
+    >>> status_of(UnknownNameError("sample", "q1")), status_of(UsageError("No."))
     (404, 400)
     """
-    if isinstance(error, MissingRun):
+    if isinstance(error, RunNotFoundError):
         return 404
-    if isinstance(error, UnknownName) and error.kind.partition(" ")[0] in {"run", "sample"}:
+    if isinstance(error, UnknownNameError) and error.kind.partition(" ")[0] in {"run", "sample"}:
         return 404
-    return _LATER if isinstance(error, (StoreError, Busy)) else 400
+    return _LATER if isinstance(error, (StoreError, ServerBusyError)) else 400
 
 
 def problem(request: Request, status: int, message: str, *, title: str = "") -> Response:

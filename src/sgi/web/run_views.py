@@ -32,7 +32,7 @@ def cached(request: Request, record: RunRecord, name: Hashable, make: Callable[[
         make: makes it.
 
     Raises:
-        Busy: too many threads make values or wait for them.
+        ServerBusyError: too many threads make values or wait for them.
     """
     state = (record.id, record.scored, record.changes, record.finished_at)
     return kept_of(request).get((name, *state), make)

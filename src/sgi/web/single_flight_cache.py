@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from sgi.web.throttle import Busy
+from sgi.web.throttle import ServerBusyError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
@@ -53,7 +53,7 @@ class Kept:
         """The value of the key, made if it isn't there; what making it raises is told to all who wait.
 
         Raises:
-            Busy: too many threads make values or wait for them.
+            ServerBusyError: too many threads make values or wait for them.
         """
         with self._lock:
             if key in self._values:
@@ -61,7 +61,7 @@ class Kept:
                 return cast("T", self._values[key][0])
             nested = getattr(self._thread, "busy", False)  # what makes a value may need another one
             if self._busy >= self._most_busy and not nested:
-                raise Busy("Too much is being computed at once.", hint="Try again in a moment.")
+                raise ServerBusyError("Too much is being computed at once.", hint="Try again in a moment.")
             self._busy += not nested
             others = self._making.get(key)
             mine: Future[Any] = Future()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Busy(SgiError):  # noqa: N818 - the name says what happened
+class ServerBusyError(SgiError):
     """So much is being done already that no more is taken; it can be asked for again later."""
 
 
@@ -29,7 +29,7 @@ class Turns:
     ...         pass
     Traceback (most recent call last):
         ...
-    sgi.web.throttle.Busy: Others are being served with this. Try again in a moment.
+    sgi.web.throttle.ServerBusyError: Others are being served with this. Try again in a moment.
     """
 
     def __init__(self, most_waiting: int = 4, seconds: float = 5.0) -> None:
@@ -42,7 +42,7 @@ class Turns:
         """Have the turn within the block.
 
         Raises:
-            Busy: too many wait, or the turn did not come in time.
+            ServerBusyError: too many wait, or the turn did not come in time.
         """
         with _held(self._places, 0.0), _held(self._turn, self._seconds):
             yield
@@ -51,7 +51,7 @@ class Turns:
 @contextmanager
 def _held(lock: Lock | BoundedSemaphore, seconds: float) -> Iterator[None]:
     if not lock.acquire(timeout=seconds):
-        raise Busy("Others are being served with this.", hint="Try again in a moment.")
+        raise ServerBusyError("Others are being served with this.", hint="Try again in a moment.")
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from sgi.analysis.calibrate import LabelledScores, calibrate, flagged_out_of_fold
 from sgi.engine.calibration_file import Target
-from sgi.kernel.errors import DataError, UnknownName, UsageError
+from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.registry import metric
 from sgi.stats.calibration import brier, folds_of, out_of_fold
@@ -348,7 +348,7 @@ def test_an_unfinished_run_says_how_to_go_on(database):
     ("label", "error", "words"),
     [
         ("stars", UsageError, "labels in 'stars' of r1 are numbers"),
-        ("nothing", UnknownName, "Unknown column"),
+        ("nothing", UnknownNameError, "Unknown column"),
         ("mixed", DataError, "is no number"),
     ],
 )

@@ -11,7 +11,7 @@ from sgi.analysis.compare import compare
 from sgi.analysis.gate.gate import gate
 from sgi.analysis.rescore import NOT_KEPT, rescore
 from sgi.engine.summary import Summary
-from sgi.kernel.errors import EmbedderError, StoreError, TargetError, UnknownName, UsageError
+from sgi.kernel.errors import EmbedderError, StoreError, TargetError, UnknownNameError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Reply
 from sgi.service.service import RAGEvalService
@@ -226,7 +226,7 @@ def test_what_has_no_evidence_is_named_beside_what_has(database, tmp_path):
         made_of(database, plain)
     with pytest.raises(UsageError, match="It has no evidence of any metric"):
         made_of(database, plain, "echo")
-    with pytest.raises(UnknownName, match="politness"):
+    with pytest.raises(UnknownNameError, match="politness"):
         made_of(database, echoes, "politness")
 
 

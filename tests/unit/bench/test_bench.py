@@ -14,7 +14,7 @@ from sgi.bench.measures import Verdict
 from sgi.bench.page import bench_markdown
 from sgi.bench.perturbation import Kind, Others, Perturbation
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started
-from sgi.kernel.errors import DataError, UnknownName, UsageError
+from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE, Sample
 from sgi.testing import HashEmbedder
@@ -265,8 +265,8 @@ def test_a_bench_is_json_of_its_schema_and_reads_back():
         ({"data": []}, DataError, "0 rows"),
         ({"n": 0}, UsageError, "at least 1"),
         ({"metrics": ["rouge_l"]}, UsageError, "needs reference"),
-        ({"metrics": ["sgii"]}, UnknownName, "sgi"),
-        ({"changes": ["swap"]}, UnknownName, "perturbation"),
+        ({"metrics": ["sgii"]}, UnknownNameError, "sgi"),
+        ({"changes": ["swap"]}, UnknownNameError, "perturbation"),
         ({"changes": ["reply_cut"]}, UsageError, "need a judge"),
         ({"changes": [PERTURBATIONS["refusal"], "refusal"]}, UsageError, "refusal is given twice"),
         ({"changes": [FAULTS["reply_cut"], FAULTS["reply_cut"]]}, UsageError, "reply_cut is given twice"),

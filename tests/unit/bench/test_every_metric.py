@@ -13,7 +13,7 @@ import sgi
 from sgi.bench.bench import bench
 from sgi.bench.catalogue import FAULTS, PERTURBATIONS
 from sgi.bench.measures import Verdict
-from sgi.kernel.errors import JudgeUnavailable
+from sgi.kernel.errors import JudgeUnavailableError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import BUILT_IN, metric_class
 from sgi.testing import ScriptedJudge
@@ -54,7 +54,7 @@ def judge_with(fault):
 
     def reply(inquiry, schema):
         if fault.spoil is None:
-            raise JudgeUnavailable("Nothing came.")
+            raise JudgeUnavailableError("Nothing came.")
         text = typical(inquiry, schema).model_dump_json()
         return fault.spoil(text, Random(inquiry.prompt.name))  # noqa: S311 - draws of a test, no secrets
 

@@ -10,7 +10,7 @@ from sgi.bench.catalogue import FAULTS
 from sgi.bench.judge_faults import SpoiledChat
 from sgi.bench.measures import Verdict
 from sgi.bench.page import bench_markdown
-from sgi.kernel.errors import JudgeUnavailable
+from sgi.kernel.errors import JudgeUnavailableError
 from sgi.llm.calls import Call, Completion, Message, Shape
 from sgi.testing import ScriptedJudge
 from support.judge_server import JudgeServer, Says, ScriptedChat
@@ -63,7 +63,7 @@ def test_a_repair_meets_the_same_and_asks_for_nothing_more():
 
 def test_a_judge_that_breaks_off_gives_no_reply():
     chat = SpoiledChat(ScriptedChat(Completion(REPLY)), FAULTS["judge_breaks_off"])
-    with pytest.raises(JudgeUnavailable, match="broke off"):
+    with pytest.raises(JudgeUnavailableError, match="broke off"):
         anyio.run(chat.complete, CALL)
 
 

@@ -10,7 +10,7 @@ from sgi.bench.catalogue import FAULTS, PERTURBATIONS, chosen
 from sgi.bench.names import names_of
 from sgi.bench.numbers import values_of
 from sgi.bench.perturbation import Kind, Others, Perturbation, shuffled
-from sgi.kernel.errors import UnknownName
+from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import CONTEXTS, RESPONSE, Sample
 
 REAL = ("halueval_qa_lenmatched", "ragtruth_qa_test", "begin")
@@ -171,7 +171,7 @@ def test_choosing_keeps_the_order_of_the_catalogue():
 
 
 def test_an_unknown_name_says_what_is_near():
-    with pytest.raises(UnknownName, match="number_swap"):
+    with pytest.raises(UnknownNameError, match="number_swap"):
         chosen(["numbr_swap"])
 
 

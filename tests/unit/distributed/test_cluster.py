@@ -4,7 +4,7 @@ import pytest
 
 from sgi.distributed import run
 from sgi.distributed.cluster import joined
-from sgi.kernel.errors import MissingExtra, UsageError
+from sgi.kernel.errors import MissingExtraError, UsageError
 
 
 @pytest.mark.parametrize("address", ["nowhere", "host:", ":6379", "host:port", ""])
@@ -25,7 +25,7 @@ def test_an_address_where_nothing_listens_is_told_at_once():
 
 def test_without_ray_the_extra_is_named(monkeypatch):
     monkeypatch.setattr("sgi.distributed.cluster.find_spec", lambda _: None)
-    with pytest.raises(MissingExtra, match=r"pip install .*\[ray\]"), joined("local", 2):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[ray\]"), joined("local", 2):
         pass
 
 

@@ -8,7 +8,7 @@ from sgi.distributed.import_run import import_partitions
 from sgi.distributed.manifest import KeptRun
 from sgi.distributed.partition import Manifest
 from sgi.engine.spec import RunSpec
-from sgi.kernel.errors import EmbedderError, JudgeError, RunMismatch, StoreError, UsageError
+from sgi.kernel.errors import EmbedderError, JudgeError, RunMismatchError, StoreError, UsageError
 from sgi.kernel.registry import metric
 from sgi.store.database import open_database
 from support.judge_server import JudgeServer, Says
@@ -103,17 +103,17 @@ def test_two_drivers_in_one_folder(rows, tmp_path):
     spec = RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"]})
     folder, _ = by_hand(spec, Place(), 300)
     by_hand(spec, Place(), 300)  # the same run goes on
-    with pytest.raises(RunMismatch, match=r"run.json is of another run"):
+    with pytest.raises(RunMismatchError, match=r"run.json is of another run"):
         by_hand(
             RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"], "inputs": True}),
             Place(),
             300,
         )
-    with pytest.raises(RunMismatch, match=r"run.json is of another run"):
+    with pytest.raises(RunMismatchError, match=r"run.json is of another run"):
         by_hand(spec, Place(), 150)  # its data is cut in another way
     kept = KeptRun.read(folder)
     replace(kept, spec_hash="another").end(folder)  # as an object store, which cannot refuse it, would
-    with pytest.raises(RunMismatch, match="two were begun"):
+    with pytest.raises(RunMismatchError, match="two were begun"):
         kept.check_still(folder)
 
 
@@ -122,5 +122,7 @@ def test_a_run_of_other_numbers_does_not_go_on(rows, tmp_path):
     folder, _ = by_hand(spec, Place(), 300)
     kept = KeptRun.read(folder)
     kept.check_same(kept, folder)
-    with pytest.raises(RunMismatch, match=r"what makes its numbers \(then sgi.*, now sgi:other\) changed"):
+    with pytest.raises(
+        RunMismatchError, match=r"what makes its numbers \(then sgi.*, now sgi:other\) changed"
+    ):
         kept.check_same(replace(kept, signature="sgi:other"), folder)

@@ -156,11 +156,11 @@ def test_a_judge_is_divided_so_that_all_together_keep_its_limits():
     "error",
     [
         errors.DataError("is empty", file="a", line=3, sample_id="x\ud800", field="id", hint="Mend it."),
-        errors.UnknownName("metric", "sgy", ("sgi",), hint="h"),
-        errors.MissingExtra("A judge", "judge"),
-        errors.JudgeUnavailable("busy", retry_after=2.5, throttled=True),
-        errors.BudgetSpent("spent"),
-        errors.NonFiniteVector("nan", texts=("a",)),
+        errors.UnknownNameError("metric", "sgy", ("sgi",), hint="h"),
+        errors.MissingExtraError("A judge", "judge"),
+        errors.JudgeUnavailableError("busy", retry_after=2.5, throttled=True),
+        errors.BudgetExceededError("spent"),
+        errors.NonFiniteVectorError("nan", texts=("a",)),
     ],
 )
 def test_an_error_crosses_as_it_is(error):

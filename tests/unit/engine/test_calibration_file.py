@@ -12,7 +12,7 @@ from sgi import evaluate
 from sgi.engine.calibration_file import Target, read_calibration
 from sgi.engine.resources import Tools
 from sgi.engine.spec import RunSpec, read_spec
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.registry import metric
 from sgi.stats.conformal import FLAGS_NOTHING, LengthThresholds
@@ -304,7 +304,7 @@ def test_another_version_of_the_metric_is_refused():
 
 
 def test_a_metric_that_is_not_here_is_told():
-    with pytest.raises(UnknownName, match="semantic_grounding"):
+    with pytest.raises(UnknownNameError, match="semantic_grounding"):
         fitted(metric="semantic_grounding").inner()
 
 

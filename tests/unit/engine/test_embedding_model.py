@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.embedding_model import EmbeddingModels, Guarded, OwnModel, UnusableVectors, unit_rows_of
-from sgi.kernel.errors import EmbedderError, UnknownName, UsageError
+from sgi.engine.embedding_model import EmbeddingModels, Guarded, OwnModel, UnusableVectorsError, unit_rows_of
+from sgi.kernel.errors import EmbedderError, UnknownNameError, UsageError
 from sgi.kernel.protocols import Embedded
 from sgi.models.cached_embedder import CachedEmbedder
 from sgi.testing import HashEmbedder
@@ -93,9 +93,9 @@ def test_what_is_no_model_is_told():
 
 
 def test_the_error_crosses_between_processes():
-    error = UnusableVectors("Nothing usable.", hint="Mend it.")
+    error = UnusableVectorsError("Nothing usable.", hint="Mend it.")
     copied = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
-    assert (type(copied), str(copied)) == (UnusableVectors, "Nothing usable. Mend it.")
+    assert (type(copied), str(copied)) == (UnusableVectorsError, "Nothing usable. Mend it.")
 
 
 NUMBERS = st.floats(width=64) | st.integers() | st.booleans() | st.text(max_size=2) | st.none()
@@ -105,7 +105,7 @@ NUMBERS = st.floats(width=64) | st.integers() | st.booleans() | st.text(max_size
 def test_anything_is_unit_rows_or_an_error(vectors):
     try:
         rows = unit_rows_of("demo", vectors, 2)
-    except UnusableVectors:
+    except UnusableVectorsError:
         return
     assert rows.dtype == np.float32
     assert np.linalg.norm(rows.astype(np.float64), axis=1) == pytest.approx([1, 1], abs=1e-6)
@@ -129,5 +129,5 @@ def test_without_a_cache_nothing_is_kept(monkeypatch, tmp_path):
 
 
 def test_an_unknown_name_is_told_with_what_comes_near():
-    with closing(EmbeddingModels(cache=False)) as models, pytest.raises(UnknownName, match="minilm"):
+    with closing(EmbeddingModels(cache=False)) as models, pytest.raises(UnknownNameError, match="minilm"):
         models.open("minilmm")

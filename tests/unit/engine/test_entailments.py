@@ -13,7 +13,7 @@ import pytest
 from sgi.engine.entailments import AT_ONCE, CHARACTERS_AT_ONCE, entailments, require_entailment_models
 from sgi.engine.resources import Tools, open_tools
 from sgi.engine.score import evaluate_batch
-from sgi.kernel.errors import EmbedderError, ModelMissing, NonFiniteVector, UsageError
+from sgi.kernel.errors import EmbedderError, ModelMissingError, NonFiniteVectorError, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.sample import CONTEXTS, RESPONSE, Batch, Sample
@@ -71,7 +71,7 @@ class Failing(HashEntailment):
             raise EmbedderError(self.error)
         bad = [text for _, text in pairs if text in self.nan]
         if bad and self.told:
-            raise NonFiniteVector("no number", texts=tuple(bad))
+            raise NonFiniteVectorError("no number", texts=tuple(bad))
         made = super().entail(pairs)
         spoilt = np.where([text in self.nan for _, text in pairs], np.nan, made.entailment)
         return made._replace(entailment=spoilt)
@@ -176,7 +176,7 @@ def test_a_model_that_gives_another_number_of_probabilities_fails(column):
 def test_an_error_that_names_strangers_ends_it():
     class Confused(HashEntailment):
         def entail(self, pairs, /):
-            raise NonFiniteVector("something else", texts=("nobody's",))
+            raise NonFiniteVectorError("something else", texts=("nobody's",))
 
     assert asked(Confused(), PAIRS).failure == "something else"
 
@@ -255,7 +255,7 @@ def test_tools_hold_the_models_that_metrics_name_and_their_fingerprints(tmp_path
 
 
 def test_a_model_that_is_not_there_is_told_before_any_work(tmp_path):
-    with pytest.raises(ModelMissing), open_tools((Follows(str(tmp_path / "none")),), cache=False):
+    with pytest.raises(ModelMissingError), open_tools((Follows(str(tmp_path / "none")),), cache=False):
         pass
 
 

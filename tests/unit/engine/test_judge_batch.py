@@ -9,7 +9,7 @@ from sgi.engine.accumulator import Ledger
 from sgi.engine.judge_batch import Asked, ask_batch, judged
 from sgi.engine.resources import Tools
 from sgi.engine.score import evaluate_batch
-from sgi.kernel.errors import BudgetSpent, JudgeError, JudgeMalformed, UsageError
+from sgi.kernel.errors import BudgetExceededError, JudgeError, JudgeMalformedError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
@@ -90,8 +90,8 @@ def test_a_bug_in_a_metric_is_raised_with_its_name_and_sample():
 
 
 def test_spending_too_much_is_no_failed_row_but_the_end():
-    with pytest.raises(BudgetSpent, match="enough"):
-        ask(Failing(BudgetSpent("It is enough.")))
+    with pytest.raises(BudgetExceededError, match="enough"):
+        ask(Failing(BudgetExceededError("It is enough.")))
 
 
 def test_scores_account_for_every_row_and_carry_the_evidence():
@@ -161,7 +161,7 @@ def test_a_judge_error_is_told_with_its_way_out():
 def test_the_reply_behind_a_failure_is_kept_with_its_row_and_a_long_one_is_cut():
     class Chatty(RuleJudge):
         async def ask(self, inquiry, schema, /):
-            error = JudgeMalformed("It is no JSON.", text="so " * 5000)
+            error = JudgeMalformedError("It is no JSON.", text="so " * 5000)
             error.cached = True
             raise error
 

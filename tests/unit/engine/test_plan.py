@@ -6,7 +6,7 @@ from sgi.engine.plan import plan, resolve
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started
 from sgi.io.column_use import ColumnUse
 from sgi.io.dataset import open_dataset
-from sgi.kernel.errors import DataError, UnknownName, UsageError
+from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.sample import Field
 
 ROWS = [
@@ -79,7 +79,7 @@ def test_resolve_refuses_none_twice_and_unknown():
         resolve([])
     with pytest.raises(UsageError, match="twice"):
         resolve(["sgi", "sgi(passages='max')"])
-    with pytest.raises(UnknownName, match="rouge_l"):
+    with pytest.raises(UnknownNameError, match="rouge_l"):
         resolve(["rouge_k"])
 
 

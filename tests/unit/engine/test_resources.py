@@ -4,7 +4,7 @@ import pytest
 
 import sgi
 from sgi.engine.resources import open_tools
-from sgi.kernel.errors import StoreError, UnknownName, UsageError
+from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
 from sgi.kernel.registry import metric
 from sgi.models.cached_embedder import CachedEmbedder
 from sgi.store.cache import MemoryCache, SqliteCache
@@ -46,7 +46,7 @@ def test_a_model_that_a_metric_names_is_opened_too():
 @pytest.mark.parametrize(
     ("embedders", "error"),
     [
-        ("minilmm", UnknownName),
+        ("minilmm", UnknownNameError),
         (3, UsageError),
         ([HashEmbedder(), HashEmbedder()], UsageError),
         (["minilm", "minilm"], UsageError),
@@ -69,5 +69,5 @@ def test_load_embedder_is_the_public_door(tmp_path):
         plain.embed(["one"]).tobytes() == cached.embed(["one"]).tobytes() == cached.embed(["one"]).tobytes()
     )
     assert (cached.hits, cached.misses) == (1, 1)
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownNameError):
         sgi.load_embedder("minilm", backend="onyx")

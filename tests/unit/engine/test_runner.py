@@ -13,7 +13,7 @@ from sgi.engine.progress import RunBegan
 from sgi.engine.runner import Surroundings, perform, plan_of, resume
 from sgi.engine.spec import RunSpec
 from sgi.engine.summary import metric_summary
-from sgi.kernel.errors import DataError, RunMismatch, SgiError, StoreError, TargetError, UsageError
+from sgi.kernel.errors import DataError, RunMismatchError, SgiError, StoreError, TargetError, UsageError
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run, list_runs
 from sgi.store.run_rows import saved_answers, scored_run
@@ -162,9 +162,9 @@ def test_a_finished_run_is_told_without_reading_its_data_if_nobody_names_it(data
 def test_a_finished_run_is_not_told_for_a_file_that_changed(data, sqlite_url):
     performed(spec(data), sqlite_url)
     data.write_text(data.read_text().replace("r 1", "another"))
-    with pytest.raises(RunMismatch, match="its data changed"):
+    with pytest.raises(RunMismatchError, match="its data changed"):
         resumed(spec(data), sqlite_url)
-    with pytest.raises(RunMismatch, match="its data changed"):
+    with pytest.raises(RunMismatchError, match="its data changed"):
         resumed(spec(data, columns={"response": "question"}), sqlite_url)
 
 
@@ -224,21 +224,21 @@ def test_a_retry_that_fails_again_loses_nothing(data, sqlite_url, app):
 def test_a_run_does_not_go_on_with_other_data_metrics_or_models(data, sqlite_url):
     with pytest.raises(ArithmeticError):
         performed(spec(data), sqlite_url, listener=Breaking(1))
-    with pytest.raises(RunMismatch, match="what was asked for changed"):
+    with pytest.raises(RunMismatchError, match="what was asked for changed"):
         resumed(spec(data, metrics="rouge_l"), sqlite_url)
     with data.open("a") as file:
         file.write('{"response": "x", "reference": "y"}\n')
-    with pytest.raises(RunMismatch, match="its data changed"):
+    with pytest.raises(RunMismatchError, match="its data changed"):
         resumed(spec(data), sqlite_url)
 
 
 def test_a_finished_run_is_not_told_for_another_one(data, sqlite_url, tmp_path):
     performed(spec(data), sqlite_url)
-    with pytest.raises(RunMismatch):
+    with pytest.raises(RunMismatchError):
         resumed(spec(data, metrics="bleu"), sqlite_url)
     other = tmp_path / "other.jsonl"
     other.write_text('{"response": "x", "reference": "y"}\n')
-    with pytest.raises(RunMismatch, match="its data"):
+    with pytest.raises(RunMismatchError, match="its data"):
         resumed(spec(other), sqlite_url)
     moved = data.rename(tmp_path / "moved.jsonl")
     assert resumed(spec(moved), sqlite_url).run == record_of(sqlite_url).id
@@ -248,7 +248,7 @@ def test_another_model_under_the_same_name_is_noticed(data, sqlite_url, monkeypa
     with pytest.raises(ArithmeticError):
         performed(spec(data), sqlite_url, listener=Breaking(1))
     monkeypatch.setattr("sgi.engine.resources.run_signature", lambda *_, **__: "sgi:1|emb:other")
-    with pytest.raises(RunMismatch, match="emb:other"):
+    with pytest.raises(RunMismatchError, match="emb:other"):
         resumed(spec(data), sqlite_url)
 
 
@@ -386,5 +386,5 @@ def test_stored_rows_form_the_clusters_of_the_run(tmp_path, database_url, app, c
 
 def test_a_run_does_not_go_on_with_another_cluster_rule(data, sqlite_url):
     performed(spec(data), sqlite_url)
-    with pytest.raises(RunMismatch, match="clusters its rows by 'question', not by 'row'"):
+    with pytest.raises(RunMismatchError, match="clusters its rows by 'question', not by 'row'"):
         resumed(spec(data, cluster="row"), sqlite_url)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sgi.engine.resources import Tools
 from sgi.engine.score_origin import Origin, origin_of
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.registry import metric
 from sgi.kernel.scored import MetricColumn
@@ -123,7 +123,7 @@ def test_another_version_of_the_metric_is_refused(version, words):
 
 
 def test_a_metric_that_is_not_here_is_told():
-    with pytest.raises(UnknownName, match="sgi_of_old"):
+    with pytest.raises(UnknownNameError, match="sgi_of_old"):
         origin_of(record(run_signature(["hash@1"], n=4)), column("sgi_of_old"))
 
 

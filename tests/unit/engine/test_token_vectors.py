@@ -22,7 +22,7 @@ from sgi.engine.runner import Surroundings, perform, resume
 from sgi.engine.score import evaluate_batch
 from sgi.engine.spec import RunSpec
 from sgi.engine.token_vectors import row_parts, with_frequencies
-from sgi.kernel.errors import EmbedderError, NonFiniteVector, UsageError
+from sgi.kernel.errors import EmbedderError, NonFiniteVectorError, UsageError
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.tokens import TokenModel
@@ -52,7 +52,7 @@ class Failing(HashTokenEncoder):
             raise EmbedderError(self.error)
         bad = tuple(self.unusable.intersection(texts))
         if bad:
-            raise NonFiniteVector("no direction", texts=bad)
+            raise NonFiniteVectorError("no direction", texts=bad)
         return super().encode_tokens(texts)
 
 
@@ -67,7 +67,7 @@ class OneAtATime(Failing):
         assert self.rounds <= len(TEXTS), "it is asked again and again"
         bad = sorted(self.unusable.intersection(texts))
         if bad:
-            raise NonFiniteVector("no direction", texts=(bad[0],))
+            raise NonFiniteVectorError("no direction", texts=(bad[0],))
         return super().encode_tokens(texts)
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from sgi.io.columns import NAMES, checked_mapping, recognise, recognise_header
-from sgi.kernel.errors import DataError, UnknownName, UsageError
+from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.sample import Sample
 
 
@@ -207,7 +207,7 @@ def test_a_mapped_column_must_be_in_the_header():
 
 
 def test_an_unknown_field_in_a_mapping_is_told_with_its_neighbours():
-    with pytest.raises(UnknownName, match="Did you mean 'contexts'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'contexts'"):
         checked_mapping({"context": "text"})
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from sgi.io import Dataset, open_dataset
 from sgi.io.files import SUFFIXES
-from sgi.kernel.errors import DataError, UnknownName, UsageError
+from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.sample import Sample
 
 DATA = Path(os.environ.get("SGI_DATA_DIR") or Path(__file__).parents[4] / "shared" / "data")
@@ -137,7 +137,7 @@ def test_other_data_is_told(data, message):
 
 
 def test_an_unknown_field_is_told_before_the_data_is_touched():
-    with pytest.raises(UnknownName, match="Did you mean 'response'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'response'"):
         open_dataset("missing.jsonl", columns={"responses": "x"})
 
 

@@ -7,7 +7,7 @@ import pytest
 from pyarrow import parquet
 
 from sgi.io.dataset import open_dataset
-from sgi.kernel.errors import DataError, MissingExtra
+from sgi.kernel.errors import DataError, MissingExtraError
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_without_pyarrow_the_extra_is_named(saved, monkeypatch):
     path = saved({"response": ["r"]})
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
-    with pytest.raises(MissingExtra, match=r"pip install .*\[parquet\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[parquet\]"):
         list(open_dataset(path).samples())
 
 

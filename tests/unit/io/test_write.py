@@ -14,7 +14,7 @@ from pyarrow import parquet
 from sgi.io import open_dataset, open_writer
 from sgi.io.spreadsheet_cells import harmless
 from sgi.io.write import SUFFIXES
-from sgi.kernel.errors import DataError, MissingExtra, UsageError
+from sgi.kernel.errors import DataError, MissingExtraError, UsageError
 
 ROWS = [
     {
@@ -284,7 +284,7 @@ def test_a_name_too_long_for_the_system_is_told(tmp_path):
 def test_without_pyarrow_the_extra_is_named_before_any_work(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
 
-    with pytest.raises(MissingExtra, match="parquet"):
+    with pytest.raises(MissingExtraError, match="parquet"):
         written(tmp_path / "out.parquet")
 
     assert list(tmp_path.iterdir()) == []

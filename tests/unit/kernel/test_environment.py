@@ -24,7 +24,7 @@ from sgi.kernel.environment import (
     place_of,
     setting,
 )
-from sgi.kernel.errors import MissingExtra, UsageError
+from sgi.kernel.errors import MissingExtraError, UsageError
 
 KEY = "sk-very-secret-0123456789"
 pytestmark = pytest.mark.usefixtures("no_remote_settings")
@@ -52,7 +52,7 @@ def test_a_dotenv_file_that_cannot_be_read_is_not_passed_over(monkeypatch, tmp_p
     """Without its reader: a variable that the file sets is an error, one that it leaves blank is blank."""
     (tmp_path / ".env").write_text("export AZURE_OPENAI_API_KEY=x\nOPENAI_API_KEY=\n# OPENAI_BASE_URL=y\n")
     monkeypatch.setitem(sys.modules, "dotenv", None)
-    with pytest.raises(MissingExtra, match=r"Reading AZURE_OPENAI_API_KEY from \.env .*\[openai\]"):
+    with pytest.raises(MissingExtraError, match=r"Reading AZURE_OPENAI_API_KEY from \.env .*\[openai\]"):
         setting("AZURE_OPENAI_API_KEY")
     assert setting("OPENAI_API_KEY") == setting("OPENAI_BASE_URL") == ""
 

@@ -1,7 +1,14 @@
 import pytest
 
 from sgi.kernel import errors
-from sgi.kernel.errors import DataError, EmbedderError, MissingExtra, SgiError, UnknownName, UsageError
+from sgi.kernel.errors import (
+    DataError,
+    EmbedderError,
+    MissingExtraError,
+    SgiError,
+    UnknownNameError,
+    UsageError,
+)
 from sgi.kernel.install_hint import install_target
 
 
@@ -12,19 +19,19 @@ def test_the_tree_hangs_together():
     assert all(issubclass(kind, SgiError) for kind in kinds)
     assert {kind.__name__ for kind in kinds if issubclass(kind, EmbedderError)} == {
         "EmbedderError",
-        "ModelMissing",
-        "ModelCorrupt",
-        "NonFiniteVector",
+        "ModelMissingError",
+        "ModelCorruptError",
+        "NonFiniteVectorError",
     }
     assert {kind.__name__ for kind in kinds if issubclass(kind, errors.JudgeError)} == {
         "JudgeError",
-        "JudgeUnavailable",
-        "JudgeRejected",
-        "JudgeRefused",
-        "JudgeMalformed",
+        "JudgeUnavailableError",
+        "JudgeRejectedError",
+        "JudgeRefusedError",
+        "JudgeMalformedError",
     }
     # Whoever has spent enough wants the run to stop, not one more failed row.
-    assert not issubclass(errors.BudgetSpent, errors.JudgeError)
+    assert not issubclass(errors.BudgetExceededError, errors.JudgeError)
 
 
 @pytest.mark.parametrize(("hint", "shown"), [("", "It broke."), ("Mend it.", "It broke. Mend it.")])
@@ -42,14 +49,14 @@ def test_a_message_ends_with_its_hint(hint, shown):
     ],
 )
 def test_an_unknown_name_says_what_comes_near(near, shown):
-    error = UnknownName("metric", "x", near, hint="Look.")
+    error = UnknownNameError("metric", "x", near, hint="Look.")
     assert str(error) == f"{shown} Look."
     assert isinstance(error, UsageError)
     assert (error.kind, error.name, error.suggestions) == ("metric", "x", near)
 
 
 def test_a_missing_extra_names_the_pip_line():
-    error = MissingExtra("Reading Parquet", "parquet")
+    error = MissingExtraError("Reading Parquet", "parquet")
     assert f"pip install {install_target('parquet')}" in str(error)
     assert error.extra == "parquet"
 
@@ -77,8 +84,8 @@ def test_a_data_error_says_where(place, shown):
 @pytest.mark.parametrize(
     "error",
     [
-        UnknownName("metric", "sgy", ("sgi",)),
-        MissingExtra("x", "hub"),
+        UnknownNameError("metric", "sgy", ("sgi",)),
+        MissingExtraError("x", "hub"),
         DataError("no", file="a", line=3, field="id"),
     ],
 )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sgi.kernel import install_hint as install
-from sgi.kernel.errors import MissingExtra
+from sgi.kernel.errors import MissingExtraError
 from sgi.kernel.install_hint import DISTRIBUTION, install_target
 
 ROOT = Path(__file__).parents[3]
@@ -48,7 +48,7 @@ def test_a_checkout_is_named_by_its_path(installed, checkout, monkeypatch, tmp_p
     monkeypatch.chdir(checkout)
     assert install_target("judge") == f'{option}".[judge]"'
     assert install_target() == f'{option}"."'
-    assert str(MissingExtra("A judge", "judge")).endswith(f'Install it: pip install {option}".[judge]"')
+    assert str(MissingExtraError("A judge", "judge")).endswith(f'Install it: pip install {option}".[judge]"')
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel import registry
-from sgi.kernel.errors import SgiError, UnknownName, UsageError
+from sgi.kernel.errors import SgiError, UnknownNameError, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.registry import BUILT_IN, metric, metric_class, metric_names
 from sgi.kernel.sample import RESPONSE
@@ -92,17 +92,17 @@ def test_empty_brackets_are_no_parameters():
     ("text", "near"), [("sgii", ("sgi",)), ("rouge", ("rouge_l",)), ("rougel", ("rouge_l",)), ("xyzzy", ())]
 )
 def test_an_unknown_metric_names_its_neighbours(text, near):
-    with pytest.raises(UnknownName) as caught:
+    with pytest.raises(UnknownNameError) as caught:
         metric(text)
     assert caught.value.suggestions[: len(near)] == near
     assert "`sgi metrics`" in str(caught.value)
 
 
 def test_an_unknown_parameter_names_its_neighbour_and_the_known():
-    with pytest.raises(UnknownName, match="Did you mean 'passages'") as caught:
+    with pytest.raises(UnknownNameError, match="Did you mean 'passages'") as caught:
         metric('sgi(passage="max")')
     assert caught.value.hint == "Its parameters: passages, sentences."
-    with pytest.raises(UnknownName, match="It has no parameters"):
+    with pytest.raises(UnknownNameError, match="It has no parameters"):
         metric("theta_rq(x=1)")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.settings import refusal
 
 
@@ -47,5 +47,5 @@ def test_a_setting_there_is_not_is_told_with_those_that_come_near():
     with pytest.raises(ValidationError) as caught:
         Box(sise=3)
     error = refusal(caught.value, "box", Box.model_fields)
-    assert isinstance(error, UnknownName)
+    assert isinstance(error, UnknownNameError)
     assert str(error) == "Unknown setting of a box 'sise'. Did you mean 'size'? It has: size, lid."

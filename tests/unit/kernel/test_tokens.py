@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sgi.kernel.errors import EmbedderError, NonFiniteVector
+from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.tokens import TokenFrequencies, TokenModel, TokenTable
 
 IDS = [np.array([0, 5, 1]), np.array([0, 1])]
@@ -24,7 +24,7 @@ def test_texts_are_cut_out_of_the_table():
 def test_a_row_without_direction_names_its_text(value):
     rows = ROWS.copy()
     rows[3] = value
-    with pytest.raises(NonFiniteVector, match="1 of 2 texts") as told:
+    with pytest.raises(NonFiniteVectorError, match="1 of 2 texts") as told:
         TokenTable.checked("m", ["a", "b" * 99], IDS, rows, special=())
     assert told.value.texts == ("b" * 99,)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from sgi.kernel.errors import EmbedderError, NonFiniteVector
+from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.vectors import EntailmentTable, VectorTable, unit_rows, unusable_rows
 
@@ -41,7 +41,7 @@ def test_an_empty_table_has_no_rows():
 def test_every_direction_comes_to_unit_length_or_is_refused(rows):
     texts = ["a", "b", "c"]
     if not rows.any(axis=1).all():
-        with pytest.raises(NonFiniteVector):
+        with pytest.raises(NonFiniteVectorError):
             unit_rows("m", texts, rows)
         return
     made = unit_rows("m", texts, rows)
@@ -67,12 +67,12 @@ def test_rows_without_direction_are_refused_with_their_text(bad):
     rows[1] *= np.float32(bad) if bad == 0.0 else 1
     rows[1, 2] = bad
     assert unusable_rows("m", ["a", "b", "c"], rows).tolist() == [False, True, False]
-    with pytest.raises(NonFiniteVector, match=r"^m returned .* for 1 of 3 texts, the first: 'b'\.$"):
+    with pytest.raises(NonFiniteVectorError, match=r"^m returned .* for 1 of 3 texts, the first: 'b'\.$"):
         unit_rows("m", ["a", "b", "c"], rows)
 
 
 def test_a_long_text_is_shown_in_part():
-    with pytest.raises(NonFiniteVector) as caught:
+    with pytest.raises(NonFiniteVectorError) as caught:
         unit_rows("m", ["x" * 10_000], np.zeros((1, 2), np.float32))
     assert len(str(caught.value)) < 200
     assert "…" in str(caught.value)
@@ -129,7 +129,7 @@ def test_what_is_no_probability_is_refused_by_its_hypothesis(column, bad):
     if column == "contradiction" and np.isnan(bad):
         assert np.isnan(EntailmentTable.of("m", PAIRS, entailed(**spoilt)).scores.contradiction[2])
         return
-    with pytest.raises(NonFiniteVector, match="m returned no probability for 1 of 3 pairs") as caught:
+    with pytest.raises(NonFiniteVectorError, match="m returned no probability for 1 of 3 pairs") as caught:
         EntailmentTable.of("m", PAIRS, entailed(**spoilt))
     assert caught.value.texts == ("y",)
 

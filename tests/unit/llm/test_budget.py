@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from sgi.kernel.errors import BudgetSpent, JudgeUnavailable, UsageError
+from sgi.kernel.errors import BudgetExceededError, JudgeUnavailableError, UsageError
 from sgi.kernel.protocols import Usage
 from sgi.llm import budget as metered
 from sgi.llm.calls import Completion
@@ -47,7 +47,7 @@ def test_without_a_price_the_cost_is_not_known():
 
 def test_a_call_without_an_answer_counts_nothing():
     tally = Tally()
-    ask_all(Metered(ScriptedChat(lambda *_: JudgeUnavailable("gone")), tally, price=PRICE), 2)
+    ask_all(Metered(ScriptedChat(lambda *_: JudgeUnavailableError("gone")), tally, price=PRICE), 2)
     assert tally.usage == Usage()
 
 
@@ -56,7 +56,7 @@ def test_no_more_is_spent_than_may_be_whatever_is_in_flight(limit, most):
     chat, tally = ScriptedChat(CENT, pause=1), Tally()
     replies = ask_all(Metered(chat, tally, price=PRICE, max_cost=limit), 50)
     assert most - 1 <= len(chat.calls) == tally.usage.calls <= most
-    errors = [reply for reply in replies if isinstance(reply, BudgetSpent)]
+    errors = [reply for reply in replies if isinstance(reply, BudgetExceededError)]
     assert len(errors) == 50 - tally.usage.calls
     told = f"The judge has cost ${tally.usage.cost:.4f}, and one more call could pass ${limit:g}. Resume with"
     assert all(str(error).startswith(told) for error in errors)
@@ -76,7 +76,7 @@ def test_nobody_hears_that_the_money_is_spent_while_a_call_is_in_flight():
     async def one(number):
         try:
             await metered.complete(call(str(number)))
-        except BudgetSpent:
+        except BudgetExceededError:
             assert chat._at_once == 0
 
     async def work():
@@ -140,12 +140,12 @@ def test_who_is_stopped_in_flight_sets_nothing_aside_any_more():
 def test_a_dead_service_is_found_dead_almost_as_soon_as_without_a_limit():
     async def seconds(limit):
         tally = Tally()
-        chat = ScriptedChat(lambda *_: JudgeUnavailable("gone", retry_after=1), pause=1)
+        chat = ScriptedChat(lambda *_: JudgeUnavailableError("gone", retry_after=1), pause=1)
         tried = Retrying(chat, Limiter(concurrency=16), tally, retries=4, timeout=100)
         metered = Metered(tried, tally, price=PRICE, max_cost=limit)
         asked = [metered.complete(call(str(number))) for number in range(256)]
         ends = await asyncio.gather(*asked, return_exceptions=True)
-        assert all(isinstance(end, JudgeUnavailable) for end in ends)
+        assert all(isinstance(end, JudgeUnavailableError) for end in ends)
         return asyncio.get_running_loop().time()
 
     without, within = clocked(seconds(None)), clocked(seconds(10.0))
@@ -154,7 +154,7 @@ def test_a_dead_service_is_found_dead_almost_as_soon_as_without_a_limit():
 
 
 def test_a_first_call_that_fails_lets_all_others_try():
-    chat = ScriptedChat(lambda _, before: JudgeUnavailable("gone") if not before else CENT, pause=1)
+    chat = ScriptedChat(lambda _, before: JudgeUnavailableError("gone") if not before else CENT, pause=1)
     replies = ask_all(Metered(chat, Tally(), price=PRICE, max_cost=1.0), 5)
     assert len(chat.calls) == 5
     assert chat.most_at_once == 4
@@ -164,7 +164,7 @@ def test_a_first_call_that_fails_lets_all_others_try():
 def test_what_is_sent_first_must_be_affordable():
     chat = ScriptedChat(CENT)
     (error,) = ask_all(Metered(chat, Tally(), price=Price(1e6, 0.0), max_cost=0.5), 1)
-    assert isinstance(error, BudgetSpent)
+    assert isinstance(error, BudgetExceededError)
     assert not chat.calls
 
 
@@ -175,9 +175,9 @@ def test_a_limit_without_a_price_is_no_limit():
 
 def test_after_the_money_is_spent_a_cheap_call_is_not_made_either():
     async def work():
-        with pytest.raises(BudgetSpent):
+        with pytest.raises(BudgetExceededError):
             await metered.complete(call("word " * 1_000_000))
-        with pytest.raises(BudgetSpent):
+        with pytest.raises(BudgetExceededError):
             await metered.complete(call("a"))
 
     chat = ScriptedChat(Completion("x"))

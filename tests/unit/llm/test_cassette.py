@@ -10,13 +10,13 @@ from errno import ENOSPC
 import pytest
 
 from sgi.kernel.errors import (
-    BudgetSpent,
+    BudgetExceededError,
     DataError,
     JudgeError,
-    JudgeMalformed,
-    JudgeRefused,
-    JudgeRejected,
-    JudgeUnavailable,
+    JudgeMalformedError,
+    JudgeRefusedError,
+    JudgeRejectedError,
+    JudgeUnavailableError,
     StoreError,
     UsageError,
 )
@@ -196,10 +196,10 @@ def test_an_empty_file_is_a_new_cassette(tmp_path):
     "error",
     [
         JudgeError("It is too long.", hint="Lower the budget."),
-        JudgeUnavailable("It is busy (after 5 tries).", retry_after=3, throttled=True, hint="Wait."),
-        JudgeRejected("It refused the key."),
-        JudgeRefused("A filter declined. é\u2028"),
-        JudgeMalformed("It sent something else.", hint="Check the URL."),
+        JudgeUnavailableError("It is busy (after 5 tries).", retry_after=3, throttled=True, hint="Wait."),
+        JudgeRejectedError("It refused the key."),
+        JudgeRefusedError("A filter declined. é\u2028"),
+        JudgeMalformedError("It sent something else.", hint="Check the URL."),
     ],
 )
 def test_what_ended_in_an_error_does_so_again(tmp_path, error):
@@ -218,13 +218,13 @@ def test_what_ended_in_an_error_does_so_again(tmp_path, error):
 
 def test_the_later_end_of_a_call_holds(tmp_path):
     file = tmp_path / "c.jsonl"
-    with pytest.raises(JudgeUnavailable):
-        record(file, call("a"), chat=ScriptedChat(lambda *_: JudgeUnavailable("gone")))
+    with pytest.raises(JudgeUnavailableError):
+        record(file, call("a"), chat=ScriptedChat(lambda *_: JudgeUnavailableError("gone")))
     record(file, call("a"))
     assert replay(file, call("a")) == KNOWN
 
 
-@pytest.mark.parametrize("error", [BudgetSpent("enough"), ZeroDivisionError("a bug")])
+@pytest.mark.parametrize("error", [BudgetExceededError("enough"), ZeroDivisionError("a bug")])
 def test_what_says_nothing_about_the_call_is_not_recorded(tmp_path, error):
     file = tmp_path / "c.jsonl"
     with pytest.raises(type(error)):

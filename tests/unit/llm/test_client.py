@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import JudgeMalformed, JudgeRejected, JudgeUnavailable
+from sgi.kernel.errors import JudgeMalformedError, JudgeRejectedError, JudgeUnavailableError
 from sgi.kernel.judged_metric import Verdicts
 from sgi.llm.calls import Call, Message, Shape
 from sgi.llm.load import open_chat, open_judge
@@ -202,7 +202,7 @@ def test_a_silent_server_is_told_as_silent():
         await asyncio.sleep(30)
 
     began = time.monotonic()
-    with pytest.raises(JudgeUnavailable, match="silent for too long"):
+    with pytest.raises(JudgeUnavailableError, match="silent for too long"):
         complete(Wire(then=never), timeout=0.2)
     assert time.monotonic() - began < 5
 
@@ -232,7 +232,7 @@ def test_a_reply_without_end_is_left():
             await writer.drain()
             written.append(len(part))
 
-    with pytest.raises(JudgeMalformed, match="sent more than 16,777,216 bytes"):
+    with pytest.raises(JudgeMalformedError, match="sent more than 16,777,216 bytes"):
         complete(Wire(then=endlessly))
     assert len(written) < 40
 
@@ -242,13 +242,13 @@ def test_an_error_with_an_endless_body_is_told_by_its_status(packed):
     body = b'{"error": "' + b"x" * (17 * 2**20)
     said = gzip.compress(body) if packed else body
     head = "Content-Encoding: gzip\r\n" if packed else ""
-    with pytest.raises(JudgeUnavailable, match=r"out of order \(500\)"):
+    with pytest.raises(JudgeUnavailableError, match=r"out of order \(500\)"):
         complete(Wire(answer(said, head, "500 Internal Server Error")))
 
 
 def test_an_error_whose_body_breaks_off_is_told_by_its_status():
     head = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 100\r\n\r\n"
-    with pytest.raises(JudgeRejected, match=r"refused the key \(401\)"):
+    with pytest.raises(JudgeRejectedError, match=r"refused the key \(401\)"):
         complete(Wire(head + b'{"error"'))
 
 
@@ -261,7 +261,7 @@ def test_what_counts_of_a_long_reply_is_its_length_unpacked(packed, monkeypatch)
         return answer(gzip.compress(body), "Content-Encoding: gzip\r\n") if packed else answer(body)
 
     assert complete(Wire(padded(5000))).text
-    with pytest.raises(JudgeMalformed, match="sent more than 5,000 bytes"):
+    with pytest.raises(JudgeMalformedError, match="sent more than 5,000 bytes"):
         complete(Wire(padded(5001)))
 
 
@@ -283,7 +283,9 @@ def test_what_is_no_http_is_a_broken_connection(said):
         writer.write(said)
         writer.close()
 
-    with pytest.raises(JudgeUnavailable, match="cannot be reached, or the connection broke off") as caught:
+    with pytest.raises(
+        JudgeUnavailableError, match="cannot be reached, or the connection broke off"
+    ) as caught:
         complete(Wire(then=and_close))
     assert caught.value.__cause__ is None
     assert KEY not in str(caught.value)
@@ -295,7 +297,7 @@ def test_any_bytes_end_in_an_error_of_ours(said, status):
         writer.write(status + said)
         writer.close()
 
-    with pytest.raises((JudgeUnavailable, JudgeMalformed)):
+    with pytest.raises((JudgeUnavailableError, JudgeMalformedError)):
         complete(Wire(then=and_close), url="http://127.0.0.1:{port}/v1")
 
 
@@ -311,7 +313,7 @@ def test_the_time_to_wait_is_read_in_both_forms(header, seconds):
     if header == "a date":  # of now, not of when the tests were collected
         header = format_datetime(datetime.now(UTC) + timedelta(seconds=3000), usegmt=True)
     wire = Wire(answer(b"{}", f"Retry-After: {header}\r\n", "429 Too Many Requests"))
-    with pytest.raises(JudgeUnavailable) as caught:
+    with pytest.raises(JudgeUnavailableError) as caught:
         complete(wire)
     assert caught.value.throttled
     assert caught.value.retry_after == (None if seconds is None else pytest.approx(seconds, abs=100))
@@ -343,7 +345,7 @@ def certificate(tmp_path_factory):
 
 def test_a_certificate_that_nobody_vouches_for_is_refused(certificate):
     wire = Wire(answer())
-    with pytest.raises(JudgeUnavailable, match="cannot be reached"):
+    with pytest.raises(JudgeUnavailableError, match="cannot be reached"):
         complete(wire, url="https://127.0.0.1:{port}/v1", context=certificate[1])
     assert not wire.heads
 
@@ -380,7 +382,7 @@ def test_a_proxy_tunnels_tls_and_never_sees_the_key(monkeypatch):
                 await chat.complete(call())
 
     wire = Wire(answer(b"", "", "407 Proxy Authentication Required"))
-    with pytest.raises(JudgeUnavailable, match="cannot be reached") as caught:
+    with pytest.raises(JudgeUnavailableError, match="cannot be reached") as caught:
         asyncio.run(work())
     (head,) = wire.heads
     assert head.startswith("CONNECT judge.example:443 HTTP/1.1\r\n")

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from sgi.kernel.errors import JudgeMalformed
+from sgi.kernel.errors import JudgeMalformedError
 from sgi.kernel.judged_metric import Example, Prompt, ReplyModel, Verdicts, estimated_tokens
 from sgi.kernel.protocols import CountingJudge, Usage
 from sgi.kernel.sample import Sample
@@ -91,7 +91,7 @@ def asked_before(cache, *replies):
     """A model that was asked about a claim and said this, kept as that of a spec's judge."""
     chat = ScriptedChat(lambda _, before: replies[before])
     chat.fingerprint = fingerprint_of(JudgeSpec.of(MODEL))
-    with suppress(JudgeMalformed):
+    with suppress(JudgeMalformedError):
         ask(ChatJudge(Cached(chat, cache, Tally())), "a")
     return chat
 
@@ -124,7 +124,7 @@ def test_of_an_unfit_reply_only_the_repair_is_still_to_be_paid():
     assert not ask(cached, "a").verdicts[0].supported
     assert (cached.usage.calls, cached.usage.cached) == (0, 2)
     spoilt = known(first)
-    with pytest.raises(JudgeMalformed, match="unfit, twice"):
+    with pytest.raises(JudgeMalformedError, match="unfit, twice"):
         ask(spoilt, "a")
     assert (spoilt.usage.calls, spoilt.usage.cached) == (0, 2)
     anew = known(first, again=True)

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from sgi.kernel.errors import JudgeMalformed, JudgeRefused, JudgeUnavailable
+from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError, JudgeUnavailableError
 from sgi.kernel.judged_metric import Verdicts
 from sgi.kernel.protocols import CountingJudge
 from sgi.llm.judge import ChatJudge, first_call
@@ -56,7 +56,7 @@ def test_a_passage_that_was_not_shown_is_repaired(passage):
     assert found.verdicts[0].passage == 2
     told = f"verdicts[0]: there is no passage {passage}: they are numbered from 1 to 2"
     assert told in chat.calls[1].messages[-1].text
-    with pytest.raises(JudgeMalformed, match=rf"there is no passage {passage}:"):
+    with pytest.raises(JudgeMalformedError, match=rf"there is no passage {passage}:"):
         asked(reply(passage), reply(passage))
 
 
@@ -79,16 +79,18 @@ def test_texts_that_give_orders_stay_within_their_markers():
     (_, user) = first_call(PROMPT.about(claims=(hostile, "b")), SCHEMA).messages
     chat = ScriptedChat('{"verdicts": []}')
     assert user.text.count(hostile) == 1
-    with pytest.raises(JudgeMalformed, match="2 verdicts were wanted"):
+    with pytest.raises(JudgeMalformedError, match="2 verdicts were wanted"):
         ask(ChatJudge(chat), hostile, "b")
 
 
 def test_errors_of_the_model_pass_as_they_are():
-    with pytest.raises(JudgeUnavailable, match="gone"):
-        ask(ChatJudge(ScriptedChat(lambda *_: JudgeUnavailable("gone"))))
+    with pytest.raises(JudgeUnavailableError, match="gone"):
+        ask(ChatJudge(ScriptedChat(lambda *_: JudgeUnavailableError("gone"))))
 
 
-@pytest.mark.parametrize(("reply", "error"), [("nonsense", JudgeMalformed), ("I'm sorry.", JudgeRefused)])
+@pytest.mark.parametrize(
+    ("reply", "error"), [("nonsense", JudgeMalformedError), ("I'm sorry.", JudgeRefusedError)]
+)
 def test_what_failed_from_the_cache_is_asked_anew_if_wished(reply, error):
     cache = MemoryCache()
 

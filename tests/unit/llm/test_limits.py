@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from sgi.kernel.errors import JudgeRejected, JudgeUnavailable
+from sgi.kernel.errors import JudgeRejectedError, JudgeUnavailableError
 from sgi.llm.limits import Limiter
 from support.clocked import clocked
 
@@ -57,7 +57,7 @@ def test_no_token_limit_is_passed_over_a_long_run():
 async def throttled(limiter, retry_after=None):
     async with limiter.turn(1):
         await asyncio.sleep(0)
-        raise JudgeUnavailable("busy", retry_after=retry_after, throttled=True)
+        raise JudgeUnavailableError("busy", retry_after=retry_after, throttled=True)
 
 
 def test_a_busy_service_is_asked_half_as_much_and_not_before_its_time():
@@ -81,7 +81,7 @@ def test_one_turn_is_always_allowed():
     async def work():
         limiter = Limiter(concurrency=4)
         for _ in range(9):
-            with pytest.raises(JudgeUnavailable):
+            with pytest.raises(JudgeUnavailableError):
                 await throttled(limiter)
         return limiter.allowed, asyncio.get_running_loop().time()
 
@@ -91,9 +91,9 @@ def test_one_turn_is_always_allowed():
 def test_a_service_out_of_order_is_not_asked_less():
     async def work():
         limiter = Limiter(concurrency=4)
-        with pytest.raises(JudgeUnavailable):
+        with pytest.raises(JudgeUnavailableError):
             async with limiter.turn(1):
-                raise JudgeUnavailable("out of order", retry_after=9)
+                raise JudgeUnavailableError("out of order", retry_after=9)
         return limiter.allowed, await starts(limiter, [1])
 
     assert clocked(work()) == (4.0, [0])
@@ -148,7 +148,7 @@ def test_who_waits_can_be_sent_away_at_once():
         limiter = Limiter(concurrency=9, rpm=1)
         waiting = [asyncio.create_task(starts(limiter, [1])) for _ in range(5)]
         await asyncio.sleep(1)
-        limiter.send_away(JudgeRejected("No.", hint="Pay."))
+        limiter.send_away(JudgeRejectedError("No.", hint="Pay."))
         waiting[4].cancel()  # it has been told, and has not run yet
         ends = await asyncio.gather(*waiting, return_exceptions=True)
         return ends, asyncio.get_running_loop().time(), await starts(limiter, [1])
@@ -166,7 +166,7 @@ def test_who_is_stopped_when_sent_away_takes_no_turn_from_anyone():
         async with limiter.turn(1):
             waiting = asyncio.create_task(starts(limiter, [1]))
             await asyncio.sleep(1)
-            limiter.send_away(JudgeRejected("No."))
+            limiter.send_away(JudgeRejectedError("No."))
             waiting.cancel()
             await asyncio.gather(waiting, return_exceptions=True)
             second = asyncio.create_task(starts(limiter, [1]))

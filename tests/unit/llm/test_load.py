@@ -11,11 +11,11 @@ from contextlib import suppress
 import pytest
 
 from sgi.kernel.errors import (
-    BudgetSpent,
+    BudgetExceededError,
     JudgeError,
-    JudgeMalformed,
-    JudgeRefused,
-    JudgeUnavailable,
+    JudgeMalformedError,
+    JudgeRefusedError,
+    JudgeUnavailableError,
     UsageError,
 )
 from sgi.kernel.judged_metric import Verdicts
@@ -154,7 +154,7 @@ def test_what_stays_unfit_has_no_value_but_a_reason(name):
     reply, problem = UNFIT[name]
     with JudgeServer(replies=Says(reply)) as server:
         error, usage = ask(server)
-    assert isinstance(error, JudgeMalformed)
+    assert isinstance(error, JudgeMalformedError)
     assert problem in str(error)
     assert error.text == (reply or "")
     assert usage.calls == len(server.asked) == 2
@@ -166,7 +166,7 @@ def test_what_stays_unfit_has_no_value_but_a_reason(name):
 def test_a_reply_cut_at_the_limit_names_the_setting():
     with JudgeServer(replies=Says(TWO[:-30], finish="length", usage=(50, 77))) as server:
         error, _ = ask(server)
-    assert isinstance(error, JudgeMalformed)
+    assert isinstance(error, JudgeMalformedError)
     assert str(error) == "The judge's reply was cut after 77 tokens. Raise the judge's max_tokens."
     assert len(server.asked) == 1
 
@@ -184,7 +184,7 @@ def test_a_reply_cut_at_the_limit_names_the_setting():
 def test_refusals_and_filters_are_no_malformed_replies(says, reason):
     with JudgeServer(replies=says) as server:
         error, _ = ask(server)
-    assert isinstance(error, JudgeRefused)
+    assert isinstance(error, JudgeRefusedError)
     assert reason in str(error)
     assert len(server.asked) == 1
 
@@ -267,7 +267,7 @@ def test_one_short_reply_says_nothing_about_those_to_come():
     dearest = 0.0406
     assert usage.calls == len(server.asked)
     assert 1.0 - dearest <= usage.cost <= 1.0 + dearest
-    assert sum(isinstance(end, BudgetSpent) for end in ends) == 300 - usage.calls
+    assert sum(isinstance(end, BudgetExceededError) for end in ends) == 300 - usage.calls
 
 
 def test_a_limit_needs_a_price():
@@ -313,7 +313,7 @@ def test_a_dead_service_is_replayed_as_one(tmp_path):
     with JudgeServer(replies=fails(503)) as server:
         found, _ = ask(server, retries=0, options={"record": file})
     replayed, usage = ask(server, options={"replay": file})
-    assert isinstance(replayed, JudgeUnavailable)
+    assert isinstance(replayed, JudgeUnavailableError)
     assert str(replayed) == str(found)
     assert usage == Usage()
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import JudgeMalformed, JudgeRefused
+from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError
 from sgi.kernel.judged_metric import ReplyModel, Verdict, Verdicts
 from sgi.llm.calls import Completion, Finish
-from sgi.llm.parse_reply import Unfit, read, shown
+from sgi.llm.parse_reply import InvalidReplyError, read, shown
 from sgi.metrics.judged.reply_types import Binary, Reason
 from support.judge_server import Supported, verdicts
 
@@ -24,7 +24,7 @@ class Rating(ReplyModel):
 
 
 def unfit(text, schema=Rating, context=None):
-    with pytest.raises(Unfit) as caught:
+    with pytest.raises(InvalidReplyError) as caught:
         read(Completion(text), schema, context)
     return str(caught.value)
 
@@ -129,7 +129,7 @@ def test_of_keys_that_are_nearly_the_same_none_is_taken(extra):
     ],
 )
 def test_plain_refusals(text):
-    with pytest.raises(JudgeRefused, match="declined"):
+    with pytest.raises(JudgeRefusedError, match="declined"):
         read(Completion(text), Rating)
 
 
@@ -142,11 +142,11 @@ def test_what_only_resembles_a_refusal_is_unfit(text):
 
 def test_reasons_go_before_what_the_reply_looks_like():
     good = '{"reason": "x", "rating": 1}'
-    with pytest.raises(JudgeRefused, match="declined: No"):
+    with pytest.raises(JudgeRefusedError, match="declined: No"):
         read(Completion(good, refusal="No."), Rating)
-    with pytest.raises(JudgeRefused, match="filter"):
+    with pytest.raises(JudgeRefusedError, match="filter"):
         read(Completion(good, Finish.FILTER), Rating)
-    with pytest.raises(JudgeMalformed, match="cut after 9 tokens"):
+    with pytest.raises(JudgeMalformedError, match="cut after 9 tokens"):
         read(Completion(good, Finish.LENGTH, output_tokens=9), Rating)
     assert read(Completion(good), Rating) == Rating(reason="x", rating=1.0)
 
@@ -167,7 +167,7 @@ def test_an_object_is_found_in_any_prose(before, after, reason, rating):
 
 @given(st.text() | st.text(alphabet='{}[]":,.0123456789truefalsenulindexreasonsupportedverdicts \n`'))
 def test_any_text_is_read_or_has_a_reason(text):
-    with suppress(Unfit, JudgeRefused):
+    with suppress(InvalidReplyError, JudgeRefusedError):
         assert read(Completion(text), Verdicts[Supported], {"items": 1}).verdicts[0].index == 1
 
 
@@ -176,7 +176,7 @@ def test_verdicts_are_read_only_if_there_is_one_for_each(items, indices):
     reply = json.dumps({"verdicts": [{"index": i, "reason": "", "supported": True} for i in indices]})
     try:
         found = read(Completion(reply), Verdicts[Supported], {"items": items})
-    except Unfit:
+    except InvalidReplyError:
         assert sorted(indices) != list(range(1, items + 1))
     else:
         assert [verdict.index for verdict in found.verdicts] == list(range(1, items + 1))
@@ -185,7 +185,7 @@ def test_verdicts_are_read_only_if_there_is_one_for_each(items, indices):
 @given(st.integers(1, len(verdicts("ynyn")) - 1))
 def test_no_beginning_of_a_reply_is_taken_for_the_reply(length):
     text = verdicts("ynyn")[:length]
-    with pytest.raises(Unfit):
+    with pytest.raises(InvalidReplyError):
         read(Completion(text), Verdicts[Supported], {"items": 4})
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sgi.kernel.errors import JudgeUnavailable, StoreError
+from sgi.kernel.errors import JudgeUnavailableError, StoreError
 from sgi.llm.calls import Completion, Finish
 from sgi.llm.reply_cache import Cached
 from sgi.llm.usage import Tally
@@ -75,7 +75,7 @@ def test_an_error_is_told_to_all_who_wait_and_not_kept():
     async def work():
         return await asyncio.gather(*[cached.complete(call()) for _ in range(3)], return_exceptions=True)
 
-    chat = ScriptedChat(lambda _, before: JudgeUnavailable("gone") if before == 0 else "x", pause=0.01)
+    chat = ScriptedChat(lambda _, before: JudgeUnavailableError("gone") if before == 0 else "x", pause=0.01)
     cached = Cached(chat, MemoryCache(), Tally())
     errors = asyncio.run(work())
     assert [str(error) for error in errors] == ["gone"] * 3

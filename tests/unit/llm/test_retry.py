@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from sgi.kernel.errors import JudgeError, JudgeRejected, JudgeUnavailable
+from sgi.kernel.errors import JudgeError, JudgeRejectedError, JudgeUnavailableError
 from sgi.llm.limits import Limiter
 from sgi.llm.retry import Retrying
 from sgi.llm.usage import Tally
@@ -16,7 +16,7 @@ from support.judge_server import ScriptedChat, call
 
 
 def busy(after=0.0):
-    return JudgeUnavailable("It is busy.", retry_after=after, throttled=True, hint="Wait.")
+    return JudgeUnavailableError("It is busy.", retry_after=after, throttled=True, hint="Wait.")
 
 
 def retrying(chat, *, retries=4, timeout=5.0, concurrency=8, rpm=None):
@@ -35,7 +35,7 @@ def test_a_fault_that_passes():
 def test_a_fault_that_stays_is_told_with_its_hint_and_number_of_tries():
     chat = ScriptedChat(lambda *_: busy())
     wrapped, tally = retrying(chat, retries=2)
-    with pytest.raises(JudgeUnavailable) as caught:
+    with pytest.raises(JudgeUnavailableError) as caught:
         asyncio.run(wrapped.complete(call()))
     assert str(caught.value) == "It is busy (after 3 tries). Wait."
     assert caught.value.throttled
@@ -49,10 +49,10 @@ def test_without_a_time_to_wait_the_waits_are_random_and_bounded(monkeypatch):
         waits.append(seconds)
 
     monkeypatch.setattr("sgi.llm.retry.asyncio.sleep", sleep)
-    chat = ScriptedChat(lambda *_: JudgeUnavailable("gone"))
+    chat = ScriptedChat(lambda *_: JudgeUnavailableError("gone"))
     chat.complete = _raising
     wrapped, _ = retrying(chat, retries=10, timeout=1e9)
-    with pytest.raises(JudgeUnavailable):
+    with pytest.raises(JudgeUnavailableError):
         asyncio.run(wrapped.complete(call()))
     bounds = [0.5, 1, 2, 4, 8, 16, 30, 30, 30, 30]
     assert len(waits) == 10
@@ -61,11 +61,11 @@ def test_without_a_time_to_wait_the_waits_are_random_and_bounded(monkeypatch):
 
 
 async def _raising(_):
-    raise JudgeUnavailable("gone")
+    raise JudgeUnavailableError("gone")
 
 
 def test_a_wait_the_service_asks_for_is_kept():
-    chat = ScriptedChat(lambda _, before: JudgeUnavailable("x", retry_after=3.5) if not before else "x")
+    chat = ScriptedChat(lambda _, before: JudgeUnavailableError("x", retry_after=3.5) if not before else "x")
     wrapped, _ = retrying(chat)
 
     async def timed():
@@ -77,7 +77,7 @@ def test_a_wait_the_service_asks_for_is_kept():
 
 def test_the_deadline_holds_for_all_tries_together():
     async def ended():
-        with pytest.raises(JudgeUnavailable) as caught:
+        with pytest.raises(JudgeUnavailableError) as caught:
             await wrapped.complete(call())
         return str(caught.value), asyncio.get_running_loop().time()
 
@@ -125,21 +125,21 @@ def test_after_a_final_no_nothing_more_is_sent():
             *[wrapped.complete(call(str(n))) for n in range(20)], return_exceptions=True
         )
 
-    chat = ScriptedChat(lambda *_: JudgeRejected("It refused the key.", hint="Check it."), pause=0.01)
+    chat = ScriptedChat(lambda *_: JudgeRejectedError("It refused the key.", hint="Check it."), pause=0.01)
     wrapped, _ = retrying(chat, concurrency=2)
     errors = asyncio.run(work())
     assert {str(error) for error in errors} == {"It refused the key. Check it."}
     assert len(chat.calls) == 2  # those that were in flight
 
 
-REJECTED = partial(JudgeRejected, "It refused the key.", hint="Check it.")
+REJECTED = partial(JudgeRejectedError, "It refused the key.", hint="Check it.")
 
 
 def test_a_final_no_reaches_all_who_wait_for_a_turn_at_once():
     async def work():
         asked = [wrapped.complete(call(str(n))) for n in range(256)]
         errors = await asyncio.gather(*asked, return_exceptions=True)
-        with pytest.raises(JudgeRejected):
+        with pytest.raises(JudgeRejectedError):
             await wrapped.complete(call("later"))
         return errors, asyncio.get_running_loop().time()
 
@@ -172,7 +172,7 @@ def test_a_final_no_is_tried_again_after_a_while_by_one():
 
 
 def test_a_service_that_has_answered_may_turn_down_single_requests():
-    chat = ScriptedChat(lambda _, before: JudgeRejected("flagged") if before in {1, 3} else "x")
+    chat = ScriptedChat(lambda _, before: JudgeRejectedError("flagged") if before in {1, 3} else "x")
     wrapped, _ = retrying(chat)
 
     async def asked():
@@ -180,7 +180,7 @@ def test_a_service_that_has_answered_may_turn_down_single_requests():
         for number in range(6):
             try:
                 ends.append((await wrapped.complete(call(str(number)))).text)
-            except JudgeRejected:
+            except JudgeRejectedError:
                 ends.append("no")
         return ends
 
@@ -189,13 +189,13 @@ def test_a_service_that_has_answered_may_turn_down_single_requests():
 
 
 def test_a_service_that_has_answered_is_believed_when_it_says_no_three_times_in_a_row():
-    chat = ScriptedChat(lambda _, before: JudgeRejected("no more") if before else "x")
+    chat = ScriptedChat(lambda _, before: JudgeRejectedError("no more") if before else "x")
     wrapped, _ = retrying(chat)
 
     async def asked():
         await wrapped.complete(call("first"))
         for number in range(10):
-            with pytest.raises(JudgeRejected, match="no more"):
+            with pytest.raises(JudgeRejectedError, match="no more"):
                 await wrapped.complete(call(str(number)))
 
     clocked(asked())
@@ -213,7 +213,7 @@ def test_a_wait_longer_than_a_call_may_take_is_a_no_for_now_and_holds_nobody_up(
         return ends, asyncio.get_running_loop().time()
 
     ends, seconds = clocked(asked())
-    assert {type(end) for end in ends} == {JudgeRejected}
+    assert {type(end) for end in ends} == {JudgeRejectedError}
     assert "asks to wait 86400 s, and a call may take 5 s" in str(ends[-1])
     assert seconds < 1
     assert len(chat.calls) <= 2

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import pytest
 from pydantic_ai.exceptions import UserError
 
-from sgi.kernel.errors import JudgeMalformed, JudgeRejected, MissingExtra, UsageError
+from sgi.kernel.errors import JudgeMalformedError, JudgeRejectedError, MissingExtraError, UsageError
 from sgi.kernel.judged_metric import Example, Prompt, ReplyModel
 from sgi.llm.calls import Finish
 from sgi.llm.chat import _encodable
@@ -139,7 +139,7 @@ def test_sampling_is_left_to_the_model_if_wished():
 def test_text_that_is_no_unicode_is_marked_or_refused():
     assert _encodable("\ud800x\U0001f98a") == "\ufffdx\U0001f98a"
     says = Says("\ud800x")  # JSON writes half a pair as it is
-    with JudgeServer(replies=says) as server, pytest.raises(JudgeMalformed, match="no chat completion"):
+    with JudgeServer(replies=says) as server, pytest.raises(JudgeMalformedError, match="no chat completion"):
         complete(f"openai:m@{server.url}")
 
 
@@ -162,7 +162,7 @@ def test_a_redirect_does_not_take_the_key_along(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
     with JudgeServer() as other:
         away = Says(status=307, body=b"", headers={"Location": f"{other.url}/chat/completions"})
-        told = pytest.raises(JudgeRejected, match=r"answered with a redirect \(307\)")
+        told = pytest.raises(JudgeRejectedError, match=r"answered with a redirect \(307\)")
         with JudgeServer(replies=away) as server, told:
             complete(f"openai:m@{server.url}")
     assert not other.asked
@@ -170,7 +170,10 @@ def test_a_redirect_does_not_take_the_key_along(monkeypatch):
 
 def test_a_key_that_is_refused_names_its_variable(monkeypatch):
     monkeypatch.setenv("OLLAMA_API_KEY", "wrong-key")
-    with JudgeServer(key="right-key") as server, pytest.raises(JudgeRejected, match="Check OLLAMA_API_KEY"):
+    with (
+        JudgeServer(key="right-key") as server,
+        pytest.raises(JudgeRejectedError, match="Check OLLAMA_API_KEY"),
+    ):
         complete(f"ollama:m@{server.url}")
 
 
@@ -183,7 +186,7 @@ def test_a_client_that_is_not_installed_is_named_with_its_line(monkeypatch, kind
 
 def test_without_the_extra_its_line_is_named(monkeypatch):
     monkeypatch.setattr("sgi.llm.load.find_spec", lambda _: None)
-    with pytest.raises(MissingExtra, match=r"pip install .*\[judge\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[judge\]"):
         complete("openai:m@http://127.0.0.1:1/v1")
 
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from sgi.kernel.errors import JudgeError, JudgeRejected, JudgeUnavailable
+from sgi.kernel.errors import JudgeError, JudgeRejectedError, JudgeUnavailableError
 from sgi.kernel.judged_metric import Verdicts
 from sgi.llm.load import open_judge
 from sgi.llm.spec import JudgeSpec
@@ -59,7 +59,7 @@ def test_a_busy_service_without_a_time_to_wait_is_asked_again():
 def test_a_fault_that_stays_is_told_with_the_number_of_tries(fault, reason):
     with JudgeServer(replies=fault) as server:
         error, usage = ask(server, retries=2)
-    assert isinstance(error, JudgeUnavailable)
+    assert isinstance(error, JudgeUnavailableError)
     assert reason in str(error)
     assert (usage.calls, usage.retries, len(server.asked)) == (0, 2, 3)
 
@@ -68,14 +68,14 @@ def test_a_fault_that_stays_is_told_with_the_number_of_tries(fault, reason):
 def test_a_slow_service_is_given_up_at_the_deadline(slow):
     with JudgeServer(replies=slow) as server:
         error, _ = ask(server, timeout=0.3)
-    assert isinstance(error, JudgeUnavailable)
+    assert isinstance(error, JudgeUnavailableError)
     assert "within 0.3 s" in str(error) or "silent" in str(error)
 
 
 def test_a_wait_beyond_the_deadline_is_not_begun():
     with JudgeServer(replies=fails(429, retry_after="60")) as server:
         error, _ = ask(server, timeout=5.0)
-    assert isinstance(error, JudgeRejected)
+    assert isinstance(error, JudgeRejectedError)
     assert "asks to wait 60 s, and a call may take 5 s" in str(error)
     assert len(server.asked) == 1
 
@@ -86,7 +86,7 @@ def test_nobody_listens():
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
 
     error, _ = ask(SimpleNamespace(url=url), retries=0)
-    assert isinstance(error, JudgeUnavailable)
+    assert isinstance(error, JudgeUnavailableError)
     assert "cannot be reached" in str(error)
 
 
@@ -113,7 +113,7 @@ def test_a_service_that_takes_no_request_is_asked_once_for_all_inquiries(fault, 
 
     with JudgeServer(replies=fault) as server:
         errors = asyncio.run(work())
-    assert all(isinstance(error, JudgeRejected) for error in errors)
+    assert all(isinstance(error, JudgeRejectedError) for error in errors)
     assert {str(error) for error in errors} == {str(errors[0])}
     assert reason in str(errors[0])
     assert len(server.asked) == 1
@@ -140,7 +140,7 @@ def test_a_request_that_is_not_taken_fails_alone(fault, reason):
     with JudgeServer(replies=fault) as server:
         error, usage = ask(server)
     assert isinstance(error, JudgeError)
-    assert not isinstance(error, JudgeUnavailable | JudgeRejected)
+    assert not isinstance(error, JudgeUnavailableError | JudgeRejectedError)
     assert reason in str(error)
     assert len(str(error)) < 600
     assert usage.calls == 0

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.llm.spec import JudgeSpec, ModelName
 
 
@@ -84,7 +84,7 @@ def test_nonsense_is_refused_by_name(values):
 
 
 def test_an_unknown_setting_has_a_suggestion():
-    with pytest.raises(UnknownName, match=r"Did you mean 'timeout'"):
+    with pytest.raises(UnknownNameError, match=r"Did you mean 'timeout'"):
         JudgeSpec.of({"model": "openai:m", "time_out": 3})
     with pytest.raises(UsageError, match="model"):
         JudgeSpec.of({})

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import BudgetSpent, JudgeUnavailable
+from sgi.kernel.errors import BudgetExceededError, JudgeUnavailableError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
@@ -95,7 +95,7 @@ def failing(name):
 
     def reply(inquiry, schema):
         if inquiry.prompt.name == name:
-            raise JudgeUnavailable("The judge is away.")
+            raise JudgeUnavailableError("The judge is away.")
         return typical_judge().reply(inquiry, schema)
 
     return reply
@@ -153,7 +153,7 @@ def test_the_details_of_a_failed_row_hold_the_reply_that_could_not_be_used():
 
 def test_all_parts_failed_have_no_value_however_one_counts():
     def away(inquiry, schema):
-        raise JudgeUnavailable("The judge is away.")
+        raise JudgeUnavailableError("The judge is away.")
 
     parts, _ = asked(RagasScore(), ROW, away)
     assert len(parts.failed) == 4
@@ -163,9 +163,9 @@ def test_all_parts_failed_have_no_value_however_one_counts():
 
 def test_what_is_no_failure_of_the_judge_stops_all_and_is_raised_as_it_is():
     def spent(inquiry, schema):
-        raise BudgetSpent("All is spent.")
+        raise BudgetExceededError("All is spent.")
 
-    with pytest.raises(BudgetSpent):
+    with pytest.raises(BudgetExceededError):
         asked(RagasScore(), ROW, spent)
 
 

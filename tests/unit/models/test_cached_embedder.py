@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import EmbedderError, NonFiniteVector, StoreError
+from sgi.kernel.errors import EmbedderError, NonFiniteVectorError, StoreError
 from sgi.kernel.protocols import Embedded, TruncatingEmbedder
 from sgi.models import cached_embedder as module
 from sgi.models.cached_embedder import CachedEmbedder
@@ -170,7 +170,7 @@ def test_a_zero_row_is_an_error_and_not_kept():
             return Embedded(np.zeros((len(texts), 4), dtype=np.float32), np.zeros(len(texts), dtype=np.bool_))
 
     cache = MemoryCache()
-    with pytest.raises(NonFiniteVector):
+    with pytest.raises(NonFiniteVectorError):
         CachedEmbedder(Zero(), cache).embed(["a"])
     assert not cache._values
 

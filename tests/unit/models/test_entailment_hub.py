@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from sgi.kernel.errors import MissingExtra, ModelMissing, UsageError
+from sgi.kernel.errors import MissingExtraError, ModelMissingError, UsageError
 from sgi.models.entailment.load import load_entailment_model
 from support.entailment_models import counting_model
 from support.loopback import Handler, LoopbackServer
@@ -80,7 +80,7 @@ def test_what_a_model_does_without_is_remembered_where_there_is_no_network(hub, 
 )
 def test_a_connection_that_drops_is_no_model_without_that_file(hub, silent):
     hub.silent.add(silent)
-    with pytest.raises(ModelMissing, match=f"Whether the model owner/model has {silent} is not known"):
+    with pytest.raises(ModelMissingError, match=f"Whether the model owner/model has {silent} is not known"):
         load_entailment_model("owner/model")
     assert silent in hub.asked
     hub.silent.clear()
@@ -93,7 +93,7 @@ def test_a_score_that_is_no_probability_is_refused_whether_the_hub_answers_or_no
     identity = {"activation_fn": "torch.nn.modules.linear.Identity"}
     (hub.folder / "config_sentence_transformers.json").write_text(json.dumps(identity))
     hub.silent.add("config_sentence_transformers.json")
-    with pytest.raises(ModelMissing, match="is not known"):
+    with pytest.raises(ModelMissingError, match="is not known"):
         load_entailment_model("owner/model")
     hub.silent.clear()
     with pytest.raises(UsageError, match="not a probability"):
@@ -103,11 +103,11 @@ def test_a_score_that_is_no_probability_is_refused_whether_the_hub_answers_or_no
 def test_torch_takes_over_only_where_there_is_no_graph(hub, monkeypatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
     hub.silent.add("onnx/model.onnx")
-    with pytest.raises(ModelMissing, match=r"has onnx/model\.onnx is not known"):
+    with pytest.raises(ModelMissingError, match=r"has onnx/model\.onnx is not known"):
         load_entailment_model("owner/model")
     hub.silent.clear()
     shutil.rmtree(hub.folder / "onnx")
-    with pytest.raises(MissingExtra, match=r"\[torch\]"):
+    with pytest.raises(MissingExtraError, match=r"\[torch\]"):
         load_entailment_model("owner/model").entail(PAIR)
-    with pytest.raises(ModelMissing, match="could not be fetched"):
+    with pytest.raises(ModelMissingError, match="could not be fetched"):
         load_entailment_model("owner/model", backend="onnx")

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from sgi.kernel.errors import ModelCorrupt, ModelMissing
+from sgi.kernel.errors import ModelCorruptError, ModelMissingError
 from sgi.kernel.protocols import embedder_name
 from sgi.models.embedder.load import load_embedder
 from sgi.models.embedder.onnx import OnnxEmbedder
@@ -75,7 +75,7 @@ def test_weights_there_are_for_torch_and_called_as_their_folder(models, name):
     assert isinstance(embedder, TorchEmbedder)
     assert (embedder.source, embedder.name) == (str(kept), "torch:all-mpnet-base-v2")
     assert embedder.name == load_embedder(f"torch:{kept}").name
-    with pytest.raises(ModelMissing, match="holds no ONNX model"):
+    with pytest.raises(ModelMissingError, match="holds no ONNX model"):
         load_embedder(name, backend="onnx")
 
 
@@ -87,7 +87,7 @@ def test_torch_reads_the_folder_before_the_hub(models):
 
 def test_torch_must_be_told_the_prefix_of_a_model(models):
     kept = weights(models, "e5-base-v2")
-    with pytest.raises(ModelCorrupt, match=r"e5-base-v2 wants 'query: ' before every text") as caught:
+    with pytest.raises(ModelCorruptError, match=r"e5-base-v2 wants 'query: ' before every text") as caught:
         load_embedder("e5")
     _, _, settings = caught.value.hint.partition("there: ")
     (kept / "config_sentence_transformers.json").write_text(settings.removesuffix("."))
@@ -98,7 +98,7 @@ def test_torch_must_be_told_the_prefix_of_a_model(models):
 def test_an_empty_folder_is_none(models, offline):
     (models / "gte-base").mkdir()
     assert kept_folder(MODELS["gte-base"]) is None
-    with pytest.raises(ModelMissing, match="gte-base is not on this machine") as caught:
+    with pytest.raises(ModelMissingError, match="gte-base is not on this machine") as caught:
         load_embedder("gte")
     assert str(models / "gte-base") in caught.value.hint
 

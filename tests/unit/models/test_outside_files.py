@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from sgi.kernel.errors import ModelCorrupt
+from sgi.kernel.errors import ModelCorruptError
 from sgi.models.embedder.load import load_embedder
 from sgi.models.tokenizer import bert_tokenizer
 
@@ -58,7 +58,7 @@ def test_weights_outside_the_folder_are_not_read(tmp_path, minilm_files, secret,
     weights = {"absolute": secret, "link": "table.bin"}.get(place, place)
     folder = model(tmp_path / "model", minilm_files, weights)
     (folder / "table.bin").symlink_to(secret)
-    with pytest.raises(ModelCorrupt, match="cannot be loaded as a model"):
+    with pytest.raises(ModelCorruptError, match="cannot be loaded as a model"):
         load_embedder(folder, backend=backend).embed(["a"])
 
 
@@ -66,5 +66,5 @@ def test_weights_outside_the_folder_are_not_read(tmp_path, minilm_files, secret,
 def test_operators_of_its_own_are_refused(tmp_path, minilm_files, secret, backend):
     folder = model(tmp_path / "model", minilm_files, "table.bin", "Own", "own")
     shutil.copy(secret, folder / "table.bin")
-    with pytest.raises(ModelCorrupt, match="cannot be loaded as a model"):
+    with pytest.raises(ModelCorruptError, match="cannot be loaded as a model"):
         load_embedder(folder, backend=backend).embed(["a"])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import EmbedderError, ModelCorrupt
+from sgi.kernel.errors import EmbedderError, ModelCorruptError
 from sgi.models.tokenizer import bert_tokenizer, open_tokenizer, tokenize
 
 CLS, SEP, UNK = 101, 102, 100
@@ -135,5 +135,5 @@ def test_a_surrogate_far_behind_is_found_too(tokenizer):
 def test_a_file_that_is_no_tokenizer(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(ModelCorrupt, match="is no tokenizer"):
+    with pytest.raises(ModelCorruptError, match="is no tokenizer"):
         open_tokenizer(path, 256)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sgi.kernel.errors import MissingExtra
+from sgi.kernel.errors import MissingExtraError
 from sgi.models.embedder.torch import TorchEmbedder
 from sgi.models.token_encoder.torch import TorchTokens
 from sgi.models.torch_model import configuration_bytes, digest, tokenizer_bytes, weights_bytes
@@ -29,7 +29,7 @@ def test_names_come_from_hub_or_folder(kind, tmp_path):
 def test_without_the_extra_the_error_says_what_to_install(kind, monkeypatch):
     for package in ("sentence_transformers", "transformers"):
         monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtra, match=r"pip install .*\[torch\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[torch\]"):
         _ = kind("sentence-transformers/all-MiniLM-L6-v2").fingerprint
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sgi.kernel.errors import ModelCorrupt, ModelMissing, UsageError
+from sgi.kernel.errors import ModelCorruptError, ModelMissingError, UsageError
 from sgi.models.embedder.torch import TorchEmbedder
 from sgi.models.entailment.labels import LabelMap
 from sgi.models.entailment.torch import TorchPairs
@@ -152,7 +152,7 @@ def test_the_folder_itself_opens(folder, kind):
 )
 def test_a_folder_runs_no_code(folder, kind, spoil):
     spoil(folder)
-    with pytest.raises((ModelCorrupt, ModelMissing)):
+    with pytest.raises((ModelCorruptError, ModelMissingError)):
         KINDS[kind](folder)
     assert not (folder / "ran").exists()
 

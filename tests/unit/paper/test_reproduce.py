@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sgi.kernel.errors import DataError, SgiError, UnknownName, UsageError
+from sgi.kernel.errors import DataError, SgiError, UnknownNameError, UsageError
 from sgi.paper.reproduce import EXPERIMENTS, experiment_names, open_workbench, reproduced
 
 ANSWERS = 400
@@ -29,7 +29,7 @@ def test_all_stands_for_every_experiment_and_a_name_for_itself():
 
 
 def test_an_unknown_name_is_answered_with_the_nearest():
-    with pytest.raises(UnknownName, match="table1"):
+    with pytest.raises(UnknownNameError, match="table1"):
         experiment_names("tabel1")
 
 

@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from sgi.engine.evaluate import aevaluate
-from sgi.kernel.errors import EmbedderError, UnknownName, UsageError
+from sgi.kernel.errors import EmbedderError, UnknownNameError, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import RESPONSE, Sample
 from sgi.service import scorer as module
 from sgi.service.scorer import (
     MOST_TEXTS,
-    ScorerBusy,
-    ScorerClosed,
+    ScorerBusyError,
+    ScorerClosedError,
     allowed_metrics,
     open_scorer,
 )
@@ -280,7 +280,7 @@ def test_rows_beyond_the_bound_are_refused_and_those_within_are_served():
             await held_first_batch(scorer, model, tasks)
             served = tasks.create_task(scorer.score([row(1), row(2)], [F1]))
             await until(lambda: scorer.waiting == 2)
-            with pytest.raises(ScorerBusy, match="2 rows wait"):
+            with pytest.raises(ScorerBusyError, match="2 rows wait"):
                 await scorer.score([row(3), row(4)], [F1])
             model.go.set()
             made = await served
@@ -300,16 +300,16 @@ def test_closing_finishes_the_batch_in_hand_and_refuses_what_waits_and_what_come
                 waits = tasks.create_task(told(scorer.score([row(1)], [F1])))
                 await until(lambda: scorer.waiting == 1)
                 scorer.close()
-                with pytest.raises(ScorerClosed):
+                with pytest.raises(ScorerClosedError):
                     await scorer.score([row(2)], [F1])
                 model.go.set()
-            with pytest.raises(ScorerClosed):
+            with pytest.raises(ScorerClosedError):
                 await scorer.score([row(3)], [F1])
             return await first, await waits, scorer.trouble, scorer.waiting
 
     made, refused, trouble, waiting = run(work)
     assert made["semantic_similarity"].ok.all()
-    assert isinstance(refused, ScorerClosed)
+    assert isinstance(refused, ScorerClosedError)
     assert (trouble, waiting) == ("The scorer is closed.", 0)
 
 
@@ -345,7 +345,7 @@ def test_when_it_is_cancelled_whoever_waits_is_told():
 
     first, second = run(work)
     assert first["semantic_similarity"].ok.all()
-    assert isinstance(second, ScorerClosed)
+    assert isinstance(second, ScorerClosedError)
 
 
 @pytest.mark.parametrize(
@@ -456,7 +456,7 @@ def test_models_are_refused_as_everywhere():
 
     with pytest.raises(UsageError, match="Two embedders are called 'hash'"):
         run(work, HashEmbedder(), HashEmbedder())
-    with pytest.raises(UnknownName, match="minilm"):
+    with pytest.raises(UnknownNameError, match="minilm"):
         run(work, "minilmm")
 
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from sgi.kernel.errors import EmbedderError, UnknownName, UsageError
+from sgi.kernel.errors import EmbedderError, UnknownNameError, UsageError
 from sgi.kernel.metric import Status
 from sgi.service.service import DEFAULT_METRICS, RAGEvalService
 from sgi.store.evals_columns import METRICS
@@ -178,7 +178,7 @@ def test_a_model_whose_files_are_not_there_is_a_failure_an_unknown_one_a_mistake
     (tmp_path / "model.onnx").write_bytes(b"")
     made = evaluate(RAGEvalService(embedder=tmp_path), answer="Lyon")
     assert made.scores["semantic_similarity"].status is Status.FAILED
-    with pytest.raises(UnknownName, match="Unknown model"):
+    with pytest.raises(UnknownNameError, match="Unknown model"):
         evaluate(RAGEvalService(embedder="minilmm"), answer="Lyon")
 
 

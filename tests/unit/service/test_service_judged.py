@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 import sgi
-from sgi.kernel.errors import BudgetSpent, JudgeError, RunMismatch, UsageError
+from sgi.kernel.errors import BudgetExceededError, JudgeError, RunMismatchError, UsageError
 from sgi.service.service import DEFAULT_METRICS, JUDGED_METRICS, RAGEvalService
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
@@ -119,14 +119,14 @@ def down(inquiry, schema):
 def test_a_run_has_one_judge_and_its_prompts(tmp_path, other, words):
     path = tmp_path / "app.db"
     evaluate(ScriptedJudge(RATINGS), save="nightly", database=path)
-    with pytest.raises(RunMismatch, match=f"{words}.*another test_run_id"):
+    with pytest.raises(RunMismatchError, match=f"{words}.*another test_run_id"):
         evaluate(save="nightly", database=path, **other)
     evaluate(None, save="nightly", database=path)  # a service without a judge adds nothing of another judge
     with open_database(path) as database:
         assert find_run(database, "nightly").spec["judge"].startswith("scripted@")
 
 
-@pytest.mark.parametrize("error", [JudgeError("It is down."), BudgetSpent("It has cost enough.")])
+@pytest.mark.parametrize("error", [JudgeError("It is down."), BudgetExceededError("It has cost enough.")])
 def test_a_judge_that_fails_is_a_score_without_value_and_no_exception(error):
     class Failing(ScriptedJudge):
         async def ask(self, inquiry, schema, /):

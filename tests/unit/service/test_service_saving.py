@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sgi.engine.embedding_model import EmbeddingModels, OwnModel
 from sgi.engine.summary import Summary
-from sgi.kernel.errors import RunMismatch, UnknownName, UsageError
+from sgi.kernel.errors import RunMismatchError, UnknownNameError, UsageError
 from sgi.kernel.metric import Status
 from sgi.service.service import DEFAULT_METRICS, RAGEvalService
 from sgi.store.database import open_database
@@ -104,7 +104,7 @@ def test_values_beside_an_evaluation_go_before_it(service):
 @pytest.mark.parametrize(
     ("values", "error", "words"),
     [
-        ({"bleeu": 0.5}, UnknownName, "Did you mean 'bleu'"),
+        ({"bleeu": 0.5}, UnknownNameError, "Did you mean 'bleu'"),
         ({"bleu": "0.5"}, UsageError, "bleu is a number or None, not str"),
         ({"bleu": True}, UsageError, "bleu is a number or None, not bool"),
         ({"groundedness_reasoning": 3}, UsageError, "groundedness_reasoning is a text"),
@@ -135,7 +135,7 @@ def test_one_run_has_one_embedding_model(service):
         if name == "small":
             service.save_evaluation_to_db("nightly", "q1", made)
             continue
-        with pytest.raises(RunMismatch, match="was made with small@1"):
+        with pytest.raises(RunMismatchError, match="was made with small@1"):
             service.save_evaluation_to_db("nightly", "q2", made)
 
 
@@ -187,7 +187,7 @@ def test_no_value_at_first_leaves_room_for_a_computed_one(service, first):
         "nightly", "q2", evaluate(RAGEvalService(embedder=HashEmbedder()), answer="Lyon")
     )
     service.save_evaluation_to_db("nightly", "q3", bleu=first)
-    with pytest.raises(RunMismatch, match="this one was given"):
+    with pytest.raises(RunMismatchError, match="this one was given"):
         service.save_evaluation_to_db("nightly", "q4", bleu=0.5)
     summary = service.finish_run("nightly")
     assert (summary.metrics[0].metric, summary.metrics[0].ok, summary.metrics[0].is_share) == (
@@ -206,7 +206,7 @@ def test_a_finished_run_has_means_over_its_rows(service, database_url):
         record = find_run(database, "nightly")
     assert record.finished
     assert Summary.from_dict(record.summary) == summary
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownNameError):
         service.finish_run("weekly")
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from sgi.kernel.errors import BudgetSpent, JudgeError, UsageError
+from sgi.kernel.errors import BudgetExceededError, JudgeError, UsageError
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.service.shared_judge import shared_judge
@@ -17,7 +17,7 @@ class Spent(RuleJudge):
     """Has no money left."""
 
     async def ask(self, inquiry, schema, /):
-        raise BudgetSpent("It has cost enough.", hint="Raise the limit.")
+        raise BudgetExceededError("It has cost enough.", hint="Raise the limit.")
 
 
 def test_an_application_goes_on_when_the_money_is_spent():

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.protocols import Reply
 from sgi.service.service import RAGEvalService
 from sgi.service.shared_target import SharedTarget
@@ -89,7 +89,7 @@ def test_what_is_no_target_is_told_at_once(wanted, error, words):
 
 
 def test_a_name_that_nothing_answers_to_is_told_when_it_is_asked():
-    with pytest.raises(UnknownName, match="dedemt"):
+    with pytest.raises(UnknownNameError, match="dedemt"):
         asyncio.run(ask(SharedTarget("textwrap:dedemt")))
     with pytest.raises(UsageError, match="no target to ask"):
         asyncio.run(ask(SharedTarget(None)))

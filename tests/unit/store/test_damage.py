@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 
 import pytest
 
-from sgi.kernel.errors import SgiError, StoreDamaged
+from sgi.kernel.errors import SgiError, StoreDamagedError
 from sgi.kernel.sample import Sample
 from sgi.store.database import open_database, status
 from sgi.store.legacy_import import import_evals
@@ -72,7 +72,7 @@ def test_broken_text_and_a_broken_list_are_told_as_damage(sound, tmp_path):
     path = tmp_path / "sgi.db"
     for old, new in ((b"run r1", b"run \xff1"), (b"It is so.", b'It is"so.')):
         path.write_bytes(sound.replace(old, new))
-        with open_database(path) as database, pytest.raises(StoreDamaged, match=r"[Tt]ake a copy"):
+        with open_database(path) as database, pytest.raises(StoreDamagedError, match=r"[Tt]ake a copy"):
             read_all(database)
 
 
@@ -94,10 +94,10 @@ def test_a_run_does_not_end_well_over_a_database_that_was_cut(tmp_path):
         database.verify()
         with (tmp_path / "sgi.db").open("r+b") as file:
             file.truncate(8 * 4096)
-        with pytest.raises(StoreDamaged, match="malformed"):
+        with pytest.raises(StoreDamagedError, match="malformed"):
             database.verify()
         (tmp_path / "sgi.db").unlink()
-        with pytest.raises(StoreDamaged, match="removed or replaced"):
+        with pytest.raises(StoreDamagedError, match="removed or replaced"):
             database.verify()
 
 
@@ -110,6 +110,8 @@ def test_bytes_in_any_column_are_damage(tmp_path, sound, cell):
         connection.execute(f"UPDATE {table} SET {column} = x'00ff'")  # noqa: S608 - a name of ours
     with (
         open_database(tmp_path / "sgi.db") as database,
-        pytest.raises(StoreDamaged, match=rf"damaged: (a row of the table {table}|a column of texts) holds"),
+        pytest.raises(
+            StoreDamagedError, match=rf"damaged: (a row of the table {table}|a column of texts) holds"
+        ),
     ):
         export(database, tmp_path / "all.jsonl")

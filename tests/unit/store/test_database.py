@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from sgi.kernel.errors import MissingExtra, StoreError, UsageError
+from sgi.kernel.errors import MissingExtraError, StoreError, UsageError
 from sgi.store import schema
 from sgi.store.database import APPLICATION_ID, HEAD, open_database, status, upgrade
 from support.database_steps import add, names, write
@@ -204,7 +204,7 @@ def test_a_place_of_no_known_kind(place, told):
 
 def test_postgresql_without_its_driver(monkeypatch):
     monkeypatch.setattr("sgi.store.database_location.find_spec", lambda _: None)
-    with pytest.raises(MissingExtra, match=r"pip install .*\[postgres\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[postgres\]"):
         open_database("postgres://localhost/x")
 
 

@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 import sqlalchemy as sa
 
-from sgi.kernel.errors import SchemaAhead, SchemaBehind, StoreError
+from sgi.kernel.errors import SchemaTooNewError, SchemaTooOldError, StoreError
 from sgi.store import database as module
 from sgi.store.database import HEAD, open_database, status, upgrade
 from support.database_steps import add, names, set_revision, write
@@ -126,12 +126,12 @@ def test_postgresql_beside_tables_of_an_application(postgres_url):
 def test_older_and_newer_schemas_are_refused(database_url, monkeypatch):
     set_revision(database_url, "9999")
     for look in (open_database, upgrade):
-        with pytest.raises(SchemaAhead, match=r"newer version .*9999.*Update SGI"):
+        with pytest.raises(SchemaTooNewError, match=r"newer version .*9999.*Update SGI"):
             look(database_url)
     found = status(database_url)
     assert (found.revision, found.head) == ("9999", HEAD)
     monkeypatch.setattr(module, "REVISIONS", ("9999", HEAD))
-    with pytest.raises(SchemaBehind, match="sgi db upgrade"):
+    with pytest.raises(SchemaTooOldError, match="sgi db upgrade"):
         open_database(database_url)
 
 

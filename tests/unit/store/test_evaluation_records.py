@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
@@ -68,11 +68,13 @@ def test_a_sample_with_any_id_that_the_target_did_not_answer(database, record):
 
 
 def test_an_unknown_sample_names_those_that_come_near(database, record):
-    with pytest.raises(UnknownName, match=r"sample of rows.jsonl 'pair1'. Did you mean 'pair 1'") as told:
+    with pytest.raises(
+        UnknownNameError, match=r"sample of rows.jsonl 'pair1'. Did you mean 'pair 1'"
+    ) as told:
         sample_story(database, record, "pair1")
     assert told.value.suggestions[0] == "pair 1"
     for odd in ("nothing like it", "", "%", "' OR 1=1 --", "\0"):
-        with pytest.raises(UnknownName, match="Its first ids: 'pair 1', "):
+        with pytest.raises(UnknownNameError, match="Its first ids: 'pair 1', "):
             sample_story(database, record, odd)
 
 
@@ -85,7 +87,7 @@ def test_a_run_called_like_another_runs_id_changes_nothing(database):
     add_run(database, "r1", samples=[Sample(id="q1", response="first")])
     add_run(database, "r2", samples=[Sample(id="q2", response="second")])
     assert sample_story(database, find_run(database, "r2"), "q2").sample.response == "second"
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownNameError):
         sample_story(database, find_run(database, "r2"), "q1")
 
 

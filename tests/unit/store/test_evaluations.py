@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import RunMismatch, UnknownName, UsageError
+from sgi.kernel.errors import RunMismatchError, UnknownNameError, UsageError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
@@ -124,7 +124,7 @@ def test_a_finished_run_opens_again_when_it_grows(database):
 
 
 def test_finishing_what_is_not_there_is_an_error(database):
-    with pytest.raises(UnknownName, match="Unknown run 'nightly'"):
+    with pytest.raises(UnknownNameError, match="Unknown run 'nightly'"):
         finish_growing(database, "nightly", {})
 
 
@@ -132,10 +132,10 @@ def test_a_run_keeps_to_its_model_and_to_its_versions(database):
     save(database, row("a", bleu=MetricScore(0.5, spec=BLEU)))
     save(database, row("b", sgi=MetricScore(1.0, spec=SGI), embedders=("small@1",)))
     before = counts(database)
-    with pytest.raises(RunMismatch, match="made with small@1, this evaluation with large@1"):
+    with pytest.raises(RunMismatchError, match="made with small@1, this evaluation with large@1"):
         save(database, row("c", sgi=MetricScore(1.0, spec=SGI), embedders=("large@1",)))
     with pytest.raises(
-        RunMismatch, match=r"bleu .* computed \(version \d\), this one was given; .*another test_run"
+        RunMismatchError, match=r"bleu .* computed \(version \d\), this one was given; .*another test_run"
     ):
         save(database, row("c", bleu=MetricScore(0.5)))
     assert counts(database) == before
@@ -148,7 +148,7 @@ def test_a_model_that_could_not_be_opened_is_any_until_it_is_known(database):
         save(database, row(str(n), embedders=models))
     assert find_run(database, "nightly").spec["embedders"] == ["m@1", "n@2"]
     for others in (("m@1",), ("m@2", "n@2"), (f"m{UNOPENED}", "n@3")):
-        with pytest.raises(RunMismatch, match=r"made with m@1 \+ n@2"):
+        with pytest.raises(RunMismatchError, match=r"made with m@1 \+ n@2"):
             save(database, row("x", embedders=others))
 
 
@@ -179,7 +179,7 @@ def test_no_value_says_nothing_of_the_version(database):
 def test_given_and_computed_values_do_not_mix(database):
     save(database, row("a", bleu=MetricScore(0.5)))
     computed = MetricScore(0.5, spec=BLEU)
-    with pytest.raises(RunMismatch, match=r"were given, this one was computed \(version 1\)"):
+    with pytest.raises(RunMismatchError, match=r"were given, this one was computed \(version 1\)"):
         save(database, row("b", bleu=computed))
     save(database, row("a", bleu=computed))  # the only value there was gives way
     assert facts(database) == (BLEU.version, BLEU.low, BLEU.high)

@@ -11,7 +11,7 @@ import time
 import pytest
 import sqlalchemy as sa
 
-from sgi.kernel.errors import RunBusy
+from sgi.kernel.errors import RunBusyError
 from sgi.kernel.registry import metric
 from sgi.store import leases, schema
 from sgi.store.database import open_database
@@ -66,12 +66,14 @@ def holder(database, database_url):
 
 
 def test_the_second_process_is_told_who_writes_the_run(database, holder):
-    with pytest.raises(RunBusy, match=rf"written by process {holder.pid} on .+ since 20\d\d-.*--take-over"):
+    with pytest.raises(
+        RunBusyError, match=rf"written by process {holder.pid} on .+ since 20\d\d-.*--take-over"
+    ):
         resumed(database)
     change(database, expires_at=0.0)  # a clock that jumped takes it from no live process
-    with pytest.raises(RunBusy):
+    with pytest.raises(RunBusyError):
         resumed(database)
-    with pytest.raises(RunBusy, match=str(holder.pid)):
+    with pytest.raises(RunBusyError, match=str(holder.pid)):
         resumed(database)
     resumed(database, take_over=True)
     assert held(database).pid == os.getpid()
@@ -92,7 +94,7 @@ def test_a_later_process_with_the_same_id_does_not_keep_the_run(database, holder
 def test_a_lease_of_another_machine_holds_until_it_expires(database):
     begun(database)
     change(database, machine="another", host="far", pid=7)
-    with pytest.raises(RunBusy, match="process 7 on far"):
+    with pytest.raises(RunBusyError, match="process 7 on far"):
         resumed(database)
     change(database, expires_at=time.time() - 1)
     resumed(database)
@@ -107,7 +109,7 @@ def test_a_write_holds_the_lease_for_longer(database):
 
 def test_the_process_itself_keeps_a_run_as_long_as_it_writes_it(database):
     recorder = begun(database)
-    with pytest.raises(RunBusy, match=str(os.getpid())):
+    with pytest.raises(RunBusyError, match=str(os.getpid())):
         resumed(database)
     del recorder  # as after an error that nobody could store
     resumed(database)
@@ -116,13 +118,13 @@ def test_the_process_itself_keeps_a_run_as_long_as_it_writes_it(database):
 def test_who_lost_the_run_is_told_by_whom_and_leaves_it_alone(database):
     first = begun(database)
     second = resumed(database, take_over=True)
-    with pytest.raises(RunBusy, match=f"taken over by process {os.getpid()} on"):
+    with pytest.raises(RunBusyError, match=f"taken over by process {os.getpid()} on"):
         first.save_answers({})
-    with pytest.raises(RunBusy):
+    with pytest.raises(RunBusyError):
         first.finish({})
     first.stop("it was taken over")
     assert find_run(database, "last").stopped is None
     second.stop("over")
     assert find_run(database, "last").stopped == "over"
-    with pytest.raises(RunBusy, match="taken over by another process"):
+    with pytest.raises(RunBusyError, match="taken over by another process"):
         first.save_answers({})

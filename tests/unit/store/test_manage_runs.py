@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import sqlalchemy as sa
 
-from sgi.kernel.errors import StoreError, UnknownName, UsageError
+from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.protocols import Usage
 from sgi.kernel.registry import metric
@@ -103,7 +103,7 @@ def test_tags_take_the_place_of_those_before(database):
 )
 def test_a_run_that_is_not_there(database, step):
     add_run(database, "r1")
-    with pytest.raises(UnknownName, match="Unknown run 'r9'"):
+    with pytest.raises(UnknownNameError, match="Unknown run 'r9'"):
         step(database)
 
 

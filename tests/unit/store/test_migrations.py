@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.script import ScriptDirectory
 
-from sgi.kernel.errors import SchemaBehind, StoreError
+from sgi.kernel.errors import SchemaTooOldError, StoreError
 from sgi.store import database as database_module
 from sgi.store import migrations, schema
 from sgi.store.bulk_insert import insert_rows
@@ -84,7 +84,7 @@ def first_schema(database_url):
 
 
 def test_a_database_of_the_first_schema_is_brought_up_with_all_it_holds(first_schema):
-    with pytest.raises(SchemaBehind, match="sgi db upgrade"):
+    with pytest.raises(SchemaTooOldError, match="sgi db upgrade"):
         open_database(first_schema)
     before = status(first_schema)
     assert (before.revision, before.rows.pop("evidence"), before.rows["scores"]) == ("0001", 2, 3)
@@ -142,7 +142,7 @@ def test_an_upgrade_keeps_every_row(database_url, a_newer_version):
         add_run(database)
         before = contents(database)
     a_newer_version()
-    with pytest.raises(SchemaBehind, match="sgi db upgrade"):
+    with pytest.raises(SchemaTooOldError, match="sgi db upgrade"):
         open_database(database_url)
     assert upgrade(database_url) == (OLD, "9999")
     rows = status(database_url).rows

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.sample import Sample
 from sgi.store import schema
 from sgi.store.bulk_insert import insert_rows
@@ -111,10 +111,10 @@ def test_sorting_puts_rows_without_a_value_last_and_ties_by_place(database):
 def test_a_bare_name_means_the_metric_that_has_it(database):
     made = found(database, metric="rouge_l", low=0.1)
     assert (made.metric, made.total) == (ROUGE, N)
-    with pytest.raises(UnknownName, match=r"metric of r1 'bleu'\..*It has: lexical, sgi, rouge_l"):
+    with pytest.raises(UnknownNameError, match=r"metric of r1 'bleu'\..*It has: lexical, sgi, rouge_l"):
         found(database, metric="bleu")
     add_run(database, "two", scores={"m(a=1)": (1.0,), "m(a=2)": (1.0,)})
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownNameError):
         find_rows(database, find_run(database, "two"), RowQuery(metric="m"))
 
 

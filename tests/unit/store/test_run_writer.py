@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import RunBusy, StoreError, UnknownName, UsageError
+from sgi.kernel.errors import RunBusyError, StoreError, UnknownNameError, UsageError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.protocols import Usage
 from sgi.kernel.registry import metric
@@ -118,7 +118,7 @@ def test_columns_and_classes_of_one_moment(database):
     whole, _, _, of_whole = whole_run(database, record, {"sgi": "text"})
     assert (whole.ids, of_whole) == (run.ids, classes)
     assert whole_run(database, record, {"sgi": "grade"})[3] == {}
-    with pytest.raises(UnknownName, match="Did you mean 'method'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'method'"):
         grouped_run(database, record, "methd", {})
 
 
@@ -205,7 +205,7 @@ def test_a_batch_that_is_not_kept_leaves_no_evidence_and_no_usage(database):
             commit(rival, evidence=wrong, usage=usage)
     assert (find_run(database, "last").scored, run_usage(database, recorder.run)) == (0, {})
     commit(rival, evidence={"sgi": [CLAIMS, None, None, None]}, usage=usage)
-    with pytest.raises(RunBusy, match="taken over by process"):
+    with pytest.raises(RunBusyError, match="taken over by process"):
         commit(recorder, evidence={"sgi": [None] * 4}, usage=usage)
     assert said(recorder) == (CLAIMS, None, None, None)
     assert run_usage(database, recorder.run) == usage
@@ -326,10 +326,10 @@ def test_runs_are_found_by_id_name_beginning_and_place(database):
         find_run(database, first[:4])
     with pytest.raises(UsageError, match="only 2 runs"):
         find_run(database, "last~2")
-    with pytest.raises(UnknownName, match="Did you mean 'monday'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'monday'"):
         find_run(database, "mondai")
     for odd in ("", "%", "_", "' OR 1=1", "\0"):
-        with pytest.raises(UnknownName):
+        with pytest.raises(UnknownNameError):
             find_run(database, odd)
 
 

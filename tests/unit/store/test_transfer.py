@@ -8,7 +8,7 @@ import stat
 import pytest
 import sqlalchemy as sa
 
-from sgi.kernel.errors import SchemaAhead, StoreError
+from sgi.kernel.errors import SchemaTooNewError, StoreError
 from sgi.kernel.sample import Sample
 from sgi.store import schema
 from sgi.store.bulk_insert import insert_rows
@@ -271,7 +271,7 @@ def test_files_of_other_versions(database, exported, monkeypatch):
     for old, new in ((f'"schema":"{HEAD}"'.encode(), b'"schema":"9999"'), (b'_database":1', b'_database":2')):
         content = exported.read_bytes()
         exported.write_bytes(content.replace(old, new, 1))
-        with pytest.raises((SchemaAhead, StoreError), match=r"newer version.*Update SGI"):
+        with pytest.raises((SchemaTooNewError, StoreError), match=r"newer version.*Update SGI"):
             import_(database, exported)
         exported.write_bytes(content)
 

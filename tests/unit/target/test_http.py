@@ -8,7 +8,7 @@ from email.utils import format_datetime
 import anyio
 import pytest
 
-from sgi.kernel.errors import MissingExtra, TargetError, UsageError
+from sgi.kernel.errors import MissingExtraError, TargetError, UsageError
 from sgi.kernel.protocols import Reply, Target
 from sgi.target import TargetSpec
 from sgi.target.errors import TransientError
@@ -347,5 +347,5 @@ def test_a_proxy_that_cannot_be_used_is_told(monkeypatch):
 def test_without_the_extra_the_pip_line_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "httpx2", None)
     monkeypatch.setattr("sgi.target.http.find_spec", lambda _: None)
-    with pytest.raises(MissingExtra, match=r"pip install .*\[http\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[http\]"):
         ask("http://127.0.0.1:1/")

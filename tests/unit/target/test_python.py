@@ -12,7 +12,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from sgi.kernel.errors import TargetError, UnknownName, UsageError
+from sgi.kernel.errors import TargetError, UnknownNameError, UsageError
 from sgi.kernel.protocols import Reply, Target
 from sgi.target.errors import TransientError
 from sgi.target.python import PythonTarget, open_python
@@ -296,7 +296,7 @@ def test_an_attribute_that_is_not_there_is_told_the_near_one(module):
         "sgi_test_names", "def answer(question): return question\n\ndef _answers(): pass\nanswer_count = 3"
     )
     with (
-        pytest.raises(UnknownName, match=r"'anser'\. Did you mean 'answer'\? It has: answer\."),
+        pytest.raises(UnknownNameError, match=r"'anser'\. Did you mean 'answer'\? It has: answer\."),
         open_python("sgi_test_names:anser"),
     ):
         pass

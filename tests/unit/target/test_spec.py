@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.target import TargetSpec
 
 URL = "http://127.0.0.1:8000/answer"
@@ -90,7 +90,7 @@ def test_nonsense_is_refused_by_the_name_of_the_setting(setting, value):
 
 
 def test_a_misspelt_setting_is_told_the_near_one():
-    with pytest.raises(UnknownName, match=r"'concurency'\. Did you mean 'concurrency'"):
+    with pytest.raises(UnknownNameError, match=r"'concurency'\. Did you mean 'concurrency'"):
         TargetSpec(where=URL, concurency=3)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pydantic import BaseModel
 
-from sgi.kernel.errors import JudgeUnavailable
+from sgi.kernel.errors import JudgeUnavailableError
 from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, ReplyModel, Verdict, Verdicts
 from sgi.kernel.metric import MetricSpec, Scores
 from sgi.kernel.sample import RESPONSE
@@ -184,13 +184,13 @@ class Plain(ScriptedJudge):
 
 class Away(ScriptedJudge):
     async def ask(self, inquiry, schema, /):
-        raise JudgeUnavailable("Away for good.")
+        raise JudgeUnavailableError("Away for good.")
 
 
 class Sometimes(ScriptedJudge):
     async def ask(self, inquiry, schema, /):
         if inquiry.items == 2:
-            raise JudgeUnavailable("Away for a while.")
+            raise JudgeUnavailableError("Away for a while.")
         return await super().ask(inquiry, schema)
 
 

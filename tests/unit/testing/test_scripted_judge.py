@@ -1,7 +1,7 @@
 import anyio
 import pytest
 
-from sgi.kernel.errors import JudgeMalformed, JudgeUnavailable, UsageError
+from sgi.kernel.errors import JudgeMalformedError, JudgeUnavailableError, UsageError
 from sgi.kernel.judged_metric import Example, Prompt, Verdict, Verdicts
 from sgi.kernel.protocols import Judge, Usage, usage_of
 from sgi.testing import ScriptedJudge
@@ -54,17 +54,17 @@ def test_a_script_may_be_a_function_of_inquiry_and_schema():
     ],
 )
 def test_a_reply_that_is_not_what_was_asked_is_malformed(reply):
-    with pytest.raises(JudgeMalformed, match="not what was asked") as caught:
+    with pytest.raises(JudgeMalformedError, match="not what was asked") as caught:
         ask({"test.mark": reply})
     assert isinstance(caught.value.text, str)
 
 
 def test_a_failed_attempt_is_counted_and_an_error_of_the_script_raised():
     def away(inquiry, schema):
-        raise JudgeUnavailable("Away.")
+        raise JudgeUnavailableError("Away.")
 
     judge = ScriptedJudge(away)
-    with pytest.raises(JudgeUnavailable):
+    with pytest.raises(JudgeUnavailableError):
         anyio.run(judge.ask, PROMPT.about(entries=("a",)), Verdicts[Verdict])
     assert len(judge.asked) == 1
 

@@ -8,7 +8,7 @@ import pytest
 from sgi.kernel.errors import StoreError
 from sgi.web import security
 from sgi.web.routes import runs as listing
-from sgi.web.throttle import Busy
+from sgi.web.throttle import ServerBusyError
 from support.web_server import form_key, words
 
 
@@ -93,7 +93,7 @@ def test_a_bug_in_what_stands_before_the_pages_is_told_too(client, monkeypatch, 
 
 def test_what_is_busy_is_said_with_503_and_when_to_come_again(client, monkeypatch):
     def busy(*_, **__):
-        raise Busy("Too many.", hint="Wait.")
+        raise ServerBusyError("Too many.", hint="Wait.")
 
     monkeypatch.setattr(listing, "run_list", busy)
     made = client.get("/")

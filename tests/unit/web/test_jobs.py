@@ -11,7 +11,7 @@ from sgi.engine.spec import RunSpec
 from sgi.store.run_queries import find_run, list_runs
 from sgi.web import jobs as running
 from sgi.web.jobs import Jobs, tags_of
-from sgi.web.throttle import Busy
+from sgi.web.throttle import ServerBusyError
 from support.kept_runs import rows, write_rows
 from support.web_server import until
 
@@ -105,7 +105,7 @@ def test_one_runs_and_the_others_wait_up_to_a_bound(jobs, upload, held, monkeypa
     others = [jobs.submit(upload(n), "a.jsonl") for n in (1, 2)]
     assert [job.state for job in others] == ["waiting", "waiting"]
     assert jobs.pending() == [first, *others]
-    with pytest.raises(Busy, match="wait already"):
+    with pytest.raises(ServerBusyError, match="wait already"):
         jobs.submit(upload(3), "a.jsonl")
     free.set()
     until(lambda: all(job.is_over for job in others))
@@ -133,7 +133,7 @@ def test_at_the_end_what_runs_can_go_on_and_what_waits_is_left_to_the_next_serve
     assert (first.spec.data.exists(), behind.spec.data.exists()) == (True, True)
     record = find_run(site.database, first.run)
     assert (record.tags, record.stopped, record.finished) == (("kept",), "interrupted", False)
-    with pytest.raises(Busy):
+    with pytest.raises(ServerBusyError):
         jobs.submit(upload(3), "c.jsonl")
     report = anyio.run(resume, first.spec, record, Surroundings(site.place))
     assert report.summary.rows == 1200

@@ -10,7 +10,7 @@ import pytest
 from sgi.report.views.columns import run_columns
 from sgi.store.run_queries import find_run
 from sgi.web.single_flight_cache import Kept, size_of
-from sgi.web.throttle import Busy
+from sgi.web.throttle import ServerBusyError
 from support.web_server import until
 
 
@@ -78,9 +78,9 @@ def test_only_a_few_wait_for_what_is_slow_and_what_is_there_stays_quick():
     with ThreadPoolExecutor(3) as threads:
         waiting = [threads.submit(kept.get, key, lambda: free.wait(30)) for key in ("slow", "slow", "other")]
         until(lambda: kept._busy == 3)
-        with pytest.raises(Busy, match="at once"):
+        with pytest.raises(ServerBusyError, match="at once"):
             kept.get("slow", lambda: 2)
-        with pytest.raises(Busy):
+        with pytest.raises(ServerBusyError):
             kept.get("third", lambda: 2)
         assert kept.get("quick", lambda: 2) == 1
         free.set()

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from sgi.web.throttle import Busy, Turns
+from sgi.web.throttle import ServerBusyError, Turns
 from support.web_server import until
 
 
@@ -39,7 +39,7 @@ def test_a_few_wait_and_the_others_are_sent_away_at_once():
         thread.start()
         until(lambda: turns._places._value == 0)
         began = time.monotonic()
-        with pytest.raises(Busy), turns.taken():
+        with pytest.raises(ServerBusyError), turns.taken():
             pass
         assert time.monotonic() - began < 10
         assert done == []
@@ -49,7 +49,7 @@ def test_a_few_wait_and_the_others_are_sent_away_at_once():
 
 def test_nobody_waits_for_ever_and_a_failure_gives_the_turn_back():
     turns = Turns(seconds=0.05)
-    with turns.taken(), pytest.raises(Busy), turns.taken():
+    with turns.taken(), pytest.raises(ServerBusyError), turns.taken():
         pass
     for _ in range(9):
         with pytest.raises(ZeroDivisionError), turns.taken():

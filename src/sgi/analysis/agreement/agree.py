@@ -136,7 +136,7 @@ def agree(
         scale: the least and greatest possible label; the metric's own ends if None.
 
     Raises:
-        UnknownName: the run has no such metric.
+        UnknownNameError: the run has no such metric.
         DataError: a label cannot be read.
         UsageError: threshold or scale is no number, or the labels are not one for each row.
 

@@ -21,7 +21,7 @@ from sgi.engine.spec import model_settings
 from sgi.engine.stored_spec import is_local_model, models_of, require_local_models
 from sgi.engine.text_removal import require_texts
 from sgi.kernel.clusters import BY_QUESTION
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.sample import Batch, Field
@@ -87,7 +87,7 @@ async def card_of_run(
         listener: receives the progress.
 
     Raises:
-        UnknownName: the run has no such metric, or its data no such column; says what there is.
+        UnknownNameError: the run has no such metric, or its data no such column; says what there is.
         DataError: a label cannot be read.
         UsageError: the labels are not yes and no, or all alike among the rows with a score.
         EmbedderError: the texts cannot be embedded.
@@ -203,14 +203,14 @@ class _Rows:
         """The metadata columns, or those named.
 
         Raises:
-            UnknownName: there is no such column.
+            UnknownNameError: there is no such column.
             UsageError: a named column does not make 2 to 12 groups.
         """
         there = dict.fromkeys(name for sample in self.samples for name in sample.metadata)
         for name in by:
             if name not in there:
                 hint = f"It has: {', '.join(sorted(there)) or 'none'}."
-                raise UnknownName("column of the data", name, hint=hint)
+                raise UnknownNameError("column of the data", name, hint=hint)
         found = {name: [sample.metadata.get(name) for sample in self.samples] for name in by or there}
         for name in by:
             names = value_names(found[name])

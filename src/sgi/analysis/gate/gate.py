@@ -19,7 +19,7 @@ from sgi.analysis.gate.checks import (
 from sgi.analysis.gate.rules import Condition, Rule, check_range, checked_share, checked_threshold, read_rules
 from sgi.engine.groups import with_range
 from sgi.engine.mean_scale import ratio_notes
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def look_of(run: ScoredRun, asked: Rule | Check) -> Look | None:
     """What a rule or a check looks at; None where the run does not have the metric."""
     try:
         return run.metric(asked.metric).metric, asked.side
-    except UnknownName:
+    except UnknownNameError:
         return None
 
 
@@ -277,7 +277,7 @@ def _check(
 ) -> Check:
     try:
         name = run.metric(rule.metric).metric
-    except UnknownName as error:
+    except UnknownNameError as error:
         return not_met(rule, str(error), policy)
     if against is None or rule.condition is not Condition.MAX_DROP:
         return check_threshold(run, name, rule, policy)

@@ -11,7 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.parsing import read_toml
 from sgi.kernel.registry import metric as named_metric
 
@@ -256,4 +256,6 @@ def _check_keys(place: str, table: dict[str, Any], known: tuple[str, ...]) -> No
     for key in table:
         if key not in known:
             near = tuple(difflib.get_close_matches(key, known, n=2, cutoff=0.5))
-            raise UnknownName("key", key, near, hint=f"It stands in {place}; known are {', '.join(known)}.")
+            raise UnknownNameError(
+                "key", key, near, hint=f"It stands in {place}; known are {', '.join(known)}."
+            )

@@ -16,7 +16,7 @@ from sgi.io.benchmarks.stsb import stsb
 from sgi.io.benchmarks.truthfulqa import truthfulqa
 from sgi.io.files import check_readable, filled
 from sgi.io.rows import read_rows
-from sgi.kernel.errors import UnknownName
+from sgi.kernel.errors import UnknownNameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -54,7 +54,7 @@ class Benchmark:
         """The options, with paths as such; those that are None are left out.
 
         Raises:
-            UnknownName: there is no such option, or it has no such value.
+            UnknownNameError: there is no such option, or it has no such value.
         """
         checked: dict[str, Option] = {}
         for name, value in options.items():
@@ -199,7 +199,7 @@ def known_benchmark(name: str) -> Benchmark:
     'STS-B'
 
     Raises:
-        UnknownName: there is none; says which come near.
+        UnknownNameError: there is none; says which come near.
     """
     if name not in BENCHMARKS:
         raise _unknown("benchmark", name, BENCHMARKS, "There are")
@@ -224,7 +224,7 @@ def open_benchmark(name: str, path: str | Path | None = None, **options: Option 
     sgi.kernel.errors.DataError: ragtruth: does not exist. Check the name and the folder.
 
     Raises:
-        UnknownName: no such benchmark, option or value; says which come near.
+        UnknownNameError: no such benchmark, option or value; says which come near.
         DataError: the file is nowhere, or cannot be read.
     """
     benchmark = known_benchmark(name)
@@ -234,7 +234,9 @@ def open_benchmark(name: str, path: str | Path | None = None, **options: Option 
     return BenchmarkDataset(benchmark, place, checked)
 
 
-def _unknown(kind: str, name: str, known: Mapping[str, Any] | tuple[str, ...], there: str) -> UnknownName:
+def _unknown(
+    kind: str, name: str, known: Mapping[str, Any] | tuple[str, ...], there: str
+) -> UnknownNameError:
     near = tuple(difflib.get_close_matches(name, known, n=2, cutoff=0.5))
     hint = f"{there} {', '.join(known)}." if known else "It has no options."
-    return UnknownName(kind, name, near, hint=hint)
+    return UnknownNameError(kind, name, near, hint=hint)

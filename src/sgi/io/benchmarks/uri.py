@@ -53,7 +53,7 @@ def named(data: str | os.PathLike[str]) -> Named | None:
     ('sts-test.csv', None, None)
 
     Raises:
-        UnknownName: what stands there is no benchmark, or not its option; says which come near.
+        UnknownNameError: what stands there is no benchmark, or not its option; says which come near.
         UsageError: the options cannot be read.
     """
     text, exists = str(data), False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
-from sgi.kernel.errors import JudgeMalformed
+from sgi.kernel.errors import JudgeMalformedError
 from sgi.kernel.judged_metric import Example, Prompt, ReplyModel, Verdict, Verdicts
 from sgi.kernel.metric import Scores
 from sgi.metrics.judged.passage_parts import MOST_ENTRIES, Portion, pieces, portions, question_section
@@ -194,7 +194,7 @@ async def verified(claims: Sequence[str], passages: Sequence[str], judge: Judge)
     passages nothing is asked, and nothing is supported.
 
     Raises:
-        JudgeMalformed: a claim is said to rest on a passage that was not shown.
+        JudgeMalformedError: a claim is said to rest on a passage that was not shown.
     """
     found: dict[str, Claim] = {}
     for portion in portions(passages, judge.budget):
@@ -214,7 +214,7 @@ def _judged(claim: str, verdict: Support, portion: Portion, before: Claim | None
     named = verdict.passage if verdict.supported else None
     # A judge of someone's own may read replies without the inquiry's context; no other passage is taken.
     if named is not None and not 1 <= named <= len(portion.numbers):
-        raise JudgeMalformed(
+        raise JudgeMalformedError(
             f"The judge rests claim {verdict.index} on passage {named}, of {len(portion.numbers)} shown.",
             text=verdict.model_dump_json(),
         )

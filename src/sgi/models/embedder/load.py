@@ -9,7 +9,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from sgi.kernel.errors import MissingExtra, ModelCorrupt, ModelMissing, UnknownName, UsageError
+from sgi.kernel.errors import (
+    MissingExtraError,
+    ModelCorruptError,
+    ModelMissingError,
+    UnknownNameError,
+    UsageError,
+)
 from sgi.models.known_models import ALIASES, DEFAULT_MODEL, MODELS, known_model
 
 if TYPE_CHECKING:
@@ -52,11 +58,11 @@ def load_embedder(
         threads: batches computed at once; None for the cores this process may use.
 
     Raises:
-        UnknownName: no such model, backend or precision.
+        UnknownNameError: no such model, backend or precision.
         UsageError: a setting the name needs is missing; or the backend does not do the precision.
-        ModelMissing: the files are neither here nor to be had.
-        ModelCorrupt: a folder's settings do not fit the model.
-        MissingExtra: an optional dependency is not installed.
+        ModelMissingError: the files are neither here nor to be had.
+        ModelCorruptError: a folder's settings do not fit the model.
+        MissingExtraError: an optional dependency is not installed.
 
     >>> load_embedder("minilm").fingerprint.partition("-")[0]
     'minilm@8199be6f'
@@ -100,18 +106,18 @@ def require_backend(backend: str, precision: str) -> None:
     """Raise unless there is such a backend, installed, and it does the precision.
 
     Raises:
-        UnknownName: no such backend, or no such precision.
+        UnknownNameError: no such backend, or no such precision.
         UsageError: the backend, or this processor, does not do the precision.
-        MissingExtra: the backend is not installed.
+        MissingExtraError: the backend is not installed.
 
     >>> require_backend("onnx", "f32")
     """
     for kind, name, known in (("backend", backend, BACKENDS), ("precision", precision, PRECISIONS)):
         if name not in known:
             near = tuple(difflib.get_close_matches(name, known))
-            raise UnknownName(kind, name, near, hint=f"There are: {', '.join(known)}.")
+            raise UnknownNameError(kind, name, near, hint=f"There are: {', '.join(known)}.")
     if backend == "openvino" and find_spec("openvino") is None:
-        raise MissingExtra("The openvino backend", "openvino")
+        raise MissingExtraError("The openvino backend", "openvino")
     if backend == "openvino":
         from sgi.models.embedder.openvino import offered
 
@@ -138,9 +144,9 @@ def _open(name: str | Path, run: _Run) -> Embedder:
     if name and folder.is_dir():
         return _folder(folder, run)
     if isinstance(name, Path) or os.sep in name:
-        raise ModelMissing(f"There is no folder {folder}.", hint=_HOW_TO_NAME)
+        raise ModelMissingError(f"There is no folder {folder}.", hint=_HOW_TO_NAME)
     near = tuple(difflib.get_close_matches(name, (*MODELS, *ALIASES), n=2, cutoff=0.5))
-    raise UnknownName("model", name, near, hint=_HOW_TO_NAME)
+    raise UnknownNameError("model", name, near, hint=_HOW_TO_NAME)
 
 
 def _known(record: ModelRecord, run: _Run) -> Embedder:
@@ -155,7 +161,7 @@ def _known(record: ModelRecord, run: _Run) -> Embedder:
     if not _wants_torch(folder, run.backend):
         return run.embedder(kept_files(record, folder))
     if record.prefix != default_prompt(folder):
-        raise ModelCorrupt(
+        raise ModelCorruptError(
             f"{record.name} wants {record.prefix!r} before every text, and nothing in {folder} says so.",
             hint=f"Name it in config_sentence_transformers.json there: {_prompt_settings(record)}.",
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from sgi.kernel.errors import ModelCorrupt, UsageError
+from sgi.kernel.errors import ModelCorruptError, UsageError
 from sgi.kernel.protocols import Embedded
 from sgi.kernel.work_counter import current_work
 from sgi.models.batching import distinct, equal_length_batches, side_by_side
@@ -102,8 +102,8 @@ class LocalEmbedder(ABC):
         """Unit rows, and which texts were cut.
 
         Raises:
-            ModelMissing: the files are not there.
-            ModelCorrupt: they are not the published ones, or no model.
+            ModelMissingError: the files are not there.
+            ModelCorruptError: they are not the published ones, or no model.
             EmbedderError: a text has a lone surrogate, or the model failed.
         """
         unique, places = distinct(texts)
@@ -144,8 +144,8 @@ class LocalEmbedder(ABC):
             alone: for one batch at a time on all threads, in place of several side by side.
 
         Raises:
-            ModelMissing: the files are not there.
-            ModelCorrupt: they are not the published ones, or no model.
+            ModelMissingError: the files are not there.
+            ModelCorruptError: they are not the published ones, or no model.
         """
         with self._lock:  # two first users must not both load
             if alone not in self._networks:
@@ -214,14 +214,14 @@ def row_length(files: ModelFiles, inputs: Iterable[str], output: Sequence[object
         output: the extents of the output that is wanted; one that is not told is no int.
 
     Raises:
-        ModelCorrupt: it asks for something else than tokens, or gives something else than their rows.
+        ModelCorruptError: it asks for something else than tokens, or gives something else than their rows.
     """
     strange = set(inputs) - {"input_ids", *_FILLED_WITH}
     if strange:
         message = f"{files.graph} asks for {', '.join(sorted(strange))}; it embeds no texts."
-        raise ModelCorrupt(message, hint=files.way_out)
+        raise ModelCorruptError(message, hint=files.way_out)
     length = output[-1] if len(output) == _TOKEN_ROWS else None
     if not isinstance(length, int):
         message = f"{files.graph} gives {list(output)}, not a row of known length for each token."
-        raise ModelCorrupt(message, hint=files.way_out)
+        raise ModelCorruptError(message, hint=files.way_out)
     return length

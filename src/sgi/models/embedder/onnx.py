@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, ModelCorrupt
+from sgi.kernel.errors import EmbedderError, ModelCorruptError
 from sgi.models.batching import TOKENS_A_BATCH
 from sgi.models.embedder.local import LocalEmbedder, chosen_output, feeds, row_length
 
@@ -50,7 +50,7 @@ class OnnxNetwork:
         output: which of the graph's outputs holds the rows; the first where none is named.
 
     Raises:
-        ModelCorrupt: the graph cannot be loaded, or is no encoder of texts.
+        ModelCorruptError: the graph cannot be loaded, or is no encoder of texts.
         UsageError: it has no such output.
 
     >>> from sgi.models.files import embedded_files
@@ -87,7 +87,7 @@ def open_session(files: ModelFiles, threads: int) -> Any:
     """A graph opened by ONNX Runtime on the processor, so many threads to an operation.
 
     Raises:
-        ModelCorrupt: it cannot be loaded.
+        ModelCorruptError: it cannot be loaded.
     """
     import onnxruntime
 
@@ -105,4 +105,4 @@ def open_session(files: ModelFiles, threads: int) -> Any:
         return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime's errors have no common class but this
         message = f"{files.graph} cannot be loaded as a model: {error}."
-        raise ModelCorrupt(message, hint=files.way_out) from error
+        raise ModelCorruptError(message, hint=files.way_out) from error

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, MissingExtra, ModelCorrupt, UsageError
+from sgi.kernel.errors import EmbedderError, MissingExtraError, ModelCorruptError, UsageError
 from sgi.models.batching import TOKENS_A_BATCH
 from sgi.models.embedder.local import LocalEmbedder, chosen_output, feeds, row_length
 
@@ -65,7 +65,7 @@ class OpenvinoEmbedder(LocalEmbedder):
         threads: batches computed at once; None for the cores this process may use.
 
     Raises:
-        MissingExtra: at first use: OpenVINO is not installed.
+        MissingExtraError: at first use: OpenVINO is not installed.
         UsageError: at first use: processor or model does not do that precision.
 
     Source: OpenVINO, "Precision control" and "Dynamic quantization".
@@ -85,7 +85,7 @@ class OpenvinoEmbedder(LocalEmbedder):
         """In which precision matrices are multiplied.
 
         Raises:
-            MissingExtra: OpenVINO is not installed.
+            MissingExtraError: OpenVINO is not installed.
             UsageError: the processor does not do what was asked.
         """
         return offered(self.asked)
@@ -111,7 +111,7 @@ class OpenvinoNetwork:
         output: which of the graph's outputs holds the rows; the first where none is named.
 
     Raises:
-        ModelCorrupt: the graph cannot be loaded, or is no encoder of texts.
+        ModelCorruptError: the graph cannot be loaded, or is no encoder of texts.
         UsageError: it has no such output; or ``int8`` is asked of a model without 8-bit weights.
     """
 
@@ -182,7 +182,7 @@ def offered(precision: str) -> Precision:
         precision: ``f32``, ``bf16``, ``int8``, or ``auto``: bf16 where the processor has it, else f32.
 
     Raises:
-        MissingExtra: OpenVINO is not installed.
+        MissingExtraError: OpenVINO is not installed.
         UsageError: the processor does not.
 
     >>> offered("f32")
@@ -210,7 +210,7 @@ def processor() -> Processor:
     product of small matrices shows whether they make a difference.
 
     Raises:
-        MissingExtra: OpenVINO is not installed.
+        MissingExtraError: OpenVINO is not installed.
     """
     core = _core()
     bf16 = "BF16" in core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
@@ -241,7 +241,7 @@ def _core() -> Any:
     in whatever thread: the next Ctrl-C would then crash the process.
 
     Raises:
-        MissingExtra: OpenVINO is not installed.
+        MissingExtraError: OpenVINO is not installed.
     """
     with _CORE_LOCK:
         return _opened_core()
@@ -253,7 +253,7 @@ def _opened_core() -> Any:
         with _without_telemetry():
             from openvino import Core, Tensor
     except ImportError as error:
-        raise MissingExtra("The openvino backend", "openvino") from error
+        raise MissingExtraError("The openvino backend", "openvino") from error
     # The first array that OpenVINO returns initialises its NumPy interface. Two threads that get there
     # together deadlock: one holds the lock of that initialisation, the other the GIL.
     _ = Tensor(np.zeros(1, dtype=np.float32)).data
@@ -295,7 +295,7 @@ def _compiled(files: ModelFiles, settings: dict[str, Any]) -> Any:
             return core.compile_model(core.read_model(str(graph)), "CPU", settings)
     except Exception as error:  # the runtime's errors have no common class but this
         message = f"{files.graph} cannot be loaded as a model: {error}."
-        raise ModelCorrupt(message, hint=files.way_out) from error
+        raise ModelCorruptError(message, hint=files.way_out) from error
 
 
 @contextmanager

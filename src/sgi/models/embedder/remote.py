@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, MissingExtra, UsageError
+from sgi.kernel.errors import EmbedderError, MissingExtraError, UsageError
 from sgi.kernel.protocols import Embedded
 from sgi.kernel.vectors import unit_rows
 from sgi.kernel.work_counter import current_work
@@ -32,7 +32,7 @@ _SHORT_TEXT = "text"
 """Every embedding service accepts it: shows whether a refusal is about one text or about all requests."""
 
 
-class _Refused(EmbedderError):  # noqa: N818 - the name says what happened
+class _RequestError(EmbedderError):
     """The service refuses a request: a text is too long or filtered, or the texts are too many."""
 
 
@@ -51,7 +51,7 @@ class RemoteEmbedder:
         retries: further tries after the first.
 
     Raises:
-        MissingExtra: the extra ``openai`` is not installed.
+        MissingExtraError: the extra ``openai`` is not installed.
 
     >>> service = Service("openai", "http://localhost:8080/v1", "a-secret", "OPENAI_API_KEY")
     >>> RemoteEmbedder(service, "bge-m3").fingerprint
@@ -71,7 +71,7 @@ class RemoteEmbedder:
         retries: int = 4,
     ) -> None:
         if find_spec("openai") is None:
-            raise MissingExtra("A remote embedder", "openai")
+            raise MissingExtraError("A remote embedder", "openai")
         self.service = service
         self.model = model
         self.timeout = timeout
@@ -94,7 +94,7 @@ class RemoteEmbedder:
 
         Raises:
             EmbedderError: a text is blank or not Unicode, or the service fails or refuses every text.
-            NonFiniteVector: the service refused some of the texts, which the error names.
+            NonFiniteVectorError: the service refused some of the texts, which the error names.
         """
         return unit_rows(self.name, texts, self.encode(texts).rows)
 
@@ -124,7 +124,7 @@ class RemoteEmbedder:
         """
         try:
             rows = self._vectors(texts)
-        except _Refused as refusal:
+        except _RequestError as refusal:
             self._require_working(refusal)
             if len(texts) == 1:
                 return np.zeros((1, self._dimension), dtype=np.float32)
@@ -132,7 +132,7 @@ class RemoteEmbedder:
             return np.concatenate([self._request(texts[:half]), self._request(texts[half:])])
         return unit_rows(self.name, texts, rows)
 
-    def _require_working(self, refusal: _Refused) -> None:
+    def _require_working(self, refusal: _RequestError) -> None:
         """Raise unless the service has embedded a text: else the request is at fault, not one of its texts.
 
         One short text is sent where nothing was accepted before, as when a cache holds all other texts.
@@ -141,7 +141,7 @@ class RemoteEmbedder:
             return
         try:
             self._vectors([_SHORT_TEXT])
-        except _Refused:
+        except _RequestError:
             message = f"{refusal.message.removesuffix('.')}, and likewise the text {_SHORT_TEXT!r}."
             hint = "Check the model's name and whether it is an embedding model."
             raise EmbedderError(message, hint=hint) from None
@@ -209,7 +209,7 @@ class RemoteEmbedder:
         if status in (400, 413, 422):
             what = "a text" if len(texts) == 1 else f"{len(texts)} texts, the longest"
             message = f"{who} refused {what} of {longest:,} characters ({status})."
-            return _Refused(message, hint="Shorten what is longer than the model reads.")
+            return _RequestError(message, hint="Shorten what is longer than the model reads.")
         if 300 <= status < 400:  # noqa: PLR2004 - HTTP's numbers for redirects
             hint = "Redirects are not followed; give the URL of the service itself."
             return EmbedderError(f"{who} answered with a redirect ({status}).", hint=hint)
@@ -233,7 +233,7 @@ def open_remote(name: str) -> RemoteEmbedder:
 
     Raises:
         UsageError: the name is of no such form, or a variable is missing.
-        MissingExtra: the extra ``openai`` is not installed.
+        MissingExtraError: the extra ``openai`` is not installed.
     """
     kind, _, rest = name.partition(":")
     if kind == "azure":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, MissingExtra, UsageError
+from sgi.kernel.errors import EmbedderError, MissingExtraError, UsageError
 from sgi.kernel.install_hint import install_target
 from sgi.kernel.protocols import Embedded
 from sgi.kernel.vectors import unit_rows
@@ -59,9 +59,9 @@ class TorchEmbedder(TorchModel):
         """Name, sha256 over weights, configuration and tokenizer, token limit and precision.
 
         Raises:
-            MissingExtra: the extra ``torch`` is not installed.
-            ModelMissing: the model is neither here nor to be had.
-            ModelCorrupt: its files are no model.
+            MissingExtraError: the extra ``torch`` is not installed.
+            ModelMissingError: the model is neither here nor to be had.
+            ModelCorruptError: its files are no model.
         """
         model = self._opened
         limit = _limit(model)
@@ -77,9 +77,9 @@ class TorchEmbedder(TorchModel):
         """Unit rows, and which texts were cut at the model's token limit.
 
         Raises:
-            MissingExtra: the extra ``torch`` is not installed.
-            ModelMissing: the model is neither here nor to be had.
-            ModelCorrupt: its files are no model.
+            MissingExtraError: the extra ``torch`` is not installed.
+            ModelMissingError: the model is neither here nor to be had.
+            ModelCorruptError: its files are no model.
             EmbedderError: a text is no valid Unicode, or the model failed.
         """
         unique, places = distinct(texts)
@@ -111,7 +111,7 @@ class TorchEmbedder(TorchModel):
         try:
             from sentence_transformers import SentenceTransformer
         except ImportError:
-            raise MissingExtra("A torch: embedder", "torch") from None
+            raise MissingExtraError("A torch: embedder", "torch") from None
         installed = version("sentence-transformers")
         if int(installed.partition(".")[0]) < _TRUSTS_NO_FOLDER:
             message = f"sentence-transformers {installed} runs code that it finds in a model's folder."

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sgi.kernel.errors import MissingExtra, ModelMissing, UnknownName, UsageError
+from sgi.kernel.errors import MissingExtraError, ModelMissingError, UnknownNameError, UsageError
 from sgi.models.files import folder_files, has_graph, models_folder, settings
 from sgi.models.known_models import HUB_GRAPH, HUB_TOKENIZER
 
@@ -55,13 +55,13 @@ class EntailmentFiles:
         """What ``config.json`` says, and sentence-transformers of its activation.
 
         Raises:
-            ModelMissing: there is no such file.
-            ModelCorrupt: it cannot be read.
+            ModelMissingError: there is no such file.
+            ModelCorruptError: it cannot be read.
         """
         path = self.folder / _CONFIGURATION
         if not path.exists():
             message = f"{self.folder} has no {_CONFIGURATION}, which says what a classifier's outputs mean."
-            raise ModelMissing(
+            raise ModelMissingError(
                 message, hint="Name the folder of an entailment model, laid out as on the hub."
             )
         more = settings(self.folder / "config_sentence_transformers.json")
@@ -124,7 +124,7 @@ class EntailmentFiles:
         """Whether it has an ONNX graph, which is fetched if need be.
 
         Raises:
-            ModelMissing: it is on the hub, and nobody can say.
+            ModelMissingError: it is on the hub, and nobody can say.
         """
         return _fetched_if_any(self.hub, HUB_GRAPH) if self.hub else has_graph(self.folder)
 
@@ -142,7 +142,7 @@ class EntailmentFiles:
         """Graph and tokenizer, fetched if need be, with the limit that the settings tell.
 
         Raises:
-            ModelMissing: there is no graph or no tokenizer.
+            ModelMissingError: there is no graph or no tokenizer.
         """
         if self.hub:
             for needed in (HUB_GRAPH, HUB_TOKENIZER):
@@ -155,22 +155,22 @@ def entailment_files(name: str | Path) -> EntailmentFiles:
     """The files of a model in a folder, among the user's models, or on the hub.
 
     Raises:
-        UnknownName: that is no name of a model.
-        ModelMissing: there is no such folder, or the hub's files are neither here nor to be had.
-        MissingExtra: huggingface_hub is not installed.
+        UnknownNameError: that is no name of a model.
+        ModelMissingError: there is no such folder, or the hub's files are neither here nor to be had.
+        MissingExtraError: huggingface_hub is not installed.
 
     >>> entailment_files("/no/such/folder")
     Traceback (most recent call last):
-    sgi.kernel.errors.ModelMissing: There is no folder /no/such/folder. Name a folder, torch:FOLDER, or a
+    sgi.kernel.errors.ModelMissingError: There is no folder /no/such/folder. Name a folder, torch:FOLDER, or a
     model of the hub, owner/model.
     """
     folder = existing_folder(name)
     if folder is not None:
         return EntailmentFiles(folder.resolve().name, folder)
     if isinstance(name, Path) or name.startswith(("/", "~", ".")):
-        raise ModelMissing(f"There is no folder {Path(name)}.", hint=_HOW_TO_NAME)
+        raise ModelMissingError(f"There is no folder {Path(name)}.", hint=_HOW_TO_NAME)
     if not _HUB_NAME.fullmatch(name):
-        raise UnknownName("entailment model", name, hint=_HOW_TO_NAME)
+        raise UnknownNameError("entailment model", name, hint=_HOW_TO_NAME)
     kept = existing_folder(models_folder() / name)
     if kept is not None:
         return EntailmentFiles(name, kept)
@@ -198,7 +198,7 @@ def _fetched(hub: str, file: str) -> Path:
     try:
         from huggingface_hub import hf_hub_download
     except ImportError as error:
-        raise MissingExtra(f"Fetching the model {hub}", "hub") from error
+        raise MissingExtraError(f"Fetching the model {hub}", "hub") from error
     try:
         return Path(hf_hub_download(hub, file))
     except Exception as error:  # a dropped connection is an error of whichever HTTP client the hub's uses
@@ -209,26 +209,26 @@ def _fetched(hub: str, file: str) -> Path:
             f"from https://huggingface.co/{hub}; or put the model's folder at {models_folder() / hub}, "
             "or name yours."
         )
-        raise ModelMissing(message, hint=hint) from error
+        raise ModelMissingError(message, hint=hint) from error
 
 
 def _fetched_if_any(hub: str, file: str) -> bool:
     """Fetch a file that a model may do without; says whether the model has it.
 
     Raises:
-        ModelMissing: the hub could not be asked, nor did it say before that there is none. What such a file
-            would change is unknown, so the model is not used without it.
+        ModelMissingError: the hub is unreachable, and it is not recorded that the file does not exist. The
+            model is not used without the file, because its effect is unknown.
     """
     try:
         _fetched(hub, file)
-    except ModelMissing as missing:
+    except ModelMissingError as missing:
         if _is_absent(hub, file, missing.__cause__):
             return False
         why = type(missing.__cause__).__name__
         message = (
             f"Whether the model {hub} has {file} is not known on this machine and could not be asked ({why})."
         )
-        raise ModelMissing(message, hint=missing.hint) from missing.__cause__
+        raise ModelMissingError(message, hint=missing.hint) from missing.__cause__
     return True
 
 

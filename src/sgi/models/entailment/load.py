@@ -6,7 +6,7 @@ import difflib
 import re
 from typing import TYPE_CHECKING
 
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.models.cores import usable_cores
 from sgi.models.entailment.files import EntailmentFiles, entailment_files
 from sgi.models.entailment.labels import LabelMap
@@ -48,21 +48,21 @@ def load_entailment_model(
         labels: what the outputs mean, in their order, where the configuration does not tell.
 
     Raises:
-        UnknownName: no such backend, or no name of a model.
+        UnknownNameError: no such backend, or no name of a model.
         UsageError: the configuration does not tell which output means entailment; or the model cannot be run
             from its files alone.
-        ModelMissing: the files are neither here nor to be had.
-        ModelCorrupt: its settings cannot be read.
-        MissingExtra: an optional dependency is not installed.
+        ModelMissingError: the files are neither here nor to be had.
+        ModelCorruptError: its settings cannot be read.
+        MissingExtraError: an optional dependency is not installed.
 
     >>> load_entailment_model("minilm")
     Traceback (most recent call last):
-    sgi.kernel.errors.UnknownName: Unknown entailment model 'minilm'. Name a folder, torch:FOLDER, or a model
-    of the hub, owner/model.
+    sgi.kernel.errors.UnknownNameError: Unknown entailment model 'minilm'. Name a folder, torch:FOLDER, or
+    a model of the hub, owner/model.
     """
     if backend not in BACKENDS:
         near = tuple(difflib.get_close_matches(backend, BACKENDS))
-        raise UnknownName("backend", backend, near, hint=f"There are: {', '.join(BACKENDS)}.")
+        raise UnknownNameError("backend", backend, near, hint=f"There are: {', '.join(BACKENDS)}.")
     if threads is not None and threads < 1:
         raise UsageError(f"threads is {threads}; at least 1 is wanted.")
     asked, labels = _without_labels(name, labels)

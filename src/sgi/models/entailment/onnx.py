@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, ModelCorrupt
+from sgi.kernel.errors import EmbedderError, ModelCorruptError
 from sgi.kernel.protocols import ENTAILMENT
 from sgi.models.embedder.local import feeds
 from sgi.models.embedder.onnx import open_session
@@ -55,7 +55,7 @@ class OnnxPairs:
         """Name, sha256 of weights, digest of graph and tokenizer, limit, meaning of outputs, arithmetic.
 
         Raises:
-            ModelMissing: the files are not there.
+            ModelMissingError: the files are not there.
         """
         weights, *others = self.files.verify().values()
         rest = sha256("".join([*others, "" if self.typed else "untyped"]).encode()).hexdigest()
@@ -67,7 +67,7 @@ class OnnxPairs:
         """Opened at first use.
 
         Raises:
-            ModelCorrupt: it is no tokenizer of pairs.
+            ModelCorruptError: it is no tokenizer of pairs.
         """
         with self._lock:  # two first users must not both load
             return self._tokenizer
@@ -76,7 +76,7 @@ class OnnxPairs:
         """The outputs, shape (n, outputs), for tokens and their types of shape (n, length).
 
         Raises:
-            ModelCorrupt: the graph cannot be loaded, or classifies no pairs.
+            ModelCorruptError: the graph cannot be loaded, or classifies no pairs.
             EmbedderError: the model failed.
         """
         with self._lock:
@@ -104,6 +104,6 @@ class OnnxPairs:
         if strange:
             message = f"{self.files.graph} asks for {', '.join(strange)}; it classifies no pairs of texts."
             hint = "Name a sequence classifier; of a model that generates text, export one that gives logits."
-            raise ModelCorrupt(message, hint=hint)
+            raise ModelCorruptError(message, hint=hint)
         outputs = [node.name for node in session.get_outputs()]
         return session, names, _LOGITS if _LOGITS in outputs else outputs[0]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from sgi.kernel.errors import ModelCorrupt
+from sgi.kernel.errors import ModelCorruptError
 from sgi.models.token_encoder.load import Marks, window_starts
 from sgi.models.tokenizer import tokenize
 
@@ -44,14 +44,14 @@ class Frame(NamedTuple):
         """The frame that a tokenizer makes.
 
         Raises:
-            ModelCorrupt: it joins two texts without a mark between them.
+            ModelCorruptError: it joins two texts without a mark between them.
         """
         made = tokenizer.encode("a", "a")
         first = [place for place, text in enumerate(made.sequence_ids) if text == 0]
         second = [place for place, text in enumerate(made.sequence_ids) if text == 1]
         if not first or not second or second[0] <= first[-1] + 1:
             message = "The tokenizer puts no mark between two texts, as one for pairs of texts does."
-            raise ModelCorrupt(
+            raise ModelCorruptError(
                 message, hint="Name an entailment model, with the tokenizer it was trained with."
             )
 
@@ -111,7 +111,7 @@ class PairTokenizer:
         typed: whether the model was trained with types that tell premise from hypothesis.
 
     Raises:
-        ModelCorrupt: it puts no mark between two texts, or its marks alone fill the limit.
+        ModelCorruptError: it puts no mark between two texts, or its marks alone fill the limit.
     """
 
     def __init__(self, tokenizer: Tokenizer, limit: int, *, typed: bool = True) -> None:
@@ -125,7 +125,7 @@ class PairTokenizer:
             message = (
                 f"The model reads {limit} tokens, {self.frame.marks} of them marks: no room for two texts."
             )
-            raise ModelCorrupt(message, hint="Its configuration tells the limit; correct it there.")
+            raise ModelCorruptError(message, hint="Its configuration tells the limit; correct it there.")
         self._tokenizer = tokenizer
         self._lock = Lock()
         alone = tokenizer.encode("a")

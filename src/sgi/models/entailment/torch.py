@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, MissingExtra, ModelCorrupt, UsageError
+from sgi.kernel.errors import EmbedderError, MissingExtraError, ModelCorruptError, UsageError
 from sgi.kernel.protocols import ENTAILMENT
 from sgi.models.entailment.pairs import PairTokenizer
 from sgi.models.torch_model import (
@@ -60,9 +60,9 @@ class TorchPairs(TorchModel):
         """Name, sha256 over weights, configuration and tokenizer, limit, meaning of outputs, precision.
 
         Raises:
-            MissingExtra: the extra ``torch`` is not installed.
-            ModelMissing: the model is neither here nor to be had.
-            ModelCorrupt: its files are no model.
+            MissingExtraError: the extra ``torch`` is not installed.
+            ModelMissingError: the model is neither here nor to be had.
+            ModelCorruptError: its files are no model.
             UsageError: its tokenizer cannot be run as data alone.
         """
         made_of = digest(_parts(*self._opened))
@@ -100,7 +100,7 @@ class TorchPairs(TorchModel):
         try:
             from transformers import AutoModelForSequenceClassification, AutoTokenizer
         except ImportError:
-            raise MissingExtra("An entailment model run by torch", "torch") from None
+            raise MissingExtraError("An entailment model run by torch", "torch") from None
         with self._loading() as place:
             local = self._local_only
             model, told = AutoModelForSequenceClassification.from_pretrained(
@@ -109,7 +109,7 @@ class TorchPairs(TorchModel):
             tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=local, trust_remote_code=False)
         if told["missing_keys"]:  # transformers would make them up
             message = f"{self.source!r} has no weights for {', '.join(sorted(told['missing_keys'])[:3])}."
-            raise ModelCorrupt(message, hint="Name a model that was trained to classify pairs of texts.")
+            raise ModelCorruptError(message, hint="Name a model that was trained to classify pairs of texts.")
         return model.eval(), tokenizer, self._pairs(tokenizer)
 
     @staticmethod

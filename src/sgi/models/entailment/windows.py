@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, ModelCorrupt, NonFiniteVector
+from sgi.kernel.errors import EmbedderError, ModelCorruptError, NonFiniteVectorError
 from sgi.kernel.protocols import EntailmentScores
 from sgi.models.batching import distinct, equal_length_batches, side_by_side
 
@@ -98,7 +98,7 @@ class WindowedEntailment:
         An empty premise is read as it is: the model says what follows from nothing.
 
         Raises:
-            NonFiniteVector: an output is no finite number; its ``texts`` are the hypotheses concerned.
+            NonFiniteVectorError: an output is no finite number; its ``texts`` are the hypotheses concerned.
             EmbedderError: a hypothesis is too long to be read beside its premise; a text has no UTF-8 form;
                 the model is not to be had, or failed.
         """
@@ -144,7 +144,7 @@ class WindowedEntailment:
             if made.shape != (len(batch), labels.outputs):
                 wanted = [len(batch), labels.outputs]
                 message = f"{network.name} gives numbers of shape {list(made.shape)}, not {wanted}."
-                raise ModelCorrupt(
+                raise ModelCorruptError(
                     message, hint="Its configuration must name as many labels as it has outputs."
                 )
             logits[batch] = made
@@ -173,13 +173,13 @@ def _over(
     return best, np.where(worst >= best, worst, against[lead])
 
 
-def _not_finite(name: str, pairs: Sequence[Pair], of: int) -> NonFiniteVector:
+def _not_finite(name: str, pairs: Sequence[Pair], of: int) -> NonFiniteVectorError:
     premise, hypothesis = pairs[0]
     message = (
         f"{name} returned no finite number for {len(pairs)} of {of} pairs, the first: premise "
         f"{_short(premise)!r}, hypothesis {_short(hypothesis)!r}."
     )
-    return NonFiniteVector(message, texts=_hypotheses(pairs))
+    return NonFiniteVectorError(message, texts=_hypotheses(pairs))
 
 
 def _hypotheses(pairs: Iterable[Pair]) -> tuple[str, ...]:

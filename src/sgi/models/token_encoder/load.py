@@ -42,10 +42,10 @@ def load_token_encoder(
         threads: batches computed at once; None for the cores this process may use.
 
     Raises:
-        UnknownName: no such model, or no such backend.
+        UnknownNameError: no such model, or no such backend.
         UsageError: the model gives no token vectors, or not of that layer.
-        ModelMissing: the files are neither here nor to be had.
-        MissingExtra: an optional dependency is not installed.
+        ModelMissingError: the files are neither here nor to be had.
+        MissingExtraError: an optional dependency is not installed.
 
     >>> load_token_encoder(TokenModel("minilm"), backend="onnx").fingerprint.partition("-")[0]
     'tokens:minilm[last]@8199be6f'
@@ -272,7 +272,7 @@ class LocalTokens:
         """The ids of every text, none cut.
 
         Raises:
-            ModelCorrupt: the files are not the published ones.
+            ModelCorruptError: the files are not the published ones.
             EmbedderError: a text has no UTF-8 form, or is none.
         """
         with self._lock:  # two first users must not both load

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.kernel.errors import EmbedderError, MissingExtra, UsageError
+from sgi.kernel.errors import EmbedderError, MissingExtraError, UsageError
 from sgi.kernel.tokens import TokenModel
 from sgi.models.batching import TOKENS_A_BATCH
 from sgi.models.token_encoder.load import Marks
@@ -57,9 +57,9 @@ class TorchTokens(TorchModel):
         """Name, sha256 over weights, configuration and tokenizer, layer, limit and precision.
 
         Raises:
-            MissingExtra: the extra ``torch`` is not installed.
-            ModelMissing: the model is neither here nor to be had.
-            ModelCorrupt: its files are no model.
+            MissingExtraError: the extra ``torch`` is not installed.
+            ModelMissingError: the model is neither here nor to be had.
+            ModelCorruptError: its files are no model.
             UsageError: it has fewer layers.
         """
         model, tokenizer = self._opened
@@ -131,7 +131,7 @@ class TorchTokens(TorchModel):
         try:
             from transformers import AutoModel, AutoTokenizer
         except ImportError:
-            raise MissingExtra("A torch: model", "torch") from None
+            raise MissingExtraError("A torch: model", "torch") from None
         with self._loading() as place:
             local = self._local_only
             model = AutoModel.from_pretrained(place, dtype="float32", local_files_only=local, **UNTRUSTED)

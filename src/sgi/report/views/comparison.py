@@ -82,7 +82,7 @@ def comparison_view(
     Raises:
         RunsDifferError: the runs differ in more than their responses.
         UsageError: the runs share no sample or no metric, or rows of one id have different questions.
-        UnknownName: a metric is not in both runs.
+        UnknownNameError: a metric is not in both runs.
     """
     before, after = scored_run(database, base), scored_run(database, new)
     made = compare(before, after, changed=changed, metrics=metrics, allow_different=allow_different)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sgi.engine.groups import class_keys, grouped
-from sgi.kernel.errors import UnknownName
+from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.short_repr import short_repr
 from sgi.store.row_filters import column_reader, group_name
 from sgi.store.run_rows import grouped_run
@@ -56,7 +56,7 @@ def group_table(database: Database, record: RunRecord, by: str) -> GroupTable:
             name.
 
     Raises:
-        UnknownName: no row has such a column; says which there are.
+        UnknownNameError: no row has such a column; says which there are.
     """
     run, values, classes = grouped_run(database, record, by, class_keys(record.metrics))
     named = {metric: list(map(group_name, found)) for metric, found in classes.items()}
@@ -71,7 +71,7 @@ def sorted_groups(table: GroupTable, metric: str | None) -> GroupTable:
         metric: a canonical string, or a bare name that only one metric has; None keeps the order.
 
     Raises:
-        UnknownName: no metric has this name, or several have it.
+        UnknownNameError: no metric has this name, or several have it.
     """
     if metric is None or not table.groups:
         return table
@@ -80,7 +80,7 @@ def sorted_groups(table: GroupTable, metric: str | None) -> GroupTable:
         name for name in names if name.partition("(")[0] == metric
     ]
     if len(found) != 1:
-        raise UnknownName("metric of the run", metric, hint=f"It has: {', '.join(names)}.")
+        raise UnknownNameError("metric of the run", metric, hint=f"It has: {', '.join(names)}.")
     place = names.index(found[0])
 
     def mean(group: Group) -> tuple[bool, float]:

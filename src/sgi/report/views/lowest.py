@@ -58,7 +58,7 @@ def worst_ids(columns: RunColumns, *, most: int, metric: str | None = None) -> t
         metric: the only metric, by its canonical string or its bare name; None for all.
 
     Raises:
-        UnknownName: the run has no such metric, or several of that name.
+        UnknownNameError: the run has no such metric, or several of that name.
     """
     only = None if metric is None else columns.run.metric(metric).metric
     ids = columns.run.ids

@@ -84,7 +84,7 @@ def row_page(database: Database, record: RunRecord, query: RowQuery = EVERY_ROW)
         query: which rows, in which order, which page.
 
     Raises:
-        UnknownName: the run has no such metric, or several of that name.
+        UnknownNameError: the run has no such metric, or several of that name.
         UsageError: a part of the plane is asked for, and no metric of the run has kept the two angles.
     """
     found = find_rows(database, record, query)

@@ -69,7 +69,7 @@ def sample_view(database: Database, record: RunRecord, sample_id: str) -> Sample
     """One row of a run.
 
     Raises:
-        UnknownName: the run's data has no such sample; says which ids come near.
+        UnknownNameError: the run's data has no such sample; says which ids come near.
         UsageError: it is not scored yet.
     """
     return shown(sample_story(database, record, sample_id))

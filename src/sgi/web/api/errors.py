@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from sgi.io.coercion import found
 from sgi.io.columns import NAMES
 from sgi.kernel.errors import DataError, EmbedderError, SgiError
-from sgi.service.scorer import ScorerBusy, ScorerClosed
+from sgi.service.scorer import ScorerBusyError, ScorerClosedError
 from sgi.web.pages import status_of
 from sgi.web.site import site_of
 
@@ -62,7 +62,7 @@ def problem_of(error: SgiError, request: Request) -> Response:
     message, hint = map(site_of(request).without_place, (error.message, error.hint))
     if isinstance(error, DataError):
         return problem(422, message, hint, row=error.line, id=error.sample_id, field=error.field)
-    unavailable = isinstance(error, (ScorerBusy, ScorerClosed, EmbedderError))
+    unavailable = isinstance(error, (ScorerBusyError, ScorerClosedError, EmbedderError))
     return problem(503 if unavailable else status_of(error), message, hint)
 
 

@@ -17,7 +17,7 @@ from sgi.report.views.run_header import run_head
 from sgi.report.views.runs import run_list
 from sgi.report.views.sample import sample_view
 from sgi.report.views.to_json import as_json
-from sgi.service.scorer import ScorerClosed
+from sgi.service.scorer import ScorerClosedError
 from sgi.store.manage_runs import Change, change_run, delete_run
 from sgi.web.api.bodies import read_body, read_model, read_score_request
 from sgi.web.api.errors import ProblemRoute, as_response
@@ -36,7 +36,7 @@ from sgi.web.api.models import (
     ScoreResponse,
 )
 from sgi.web.api.operations import measures_of
-from sgi.web.pages import MissingRun, found_run
+from sgi.web.pages import RunNotFoundError, found_run
 from sgi.web.pages import page as page_of
 from sgi.web.paths import asked_sample
 from sgi.web.run_views import cached_headline
@@ -89,7 +89,7 @@ async def score(request: Request) -> Response:
     """Score up to 256 rows with metrics that ask no judge. Nothing of them is kept."""
     scorer = site_of(request).scorer
     if scorer is None:
-        raise ScorerClosed("This server scores no rows.", hint="Start it with its scorer.")
+        raise ScorerClosedError("This server scores no rows.", hint="Start it with its scorer.")
     asked = read_score_request(await read_body(request))
     scores = await scorer.score(asked.samples, asked.metrics)
     for metric in asked.metrics:
@@ -159,7 +159,7 @@ def delete(request: Request, run: str) -> Response:
     site = site_of(request)
     record = found_run(site, run)
     if run not in {record.id, record.name}:
-        raise MissingRun(
+        raise RunNotFoundError(
             f"There is no run {run!r}.", hint=f"Meant may be {record.label!r}: write it in full."
         )
     delete_run(site.database, record.id)

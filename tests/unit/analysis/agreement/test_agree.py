@@ -6,7 +6,7 @@ import pytest
 
 from sgi.analysis.agreement import agree as engine
 from sgi.analysis.agreement.agree import agree
-from sgi.kernel.errors import DataError, UnknownName, UsageError
+from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.stats import mean_interval
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
 from sgi.stats.correlation import correlation
@@ -256,7 +256,7 @@ def test_metrics_are_chosen_by_name_in_the_runs_order():
     labels, verdicts = judged(20)
     made = run(column("a", verdicts), column("b", verdicts), column("c", verdicts))
     assert [one.metric for one in agree(made, "label", labels, metrics=["c", "a"]).metrics] == ["a", "c"]
-    with pytest.raises(UnknownName, match="nope"):
+    with pytest.raises(UnknownNameError, match="nope"):
         agree(made, "label", labels, metrics=["nope"])
 
 

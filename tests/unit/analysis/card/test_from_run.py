@@ -7,7 +7,7 @@ import pytest
 
 from sgi.analysis.card.from_run import card_of_run
 from sgi.kernel import registry
-from sgi.kernel.errors import UnknownName
+from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import Sample
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
@@ -104,11 +104,11 @@ def test_without_contexts_there_is_no_overlap_and_no_cosine_with_them(database):
 
 def test_what_the_run_has_not_is_named(database):
     add_run(database, samples=samples(), scores={"support": SCORES})
-    with pytest.raises(UnknownName, match=r"'sgi'.*It has: support"):
+    with pytest.raises(UnknownNameError, match=r"'sgi'.*It has: support"):
         card(database, "sgi")
-    with pytest.raises(UnknownName, match=r"'colour'.*It has: model, tags, turn"):
+    with pytest.raises(UnknownNameError, match=r"'colour'.*It has: model, tags, turn"):
         card(database, by=["colour"])
-    with pytest.raises(UnknownName, match="'nomodel'"):
+    with pytest.raises(UnknownNameError, match="'nomodel'"):
         card(database, embedder="nomodel")
 
 
@@ -215,7 +215,7 @@ def test_other_metrics_of_the_run_stand_among_the_rivals(database):
     assert "support" not in areas
     assert areas["rouge_l"] == pytest.approx(1 - made.ranking.auroc)
     assert made.differences["sgi"].value == pytest.approx(0.0)
-    with pytest.raises(UnknownName, match="theta_rc"):
+    with pytest.raises(UnknownNameError, match="theta_rc"):
         card(database, beside=["theta_rc"])
 
 

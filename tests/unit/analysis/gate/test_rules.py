@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.analysis.gate.rules import Condition, Rule, parse_rule, read_rules
-from sgi.kernel.errors import UnknownName, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_file_that_makes_no_sense_is_refused_by_name_and_place(tmp_path, text,
 
 
 def test_an_unknown_key_is_an_unknown_name(tmp_path):
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownNameError):
         read_rules(written(tmp_path, 'colour = 1\n[[rule]]\nmetric = "a"\nabove = 1'))
 
 

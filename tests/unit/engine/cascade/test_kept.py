@@ -12,7 +12,7 @@ from sgi.engine.progress import Advanced, RunBegan
 from sgi.engine.runner import Surroundings, perform, resume
 from sgi.engine.spec import RunSpec
 from sgi.kernel import registry
-from sgi.kernel.errors import RunMismatch, UsageError
+from sgi.kernel.errors import RunMismatchError, UsageError
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
 from sgi.store.run_rows import scored_run
@@ -95,7 +95,7 @@ def test_a_run_that_was_broken_off_goes_on_with_its_threshold(data, server, tmp_
 def test_another_rule_is_another_run(data, server, sqlite_url):
     anyio.run(perform, spec(data, server), around(sqlite_url))
     for other in ("alpha=0.2", None):
-        with pytest.raises(RunMismatch, match="what was asked for"):
+        with pytest.raises(RunMismatchError, match="what was asked for"):
             anyio.run(resume, spec(data, server, cascade=other), record_of(sqlite_url), around(sqlite_url))
 
 

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from sgi.io import open_benchmark, open_dataset
-from sgi.kernel.errors import DataError, UnknownName
+from sgi.kernel.errors import DataError, UnknownNameError
 from sgi.kernel.sample import Field
 
 PASSAGES = "passage 1:One\nstill one.\n\npassage 2:Two says passage 9: no.\n\npassage 3:Three\n\n"
@@ -137,7 +137,7 @@ def test_the_choice_is_in_the_name(folder):
     ],
 )
 def test_an_unknown_choice_is_told(folder, options, told):
-    with pytest.raises(UnknownName, match=told):
+    with pytest.raises(UnknownNameError, match=told):
         open_benchmark("ragtruth", folder, **options)
 
 

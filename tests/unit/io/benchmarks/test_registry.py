@@ -3,7 +3,7 @@ import pytest
 from sgi.io import open_benchmark
 from sgi.io.benchmarks import BENCHMARKS
 from sgi.io.dataset import Dataset
-from sgi.kernel.errors import UnknownName
+from sgi.kernel.errors import UnknownNameError
 
 
 def test_the_benchmarks_known():
@@ -36,5 +36,5 @@ def test_it_is_a_dataset(tmp_path):
 
 
 def test_an_unknown_name_is_told():
-    with pytest.raises(UnknownName, match=r"Unknown benchmark 'trutfulqa'\. Did you mean 'truthfulqa'"):
+    with pytest.raises(UnknownNameError, match=r"Unknown benchmark 'trutfulqa'\. Did you mean 'truthfulqa'"):
         open_benchmark("trutfulqa")

@@ -6,7 +6,7 @@ import pytest
 from sgi.io import open_benchmark, open_dataset
 from sgi.io.benchmarks import BENCHMARKS
 from sgi.io.benchmarks.uri import absolute, named
-from sgi.kernel.errors import DataError, UnknownName, UsageError
+from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 
 ROW = {"id": "x", "question": "q", "response": "r", "meta": {"split": "test"}}
 
@@ -84,7 +84,7 @@ def test_other_names_are_files(data):
     ],
 )
 def test_what_is_not_known_is_told_with_what_comes_near(folder, data, told):
-    with pytest.raises(UnknownName, match=told):
+    with pytest.raises(UnknownNameError, match=told):
         open_dataset(data)
 
 

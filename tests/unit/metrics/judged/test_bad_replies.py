@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import JudgeRefused
+from sgi.kernel.errors import JudgeRefusedError
 from sgi.kernel.registry import metric, metric_names
 from sgi.metrics.judged.faithfulness import Faithfulness
 from sgi.testing.judging import typical_judge
@@ -98,7 +98,7 @@ def test_a_judge_that_says_nonsense_gives_no_metric_a_value(name):
 @pytest.mark.parametrize("name", JUDGED)
 def test_a_judge_that_declines_gives_no_metric_a_value(name):
     def declining(inquiry, schema):
-        raise JudgeRefused("The judge declined: I'd rather not.")
+        raise JudgeRefusedError("The judge declined: I'd rather not.")
 
     value, status, reason = outcome(metric(name), ROW, declining)
     assert (value, status) == (None, "failed")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sgi.kernel.errors import MissingExtra, ModelMissing, UnknownName, UsageError
+from sgi.kernel.errors import MissingExtraError, ModelMissingError, UnknownNameError, UsageError
 from sgi.kernel.protocols import embedder_name
 from sgi.models.cached_embedder import CachedEmbedder
 from sgi.models.embedder.load import load_embedder
@@ -61,7 +61,7 @@ def test_backends(folder):
     (folder / "onnx" / "model.onnx").unlink()
     (folder / "config.json").write_text("{}")
     assert isinstance(load_embedder(folder), TorchEmbedder)
-    with pytest.raises(ModelMissing):
+    with pytest.raises(ModelMissingError):
         load_embedder(folder, backend="onnx")
 
 
@@ -91,15 +91,15 @@ def test_precision_for_torch(folder):
 
 
 def test_a_precision_that_is_not_known():
-    with pytest.raises(UnknownName, match="Did you mean 'f32'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'f32'"):
         load_embedder("minilm", precision="fp32")
-    with pytest.raises(UnknownName, match="There are: auto, f32, bf16, int8"):
+    with pytest.raises(UnknownNameError, match="There are: auto, f32, bf16, int8"):
         load_embedder("minilm", precision="")
 
 
 def test_the_openvino_extra_is_missing(monkeypatch):
     monkeypatch.setattr("sgi.models.embedder.load.find_spec", lambda _: None)
-    with pytest.raises(MissingExtra, match=r"pip install .*\[openvino\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[openvino\]"):
         load_embedder("minilm", backend="openvino")
 
 
@@ -113,18 +113,18 @@ def test_the_openvino_extra_is_missing(monkeypatch):
     ],
 )
 def test_an_unknown_name(name, told):
-    with pytest.raises(UnknownName, match=told):
+    with pytest.raises(UnknownNameError, match=told):
         load_embedder(name)
 
 
 def test_an_unknown_backend():
-    with pytest.raises(UnknownName, match="Did you mean 'onnx'"):
+    with pytest.raises(UnknownNameError, match="Did you mean 'onnx'"):
         load_embedder("minilm", backend="onx")
 
 
 @pytest.mark.parametrize("name", ["/no/such/folder", Path("nowhere"), "./nowhere"])
 def test_a_folder_that_is_not_there(name):
-    with pytest.raises(ModelMissing, match="There is no folder"):
+    with pytest.raises(ModelMissingError, match="There is no folder"):
         load_embedder(name)
 
 
@@ -148,5 +148,5 @@ def test_remote_services(monkeypatch, tmp_path):
 
 def test_the_torch_extra_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(MissingExtra, match=r"pip install .*\[torch\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[torch\]"):
         load_embedder("torch:some/model").embed(["one"])

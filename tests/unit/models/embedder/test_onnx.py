@@ -7,7 +7,7 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from sgi.kernel.errors import EmbedderError, ModelCorrupt, ModelMissing
+from sgi.kernel.errors import EmbedderError, ModelCorruptError, ModelMissingError
 from sgi.kernel.protocols import Embedder, TruncatingEmbedder
 from sgi.models.embedder.onnx import OnnxEmbedder
 from sgi.models.files import folder_files
@@ -152,7 +152,7 @@ def test_the_fingerprint_names_weights_graph_pooling_limit_and_precision(minilm,
 
 def test_nothing_is_read_before_first_use(minilm_files, tmp_path):
     embedder = OnnxEmbedder(replace(minilm_files, weights=tmp_path / "gone.onnx"))
-    with pytest.raises(ModelMissing, match=r"gone\.onnx"):
+    with pytest.raises(ModelMissingError, match=r"gone\.onnx"):
         embedder.embed(["text"])
 
 
@@ -161,7 +161,7 @@ def test_spoilt_weights_are_never_loaded(minilm_files, copied):
     spoilt.write_bytes(spoilt.read_bytes()[:-1] + b"\x00")
     published = minilm_files.published[minilm_files.weights]
     embedder = OnnxEmbedder(replace(minilm_files, weights=spoilt, published={spoilt: published}))
-    with pytest.raises(ModelCorrupt, match="sha256"):
+    with pytest.raises(ModelCorruptError, match="sha256"):
         embedder.embed(["text"])
     assert not embedder._networks
 
@@ -170,7 +170,7 @@ def test_spoilt_weights_are_never_loaded(minilm_files, copied):
 def test_a_file_that_is_no_model(folder, content):
     (folder / "onnx" / "model.onnx").unlink()
     (folder / "onnx" / "model.onnx").write_bytes(content)
-    with pytest.raises(ModelCorrupt, match="cannot be loaded as a model"):
+    with pytest.raises(ModelCorruptError, match="cannot be loaded as a model"):
         OnnxEmbedder(folder_files(folder)).embed(["text"])
 
 
@@ -197,7 +197,7 @@ def test_a_graph_that_wants_something_else(tmp_path, minilm_files):
     path = tmp_path / "model.onnx"
     path.write_bytes(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8).SerializeToString())
     bert_tokenizer(minilm_files.tokenizer).save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(ModelCorrupt, match="asks for pixels"):
+    with pytest.raises(ModelCorruptError, match="asks for pixels"):
         OnnxEmbedder(folder_files(tmp_path)).embed(["text"])
 
 
@@ -216,5 +216,5 @@ def test_a_graph_without_a_row_for_each_token(tmp_path, minilm_files):
     path = tmp_path / "model.onnx"
     path.write_bytes(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8).SerializeToString())
     bert_tokenizer(minilm_files.tokenizer).save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(ModelCorrupt, match="not a row of known length for each token"):
+    with pytest.raises(ModelCorruptError, match="not a row of known length for each token"):
         OnnxEmbedder(folder_files(tmp_path)).embed(["text"])

@@ -12,7 +12,13 @@ from threading import Barrier
 import numpy as np
 import pytest
 
-from sgi.kernel.errors import EmbedderError, MissingExtra, ModelCorrupt, ModelMissing, UsageError
+from sgi.kernel.errors import (
+    EmbedderError,
+    MissingExtraError,
+    ModelCorruptError,
+    ModelMissingError,
+    UsageError,
+)
 from sgi.kernel.protocols import TruncatingEmbedder
 from sgi.models.batching import equal_length_batches
 from sgi.models.embedder import openvino as room
@@ -246,7 +252,7 @@ def float_model(folder, files):
 def test_a_file_that_is_no_model(folder, content):
     (folder / "onnx" / "model.onnx").unlink()
     (folder / "onnx" / "model.onnx").write_bytes(content)
-    with pytest.raises(ModelCorrupt, match="cannot be loaded as a model"):
+    with pytest.raises(ModelCorruptError, match="cannot be loaded as a model"):
         OpenvinoEmbedder(folder_files(folder), precision="f32").embed(["text"])
 
 
@@ -255,14 +261,14 @@ def test_a_spoilt_graph_is_never_loaded(minilm_files, copied):
     spoilt.write_bytes(spoilt.read_bytes()[:-1] + b"\x00")
     published = minilm_files.published[minilm_files.graph]
     embedder = OpenvinoEmbedder(replace(minilm_files, graph=spoilt, published={spoilt: published}))
-    with pytest.raises(ModelCorrupt, match="sha256"):
+    with pytest.raises(ModelCorruptError, match="sha256"):
         embedder.embed(["text"])
     assert not embedder._networks
 
 
 def test_a_missing_file(minilm_files, tmp_path):
     embedder = OpenvinoEmbedder(replace(minilm_files, weights=tmp_path / "gone.onnx"))
-    with pytest.raises(ModelMissing, match=r"gone\.onnx"):
+    with pytest.raises(ModelMissingError, match=r"gone\.onnx"):
         embedder.embed(["text"])
 
 
@@ -294,7 +300,7 @@ def test_the_extra_is_missing(monkeypatch, minilm_files):
         room, "_opened_core", room._opened_core.__wrapped__
     )  # as in a process that has none yet
     room.processor.cache_clear()
-    with pytest.raises(MissingExtra, match=r"pip install .*\[openvino\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[openvino\]"):
         OpenvinoEmbedder(minilm_files).embed(["text"])
 
 

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import EmbedderError, MissingExtra, NonFiniteVector
+from sgi.kernel.errors import EmbedderError, MissingExtraError, NonFiniteVectorError
 from sgi.kernel.protocols import Embedder
 from sgi.models.cached_embedder import CachedEmbedder
 from sgi.models.embedder.remote import RemoteEmbedder, _requests, _rows
@@ -224,7 +224,7 @@ def test_one_text_that_is_too_long_costs_no_other_its_vector(place):
     with EmbeddingServer() as server:
         embedder = remote(server)
         rows, _ = embedder.encode(texts)
-        with pytest.raises(NonFiniteVector) as caught:
+        with pytest.raises(NonFiniteVectorError) as caught:
             embedder.embed(texts)
     assert not rows[place].any()
     others = [row for row in range(5) if row != place]
@@ -255,7 +255,7 @@ def test_refused_texts_are_found_in_a_bounded_number_of_requests(refused):
 def test_what_was_paid_for_is_kept_when_a_text_is_refused():
     with EmbeddingServer() as server:
         cached = CachedEmbedder(remote(server), MemoryCache())
-        with pytest.raises(NonFiniteVector):
+        with pytest.raises(NonFiniteVectorError):
             cached.embed(["a", TOO_LONG, "b"])
         asked = len(server.requests)
         assert cached.embed(["b", "a"]).shape == (2, DIMENSION)
@@ -369,7 +369,7 @@ def test_malformed_answers_become_errors_not_vectors(change, words):
 @pytest.mark.parametrize("value", [0.0, np.nan, np.inf])
 def test_vectors_without_a_direction_become_errors(value):
     fault = Fault(change=changed(1, embedding=packed(*[value] * DIMENSION)))
-    with EmbeddingServer([fault]) as server, pytest.raises(NonFiniteVector, match="'b'"):
+    with EmbeddingServer([fault]) as server, pytest.raises(NonFiniteVectorError, match="'b'"):
         remote(server).embed(["a", "b"])
 
 
@@ -413,7 +413,7 @@ def test_any_answer_is_rows_or_a_value_error(body):
 def test_without_the_extra_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "openai", None)
     service = Service("openai", "http://localhost:9/v1", KEY, "OPENAI_API_KEY")
-    with pytest.raises(MissingExtra, match=r"pip install .*\[openai\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[openai\]"):
         RemoteEmbedder(service, "m")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sgi.kernel.errors import EmbedderError, ModelCorrupt, ModelMissing
+from sgi.kernel.errors import EmbedderError, ModelCorruptError, ModelMissingError
 from sgi.kernel.protocols import TruncatingEmbedder, embedder_name
 from sgi.models.embedder.torch import TorchEmbedder
 from sgi.testing.contracts import check_embedder
@@ -154,7 +154,7 @@ def test_a_lone_surrogate_is_refused(embedder):
 def test_broken_weights_are_corrupt(copied):
     file = copied / "model.safetensors"
     file.write_bytes(file.read_bytes()[:100_000])
-    with pytest.raises(ModelCorrupt, match="are no model"):
+    with pytest.raises(ModelCorruptError, match="are no model"):
         TorchEmbedder(copied).embed(["a"])
 
 
@@ -162,5 +162,5 @@ def test_broken_weights_are_corrupt(copied):
 @pytest.mark.usefixtures("weights")
 @pytest.mark.parametrize("name", ["/no/such/folder", "no-such-owner/no-such-model"])
 def test_a_model_that_is_nowhere_is_missing(name):
-    with pytest.raises(ModelMissing, match=r"no.such"):
+    with pytest.raises(ModelMissingError, match=r"no.such"):
         TorchEmbedder(name).embed(["a"])

@@ -8,7 +8,13 @@ import sys
 
 import pytest
 
-from sgi.kernel.errors import MissingExtra, ModelCorrupt, ModelMissing, UnknownName, UsageError
+from sgi.kernel.errors import (
+    MissingExtraError,
+    ModelCorruptError,
+    ModelMissingError,
+    UnknownNameError,
+    UsageError,
+)
 from sgi.models.entailment.files import entailment_files
 from sgi.models.entailment.load import load_entailment_model
 from support.entailment_models import counting_model
@@ -81,7 +87,7 @@ def test_one_that_was_fetched_from_the_hub_before(folder, tmp_path, further):
 
 def test_one_that_is_nowhere():
     with pytest.raises(
-        ModelMissing, match=r"config\.json of the model owner/model is not on this machine"
+        ModelMissingError, match=r"config\.json of the model owner/model is not on this machine"
     ) as told:
         load_entailment_model("owner/model")
     assert "https://huggingface.co/owner/model" in told.value.hint
@@ -89,13 +95,13 @@ def test_one_that_is_nowhere():
 
 
 def test_a_name_too_long_for_a_folder_is_told():
-    with pytest.raises(ModelMissing, match="could not be fetched"):
+    with pytest.raises(ModelMissingError, match="could not be fetched"):
         load_entailment_model("owner/" + "x" * 300)
 
 
 def test_the_hub_extra_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(MissingExtra, match=r"\[hub\]"):
+    with pytest.raises(MissingExtraError, match=r"\[hub\]"):
         load_entailment_model("owner/model")
 
 
@@ -103,7 +109,7 @@ def test_the_hub_extra_is_missing(monkeypatch):
     "name", ["", "minilm", "a/b/c", "a b/c", "openai:gpt", "x/..\x00", "(labels=a)", "x" * 300]
 )
 def test_names_of_nothing(name):
-    with pytest.raises(UnknownName, match="Unknown entailment model"):
+    with pytest.raises(UnknownNameError, match="Unknown entailment model"):
         load_entailment_model(name)
 
 
@@ -112,33 +118,33 @@ def test_names_of_nothing(name):
     ["/no/such/folder", "./none", "~/no-such-folder-here", "../x/y", "~no-such-user/x", "/" + "x" * 300],
 )
 def test_folders_that_are_not_there(name):
-    with pytest.raises(ModelMissing, match="no folder"):
+    with pytest.raises(ModelMissingError, match="no folder"):
         load_entailment_model(name)
 
 
 @pytest.mark.parametrize("backend", ["auto", "onnx"])
 def test_a_folder_without_graph_or_weights(folder, backend):
     shutil.rmtree(folder / "onnx")
-    with pytest.raises(ModelMissing, match="holds no ONNX model"):
+    with pytest.raises(ModelMissingError, match="holds no ONNX model"):
         load_entailment_model(folder, backend=backend)
 
 
 def test_torch_takes_no_graphs_place_for_want_of_a_tokenizer(folder):
     (folder / "tokenizer.json").unlink()
     (folder / "model.safetensors").touch()
-    with pytest.raises(ModelMissing, match="no ONNX model with its tokenizer"):
+    with pytest.raises(ModelMissingError, match="no ONNX model with its tokenizer"):
         load_entailment_model(folder)
 
 
 def test_a_folder_of_something_else(tmp_path):
-    with pytest.raises(ModelMissing, match=r"has no config\.json"):
+    with pytest.raises(ModelMissingError, match=r"has no config\.json"):
         load_entailment_model(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"{", b"\xff", b""])
 def test_settings_that_cannot_be_read(folder, content):
     (folder / "config.json").write_bytes(content)
-    with pytest.raises(ModelCorrupt, match=r"config\.json: is not JSON"):
+    with pytest.raises(ModelCorruptError, match=r"config\.json: is not JSON"):
         load_entailment_model(folder)
 
 
@@ -161,7 +167,7 @@ def test_labels_by_argument_and_by_name(folder):
 
 
 def test_what_cannot_be_asked_for(folder):
-    with pytest.raises(UnknownName, match=r"Unknown backend 'onix'. Did you mean 'onnx'\?"):
+    with pytest.raises(UnknownNameError, match=r"Unknown backend 'onix'. Did you mean 'onnx'\?"):
         load_entailment_model(folder, backend="onix")
     with pytest.raises(UsageError, match="threads is 0"):
         load_entailment_model(folder, threads=0)
@@ -176,7 +182,7 @@ def test_torch_is_an_extra(folder, monkeypatch, named):
     model = load_entailment_model(
         f"torch:{folder}" if named == "prefix" else folder, backend="torch" if named == "argument" else "auto"
     )
-    with pytest.raises(MissingExtra, match=r"\[torch\]"):
+    with pytest.raises(MissingExtraError, match=r"\[torch\]"):
         model.entail(PAIR)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import EmbedderError, ModelCorrupt
+from sgi.kernel.errors import EmbedderError, ModelCorruptError
 from sgi.models.entailment.pairs import Frame, PairTokenizer
 from sgi.testing.strategies import texts
 from support.entailment_models import WORDS, word_tokenizer
@@ -72,12 +72,12 @@ def test_texts_without_a_mark_between_are_no_pairs():
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A", pair="[CLS] $A $B:1", special_tokens=[("[CLS]", 2)]
     )
-    with pytest.raises(ModelCorrupt, match="no mark between two texts"):
+    with pytest.raises(ModelCorruptError, match="no mark between two texts"):
         Frame.of(tokenizer)
 
 
 def test_no_room_for_two_texts():
-    with pytest.raises(ModelCorrupt, match="reads 4 tokens, 3 of them marks"):
+    with pytest.raises(ModelCorruptError, match="reads 4 tokens, 3 of them marks"):
         PairTokenizer(word_tokenizer(), 4)
 
 

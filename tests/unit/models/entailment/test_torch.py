@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from sgi.kernel.errors import ModelCorrupt, ModelMissing, NonFiniteVector, UsageError
+from sgi.kernel.errors import ModelCorruptError, ModelMissingError, NonFiniteVectorError, UsageError
 from sgi.models.entailment.load import load_entailment_model
 from sgi.testing.entailing import check_entailment_model
 from support.entailment_models import NLI, WORDS, word_tokenizer
@@ -187,7 +187,7 @@ def test_a_network_without_a_trained_head_is_no_classifier(tmp_path):
         load_entailment_model(tmp_path / "nli")
     settings["architectures"] = ["BertForSequenceClassification"]
     (tmp_path / "nli" / "config.json").write_text(json.dumps(settings))
-    with pytest.raises(ModelCorrupt, match=r"no weights for classifier\.bias"):
+    with pytest.raises(ModelCorruptError, match=r"no weights for classifier\.bias"):
         load_entailment_model(tmp_path / "nli").entail(PAIRS)
 
 
@@ -196,17 +196,17 @@ def test_spoilt_weights_give_no_number(tmp_path):
     with torch.no_grad():
         model.classifier.bias[0] = float("nan")
     model.save_pretrained(tmp_path / "nli")
-    with pytest.raises(NonFiniteVector, match="for 5 of 5 pairs"):
+    with pytest.raises(NonFiniteVectorError, match="for 5 of 5 pairs"):
         load_entailment_model(tmp_path / "nli").entail(PAIRS)
 
 
 def test_files_that_are_no_model(tmp_path):
     classifier(tmp_path / "nli")
     (tmp_path / "nli" / "model.safetensors").write_bytes(b"nothing")
-    with pytest.raises(ModelCorrupt, match="are no model"):
+    with pytest.raises(ModelCorruptError, match="are no model"):
         load_entailment_model(tmp_path / "nli").entail(PAIRS)
     (tmp_path / "nli" / "model.safetensors").unlink()
-    with pytest.raises(ModelMissing, match="cannot be opened"):
+    with pytest.raises(ModelMissingError, match="cannot be opened"):
         load_entailment_model(tmp_path / "nli", backend="torch").entail(PAIRS)
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.errors import EmbedderError, ModelCorrupt, ModelMissing, NonFiniteVector
+from sgi.kernel.errors import EmbedderError, ModelCorruptError, ModelMissingError, NonFiniteVectorError
 from sgi.kernel.protocols import EntailmentModel
 from sgi.models.entailment.load import load_entailment_model
 from sgi.models.entailment.windows import _over
@@ -192,7 +192,7 @@ def test_no_pairs(counting):
 def test_what_is_no_number_is_told_with_its_pairs(tmp_path, steep):
     model = load_entailment_model(counting_model(tmp_path / "spoilt", steep=steep))
     with pytest.raises(
-        NonFiniteVector, match=r"for 2 of 2 pairs, the first: premise 'tall', hypothesis 'old'"
+        NonFiniteVectorError, match=r"for 2 of 2 pairs, the first: premise 'tall', hypothesis 'old'"
     ) as told:
         model.entail([("tall", "old"), ("rome", "paris")])
     assert told.value.texts == ("old", "paris")
@@ -224,7 +224,7 @@ def test_what_is_no_text_is_told(counting):
 
 def test_more_outputs_than_labels(tmp_path):
     folder = counting_model(tmp_path / "three", labels=("unsupported", "supported"))
-    with pytest.raises(ModelCorrupt, match=r"shape \[1, 3\], not \[1, 2\]"):
+    with pytest.raises(ModelCorruptError, match=r"shape \[1, 3\], not \[1, 2\]"):
         load_entailment_model(folder).entail([("a", "b")])
 
 
@@ -237,7 +237,7 @@ def test_a_graph_that_wants_something_else(tmp_path):
     extra = onnx.helper.make_tensor_value_info("decoder_input_ids", onnx.TensorProto.INT64, ["n", "length"])
     model.graph.input.append(extra)
     onnx.save(model, str(path))
-    with pytest.raises(ModelCorrupt, match="asks for decoder_input_ids; it classifies no pairs"):
+    with pytest.raises(ModelCorruptError, match="asks for decoder_input_ids; it classifies no pairs"):
         load_entailment_model(folder).entail([("a", "b")])
 
 
@@ -256,7 +256,7 @@ def test_a_model_that_fails_while_running(attending_folder, tmp_path):
 def test_a_file_that_is_no_graph(tmp_path, content):
     folder = counting_model(tmp_path / "broken")
     (folder / "onnx" / "model.onnx").write_bytes(content)
-    with pytest.raises(ModelCorrupt, match="cannot be loaded as a model"):
+    with pytest.raises(ModelCorruptError, match="cannot be loaded as a model"):
         load_entailment_model(folder).entail([("a", "b")])
 
 
@@ -264,7 +264,7 @@ def test_files_that_vanish_before_they_are_used(tmp_path):
     folder = counting_model(tmp_path / "gone")
     model = load_entailment_model(folder)
     (folder / "onnx" / "model.onnx").unlink()
-    with pytest.raises(ModelMissing, match=r"model\.onnx"):
+    with pytest.raises(ModelMissingError, match=r"model\.onnx"):
         _ = model.fingerprint
 
 

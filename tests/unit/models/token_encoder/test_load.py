@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from sgi.kernel.errors import (
     EmbedderError,
-    MissingExtra,
-    ModelMissing,
-    NonFiniteVector,
-    UnknownName,
+    MissingExtraError,
+    ModelMissingError,
+    NonFiniteVectorError,
+    UnknownNameError,
     UsageError,
 )
 from sgi.kernel.protocols import TokenEncoder
@@ -116,7 +116,7 @@ def test_windows_are_counted():
 
 @pytest.mark.parametrize("value", [0.0, np.nan, np.inf, 1e30])
 def test_vectors_without_direction_are_refused(value):
-    with pytest.raises(NonFiniteVector) as told:
+    with pytest.raises(NonFiniteVectorError) as told:
         WindowedTokenEncoder(Counting(bad=value)).encode_tokens(["3", "4"])
     assert set(told.value.texts) == {"3", "4"}
 
@@ -197,8 +197,8 @@ def test_a_folder_is_a_model_too(folder, encoder):
     ("model", "error", "words"),
     [
         (TokenModel("minilm", 3), UsageError, "its last layer alone, not layer 3"),
-        (TokenModel("no such model"), UnknownName, "Unknown model"),
-        (TokenModel("/no/such/folder"), ModelMissing, "no folder"),
+        (TokenModel("no such model"), UnknownNameError, "Unknown model"),
+        (TokenModel("/no/such/folder"), ModelMissingError, "no folder"),
         (TokenModel("openai:m@http://localhost:1/v1"), UsageError, "none of its tokens"),
     ],
 )
@@ -209,7 +209,7 @@ def test_models_that_give_no_tokens(model, error, words):
 
 def test_torch_is_an_extra(hidden_torch):
     encoder = load_token_encoder(TokenModel("torch:some/model", 3))
-    with pytest.raises(MissingExtra, match=r"\[torch\]"):
+    with pytest.raises(MissingExtraError, match=r"\[torch\]"):
         encoder.token_ids(["a"])
 
 

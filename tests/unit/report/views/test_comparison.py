@@ -1,7 +1,7 @@
 import pytest
 
 from sgi.analysis.compare import compare
-from sgi.kernel.errors import UnknownName
+from sgi.kernel.errors import UnknownNameError
 from sgi.report.views.comparison import comparison_view
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
@@ -50,5 +50,5 @@ def test_one_metric_can_be_asked_for(two):
     part = comparison_view(database, base, new, metrics=["content_f1"]).comparison
     assert [found.metric for found in part.metrics] == ["content_f1"]
     assert part.metrics[0].adjusted_p == whole.metrics[1].adjusted_p
-    with pytest.raises(UnknownName):
+    with pytest.raises(UnknownNameError):
         comparison_view(database, base, new, metrics=["sgi"])

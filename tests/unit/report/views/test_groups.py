@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sgi.engine.groups import grouped
-from sgi.kernel.errors import UnknownName
+from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import Sample
 from sgi.report.views.columns import run_columns
 from sgi.report.views.groups import MOST_GROUPS, GroupTable, group_table, group_tables, sorted_groups
@@ -37,7 +37,7 @@ def test_rows_without_a_group_are_a_group_too():
 
 def test_any_column_can_be_asked_for(kept):
     assert len(group_table(kept.database, kept.record, "number").groups) == 60
-    with pytest.raises(UnknownName, match="Unknown column"):
+    with pytest.raises(UnknownNameError, match="Unknown column"):
         group_table(kept.database, kept.record, "colour")
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.kernel.errors import UnknownName
+from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import Sample
 from sgi.report.views.rows import Cell, RowLine, row_page
 from sgi.store.database import open_database
@@ -57,5 +57,5 @@ def test_the_query_that_comes_back_is_of_the_page_that_is_shown(database):
 def test_filters_leave_fewer_of_all(database):
     page = row_page(database, find_run(database, "r1"), RowQuery(metric="sgi", status="missing"))
     assert ([line.position for line in page.rows], page.total, page.of) == ([1], 1, 3)
-    with pytest.raises(UnknownName, match="'bleu'"):
+    with pytest.raises(UnknownNameError, match="'bleu'"):
         row_page(database, find_run(database, "r1"), RowQuery(metric="bleu", low=0.0))

@@ -1,6 +1,6 @@
 import pytest
 
-from sgi.kernel.errors import UnknownName
+from sgi.kernel.errors import UnknownNameError
 from sgi.report.views.sample import sample_view, sample_views
 
 
@@ -22,5 +22,5 @@ def test_some_rows_come_in_the_order_asked(kept):
 
 
 def test_a_row_that_is_not_there_is_told_with_its_neighbours(kept):
-    with pytest.raises(UnknownName, match="item-5"):
+    with pytest.raises(UnknownNameError, match="item-5"):
         sample_view(kept.database, kept.record, "item-55x")
