@@ -12,6 +12,8 @@ import typer.main
 import typer.testing
 from hypothesis import settings
 
+from support.quick_databases import use_quick_databases, use_real_databases
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -47,6 +49,20 @@ def _parsers_are_made_once() -> Iterator[None]:
         patch.setattr(typer.main, "get_command", once)
         patch.setattr(typer.testing, "_get_command", once)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _quick_databases() -> Iterator[None]:
+    """Databases of this process are made quickly; processes that tests start have real ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        use_quick_databases(patch)
+        yield
+
+
+@pytest.fixture
+def real_databases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the real migrations, and wait for the disk."""
+    use_real_databases(monkeypatch)
 
 
 @pytest.fixture

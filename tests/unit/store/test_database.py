@@ -17,6 +17,8 @@ from sgi.store.database import APPLICATION_ID, HEAD, open_database, status, upgr
 from support.database_steps import add, names, write
 from support.runs import HOSTILE, add_run
 
+pytestmark = pytest.mark.usefixtures("real_databases")
+
 
 def test_what_is_written_is_read_again(database_url):
     with open_database(database_url) as database:

@@ -12,6 +12,8 @@ from sgi.store.database import HEAD, open_database, status, upgrade
 from support.database_steps import add, names, set_revision, write
 from support.runs import add_run
 
+pytestmark = pytest.mark.usefixtures("real_databases")
+
 
 def test_a_folder_that_is_missing(tmp_path):
     with pytest.raises(StoreError, match=r"there is no folder .*deep.*Make it first"):

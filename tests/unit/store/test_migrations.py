@@ -15,6 +15,8 @@ from sgi.store.bulk_insert import insert_rows
 from sgi.store.database import open_database, status, upgrade
 from support.runs import add_run, contents
 
+pytestmark = pytest.mark.usefixtures("real_databases")
+
 FOLDER = Path(migrations.__file__).parent
 
 

@@ -1,0 +1,71 @@
+"""Databases for tests: no wait for the disk, and the statements of the migrations are replayed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+
+from sgi.store import database, sqlite_file
+from sgi.store.migrations import VERSION_TABLE, migrate
+from sgi.store.sqlite_file import sync_folder, write_ahead
+
+if TYPE_CHECKING:
+    import sqlite3
+    from pathlib import Path
+
+    import pytest
+
+_READS = ("SELECT", "PRAGMA")
+_statements: dict[str, list[tuple[str, Any]]] = {}  # by dialect
+
+
+def use_quick_databases(patch: pytest.MonkeyPatch) -> None:
+    """Make new databases quickly, in this process."""
+    patch.setattr(database, "migrate", _replay)
+    for module in (database, sqlite_file):
+        patch.setattr(module, "write_ahead", _do_not_wait)
+    patch.setattr(sqlite_file, "sync_folder", _leave_folder)
+
+
+def use_real_databases(patch: pytest.MonkeyPatch) -> None:
+    """Run each migration, and wait for the disk, as a user's process does."""
+    patch.setattr(database, "migrate", migrate)
+    for module in (database, sqlite_file):
+        patch.setattr(module, "write_ahead", write_ahead)
+    patch.setattr(sqlite_file, "sync_folder", sync_folder)
+
+
+def _replay(connection: sa.Connection) -> None:
+    """Migrate an empty database by the statements that the first migration of this process executed."""
+    if sa.inspect(connection).has_table(VERSION_TABLE):
+        migrate(connection)
+    elif (kept := _statements.get(connection.dialect.name)) is not None:
+        for statement, parameters in kept:
+            connection.exec_driver_sql(statement, parameters or None)
+    else:
+        _statements[connection.dialect.name] = _record(connection)
+
+
+def _record(connection: sa.Connection) -> list[tuple[str, Any]]:
+    made: list[tuple[str, Any]] = []
+
+    def note(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
+        if not statement.lstrip().startswith(_READS):
+            made.append((statement, parameters))
+
+    sa.event.listen(connection, "before_cursor_execute", note)
+    try:
+        migrate(connection)
+    finally:
+        sa.event.remove(connection, "before_cursor_execute", note)
+    return made
+
+
+def _do_not_wait(connection: sqlite3.Connection, *, durable: bool) -> None:
+    write_ahead(connection, durable=durable)
+    connection.execute("PRAGMA synchronous = OFF")
+
+
+def _leave_folder(folder: Path) -> None:
+    """Do not wait for the entry of a new file."""
