@@ -272,7 +272,7 @@ Every metric scores the same grounded rows before and after each change. The req
 groundedness metric. A metric that compares with a reference measures something else, and may change where
 the passages do not.
 
-- **Intervals.** The 95 % intervals of a table hold jointly: each has the level 1 − 0.05/m for m cells
+- **Intervals.** The 95 % intervals of a table are simultaneous: each has the level 1 − 0.05/m for m cells
   (Bonferroni). The verdicts depend on them, so at most 1 table in 20 has a verdict that is wrong by chance.
   More metrics or changes widen the intervals. Whole questions are resampled.
 - **Errors.** The share of rows whose score gets worse; ties count half, so ½ is chance. *sees*: the interval
