@@ -13,7 +13,6 @@ HEAVY = (
     "sqlite3",
     "scipy",
     "sklearn",
-    "altair",
     "typer",
     "rich",
     "pandas",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from sgi.bench.matrix import Alarm, Bench, Cell, Change
-    from sgi.report.charts import AnyChart
+    from sgi.report.charts import Chart
 
 _NONE = "–"
 _CELL_WIDTH, _CELL_HEIGHT = 64, 22
@@ -294,48 +294,44 @@ the passages do not.
   row counts half in the share that gets worse, like a row that does not change."""
 
 
-def bench_chart(bench: Bench) -> AnyChart:
+def bench_chart(bench: Bench) -> Chart:
     """The matrix as a heat map, one panel a kind, changes down and metrics across.
 
     Returns:
         A chart for `sgi.report.charts.save_figure`.
     """
-    import altair as alt
-
-    panels: list[Any] = [_panel(bench, kind, changes) for kind, changes in _by_kind(bench)]
-    made: AnyChart = alt.vconcat(*panels).resolve_scale(color="independent", x="independent")
-    return made
+    panels = [_panel(bench, kind, changes) for kind, changes in _by_kind(bench)]
+    return {"vconcat": panels, "resolve": {"scale": {"color": "independent", "x": "independent"}}}
 
 
-def _panel(bench: Bench, kind: Kind, changes: Sequence[Change]) -> Any:
-    import altair as alt
-
-    from sgi.report.charts import COLOURS
+def _panel(bench: Bench, kind: Kind, changes: Sequence[Change]) -> Chart:
+    from sgi.report.charts import COLOURS, nominal, quantitative
 
     metrics = _metrics_of(bench, kind)
     rows = [_square(metric, one, bench.cell(metric, one.name)) for one in changes for metric in metrics]
     centred = kind in {Kind.ERROR, Kind.OTHER}
-    scale = (
-        alt.Scale(range=[COLOURS[1], "#F7F7F7", COLOURS[0]], domain=[0, 0.5, 1], clamp=True)
-        if centred
-        else alt.Scale(range=[COLOURS[1], "#F7F7F7"], domain=[0.5, 1], clamp=True)
-    )
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("metric:N", sort=metrics, title=None, axis=alt.Axis(labelAngle=-40, labelLimit=200)),
-        y=alt.Y("change:N", sort=[one.name for one in changes], title=None, axis=alt.Axis(labelLimit=200)),
-    )
-    ink = alt.condition(
-        "isValid(datum.share) && " + ("abs(datum.share - 0.5) > 0.35" if centred else "datum.share < 0.6"),
-        alt.value("white"),
-        alt.value("black"),
-    )
-    cells = base.mark_rect(stroke="white").encode(color=alt.Color("share:Q", scale=scale, legend=None))
-    words = base.mark_text(fontSize=10).encode(text="shown:N", color=ink)
-    return alt.layer(cells, words).properties(
-        title=alt.TitleParams(_TITLES[kind], subtitle=_SHARES[kind]),
-        width=min(_WIDEST, _CELL_WIDTH * max(1, len(metrics))),
-        height=_CELL_HEIGHT * len(changes),
-    )
+    colours, ends = ([COLOURS[1], "#F7F7F7", COLOURS[0]], [0, 0.5, 1])
+    if not centred:
+        colours, ends = colours[:2], ends[1:]
+    scale = {"range": colours, "domain": ends, "clamp": True}
+    axes = {
+        "x": nominal("metric", sort=metrics, title=None, axis={"labelAngle": -40, "labelLimit": 200}),
+        "y": nominal("change", sort=[one.name for one in changes], title=None, axis={"labelLimit": 200}),
+    }
+    dark = "abs(datum.share - 0.5) > 0.35" if centred else "datum.share < 0.6"
+    white = {"test": f"isValid(datum.share) && {dark}", "value": "white"}
+    words = {"text": nominal("shown"), "color": {"condition": white, "value": "black"}}
+    cell = {"color": quantitative("share", scale=scale, legend=None)}
+    return {
+        "title": {"text": _TITLES[kind], "subtitle": _SHARES[kind]},
+        "width": min(_WIDEST, _CELL_WIDTH * max(1, len(metrics))),
+        "height": _CELL_HEIGHT * len(changes),
+        "data": {"values": rows},
+        "layer": [
+            {"mark": {"type": "rect", "stroke": "white"}, "encoding": axes | cell},
+            {"mark": {"type": "text", "fontSize": 10}, "encoding": axes | words},
+        ],
+    }
 
 
 def _square(metric: str, change: Change, cell: Cell | None) -> dict[str, Any]:

@@ -104,11 +104,13 @@ def bench_metrics(
     from sgi.cli.console import progress
     from sgi.cli.run_output import print_columns
     from sgi.kernel.clusters import BY_QUESTION
+    from sgi.report.charts import check_figure
 
     if listing:
         _list(as_json=as_json)
         return
     if out is not None:
+        check_figure(out / "bench.png")
         out.mkdir(parents=True, exist_ok=True)  # what cannot be written is told before the work
     metrics = metric_list(metric or []) or None
     with ExitStack() as stack:

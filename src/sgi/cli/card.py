@@ -90,10 +90,12 @@ def card(
 
     from sgi.analysis.card.from_run import card_of_run
     from sgi.cli.console import progress
+    from sgi.report.charts import check_figure
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
 
     if out is not None:
+        check_figure(out / "card.png")
         out.mkdir(parents=True, exist_ok=True)  # fails before the work if the folder cannot be made
     vectors = cache_choice(cache, no_cache=no_cache)
     with open_database(db, create=False) as database:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -21,7 +21,7 @@ from sgi.kernel.errors import UnknownNameError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sgi.report.charts import AnyChart
+    from sgi.report.charts import Chart
     from sgi.report.views.columns import RunColumns
     from sgi.report.views.groups import GroupTable
     from sgi.store.database import Database
@@ -114,13 +114,12 @@ def plot(
     with open_database(db, create=False) as database:
         record = find_run(database, run).clustered(cluster)
         other = None if with_ is None else find_run(database, with_).clustered(cluster)
-        drawn: Any = _DRAWN[kind](_Asked(database, record, metric, against, by, other, allow_different))
+        chart = _DRAWN[kind](_Asked(database, record, metric, against, by, other, allow_different))
     sides = {"width": width, "height": height}
-    drawn = drawn.properties(**{name: size for name, size in sides.items() if size is not None})
-    save_figure(drawn, out, scale=scale)
+    chart |= {name: size for name, size in sides.items() if size is not None}
+    save_figure(chart, out, scale=scale)
     if not quiet:
-        told = drawn.to_dict()["description"]
-        talk(f"{out} shows {kind.value} of {short(record.label)}. {told}")
+        talk(f"{out} shows {kind.value} of {short(record.label)}. {chart['description']}")
 
 
 def _check_options(kind: Kind, **given: str | None) -> None:
@@ -141,7 +140,7 @@ def _check_options(kind: Kind, **given: str | None) -> None:
         raise UsageError("A comparison needs a second run.", hint="Name the newer one: --with last.")
 
 
-def _distribution(asked: _Asked) -> AnyChart:
+def _distribution(asked: _Asked) -> Chart:
     from sgi.report.figures import distribution_figure
     from sgi.report.views.distribution import distributions
 
@@ -152,7 +151,7 @@ def _distribution(asked: _Asked) -> AnyChart:
     return distribution_figure(parts[_metric(asked, list(parts))])
 
 
-def _plane(asked: _Asked) -> AnyChart:
+def _plane(asked: _Asked) -> Chart:
     from sgi.report.figures import plane_figure
     from sgi.report.views.plane import plane
 
@@ -163,7 +162,7 @@ def _plane(asked: _Asked) -> AnyChart:
     return plane_figure(found)
 
 
-def _groups(asked: _Asked) -> AnyChart:
+def _groups(asked: _Asked) -> Chart:
     from sgi.report.figures import groups_figure
 
     found = _group_table(asked)
@@ -187,7 +186,7 @@ def _group_table(asked: _Asked) -> GroupTable:
     return tables[0]
 
 
-def _scatter(asked: _Asked) -> AnyChart:
+def _scatter(asked: _Asked) -> Chart:
     from sgi.report.scatter_figure import scatter_figure
     from sgi.report.views.disagreement import semantic_and_lexical
     from sgi.report.views.scatter import scatter_of
@@ -209,7 +208,7 @@ def _scatter(asked: _Asked) -> AnyChart:
     return scatter_figure(found)
 
 
-def _correlation(asked: _Asked) -> AnyChart:
+def _correlation(asked: _Asked) -> Chart:
     from sgi.report.figures import correlation_figure
     from sgi.report.views.correlation import correlation
 
@@ -220,7 +219,7 @@ def _correlation(asked: _Asked) -> AnyChart:
     return correlation_figure(found)
 
 
-def _roc(asked: _Asked) -> AnyChart:
+def _roc(asked: _Asked) -> Chart:
     from sgi.report.figures import roc_figure
     from sgi.report.views.labelled import labelled
 
@@ -231,7 +230,7 @@ def _roc(asked: _Asked) -> AnyChart:
     return roc_figure(found)
 
 
-def _reliability(asked: _Asked) -> AnyChart:
+def _reliability(asked: _Asked) -> Chart:
     from sgi.report.figures import reliability_figure
     from sgi.report.views.labelled import labelled
 
@@ -243,7 +242,7 @@ def _reliability(asked: _Asked) -> AnyChart:
     return reliability_figure(found)
 
 
-def _comparison(asked: _Asked) -> AnyChart:
+def _comparison(asked: _Asked) -> Chart:
     from sgi.report.figures import comparison_figure
     from sgi.report.views.comparison import comparison_view
 
@@ -258,7 +257,7 @@ def _comparison(asked: _Asked) -> AnyChart:
     return comparison_figure(view)
 
 
-_DRAWN: dict[Kind, Callable[[_Asked], AnyChart]] = {
+_DRAWN: dict[Kind, Callable[[_Asked], Chart]] = {
     Kind.DISTRIBUTION: _distribution,
     Kind.PLANE: _plane,
     Kind.GROUPS: _groups,

@@ -73,8 +73,10 @@ def reproduce(
 
     from sgi.cli.console import print_json, print_lines, progress, readers_may_leave, talk
     from sgi.paper.reproduce import experiment_names, open_workbench, reproduced
+    from sgi.report.charts import check_figure
 
     names = experiment_names(name)
+    check_figure(out / "figure.png")
     out.mkdir(parents=True, exist_ok=True)  # what cannot be written is told before the work
     where = cache or not no_cache
     made: list[Finding] = []

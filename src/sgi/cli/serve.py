@@ -195,12 +195,9 @@ def _address(host: str, port: int) -> str:
 
 def _serve(site: Site, listener: socket, address: str, limits: ConnectionLimits, *, open_page: bool) -> None:
     """Serve until somebody ends it."""
-    from threading import Thread
-
     import uvicorn
 
     from sgi.cli.console import talk
-    from sgi.report.page import vega_bundle
     from sgi.web.app import create_app
     from sgi.web.connections import server_options
 
@@ -213,7 +210,6 @@ def _serve(site: Site, listener: socket, address: str, limits: ConnectionLimits,
     )
     if open_page:
         typer.launch(address)
-    Thread(target=vega_bundle, daemon=True).start()  # takes seconds, and the first page with a chart wants it
     try:
         server.run(sockets=[listener])
     except KeyboardInterrupt:  # uvicorn raises it once more after it has ended

@@ -92,7 +92,7 @@ class Finding:
         title: what it is.
         settings: sample, seed, data and models: with the signatures, all that can change a number.
         sections: its tables.
-        figures: Altair charts by the stem of their files.
+        figures: Vega-Lite charts by the stem of their files.
         remarks: what the tables say, decided by their numbers.
         signatures: one a model.
     """

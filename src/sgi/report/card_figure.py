@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.analysis.card.card import DetectorCard, Matched
-    from sgi.report.charts import AnyChart
+    from sgi.report.charts import Chart
     from sgi.stats.ranking import Ranking
 
 ALL_ROWS, WITHIN = "all rows", "within tenths of length"
 BY_LENGTH, BY_OVERLAP = "matched by length", "matched by overlap"
 
 
-def card_chart(card: DetectorCard) -> AnyChart:
+def card_chart(card: DetectorCard) -> Chart:
     """AUROC of the score, its baselines and its controls; beside it, where it was calibrated, reliability.
 
     Args:

@@ -1,16 +1,16 @@
-"""Charts as Altair objects, and the files they become, drawn without a browser or a network."""
+"""Charts as Vega-Lite specifications, and the image files made of them without a browser or a network."""
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import numpy as np
 
 from sgi.io.write import write_whole
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,8 +26,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 GREY = "#888888"
 """What stands for chance, for what is expected, and for what is not known."""
 _DASHES = ([1, 0], [6, 3], [2, 2])
-AnyChart = alt.TopLevelMixin
-"""What Altair draws."""
+Chart = dict[str, Any]
+"""A Vega-Lite specification."""
 
 _WIDTH, _HEIGHT = 420, 260
 _LONGEST_LABEL = 320
@@ -54,6 +54,24 @@ class Dot:
     high: float | None = None
 
 
+def quantitative(field: str, **options: Any) -> dict[str, Any]:
+    """Encode a column of numbers, with Vega-Lite's options such as ``title`` and ``scale``.
+
+    >>> quantitative("value", title="AUROC")
+    {'field': 'value', 'type': 'quantitative', 'title': 'AUROC'}
+    """
+    return {"field": field, "type": "quantitative", **options}
+
+
+def nominal(field: str, **options: Any) -> dict[str, Any]:
+    """Encode a column of names, with Vega-Lite's options such as ``sort`` and ``axis``.
+
+    >>> nominal("label", title=None)
+    {'field': 'label', 'type': 'nominal', 'title': None}
+    """
+    return {"field": field, "type": "nominal", **options}
+
+
 def dot_chart(
     dots: Iterable[Dot],
     *,
@@ -62,7 +80,7 @@ def dot_chart(
     chance: float | None = None,
     domain: tuple[float, float] | None = None,
     colours: Mapping[str, str] | None = None,
-) -> AnyChart:
+) -> Chart:
     """Values with their intervals, one line a label, one colour a series.
 
     Args:
@@ -73,30 +91,38 @@ def dot_chart(
         domain: the ends of the axis; from the data if None.
         colours: of some series, whatever others there are.
 
-    >>> dot_chart([Dot("SGI", 0.8, low=0.79, high=0.81)], title="HaluEval", axis="AUROC").to_dict()["title"]
+    >>> dot_chart([Dot("SGI", 0.8, low=0.79, high=0.81)], title="HaluEval", axis="AUROC")["title"]
     'HaluEval'
     """
     given = list(dots)
     rows = [_row(dot) for dot in given]
     labels, series = list(dict.fromkeys(d.label for d in given)), list(dict.fromkeys(d.series for d in given))
-    scale = alt.Scale(domain=list(domain)) if domain else alt.Scale(zero=False)
-    place = alt.X("value:Q", title=axis, scale=scale)
-    beside = len({d.label for d in given}) < len(given)
-    side: dict[str, Any] = {"yOffset": alt.YOffset("series:N", sort=series)} if beside else {}
-    colour = series_colour("series", series, known=colours, legend=len(series) > 1)
-    line = alt.Y("label:N", sort=labels, title=None, axis=alt.Axis(labelLimit=_LONGEST_LABEL))
-    base = alt.Chart(alt.InlineData(values=rows)).encode(y=line, color=colour, **side)
-    point = base.mark_point(filled=True, size=70, opacity=1).encode(x=place)
-    bars = (
-        base.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=2)
-        .encode(x=alt.X("low:Q", title=axis, scale=scale), x2="high:Q")
-    )
-    layers: list[Any] = [bars, point] if any("low" in row for row in rows) else [point]  # else Vega warns
-    if chance is not None:
-        layers.insert(0, _rule(chance, scale))
-    height = max(120, 14 * len(labels) * (len(series) if beside else 1) + 14 * len(labels))
-    return alt.layer(*layers).properties(title=title, width=_WIDTH, height=height)
+    scale = {"domain": list(domain)} if domain else {"zero": False}
+    grouped = len(labels) < len(given)
+    shared: Chart = {
+        "y": nominal("label", sort=labels, title=None, axis={"labelLimit": _LONGEST_LABEL}),
+        "color": series_colour("series", series, known=colours, legend=len(series) > 1),
+    }
+    if grouped:
+        shared["yOffset"] = nominal("series", sort=series)
+    layers: list[Chart] = [] if chance is None else [_rule(chance, scale)]
+    if any("low" in row for row in rows):  # an empty layer has no extent: Vega warns
+        ends = {"x": quantitative("low", title=axis, scale=scale), "x2": {"field": "high"}}
+        rule = {"type": "rule", "strokeWidth": 2}
+        layers.append(
+            {"transform": [{"filter": "isValid(datum.low)"}], "mark": rule, "encoding": shared | ends}
+        )
+    value = {"x": quantitative("value", title=axis, scale=scale)}
+    point = {"type": "point", "filled": True, "size": 70, "opacity": 1}
+    layers.append({"mark": point, "encoding": shared | value})
+    height = max(120, 14 * len(labels) * (len(series) if grouped else 1) + 14 * len(labels))
+    return {
+        "title": title,
+        "width": _WIDTH,
+        "height": height,
+        "data": {"values": rows},
+        "layer": layers,
+    }
 
 
 def _row(dot: Dot) -> dict[str, Any]:
@@ -106,7 +132,7 @@ def _row(dot: Dot) -> dict[str, Any]:
 
 def series_colour(
     field: str, names: Sequence[str], *, known: Mapping[str, str] | None = None, legend: bool = True
-) -> Any:
+) -> dict[str, Any]:
     """One colour for each series.
 
     Args:
@@ -116,25 +142,28 @@ def series_colour(
         legend: whether to show which is which.
     """
     colours = [(known or {}).get(name, COLOURS[n % len(COLOURS)]) for n, name in enumerate(names)]
-    scale = alt.Scale(domain=list(names), range=colours)
-    shown = alt.Legend(title=None, orient="bottom", labelLimit=_LONGEST_LABEL, columns=3) if legend else None
-    return alt.Color(f"{field}:N", scale=scale, legend=shown, sort=list(names))
+    scale = {"domain": list(names), "range": colours}
+    shown = {"title": None, "orient": "bottom", "labelLimit": _LONGEST_LABEL, "columns": 3}
+    return nominal(field, scale=scale, legend=shown if legend else None, sort=list(names))
 
 
-def _dash(field: str, names: Sequence[str]) -> Any:
+def _dash(field: str, names: Sequence[str]) -> dict[str, Any]:
     """Lines whose colours come round again are told apart by their dashes."""
     dashes = [_DASHES[n // len(COLOURS) % len(_DASHES)] for n in range(len(names))]
-    return alt.StrokeDash(f"{field}:N", scale=alt.Scale(domain=list(names), range=dashes), legend=None)
+    return nominal(field, scale={"domain": list(names), "range": dashes}, legend=None)
 
 
-def _rule(value: float, scale: Any) -> Any:
-    data = alt.InlineData(values=[{"at": value}])
-    return alt.Chart(data).mark_rule(strokeDash=[4, 4], color=GREY).encode(x=alt.X("at:Q", scale=scale))
+def _rule(value: float, scale: Mapping[str, Any]) -> Chart:
+    return {
+        "data": {"values": [{"at": value}]},
+        "mark": {"type": "rule", "strokeDash": [4, 4], "color": GREY},
+        "encoding": {"x": quantitative("at", scale=scale)},
+    }
 
 
 def line_chart(
     series: Mapping[str, Mapping[str, float | None]], *, title: str, axis: str, across: str
-) -> AnyChart:
+) -> Chart:
     """A value over a few named steps, one line a series; a step without value is left out.
 
     Args:
@@ -144,7 +173,7 @@ def line_chart(
         across: what the steps are.
 
     >>> chart = line_chart({"SGI": {"low": 0.72, "high": 0.83}}, title="t", axis="AUROC", across="tercile")
-    >>> chart.to_dict()["encoding"]["x"]["sort"]
+    >>> chart["encoding"]["x"]["sort"]
     ['low', 'high']
     """
     steps = list(dict.fromkeys(step for found in series.values() for step in found))
@@ -154,20 +183,21 @@ def line_chart(
         for step, value in found.items()
         if value is not None
     ]
-    made: AnyChart = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(point=alt.OverlayMarkDef(size=60, filled=True))
-        .encode(
-            x=alt.X("step:N", sort=steps, title=across, axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("value:Q", title=axis, scale=alt.Scale(zero=False)),
-            color=series_colour("series", list(series)),
-        )
-        .properties(title=title, width=_WIDTH, height=_HEIGHT)
-    )
-    return made
+    return {
+        "title": title,
+        "width": _WIDTH,
+        "height": _HEIGHT,
+        "data": {"values": rows},
+        "mark": {"type": "line", "point": {"size": 60, "filled": True}},
+        "encoding": {
+            "x": nominal("step", sort=steps, title=across, axis={"labelAngle": 0}),
+            "y": quantitative("value", title=axis, scale={"zero": False}),
+            "color": series_colour("series", list(series)),
+        },
+    }
 
 
-def matrix_chart(names: Sequence[str], values: ArrayLike, *, title: str, signed: bool = False) -> AnyChart:
+def matrix_chart(names: Sequence[str], values: ArrayLike, *, title: str, signed: bool = False) -> Chart:
     """A square of numbers, such as correlations, as coloured cells with the number in each.
 
     Args:
@@ -179,7 +209,7 @@ def matrix_chart(names: Sequence[str], values: ArrayLike, *, title: str, signed:
     Raises:
         ValueError: the values are not one row and one column a name.
 
-    >>> matrix_chart(["a", "b"], [[1.0, 0.9], [0.9, 1.0]], title="Pearson").to_dict()["title"]
+    >>> matrix_chart(["a", "b"], [[1.0, 0.9], [0.9, 1.0]], title="Pearson")["title"]
     'Pearson'
     """
     square = np.asarray(values, dtype=np.float64)
@@ -190,25 +220,35 @@ def matrix_chart(names: Sequence[str], values: ArrayLike, *, title: str, signed:
         for i, down in enumerate(names)
         for j, across in enumerate(names)
     ]
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("across:N", sort=list(names), title=None, axis=alt.Axis(labelAngle=-30)),
-        y=alt.Y("down:N", sort=list(names), title=None),
-    )
-    blues = alt.Scale(scheme="blues", domain=[0, 1], clamp=True)
-    both = alt.Scale(range=[COLOURS[1], "#F7F7F7", COLOURS[0]], domain=[-1, 0, 1], clamp=True)
-    shade = alt.Color("value:Q", scale=both if signed else blues, legend=None)
-    ink = alt.condition("abs(datum.value) > 0.6", alt.value("white"), alt.value("black"))
-    cells = base.mark_rect().encode(color=shade)
+    sides = {
+        "x": nominal("across", sort=list(names), title=None, axis={"labelAngle": -30}),
+        "y": nominal("down", sort=list(names), title=None),
+    }
+    scale = {"scheme": "blues", "domain": [0, 1], "clamp": True}
+    if signed:
+        scale = {"range": [COLOURS[1], "#F7F7F7", COLOURS[0]], "domain": [-1, 0, 1], "clamp": True}
+    number = {"test": "isValid(datum.value)", **quantitative("value", format=".2f")}
+    white = {"test": "abs(datum.value) > 0.6", "value": "white"}
+    words = {
+        "text": {"condition": number, "value": "–"},
+        "color": {"condition": white, "value": "black"},
+    }
     side = max(160, 70 * len(names))
-    told = alt.condition("isValid(datum.value)", alt.Text("value:Q", format=".2f"), alt.value("–"))
-    return alt.layer(cells, base.mark_text().encode(text=told, color=ink)).properties(
-        title=title, width=side, height=side * 3 // 4
-    )
+    return {
+        "title": title,
+        "width": side,
+        "height": side * 3 // 4,
+        "data": {"values": rows},
+        "layer": [
+            {"mark": "rect", "encoding": sides | {"color": quantitative("value", scale=scale, legend=None)}},
+            {"mark": "text", "encoding": sides | words},
+        ],
+    }
 
 
 def distribution_chart(
     groups: Mapping[str, ArrayLike], *, title: str, axis: str, mark: float | None = None
-) -> AnyChart:
+) -> Chart:
     """How values are spread, one stepped area a group, each group's areas adding up to 1.
 
     The ends are the 0.5th and 99.5th percentile of all values: what lies beyond joins the outermost bins.
@@ -219,7 +259,7 @@ def distribution_chart(
         axis: what the values are.
         mark: where a dashed line stands.
 
-    >>> distribution_chart({"grounded": [1, 2, 3]}, title="SGI", axis="SGI").to_dict()["title"]
+    >>> distribution_chart({"grounded": [1, 2, 3]}, title="SGI", axis="SGI")["title"]
     'SGI'
     """
     columns = {name: np.asarray(values, dtype=np.float64) for name, values in groups.items()}
@@ -239,7 +279,7 @@ def step_chart(
     axis: str,
     mark: float | None = None,
     colours: Mapping[str, str] | None = None,
-) -> AnyChart:
+) -> Chart:
     """Shares of each group in bins, as one stepped area a group.
 
     Args:
@@ -250,7 +290,7 @@ def step_chart(
         mark: where a dashed line stands.
         colours: of some groups, whatever others there are.
 
-    >>> step_chart([0, 1, 2], {"all rows": [0.25, 0.75]}, title="t", axis="SGI").to_dict()["title"]
+    >>> step_chart([0, 1, 2], {"all rows": [0.25, 0.75]}, title="t", axis="SGI")["title"]
     't'
     """
     rows = [
@@ -258,18 +298,18 @@ def step_chart(
         for name, found in shares.items()
         for start, share in zip(edges, [*found, 0.0], strict=True)
     ]
-    scale = alt.Scale(zero=False, nice=False)
-    area = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_area(interpolate="step-after", opacity=0.45, line=True)
-        .encode(
-            x=alt.X("at:Q", title=axis, scale=scale),
-            y=alt.Y("share:Q", title="share of the group", stack=None),
-            color=series_colour("group", list(shares), known=colours, legend=len(shares) > 1),
-        )
-    )
+    scale = {"zero": False, "nice": False}
+    area: Chart = {
+        "data": {"values": rows},
+        "mark": {"type": "area", "interpolate": "step-after", "opacity": 0.45, "line": True},
+        "encoding": {
+            "x": quantitative("at", title=axis, scale=scale),
+            "y": quantitative("share", title="share of the group", stack=None),
+            "color": series_colour("group", list(shares), known=colours, legend=len(shares) > 1),
+        },
+    }
     layers = [area] if mark is None else [area, _rule(mark, scale)]
-    return alt.layer(*layers).properties(title=title, width=_WIDTH, height=_HEIGHT)
+    return {"title": title, "width": _WIDTH, "height": _HEIGHT, "layer": layers}
 
 
 def _shares(column: Any, edges: Any) -> list[float]:
@@ -277,7 +317,7 @@ def _shares(column: Any, edges: Any) -> list[float]:
     return [float(share) for share in counts / len(column)]
 
 
-def reliability_chart(found: Mapping[str, Reliability], *, title: str) -> AnyChart:
+def reliability_chart(found: Mapping[str, Reliability], *, title: str) -> Chart:
     """What was predicted beside what came true, one line a series; the diagonal is a perfect forecast.
 
     Args:
@@ -286,7 +326,7 @@ def reliability_chart(found: Mapping[str, Reliability], *, title: str) -> AnyCha
 
     >>> from sgi.stats.calibration import reliability
     >>> bins = reliability([0.1, 0.9], [False, True])
-    >>> reliability_chart({"Platt": bins}, title="calibration").to_dict()["title"]
+    >>> reliability_chart({"Platt": bins}, title="calibration")["title"]
     'calibration'
     """
     rows = [
@@ -294,29 +334,38 @@ def reliability_chart(found: Mapping[str, Reliability], *, title: str) -> AnyCha
         for name, bins in found.items()
         for confidence, frequency, count in zip(bins.confidence, bins.frequency, bins.rows, strict=True)
     ]
-    ends = alt.Scale(domain=[0, 1])
-    across, up = (
-        alt.X("confidence:Q", title="predicted", scale=ends),
-        alt.Y("frequency:Q", title="observed", scale=ends),
-    )
-    colour = series_colour("series", list(found))
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=across, y=up, color=colour)
-    perfect = diagonal("confidence", "frequency").encode(x=across, y=up)
-    size = alt.Size("rows:Q", legend=None, scale=alt.Scale(range=[20, 250]))
-    return alt.layer(perfect, base.mark_line(), base.mark_circle(opacity=1).encode(size=size)).properties(
-        title=title, width=_HEIGHT, height=_HEIGHT
-    )
+    scale = {"domain": [0, 1]}
+    axes = {
+        "x": quantitative("confidence", title="predicted", scale=scale),
+        "y": quantitative("frequency", title="observed", scale=scale),
+    }
+    lines = axes | {"color": series_colour("series", list(found))}
+    size = quantitative("rows", legend=None, scale={"range": [20, 250]})
+    return {
+        "title": title,
+        "width": _HEIGHT,
+        "height": _HEIGHT,
+        "data": {"values": rows},
+        "layer": [
+            diagonal("confidence", "frequency", axes),
+            {"mark": "line", "encoding": lines},
+            {"mark": {"type": "circle", "opacity": 1}, "encoding": lines | {"size": size}},
+        ],
+    }
 
 
-def diagonal(across: str, up: str, low: float = 0.0, high: float = 1.0) -> Any:
-    """A dashed line on which both columns are equal, still without its axes."""
-    corners = alt.InlineData(values=[{across: end, up: end} for end in (low, high)])
-    return alt.Chart(corners).mark_line(strokeDash=[4, 4], color=GREY)
+def diagonal(across: str, up: str, axes: Mapping[str, Any], *, low: float = 0.0, high: float = 1.0) -> Chart:
+    """A dashed line on which both columns are equal."""
+    return {
+        "data": {"values": [{across: end, up: end} for end in (low, high)]},
+        "mark": {"type": "line", "strokeDash": [4, 4], "color": GREY},
+        "encoding": axes,
+    }
 
 
 def curve_chart(
     curves: Mapping[str, Sequence[tuple[float, float]]], *, title: str, axis: str, across: str
-) -> AnyChart:
+) -> Chart:
     """Curves in the unit square, such as ROC curves; the diagonal is a guess.
 
     Args:
@@ -325,7 +374,7 @@ def curve_chart(
         axis: what stands upwards.
         across: what stands across.
 
-    >>> curve_chart({"SGI": [(0, 0), (1, 1)]}, title="ROC", axis="y", across="x").to_dict()["title"]
+    >>> curve_chart({"SGI": [(0, 0), (1, 1)]}, title="ROC", axis="y", across="x")["title"]
     'ROC'
     """
     rows = [
@@ -333,27 +382,33 @@ def curve_chart(
         for name, points in curves.items()
         for step, (x, y) in enumerate(points)
     ]
-    ends = alt.Scale(domain=[0, 1])
-    axes = {"x": alt.X("across:Q", title=across, scale=ends), "y": alt.Y("up:Q", title=axis, scale=ends)}
-    lines = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_line(strokeWidth=2)
-        .encode(**axes, order="step:Q", color=series_colour("series", list(curves)))
-    )
-    if len(curves) > len(COLOURS):
-        lines = lines.encode(strokeDash=_dash("series", list(curves)))
-    layers = alt.layer(diagonal("across", "up").encode(**axes), lines)
-    return layers.properties(title=title, width=_HEIGHT, height=_HEIGHT)
+    scale = {"domain": [0, 1]}
+    axes = {
+        "x": quantitative("across", title=across, scale=scale),
+        "y": quantitative("up", title=axis, scale=scale),
+    }
+    names = list(curves)
+    lines = axes | {"order": quantitative("step"), "color": series_colour("series", names)}
+    if len(names) > len(COLOURS):
+        lines["strokeDash"] = _dash("series", names)
+    return {
+        "title": title,
+        "width": _HEIGHT,
+        "height": _HEIGHT,
+        "layer": [
+            diagonal("across", "up", axes),
+            {"data": {"values": rows}, "mark": {"type": "line", "strokeWidth": 2}, "encoding": lines},
+        ],
+    }
 
 
-def side_by_side(*charts: Any) -> AnyChart:
+def side_by_side(*charts: Chart) -> Chart:
     """Charts in a row, each with its own colours and scales.
 
-    >>> len(side_by_side(matrix_chart(["a"], [[1]], title="t")).to_dict()["hconcat"])
+    >>> len(side_by_side(matrix_chart(["a"], [[1]], title="t"))["hconcat"])
     1
     """
-    made: AnyChart = alt.hconcat(*charts).resolve_scale(color="independent", x="independent", y="independent")
-    return made
+    return {"hconcat": list(charts), "resolve": {"scale": dict.fromkeys(("color", "x", "y"), "independent")}}
 
 
 FIGURES = (".png", ".svg", ".pdf")
@@ -361,40 +416,44 @@ FIGURES = (".png", ".svg", ".pdf")
 
 
 def check_figure(path: Path) -> None:
-    """See from its name that a chart can become this file.
+    """Check that a chart can be written to this file.
 
     Raises:
-        UsageError: by its suffix it is of no kind that can be drawn.
+        MissingExtraError: the extra ``images`` is not installed.
+        UsageError: the suffix is not one of ``FIGURES``.
     """
     if path.suffix.casefold() not in FIGURES:
         raise UsageError(
-            f"Cannot tell from {str(path)!r} how to draw.", hint=f"It can be {', '.join(FIGURES)}."
+            f"Cannot tell the image format from the name {str(path)!r}.", hint=f"Use {', '.join(FIGURES)}."
         )
+    if importlib.util.find_spec("vl_convert") is None:
+        raise MissingExtraError("Writing charts as image files", "images")
 
 
-def save_figure(chart: Any, path: Path, *, scale: float = _PIXELS) -> Path:
-    """Write a chart as PNG, SVG or PDF, by the suffix; equal charts give equal files, but for PDF.
+def save_figure(chart: Chart, path: Path, *, scale: float = _PIXELS) -> Path:
+    """Write a chart as PNG, SVG or PDF, by the suffix. Equal charts give equal files, except PDF.
 
     Args:
-        chart: of this module, or any other of Altair's.
-        path: the file, in a folder that is there; it is written whole or not at all.
-        scale: pixels of a PNG for each point of the chart; the other kinds have none.
+        chart: a Vega-Lite specification.
+        path: the file, in an existing folder; it is written completely or not at all.
+        scale: pixels of a PNG for each point of the chart; the other formats ignore it.
 
     Returns:
         The path.
 
     Raises:
-        UsageError: the suffix is of no kind that can be drawn, or the folder is missing.
+        MissingExtraError: the extra ``images`` is not installed.
+        UsageError: the suffix is not one of ``FIGURES``, or the folder is missing.
         DataError: the file cannot be written.
     """
+    check_figure(path)
     import vl_convert
 
-    check_figure(path)
-    drawn = chart.configure_view(stroke=None).configure(background="white").to_dict()
+    spec = chart | {"background": "white"}
     draw: dict[str, Callable[[], bytes]] = {
-        ".png": lambda: vl_convert.vegalite_to_png(drawn, scale=scale),
-        ".svg": lambda: vl_convert.vegalite_to_svg(drawn).encode(),
-        ".pdf": lambda: vl_convert.vegalite_to_pdf(drawn),
+        ".png": lambda: vl_convert.vegalite_to_png(spec, scale=scale),
+        ".svg": lambda: vl_convert.vegalite_to_svg(spec).encode(),
+        ".pdf": lambda: vl_convert.vegalite_to_pdf(spec),
     }
     write_whole(path, draw[path.suffix.casefold()]())
     return path

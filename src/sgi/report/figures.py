@@ -10,8 +10,6 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
-
 from sgi.report.charts import (
     COLOURS,
     GREY,
@@ -20,6 +18,8 @@ from sgi.report.charts import (
     diagonal,
     dot_chart,
     matrix_chart,
+    nominal,
+    quantitative,
     reliability_chart,
     series_colour,
     step_chart,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.compare import Comparison
     from sgi.engine.summary import MetricSummary
-    from sgi.report.charts import AnyChart
+    from sgi.report.charts import Chart
     from sgi.report.views.correlation import Correlation
     from sgi.report.views.distribution import Distribution
     from sgi.report.views.groups import GroupTable
@@ -51,12 +51,12 @@ _TOLD_APART = 0.02
 """Of the values at either end of the plane, this share shares the last colour."""
 
 
-def distribution_figure(part: Distribution) -> AnyChart:
+def distribution_figure(part: Distribution) -> Chart:
     """How the values of a metric are spread; of labelled rows, one area a label.
 
     >>> from sgi.report.views.distribution import Distribution
     >>> part = Distribution("sgi", (0.5, 1.0, 1.5), {"all rows": (3, 1)}, 0, 0)
-    >>> distribution_figure(part).to_dict()["title"]
+    >>> distribution_figure(part)["title"]
     'sgi: how its values are spread'
     """
     shares = {
@@ -65,10 +65,10 @@ def distribution_figure(part: Distribution) -> AnyChart:
     name = short(part.metric)
     title, mark = f"{name}: how its values are spread", middle_line(part.metric)
     made = step_chart(part.edges, shares, title=title, axis=_unit(name, mark), mark=mark, colours=_LABELS)
-    return _told(made, description_of(part))
+    return made | {"description": description_of(part)}
 
 
-def plane_figure(part: Plane, *, brush: bool = False) -> AnyChart:
+def plane_figure(part: Plane, *, brush: bool = False) -> Chart:
     """Every row by its two angles; on the dashed diagonal SGI is 1, above it the context is nearer.
 
     Args:
@@ -78,30 +78,37 @@ def plane_figure(part: Plane, *, brush: bool = False) -> AnyChart:
 
     >>> from sgi.report.views.plane import Plane, PlanePoint
     >>> part = Plane("sgi", (PlanePoint("a", 0, 0.8, 1.0, 1.25, True),), 1)
-    >>> plane_figure(part).to_dict()["title"]
+    >>> plane_figure(part)["title"]
     'sgi: the plane of its two angles'
     """
     low, high = _ends(part.points)
-    scale = alt.Scale(domain=[low, high], nice=False)
-    across = alt.X("theta_rc:Q", title="θ(r, c): response and context, rad", scale=scale)
-    up = alt.Y("theta_rq:Q", title="θ(r, q): response and question, rad", scale=scale)
-    line = diagonal("theta_rc", "theta_rq", low, high).encode(x=across, y=up)
-    points = (
-        alt.Chart(_points(part, name="points" if brush else None))
-        .mark_circle(size=28, opacity=0.6, aria=False)
-        .encode(x=across, y=up, color=_plane_colour(part))
-    )
+    scale = {"domain": [low, high], "nice": False}
+    axes = {
+        "x": quantitative("theta_rc", title="θ(r, c): response and context, rad", scale=scale),
+        "y": quantitative("theta_rq", title="θ(r, q): response and question, rad", scale=scale),
+    }
+    points: Chart = {
+        # One JSON text: a page cleans each string of a chart, and these would be eight for each row.
+        "data": {"values": json.dumps([_point(row) for row in part.points]), "format": {"type": "json"}},
+        "mark": {"type": "circle", "size": 28, "opacity": 0.6, "aria": False},
+        "encoding": axes | {"color": _plane_colour(part)},
+    }
     if not brush:
-        points = points.encode(tooltip=_tooltip(part))
+        points["encoding"]["tooltip"] = _tooltip(part)
     else:
-        # Without tooltips: making them for all rows before one is wanted takes a second.
-        chosen = alt.selection_interval(name="brush", encodings=["x", "y"])
-        seen = alt.condition(chosen, alt.value(0.7), alt.value(0.12), empty=True)
-        points = points.encode(opacity=seen).add_params(chosen)
-    told = _diagonal_name(high).encode(x=across, y=up)
-    title = f"{short(part.metric)}: the plane of its two angles"
-    made = alt.layer(line, points, told).properties(title=title, width=_SIDE, height=_SIDE)
-    return _told(made, description_of(part))
+        # Without tooltips: making them for all rows in advance takes a second.
+        points["data"]["name"] = "points"
+        points["params"] = [{"name": "brush", "select": {"type": "interval", "encodings": ["x", "y"]}}]
+        selected = {"param": "brush", "empty": True, "value": 0.7}
+        points["encoding"]["opacity"] = {"condition": selected, "value": 0.12}
+    line = diagonal("theta_rc", "theta_rq", axes, low=low, high=high)
+    return {
+        "title": f"{short(part.metric)}: the plane of its two angles",
+        "description": description_of(part),
+        "width": _SIDE,
+        "height": _SIDE,
+        "layer": [line, points, _diagonal_name(high, axes)],
+    }
 
 
 def _ends(points: Sequence[PlanePoint]) -> tuple[float, float]:
@@ -109,13 +116,6 @@ def _ends(points: Sequence[PlanePoint]) -> tuple[float, float]:
     angles = [angle for row in points for angle in (row.theta_rc, row.theta_rq)] or [0.0, 1.5]
     low, high = math.floor(min(angles) * 10) / 10, math.ceil(max(angles) * 10) / 10
     return low, max(high, low + 0.1)
-
-
-def _points(part: Plane, name: str | None) -> alt.InlineData:
-    """The rows as one text: Altair would look at every value of every row."""
-    written = json.dumps([_point(row) for row in part.points])
-    named = {} if name is None else {"name": name}
-    return alt.InlineData(values=written, format=alt.JsonDataFormat(type="json"), **named)
 
 
 def _point(row: PlanePoint) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def _point(row: PlanePoint) -> dict[str, Any]:
     }
 
 
-def _plane_colour(part: Plane) -> Any:
+def _plane_colour(part: Plane) -> dict[str, Any]:
     labels = {row.label for row in part.points}
     if labels - {None}:
         kinds = {"label 1": True, "label 0": False, "no label": None}
@@ -138,21 +138,23 @@ def _plane_colour(part: Plane) -> Any:
     values = sorted(row.value for row in part.points) or [0.0]
     last = len(values) - 1
     ends = [values[round(share * last)] for share in (_TOLD_APART, 1 - _TOLD_APART)]
-    scale = alt.Scale(scheme="viridis", domain=ends, clamp=True)
-    return alt.Color("value:Q", scale=scale, legend=alt.Legend(title=short(part.metric), orient="bottom"))
+    scale = {"scheme": "viridis", "domain": ends, "clamp": True}
+    return quantitative("value", scale=scale, legend={"title": short(part.metric), "orient": "bottom"})
 
 
 def _tooltip(part: Plane) -> list[Any]:
     numbers = {"value": short(part.metric), "theta_rc": "θ(r, c), rad", "theta_rq": "θ(r, q), rad"}
-    told = [alt.Tooltip(f"{field}:Q", title=title, format=".4f") for field, title in numbers.items()]
-    return [alt.Tooltip("id:N", title="row"), *told, alt.Tooltip("label:N", title="label")]
+    shown = [quantitative(field, title=title, format=".4f") for field, title in numbers.items()]
+    return [nominal("id", title="row"), *shown, nominal("label", title="label")]
 
 
-def _diagonal_name(end: float) -> Any:
-    """What the diagonal is, written left of its upper end: level, since pages stretch the chart."""
-    corner = alt.InlineData(values=[{"theta_rc": end, "theta_rq": end}])
-    named = alt.Chart(corner).mark_text(text="SGI = 1", align="right", dx=-22, dy=9)
-    return named.encode(color=alt.value(GREY))
+def _diagonal_name(end: float, axes: dict[str, Any]) -> Chart:
+    """A label left of the diagonal's upper end; level, since pages stretch the chart."""
+    return {
+        "data": {"values": [{"theta_rc": end, "theta_rq": end}]},
+        "mark": {"type": "text", "text": "SGI = 1", "align": "right", "dx": -22, "dy": 9},
+        "encoding": axes | {"color": {"value": GREY}},
+    }
 
 
 def group_figures(tables: Sequence[GroupTable]) -> list[tuple[GroupTable, str]]:
@@ -180,7 +182,7 @@ def _metrics_with_means(table: GroupTable) -> list[str]:
     return [metric for metric in asked if metric in known]
 
 
-def groups_figure(part: GroupTable, metric: str) -> AnyChart:
+def groups_figure(part: GroupTable, metric: str) -> Chart:
     """The mean of a metric in each group, with its interval; the largest groups, where there are many.
 
     Args:
@@ -209,7 +211,7 @@ def groups_figure(part: GroupTable, metric: str) -> AnyChart:
         axis=f"mean of {named}{' (a share)' if share else ''}, 95 % interval",
         domain=(0.0, 1.0) if share else None,
     )
-    return _told(made, description_of(part, metric))
+    return made | {"description": description_of(part, metric)}
 
 
 def _mean_dot(name: str, made: MetricSummary) -> Dot:
@@ -218,21 +220,21 @@ def _mean_dot(name: str, made: MetricSummary) -> Dot:
     return Dot(name, made.mean or 0.0, low=low, high=high)
 
 
-def correlation_figure(part: Correlation) -> AnyChart:
+def correlation_figure(part: Correlation) -> Chart:
     """How alike the metrics rank the rows: Spearman's ρ of every two, in [−1, 1].
 
     >>> from sgi.report.views.correlation import Correlation
     >>> part = Correlation(("sgi", "bleu"), ((1.0, 0.5), (0.5, 1.0)), ((9, 9), (9, 9)))
-    >>> correlation_figure(part).to_dict()["title"]
+    >>> correlation_figure(part)["title"]
     "How alike metrics rank the rows (Spearman's ρ)"
     """
     values = [[math.nan if value is None else value for value in row] for row in part.spearman]
     title = "How alike metrics rank the rows (Spearman's ρ)"
     made = matrix_chart(short_names(part.metrics), values, title=title, signed=True)
-    return _told(made, description_of(part))
+    return made | {"description": description_of(part)}
 
 
-def roc_figure(part: Sequence[Labelled]) -> AnyChart:
+def roc_figure(part: Sequence[Labelled]) -> Chart:
     """True against false positives at every threshold, one curve a metric, with its area in the legend.
 
     Raises:
@@ -248,10 +250,10 @@ def roc_figure(part: Sequence[Labelled]) -> AnyChart:
     }
     title = "ROC: label 1 told from label 0 (AUROC)"
     axes = {"across": "false positive rate", "axis": "true positive rate"}
-    return _told(curve_chart(curves, title=title, **axes), description_of(known))
+    return curve_chart(curves, title=title, **axes) | {"description": description_of(known)}
 
 
-def reliability_figure(part: Sequence[Labelled]) -> AnyChart:
+def reliability_figure(part: Sequence[Labelled]) -> Chart:
     """Foretold probability of label 1 beside the share that has it, one line a metric.
 
     Raises:
@@ -267,10 +269,10 @@ def reliability_figure(part: Sequence[Labelled]) -> AnyChart:
         if found.reliability is not None
     }
     made = reliability_chart(bins, title="Calibration: probability of label 1, out of fold (Platt)")
-    return _told(made, description_of(known))
+    return made | {"description": description_of(known)}
 
 
-def comparison_figure(view: ComparisonView | Comparison) -> AnyChart:
+def comparison_figure(view: ComparisonView | Comparison) -> Chart:
     """What changed: new − base for each metric, with its interval, coloured by the verdict.
 
     The runs are called what the view calls them.
@@ -286,7 +288,7 @@ def comparison_figure(view: ComparisonView | Comparison) -> AnyChart:
     title = f"{short(new)} − {short(base)}"
     axis = "mean difference in the metric's own unit, 95 % interval"
     drawn = dot_chart(dots, title=title, axis=axis, chance=0.0, colours=_VERDICTS)
-    return _told(drawn, description_of(view))
+    return drawn | {"description": description_of(view)}
 
 
 def _differences(comparison: Comparison) -> Iterator[Dot]:
@@ -301,9 +303,3 @@ def _differences(comparison: Comparison) -> Iterator[Dot]:
 
 def _unit(name: str, mark: float | None) -> str:
     return name if mark is None else f"{name} (ratio of angles; dashed: {mark:g})"
-
-
-def _told(made: Any, description: str) -> AnyChart:
-    """The chart with what it shows in words, for those who cannot see it."""
-    told: AnyChart = made.properties(description=description)
-    return told

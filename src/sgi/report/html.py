@@ -16,7 +16,7 @@ from sgi.report.size_limit import fitted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sgi.report.charts import AnyChart
+    from sgi.report.charts import Chart
     from sgi.report.views.comparison import ChangedSample, ComparisonView
     from sgi.report.views.headline import Headline
     from sgi.report.views.rows import Cell, RowLine, RowPage
@@ -164,7 +164,7 @@ def _comparison_charts(view: ComparisonView) -> Iterator[tuple[str, Any]]:
         yield "differences", chart_spec(figures.comparison_figure(view))
 
 
-def chart_spec(chart: AnyChart) -> dict[str, Any]:
+def chart_spec(chart: Chart) -> dict[str, Any]:
     """What a page draws of a chart: as wide as its place, its title and description left to the page.
 
     >>> from sgi.report.views.distribution import Distribution
@@ -173,15 +173,13 @@ def chart_spec(chart: AnyChart) -> dict[str, Any]:
     >>> spec["width"], spec["title"], spec["usermeta"]["title"]
     ('container', None, 'sgi: how its values are spread')
     """
-    spec = chart.to_dict(validate=False)
-    title = spec.get("title")
-    told = title["text"] if isinstance(title, dict) else title
     return {
-        **spec,
+        **chart,
+        "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "width": "container",
         "autosize": {"type": "fit-x", "contains": "padding"},
         "title": None,
-        "usermeta": {"title": told or "", "description": spec.get("description", "")},
+        "usermeta": {"title": chart["title"], "description": chart["description"]},
     }
 
 

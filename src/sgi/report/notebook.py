@@ -12,6 +12,7 @@ from sgi.analysis.compare import Comparison
 from sgi.engine.check import GroundingReport
 from sgi.engine.results import Result
 from sgi.engine.summary import Summary, reasons_without_interval
+from sgi.kernel.install_hint import install_target
 from sgi.report import formatting as wording
 from sgi.report.page import asset, environment, inline
 from sgi.report.views.evidence_map import support_view
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from sgi.engine.notebook_repr import Shown
-    from sgi.report.charts import AnyChart
+    from sgi.report.charts import Chart
 
 _CHARTS = 4
 """So many metrics are drawn, the first."""
@@ -46,8 +47,8 @@ _EITHER_GROUND: dict[str, Any] = {
 def html_of(shown: Shown) -> str:
     """A result, a summary or a comparison as a table with charts, a grounding report as an evidence map.
 
-    Charts are pictures with their meaning in words; without the package that draws them only the table is
-    shown. All text is escaped, no script runs, and nothing is loaded from elsewhere.
+    Charts are pictures with a description; without the extra ``images`` a line names it. All text is escaped,
+    no script runs, and nothing is loaded from elsewhere.
 
     Raises:
         TypeError: it is none of these.
@@ -137,7 +138,7 @@ def _small(text: str) -> str:
     return str(Markup("<p><small>{}</small></p>").format(wording.plain(text)))
 
 
-def _distributions(made: Result) -> Iterator[AnyChart]:
+def _distributions(made: Result) -> Iterator[Chart]:
     """How the values of the first metrics are spread."""
     from sgi.report.figures import distribution_figure
     from sgi.report.views.columns import RunColumns
@@ -148,23 +149,22 @@ def _distributions(made: Result) -> Iterator[AnyChart]:
     yield from map(distribution_figure, distributions(columns)[:_CHARTS])
 
 
-def _differences(made: Comparison) -> Iterator[AnyChart]:
+def _differences(made: Comparison) -> Iterator[Chart]:
     from sgi.report.figures import comparison_figure
 
     if any(found.difference.difference is not None for found in made.metrics):
         yield comparison_figure(made)
 
 
-def _pictures(charts: Iterable[AnyChart]) -> Iterator[str]:
-    """Charts as pictures, in which no script runs and no name is one of the page around them."""
+def _pictures(charts: Iterable[Chart]) -> Iterator[str]:
+    """Charts as pictures: no script runs in them, and no name in them is one of the page around them."""
     try:
         import vl_convert
-
-        specs = [chart.to_dict() for chart in charts]
     except ImportError:
+        yield _small(f"For charts here: pip install {install_target('images')}")
         return
-    for spec in specs:
-        drawn = vl_convert.vegalite_to_svg(spec | {"config": _EITHER_GROUND})
+    for chart in charts:
+        drawn = vl_convert.vegalite_to_svg(chart | {"config": _EITHER_GROUND})
         data = base64.b64encode(drawn.encode()).decode()
         picture = Markup('<img src="data:image/svg+xml;base64,{}" alt="{}">')
-        yield str(picture.format(data, wording.plain(str(spec.get("description", "")))))
+        yield str(picture.format(data, wording.plain(chart["description"])))

@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
-from contextlib import suppress
 from functools import cache
 from importlib import resources
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import orjson
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from sgi.io.write import write_whole
-from sgi.kernel.errors import SgiError
 from sgi.report import formatting as wording
 from sgi.report.row_details import as_tree, passages, remarks, support
-from sgi.store.cache import default_cache_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _UNSAFE = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
-_ORIGIN = (
-    "/* Vega, Vega-Lite and Vega-Embed: copyright University of Washington Interactive Data Lab and"
-    " contributors, BSD 3-Clause licence; https://vega.github.io */\n"
-)
-_EXPORTS = "Object.assign(window, { vega, vegaLite, vegaEmbed });"
-_END = "})();\n"
 _FILTERS: dict[str, Callable[..., Any]] = {
     "number": wording.number,
     "scaled": wording.scaled,
@@ -94,23 +84,8 @@ def asset(name: str) -> str:
 
 @cache
 def vega_bundle() -> str:
-    """What draws charts in a browser: Vega, Vega-Lite and Vega-Embed as one classic script.
-
-    It leaves ``vega``, ``vegaLite`` and ``vegaEmbed`` in ``window``, and nothing else. Making it takes
-    seconds, so it is kept in the user's cache folder.
-    """
-    place = default_cache_path(f"vega-{version('vl-convert-python')}.js")
-    with suppress(OSError, ValueError):
-        kept = place.read_text(encoding="utf-8")
-        if kept.startswith(_ORIGIN) and kept.endswith(_END):
-            return kept
-    import vl_convert
-
-    made = f"{_ORIGIN}(() => {{\n{vl_convert.javascript_bundle(_EXPORTS)}\n{_END}"
-    with suppress(OSError, SgiError):  # a cache that cannot be written costs time, nothing else
-        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write_whole(place, made.encode())
-    return made
+    """Return the classic script of ``scripts/make_vega_bundle.py``: Vega, Vega-Lite and Vega-Embed."""
+    return gzip.decompress((resources.files("sgi.report") / "assets" / "vega.js.gz").read_bytes()).decode()
 
 
 def json_block(value: Any) -> Markup:

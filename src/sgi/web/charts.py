@@ -12,7 +12,7 @@ from sgi.report.scatter_figure import scatter_figure
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from sgi.report.charts import AnyChart
+    from sgi.report.charts import Chart
     from sgi.report.views.comparison import ComparisonView
     from sgi.report.views.labelled import Labelled
     from sgi.report.views.stored import RunPoints, RunTables, RunViews
@@ -58,6 +58,6 @@ def _label_charts(found: Sequence[Labelled]) -> Iterator[dict[str, Any]]:
         yield _chart("reliability", figures.reliability_figure(calibrated), description_of(calibrated))
 
 
-def _chart(name: str, figure: AnyChart, description: str) -> dict[str, Any]:
+def _chart(name: str, figure: Chart, description: str) -> dict[str, Any]:
     spec = chart_spec(figure)
     return {"id": name, "title": spec["usermeta"]["title"], "description": description, "spec": spec}

@@ -101,7 +101,7 @@ def test_the_page_shows_hostile_texts_as_texts(made):
 
 def test_the_figure_has_a_panel_for_each_kind_and_can_be_drawn(made, tmp_path):
     chart = bench_chart(made)
-    assert len(chart.to_dict()["vconcat"]) == 3
+    assert len(chart["vconcat"]) == 3
     drawn = save_figure(chart, tmp_path / "bench.svg").read_text(encoding="utf-8")
     assert ">0.90<" in drawn
     assert ">(1.00)<" in drawn

@@ -28,7 +28,7 @@ def made():
 
 
 def rows(chart):
-    return [row for values in chart.to_dict()["datasets"].values() for row in values]
+    return [row for part in chart["hconcat"] for row in part["data"]["values"]]
 
 
 def test_the_score_stands_among_its_baselines_and_controls(made):

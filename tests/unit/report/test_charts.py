@@ -72,7 +72,7 @@ def test_a_picture_is_as_fine_as_it_is_asked_for(tmp_path):
 
 def test_a_figure_that_cannot_be_written_says_so_and_leaves_what_was_there(tmp_path):
     for name in ("figure", "figure.gif", "figure.png.txt"):
-        with pytest.raises(UsageError, match=r"It can be \.png, \.svg, \.pdf"):
+        with pytest.raises(UsageError, match=r"Use \.png, \.svg, \.pdf"):
             save_figure(next(charts()), tmp_path / name)
     with pytest.raises(UsageError, match="there is no folder"):
         save_figure(next(charts()), tmp_path / "missing" / "figure.png")
@@ -99,8 +99,8 @@ def test_names_from_data_are_text_and_nothing_else(tmp_path):
 
 
 def test_the_shares_of_a_distribution_add_up_to_one():
-    drawn = distribution_chart({"one": np.arange(1000.0)}, title="t", axis="x").to_dict()
-    (rows,) = drawn["datasets"].values()
+    drawn = distribution_chart({"one": np.arange(1000.0)}, title="t", axis="x")
+    rows = drawn["layer"][0]["data"]["values"]
     assert sum(row["share"] for row in rows) == pytest.approx(1.0)
 
 
@@ -117,7 +117,7 @@ def test_bins_and_shares_have_to_fit():
 def test_a_series_has_its_colour_in_any_company():
     def colours(*names):
         dots = [Dot("a", 0.5, name) for name in names]
-        drawn = dot_chart(dots, title="t", axis="x", colours={"worse": "#123456"}).to_dict()
+        drawn = dot_chart(dots, title="t", axis="x", colours={"worse": "#123456"})
         scale = drawn["layer"][-1]["encoding"]["color"]["scale"]
         return dict(zip(scale["domain"], scale["range"], strict=True))
 
@@ -126,10 +126,10 @@ def test_a_series_has_its_colour_in_any_company():
 
 
 def test_curves_keep_the_order_of_their_points_and_are_told_apart():
-    made = curve_chart({"a": [(0, 0), (0, 1), (1, 1)]}, title="t", axis="y", across="x").to_dict()
+    made = curve_chart({"a": [(0, 0), (0, 1), (1, 1)]}, title="t", axis="y", across="x")
     lines = made["layer"][1]
     assert (lines["encoding"]["order"]["field"], "strokeDash" in lines["encoding"]) == ("step", False)
-    many = curve_chart({str(n): [(0, 0)] for n in range(8)}, title="t", axis="y", across="x").to_dict()
+    many = curve_chart({str(n): [(0, 0)] for n in range(8)}, title="t", axis="y", across="x")
     scales = [many["layer"][1]["encoding"][name]["scale"]["range"] for name in ("color", "strokeDash")]
     assert len({(colour, tuple(dash)) for colour, dash in zip(*scales, strict=True)}) == 8
 

@@ -107,9 +107,8 @@ def every_figure(metric, name="easy"):
 
 def values(chart):
     """All rows of data in a spec."""
-    drawn = chart.to_dict()
-    inline = [part["data"]["values"] for part in drawn.get("layer", []) if "values" in part.get("data", {})]
-    return [row for rows in [*drawn.get("datasets", {}).values(), *inline] for row in rows]
+    parts = [chart, *chart["layer"]]
+    return [row for part in parts if "data" in part for row in part["data"]["values"]]
 
 
 def walked(value):
@@ -124,7 +123,7 @@ def walked(value):
 @pytest.mark.parametrize("number", range(8))
 def test_every_figure_is_drawn_named_and_told_in_words(number, tmp_path):
     chart = list(every_figure("sgi"))[number]
-    spec = chart.to_dict()
+    spec = chart
     assert spec["title"]
     assert spec["description"].endswith(".")
     titles = [value.get("title") for key, value in walked(spec) if key in {"x", "y"}]
@@ -137,7 +136,7 @@ def test_every_figure_is_drawn_named_and_told_in_words(number, tmp_path):
 @pytest.mark.parametrize("number", range(8))
 def test_names_from_data_are_text_and_nothing_else(number, tmp_path):
     chart = list(every_figure(HOSTILE, HOSTILE + "2"))[number]
-    spec = chart.to_dict()
+    spec = chart
     fields = {value for key, value in walked(spec) if key == "field"}
     assert all(field.isidentifier() for field in fields)
     shown = json.dumps({key: value for key, value in spec.items() if key not in {"datasets", "layer"}})
@@ -148,7 +147,7 @@ def test_names_from_data_are_text_and_nothing_else(number, tmp_path):
 
 @pytest.mark.parametrize("number", range(8))
 def test_specs_call_no_function_of_ours_and_draw_without_making_code(number):
-    spec = list(every_figure("sgi"))[number].to_dict()
+    spec = list(every_figure("sgi"))[number]
     told = [value for key, value in walked(spec) if key in {"expr", "test", "filter", "calculate"}]
     written = [text for text in told if isinstance(text, str)]
     assert set(written) <= {"abs(datum.value) > 0.6", "isValid(datum.low)", "isValid(datum.value)"}
@@ -165,14 +164,14 @@ def test_shares_are_of_each_label_and_have_its_colours():
         ("label 0", 1.0): 0.0,
         ("label 0", 1.5): 0.0,
     }
-    alone = figures.distribution_figure(distribution(**{"label 0": (1, 1)})).to_dict()
+    alone = figures.distribution_figure(distribution(**{"label 0": (1, 1)}))
     assert alone["layer"][0]["encoding"]["color"]["scale"]["range"] == [COLOURS[1]]
-    assert len(chart.to_dict()["layer"]) == 2  # SGI has a line at 1
-    assert len(figures.distribution_figure(distribution("bleu")).to_dict()["layer"]) == 1
+    assert len(chart["layer"]) == 2  # SGI has a line at 1
+    assert len(figures.distribution_figure(distribution("bleu"))["layer"]) == 1
 
 
 def test_the_plane_has_equal_axes_and_the_diagonal():
-    spec = figures.plane_figure(plane()).to_dict()
+    spec = figures.plane_figure(plane())
     scales = {
         json.dumps(part["encoding"][side]["scale"]["domain"]) for part in spec["layer"] for side in ("x", "y")
     }
@@ -184,9 +183,9 @@ def test_the_plane_has_equal_axes_and_the_diagonal():
 
 
 def test_a_brushed_plane_is_what_pages_rely_on():
-    spec = figures.plane_figure(plane(), brush=True).to_dict()
-    (data,) = [part["data"] for part in spec["layer"] if part["data"].get("name") == "points"]
-    assert json.loads(data["values"])[0] == {
+    spec = figures.plane_figure(plane(), brush=True)
+    (points,) = [part for part in spec["layer"] if part["data"].get("name") == "points"]
+    assert json.loads(points["data"]["values"])[0] == {
         "id": f"0 {HOSTILE}",
         "position": 0,
         "theta_rc": 0.8,
@@ -194,17 +193,17 @@ def test_a_brushed_plane_is_what_pages_rely_on():
         "value": 1.2,
         "label": "label 1",
     }
-    (chosen,) = spec["params"]
+    (chosen,) = points["params"]
     assert (chosen["name"], chosen["select"]["type"]) == ("brush", "interval")
     vega = json.dumps(vl_convert.vegalite_to_vega(spec))
     assert '"name": "points"' in vega
     assert '"name": "brush"' in vega
-    assert "params" not in figures.plane_figure(plane()).to_dict()
+    assert not any("params" in part for part in figures.plane_figure(plane())["layer"])
 
 
 def test_the_plane_is_coloured_by_value_where_there_are_no_labels():
     def colour(labels):
-        spec = figures.plane_figure(plane(labels=labels)).to_dict()
+        spec = figures.plane_figure(plane(labels=labels))
         return spec["layer"][1]["encoding"]["color"]
 
     assert colour([None, None])["field"] == "value"
@@ -213,7 +212,7 @@ def test_the_plane_is_coloured_by_value_where_there_are_no_labels():
 
 
 def test_a_scatter_plot_has_the_labels_colours_and_a_ring_around_a_wide_gap():
-    spec = scatter_figure(scatter()).to_dict()
+    spec = scatter_figure(scatter())
     dots, rings = spec["layer"]
     assert dots["encoding"]["color"]["scale"]["domain"] == ["label 1", "label 0", "no label"]
     assert rings["transform"] == [{"filter": "abs(datum.gap) > 0.5"}]
@@ -231,10 +230,10 @@ def test_groups_stand_with_their_intervals_and_the_largest_of_many():
     dots = {row["label"]: row for row in values(chart)}
     assert dots["easy"]["value"] == 0.2
     assert (dots["easy"]["low"], dots["easy"]["high"]) == pytest.approx((0.1, 0.3))
-    assert chart.to_dict()["layer"][-1]["encoding"]["x"]["scale"]["domain"] == [0.0, 1.0]
+    assert chart["layer"][-1]["encoding"]["x"]["scale"]["domain"] == [0.0, 1.0]
     many = figures.groups_figure(groups(names=[f"{'x' * 90}{n}" for n in range(40)]), "sgi")
     assert len({row["label"] for row in values(many)}) == figures.GROUPS
-    assert many.to_dict()["title"].endswith("(the largest 30 of 40)")
+    assert many["title"].endswith("(the largest 30 of 40)")
 
 
 def test_what_cannot_be_drawn_says_so():
@@ -259,7 +258,7 @@ def test_a_correlation_of_nothing_is_an_empty_cell():
 
 def test_verdicts_have_their_colours():
     view = comparison(difference("sgi", -0.1), difference("bleu", 0.1, "better"), difference("em", None))
-    spec = figures.comparison_figure(view).to_dict()
+    spec = figures.comparison_figure(view)
     scale = spec["layer"][-1]["encoding"]["color"]["scale"]
     assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
         "worse": COLOURS[1],
@@ -320,18 +319,18 @@ def test_a_page_draws_each_table_with_each_metric_that_has_means():
 def test_groups_without_intervals_have_no_layer_of_them():
     bare = replace(mean("sgi", 0.5), interval=None)
     chart = figures.groups_figure(GroupTable("k", (Group("x", 1, (bare,)),)), "sgi")
-    assert [layer["mark"]["type"] for layer in chart.to_dict()["layer"]] == ["point"]
-    whole = figures.groups_figure(groups(), "sgi").to_dict()["layer"]
+    assert [layer["mark"]["type"] for layer in chart["layer"]] == ["point"]
+    whole = figures.groups_figure(groups(), "sgi")["layer"]
     assert [layer["mark"]["type"] for layer in whole] == ["rule", "point"]
 
 
 def test_the_names_of_a_comparison_are_those_of_its_page():
     made = comparison(difference("sgi", -0.1))
     titled = replace(made, new=replace(made.new, name="after the change"))
-    chart = figures.comparison_figure(titled).to_dict()
+    chart = figures.comparison_figure(titled)
     assert chart["title"] == "after the change − monday"
     assert chart["description"].startswith("after the change less monday over")
-    assert figures.comparison_figure(made.comparison).to_dict()["title"] == "friday − monday"
+    assert figures.comparison_figure(made.comparison)["title"] == "friday − monday"
 
 
 def test_a_calibration_is_told_with_the_brier_score_of_the_base_rate():

@@ -110,29 +110,6 @@ def test_the_drawing_script_stands_inline_too_and_names_its_licence() -> None:
     bundle = vega_bundle()
     assert inline(bundle) == bundle
     assert "BSD 3-Clause" in bundle[:300]
-    assert vega_bundle() is bundle
-
-
-def test_the_drawing_script_is_made_once_and_a_broken_copy_is_made_anew(tmp_path, monkeypatch) -> None:
-    whole = vega_bundle()
-    monkeypatch.setenv("SGI_CACHE_DIR", str(tmp_path / "new"))
-    calls = []
-    monkeypatch.setattr("vl_convert.javascript_bundle", lambda _: calls.append(1) or "const a = 1;")
-    for _ in range(2):
-        made = vega_bundle.__wrapped__()
-    assert len(calls) == 1
-    assert made != whole
-    (kept,) = (tmp_path / "new").iterdir()
-    kept.write_text(made[:-5], encoding="utf-8")
-    assert vega_bundle.__wrapped__() == made == kept.read_text("utf-8")
-    assert len(calls) == 2
-
-
-def test_without_a_place_for_it_the_drawing_script_is_there_all_the_same(tmp_path, monkeypatch) -> None:
-    (tmp_path / "file").write_bytes(b"")
-    monkeypatch.setenv("SGI_CACHE_DIR", str(tmp_path / "file"))
-    monkeypatch.setattr("vl_convert.javascript_bundle", lambda _: "const a = 1;")
-    assert "const a = 1;" in vega_bundle.__wrapped__()
 
 
 def test_a_hash_names_the_bytes_of_a_text() -> None:

@@ -279,9 +279,8 @@
 
   function readAngles(spec) {
     const layers = [spec, ...(spec.layer || [])];
-    const found = spec.datasets?.points || layers.find((layer) => layer.data?.name === "points")?.data.values || [];
-    const points = typeof found === "string" ? JSON.parse(found) : found;
-    for (const point of points) angles.set(point.position, [point.theta_rc, point.theta_rq]);
+    const points = layers.find((layer) => layer.data?.name === "points")?.data.values || "[]";
+    for (const point of JSON.parse(points)) angles.set(point.position, [point.theta_rc, point.theta_rq]);
   }
 
   function filterBy(range) {
