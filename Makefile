@@ -19,13 +19,17 @@ help:            ## Say what there is to do
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-# Everything is pinned with hashes, what builds the project too; only torch is not (see below).
-PINNED  := install --quiet --require-hashes --no-deps --requirement
-PROJECT := install --quiet --no-deps --no-build-isolation --editable .
+# All versions are pinned with hashes, also those of the build tools; only torch is not pinned (see below).
+PINNED  := install --require-hashes --no-deps --no-compile --requirement
+PROJECT := install --no-deps --no-build-isolation --editable .
 
-$(VENV)/.project: requirements/demo.txt pyproject.toml | $(VENV)/bin/python
+# The build tools go to a folder of their own: the environment holds only what SGI needs to run.
+$(VENV)/.project: requirements/demo.txt requirements/build.txt pyproject.toml | $(VENV)/bin/python
+	@echo "1/3 Installing $$(grep -c == requirements/demo.txt) packages"
 	$(PIP) $(PINNED) requirements/demo.txt
-	$(PIP) $(PROJECT)
+	@echo "2/3 Installing SGI"
+	$(PIP) $(PINNED) requirements/build.txt --target $(VENV)/build
+	PYTHONPATH=$(VENV)/build $(PIP) $(PROJECT)
 	@touch $@
 
 $(VENV)/.development: requirements/dev.txt requirements/weights.txt pyproject.toml | $(VENV)/bin/python
@@ -35,6 +39,7 @@ $(VENV)/.development: requirements/dev.txt requirements/weights.txt pyproject.to
 	@touch $@ $(VENV)/.project
 
 demo: $(VENV)/.project                ## Install, and score the bundled sample
+	@echo "3/3 Scoring the bundled sample"
 	$(BIN)/sgi demo
 
 # A worker that is done takes tests from the other; the tests of a file mostly stay in one process, with its fixtures.
@@ -94,11 +99,12 @@ example-judge: $(VENV)/.development   ## Judge 20 real answers with a language m
 
 COMPILE := uv pip compile --quiet --generate-hashes --no-annotate --no-header --python-version 3.11
 lock:                                 ## Pin all requirements anew, with hashes
-	$(COMPILE) pyproject.toml requirements/dev.in requirements/build.in --extra http --extra hub --extra images --extra judge \
-	    --extra openai --extra openvino --extra pandas --extra parquet --extra polars --extra postgres --extra ray \
+	$(COMPILE) pyproject.toml requirements/dev.in requirements/build.in --extra http --extra hub --extra images \
+	    --extra judge --extra openai --extra openvino --extra pandas --extra parquet --extra polars --extra postgres --extra ray \
 	    --extra web --output-file requirements/dev.txt
-	$(COMPILE) pyproject.toml requirements/build.in --universal --constraints requirements/dev.txt \
-	    --output-file requirements/demo.txt
+	$(COMPILE) pyproject.toml --universal --constraints requirements/dev.txt --output-file requirements/demo.txt
+	$(COMPILE) requirements/build.in --universal --constraints requirements/dev.txt \
+	    --output-file requirements/build.txt
 	$(COMPILE) pyproject.toml requirements/oracles.in requirements/build.in --extra openai --extra torch \
 	    --override requirements/without-torch.txt --constraints requirements/dev.txt \
 	    --output-file requirements/oracles.txt
@@ -106,6 +112,7 @@ lock:                                 ## Pin all requirements anew, with hashes
 audit:                                ## Look the pinned versions up among known vulnerabilities; needs a network
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/dev.txt
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/demo.txt
+	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/build.txt
 	uvx pip-audit --strict --disable-pip --require-hashes --requirement requirements/oracles.txt
 
 clean:

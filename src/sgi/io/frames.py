@@ -11,7 +11,7 @@ from sgi.io.rows import RawRow, read_rows
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from sgi.io.column_use import ReportColumns
     from sgi.io.columns import Pairs
@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
 
 _BATCH = 512
+# By package and name, so that no library is imported that is not in use.
+_TABLES = {("pandas", "DataFrame"), ("modin", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "Table")}
+_LAZY_TABLES = {("polars", "LazyFrame"), ("dask", "DataFrame"), ("pyspark", "DataFrame"), ("ibis", "Table")}
+_SINGLE_COLUMNS = {
+    ("pandas", "Series"),
+    ("modin", "Series"),
+    ("polars", "Series"),
+    ("pyarrow", "ChunkedArray"),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,29 +72,28 @@ def frame_dataset(data: Any, columns: Mapping[str, str] | None) -> FrameDataset 
             hint = 'Choose a split: data["test"].' if "Dict" in kind else "Load it without streaming=True."
             raise UsageError(f"A Hugging Face {kind} cannot be read as a table.", hint=hint)
         return FrameDataset(data, "Hugging Face dataset", columns)
-    import narwhals as nw
-
-    if nw.dependencies.is_into_dataframe(data):
+    if _is_one_of(data, _TABLES):
         return FrameDataset(data, f"{library} table", columns)
-    if nw.dependencies.is_into_lazyframe(data):
+    if _is_one_of(data, _LAZY_TABLES):
         raise UsageError(
             f"A lazy table of {library} cannot be read row by row.", hint="Call .collect() on it."
         )
-    if nw.dependencies.is_into_series(data):
-        raise UsageError("A single column is no table.", hint="Give a frame with named columns.")
+    if _is_one_of(data, _SINGLE_COLUMNS):
+        raise UsageError("A single column is not a table.", hint="Give a frame with named columns.")
     return None
 
 
 def _frame_rows(frame: Any, mapping: Pairs) -> Iterator[RawRow]:
-    import narwhals as nw
-
-    if nw.dependencies.is_pyarrow_table(frame):
+    if _is_one_of(frame, {("pyarrow", "Table")}):
         batches = frame.to_batches(max_chunksize=_BATCH)
         yield from arrow_rows(batches, frame.column_names, mapping=mapping, file=None)
         return
     header = list(frame.columns)
     recognise_header(header, mapping)
-    rows = nw.from_native(frame, eager_only=True).iter_rows(named=False, buffer_size=_BATCH)
+    if _is_one_of(frame, {("polars", "DataFrame")}):
+        rows = frame.iter_rows(buffer_size=_BATCH)
+    else:
+        rows = frame.itertuples(index=False, name=None)
     for number, row in enumerate(rows, 1):
         yield RawRow(number, dict(zip(header, row, strict=True)), kind="table")
 
@@ -98,3 +106,8 @@ def _hugging_face_rows(dataset: Any, mapping: Pairs) -> Iterator[RawRow]:
 def _library(data: Any) -> str:
     """The package a value's type comes from."""
     return type(data).__module__.partition(".")[0]
+
+
+def _is_one_of(data: Any, types: Collection[tuple[str, str]]) -> bool:
+    """Whether the type of a value, or a base of it, has one of these packages and names."""
+    return any((base.__module__.partition(".")[0], base.__name__) in types for base in type(data).__mro__)

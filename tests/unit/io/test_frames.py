@@ -172,14 +172,22 @@ def test_other_hugging_face_objects_are_told(make, message):
         open_dataset(make(datasets, datasets.Dataset.from_dict({"answer": ["a"]})))
 
 
+def test_a_subclass_of_a_table_is_a_table():
+    class Frame(pd.DataFrame):
+        pass
+
+    (sample,) = open_dataset(Frame({"response": ["a"]})).samples()
+    assert sample.response == "a"
+
+
 def test_a_lazy_table_is_told():
     with pytest.raises(UsageError, match=r"Call .collect\(\)"):
         open_dataset(pl.LazyFrame({"response": ["a"]}))
 
 
-@pytest.mark.parametrize("column", [pd.Series(["a"]), pl.Series(["a"])])
+@pytest.mark.parametrize("column", [pd.Series(["a"]), pl.Series(["a"]), pa.chunked_array([["a"]])])
 def test_a_single_column_is_told(column):
-    with pytest.raises(UsageError, match="A single column is no table"):
+    with pytest.raises(UsageError, match="A single column is not a table"):
         open_dataset(column)
 
 
