@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 DECILES = 10
 
 _TWO_DIGITS = (
-    "Brier = reliability − resolution + uncertainty, of forecasts taken to two digits; "
-    "ECE is of them as they are."
+    "Brier = reliability − resolution + uncertainty, for forecasts rounded to two digits. "
+    "ECE uses the unrounded forecasts."
 )
 BASE_RATE = "constant base rate"
 FORECASTS = {
@@ -139,7 +139,7 @@ def _refuse_too_few(study: Study, name: SampleName) -> None:
 
 def _error_remark(error: float, drawn: Row, base: float) -> str:
     return (
-        f"ECE of 1 − min-max of SGI: {error:.3f}{_over_draws(drawn)} (the paper: {CALIBRATION_ERROR:.2f}, of "
+        f"ECE of 1 − min-max of SGI: {error:.3f}{_over_draws(drawn)} (the paper: {CALIBRATION_ERROR:.2f}, "
         f"one draw). {100 * base:.0f} % of this sample is hallucinated; the constant forecast of that share "
         "has an ECE of 0."
     )
@@ -151,9 +151,7 @@ def _over_draws(drawn: Row) -> str:
         return ""
     low, high = drawn["drawn_range"]
     mean = drawn["drawn_mean"]
-    return (
-        f" in the draw shown; over {drawn['draws']} draws {mean:.3f} on average, from {low:.3f} to {high:.3f}"
-    )
+    return f" in this draw; over {drawn['draws']} draws: mean {mean:.3f}, range {low:.3f} to {high:.3f}"
 
 
 def _redrawn(study: Study, model: str, name: SampleName, key: str) -> Row:
@@ -232,14 +230,15 @@ def _remark(model: str, sample: str, rows: Sequence[Row]) -> str:
     found = {row["key"]: row for row in rows if row["model"] == model and row["sample"] == sample}
     base, minmax = found["base rate"]["brier"], found["minmax"]
     gains = ", ".join(
-        f"{found[key]['brier'] / base - 1:+.0%}".replace("%", " %") for key in ("platt", "isotonic")
+        f"{name} {found[key]['brier'] / base - 1:+.0%}".replace("%", " %")
+        for key, name in (("platt", "Platt"), ("isotonic", "isotonic"))
     )
     return (
         f"{model}, {sample} sample: ECE of 1 − min-max of SGI {minmax['width']:.3f}{_over_draws(minmax)} "
-        f"(the paper: {CALIBRATION_ERROR:.2f}, of one draw); with the sign in its code "
-        f"{found['minmax_as_coded']['width']:.3f}; of the constant base rate "
-        f"{found['base rate']['width']:.3f}. Change of the Brier score from the constant base rate, Platt's "
-        f"and the isotonic map: {gains}."
+        f"(the paper: {CALIBRATION_ERROR:.2f}, one draw). With the sign of the author's code: "
+        f"{found['minmax_as_coded']['width']:.3f}; constant base rate: "
+        f"{found['base rate']['width']:.3f}. Change of the Brier score against the constant base rate: "
+        f"{gains}."
     )
 
 

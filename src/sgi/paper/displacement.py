@@ -106,7 +106,7 @@ def _tables(study: Study, model: str) -> _Tables:
         ("On the sphere, against a reference set", _REFERENCE_COLUMNS, sphere),
         ("The published flat forms", _REFERENCE_COLUMNS, flat),
         ("Against the context, without a reference set", _PLAIN_COLUMNS, plain),
-        ("Beside them", _PLAIN_COLUMNS, beside),
+        ("Baselines", _PLAIN_COLUMNS, beside),
     ]
 
 
@@ -170,14 +170,15 @@ def _remarks(tables: Mapping[str, _Tables]) -> Iterator[str]:
         steps = [consistency[key] for key in ("leaky", "out", "matched")]
         if None not in steps:
             yield (
-                f"{model}: displacement consistency has {steps[0]:.3f} in the leaky protocol, {steps[1]:.3f} "
-                f"with the question left out, and {steps[2]:.3f} with answers of equal length."
+                f"{model}: AUROC of displacement consistency: {steps[0]:.3f} in the leaky protocol, "
+                f"{steps[1]:.3f} with the question left out, {steps[2]:.3f} on answers of equal length."
             )
         leaking = [row["score"] for part in found[:2] for row in part[2] if (row["leaky"] or 0) > _LEAK]
         if leaking:
             yield (
-                f"{model}: above {_LEAK} in the leaky protocol, where the reference set holds each good "
-                f"answer itself: {', '.join(leaking)}. It says only whether an answer is the stored one."
+                f"{model}: above {_LEAK} in the leaky protocol: {', '.join(leaking)}. There, the reference "
+                "set contains each good answer itself, so such a score only shows whether an answer is the "
+                "stored one."
             )
         strange = [
             row["score"]
@@ -186,7 +187,8 @@ def _remarks(tables: Mapping[str, _Tables]) -> Iterator[str]:
             if max(row["out"] or 0, row["matched"] or 0) > _LEAK
         ]
         if strange:
-            yield f"{model}: above {_LEAK} without the leak, so look for another: {', '.join(strange)}."
+            names = ", ".join(strange)
+            yield f"{model}: above {_LEAK} without the leak, which suggests another leak: {names}."
         inverted = [
             row["score"]
             for part in found
@@ -194,10 +196,10 @@ def _remarks(tables: Mapping[str, _Tables]) -> Iterator[str]:
             if row["out_interval"] and row["out_interval"][1] < _CHANCE
         ]
         if inverted:
-            yield f"{model}: below 0.5, so pointing the other way on all answers: {', '.join(inverted)}."
+            yield f"{model}: below 0.5 on all answers, so the direction is reversed: {', '.join(inverted)}."
     yield (
-        "The published column is the repository's, on other data, with the answers of other questions for "
-        "hallucinations and the scored items in the reference set."
+        "The published columns come from the author's repository: other data, answers of other questions as "
+        "hallucinations, and a reference set that contains the scored items."
     )
 
 

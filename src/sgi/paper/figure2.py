@@ -94,6 +94,6 @@ def _remark(pairs: Sequence[Row]) -> str:
         return "Too few answers for a correlation."
     means = [float(np.mean([row[key] for row in known])) for key in ("pearson", "spearman")]
     return (
-        f"Mean over the pairs of models, {len(known)} of them: Pearson {means[0]:.2f} (the paper, over ten: "
-        f"{PEARSON_MEAN}), Spearman {means[1]:.2f} ({SPEARMAN_MEAN})."
+        f"Mean over the pairs of models ({len(known)}): Pearson {means[0]:.2f} (the paper, ten pairs: "
+        f"{PEARSON_MEAN}), Spearman {means[1]:.2f} (the paper: {SPEARMAN_MEAN})."
     )

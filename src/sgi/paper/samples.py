@@ -96,9 +96,9 @@ def _as_in_the_paper(answers: Answers, seed: int) -> Selection:
     one = _one_an_item(answers.clusters, seed)
     long = one[answers.lengths[one] >= SHORTEST]
     filtered = {
-        "the other answer of their item": len(answers.labels) - len(one),
-        f"shorter than {SHORTEST} characters": len(one) - len(long),
-        f"after the first {MOST:,}": max(0, len(long) - MOST),
+        "other answers of the same items": len(answers.labels) - len(one),
+        f"answers shorter than {SHORTEST} characters": len(one) - len(long),
+        f"answers after the first {MOST:,}": max(0, len(long) - MOST),
     }
     return Selection("paper", long[:MOST], filtered)
 

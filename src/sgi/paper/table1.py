@@ -61,7 +61,7 @@ _SAMPLES_DRAWN = 20
 _ANGLE = Column("θ(r,q) alone", "theta_rq_auroc")
 _DRAWS = (
     Column(f"AUROC, mean of {_SAMPLES_DRAWN} draws", "draws_mean"),
-    Column("their deviation", "draws_deviation"),
+    Column("standard deviation of the draws", "draws_deviation"),
 )
 """The paper's and the matched sample are drawn by seed, so the AUROC of one draw is one of many."""
 
@@ -120,19 +120,19 @@ def _remarks(study: Study, rows: Sequence[Row]) -> Iterator[str]:
     if len(selected.rows):
         bad = 1 - study.answers.labels[selected.rows].mean()
         yield (
-            f"The paper's sample, as the author's loader draws it, leaves out {selected.told}; what stays is "
-            f"{100 * bad:.0f} % hallucinated."
+            f"The paper's sample, as drawn by the author's loader, is {100 * bad:.0f} % hallucinated. "
+            f"Left out: {selected.told}."
         )
     yield from study.caveats()
     for row in rows:
         if row["sample"] == "full" and row["length_auroc"] is not None:
             yield (
-                f"{row['model']}, all answers: length alone ranks them with {row['length_auroc']:.3f}, "
-                f"θ(r,q) alone with {row['theta_rq_auroc']:.3f}, SGI with {row['auroc']:.3f}."
+                f"{row['model']}, AUROC on all answers: length alone {row['length_auroc']:.3f}, "
+                f"θ(r,q) alone {row['theta_rq_auroc']:.3f}, SGI {row['auroc']:.3f}."
             )
         if row["sample"] == "matched" and row["length_auroc"] is not None:
             yield (
-                f"{row['model']}, answers of exactly equal length: SGI {row['auroc']:.3f}, "
+                f"{row['model']}, AUROC on answers of exactly equal length: SGI {row['auroc']:.3f}, "
                 f"θ(r,q) {row['theta_rq_auroc']:.3f}, length {row['length_auroc']:.3f}."
             )
 

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 _TURNED = (
-    "The paper prints false − true: −0.019 and d −0.14. The signs are turned here, so that all rows compare."
+    "The paper prints false − true: −0.019 and d −0.14. Here the signs are reversed, so that all rows are "
+    "comparable."
 )
 _MOST_FALSE, _MOST = 2, 2000
 _NO_CONTEXT = (
-    "There is no context here: with c = q, as in the author's code, SGI is 1 for every answer up to "
-    "rounding. What is ranked is θ(r,q), and so it is named."
+    "There is no context here. With c = q, as in the author's code, SGI is 1 for every answer, up to "
+    "rounding. So this table is about θ(r,q)."
 )
 
 _COLUMNS = (
@@ -128,9 +129,9 @@ def _remark(row: Row) -> str:
     if row["auroc_interval"] is None:
         return f"{row['model']}: too few answers for an interval."
     low, high = row["auroc_interval"]
-    verdict = "holds 0.5" if low <= 0.5 <= high else "leaves out 0.5"  # noqa: PLR2004 - chance
+    verdict = "contains" if low <= 0.5 <= high else "excludes"  # noqa: PLR2004 - chance
     return (
-        f"{row['model']}: AUROC {row['far_is_false']:.3f} if far from the question means false, as the paper "
-        f"scores it, and {row['auroc']:.3f} in SGI's own direction, whose 95 % interval {low:.3f}–{high:.3f} "
-        f"{verdict}; length alone gives {row['length_auroc']:.3f}."
+        f"{row['model']}: AUROC {row['far_is_false']:.3f} if far from the question means false, as in the "
+        f"paper, and {row['auroc']:.3f} in SGI's direction. The 95 % interval {low:.3f}–{high:.3f} of the "
+        f"latter {verdict} 0.5. Length alone: {row['length_auroc']:.3f}."
     )

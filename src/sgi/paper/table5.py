@@ -83,6 +83,6 @@ def _row(study: Study, model: str, name: SampleName) -> Row:
 def _remark(row: Row) -> str:
     return (
         f"{row['model']}, {row['sample']}: d of SGI {row['effect_sgi']:+.2f}, of θ(r,q) alone "
-        f"{row['effect_rq']:+.2f}, of θ(r,c) {row['effect_rc']:+.2f} (above 0: grounded answers lie "
+        f"{row['effect_rq']:+.2f}, of θ(r,c) {row['effect_rc']:+.2f} (positive: grounded answers are "
         "farther from the context than hallucinated ones)."
     )

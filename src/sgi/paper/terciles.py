@@ -184,16 +184,18 @@ def _beside(found: Row, paper: Stratum, *, comparable: bool) -> Row:
 def _trend(study: Study, model: str, rows: Sequence[Row], sample: SampleName) -> str:
     """Whether d and AUROC rise from tercile to tercile of θ(q,c), in the draw shown and in how many draws."""
     rising = {key: _rises([row[key] for row in rows]) for key in ("effect", "auroc")}
-    shown = ", ".join(f"{name} {'rises' if rising[key] else 'does not rise'}" for key, name in _NAMES.items())
+    shown = " and ".join(
+        f"{name} {'rises' if rising[key] else 'does not rise'}" for key, name in _NAMES.items()
+    )
     draws = [_rising(study, model, drawn) for drawn in study.redrawn(sample)]
     if not draws:
         return f"{model}: from tercile to tercile of θ(q,c) {shown}. Both rise in the paper."
     effect, area = np.mean(draws, axis=0)
     both = np.mean([all(pair) for pair in draws])
     return (
-        f"{model}: over {len(draws)} draws of the sample, d rises from tercile to tercile of θ(q,c) in "
-        f"{100 * effect:.0f} %, AUROC in {100 * area:.0f} %, both in {100 * both:.0f} %. In the draw shown "
-        f"{shown}. Both rise in the paper, which shows one draw."
+        f"{model}: d rises from tercile to tercile of θ(q,c) in {100 * effect:.0f} % of {len(draws)} draws "
+        f"of the sample, AUROC in {100 * area:.0f} %, both in {100 * both:.0f} %. In this draw, {shown}. In "
+        "the paper, which has one draw, both rise."
     )
 
 
@@ -231,9 +233,9 @@ def _bounds(model: str, measured: Measured) -> str:
     outside = int(((ratio < low - slack) | (ratio > high + slack)).sum())
     far, width = float((theta_rc > theta_qc).mean()), float(np.median(high - low))
     return (
-        f"{model}: |θ(q,c)/θ(r,c) − 1| ≤ SGI ≤ its upper bound is broken by {outside:,} of "
-        f"{int(known.sum()):,} answers; the interval is {width:.2f} wide at the median. Without the "
-        f"modulus, as printed in the paper, the lower bound says nothing for {100 * far:.0f} % of them."
+        f"{model}: {outside:,} of {int(known.sum()):,} answers violate |θ(q,c)/θ(r,c) − 1| ≤ SGI ≤ upper "
+        f"bound. The median width of the interval is {width:.2f}. Without the absolute value, as printed in "
+        f"the paper, the lower bound is trivial for {100 * far:.0f} % of the answers."
     )
 
 

@@ -98,7 +98,8 @@ class Study:
         for model in self.models:
             measured = self.of(model)
             if measured.cut:
-                yield f"{model}: {measured.cut:,} answers have contexts longer than it reads, which were cut."
+                told = "exceed the model's limit and were truncated"
+                yield f"{model}: the contexts of {measured.cut:,} answers {told}."
             near = int((measured.theta_rc < LEAST_SEPARATION).sum())
             if near:
                 yield (

@@ -40,7 +40,7 @@ def test_either_answer_of_an_item_can_be_drawn():
     given = Answers.of("two", rows)
     drawn = [select(given, "paper", seed=seed) for seed in range(20)]
     assert {bool(given.labels[chosen.rows[0]]) for chosen in drawn} == {True, False}
-    assert {chosen.filtered["the other answer of their item"] for chosen in drawn} == {1}
+    assert {chosen.filtered["other answers of the same items"] for chosen in drawn} == {1}
 
 
 def test_the_same_seed_selects_the_same_rows_and_another_others():
