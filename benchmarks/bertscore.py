@@ -18,7 +18,7 @@ from material import pairs, rows
 from measured import Figure, by_turns, piece, seconds_of
 from peer_processes import NotInstalled, PeerFailed, peer
 from peer_weights import same_weights
-from sgi.engine.resources import Tools
+from sgi.engine.resources import Resources
 from sgi.kernel.errors import SgiError
 from sgi.kernel.tokens import TokenModel
 from sgi.models.token_encoder.load import load_token_encoder
@@ -64,11 +64,11 @@ def scored(found: Sequence[tuple[str, str]], encoder: TokenEncoder) -> list[np.n
     from sgi.kernel.registry import metric
 
     wanted = [metric(name) for name in ("bertscore_precision", "bertscore_recall", "bertscore")]
-    tools = Tools(token_encoders={TokenModel("minilm"): encoder})
+    resources = Resources(token_encoders={TokenModel("minilm"): encoder})
     data = open_dataset([{"response": given, "reference": reference} for given, reference in found])
 
     async def all_of_it() -> list[dict[str, Any]]:
-        return [dict((await evaluate_batch(b, wanted, tools)).scores) for b in batches(data.samples())]
+        return [dict((await evaluate_batch(b, wanted, resources)).scores) for b in batches(data.samples())]
 
     made = anyio.run(all_of_it)
     return [np.concatenate([scores[m.canonical].values for scores in made]) for m in wanted]

@@ -21,8 +21,8 @@ from material import write_rows
 from measured import Figure, peak_megabytes, piece
 from sgi.engine.pipeline import run
 from sgi.engine.plan import plan
-from sgi.engine.resources import open_tools
-from sgi.engine.run_recorder import begin
+from sgi.engine.resources import open_models
+from sgi.engine.run_recorder import begin_recording
 from sgi.engine.spec import RunSpec
 from sgi.io.dataset import open_dataset
 from sgi.kernel.judged_metric import JudgedMetric, Prompt
@@ -79,14 +79,14 @@ def judged(data: Path, folder: Path) -> tuple[float, Usage]:
     with (
         SqliteCache(folder / "replies.db") as replies,
         open_database(folder / "runs.db") as database,
-        open_tools([metric(name) for name in METRICS], cache=folder / "vectors.db") as opened,
+        open_models([metric(name) for name in METRICS], cache=folder / "vectors.db") as opened,
     ):
         settings = JudgeSpec(model="openai:scripted@http://127.0.0.1:1/v1", concurrency=64)
         judge = ChatJudge(wrapped_chat(Scripted(), settings, replies, tally), tally=tally)
-        tools = replace(opened, judge=judge)
+        resources = replace(opened, judge=judge)
         whole = plan(dataset, METRICS)
-        recording = begin(database, spec, whole, tools)
-        report = anyio.run(partial(run, dataset, whole, tools, recording=recording))
+        recording = begin_recording(database, spec, whole, resources)
+        report = anyio.run(partial(run, dataset, whole, resources, recording=recording))
     if any(made.ok != whole.rows for made in report.summary.metrics):
         raise SystemExit(f"not every row has a value:\n{report.summary}")
     return time.perf_counter() - began, judge.usage

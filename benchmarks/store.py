@@ -22,7 +22,7 @@ import numpy as np
 from material import write_rows
 from measured import Figure, Timing, by_turns, piece, seconds_of
 from sgi.engine.groups import grouped
-from sgi.engine.runner import Surroundings, perform
+from sgi.engine.runner import RunContext, start_run
 from sgi.engine.spec import RunSpec
 from sgi.kernel.metric import Scores
 from sgi.kernel.registry import metric
@@ -87,7 +87,7 @@ def score(data: Path, folder: Path, metrics: str) -> tuple[float, float]:
     spec = RunSpec.of({"data": data, "metrics": tuple(metrics.split(",")), "out": folder / "out.jsonl"})
     began = time.perf_counter()
     with patch.object(RunRecorder, "commit", timed):
-        anyio.run(perform, spec, Surroundings(folder / "run.db", cache=folder / "vectors.db"))
+        anyio.run(start_run, spec, RunContext(folder / "run.db", cache=folder / "vectors.db"))
     took = time.perf_counter() - began
     with data.open("rb") as lines:
         rows = sum(1 for _ in lines)

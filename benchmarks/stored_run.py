@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.engine.accumulator import Ledger
+from sgi.engine.accumulator import Accumulator
 from sgi.engine.score import BatchScores
 from sgi.engine.summary import summarise
 from sgi.kernel.metric import Scores
@@ -50,13 +50,13 @@ def fill(place: str | Path, rows: int, name: str, names: Sequence[str] = NAMES) 
     with open_database(place) as database:
         start = RunStart(name, name, rows, {}, name, "", {}, metrics, name=name)
         recorder = create_run(database, start)
-        ledger = Ledger()
+        accumulator = Accumulator()
         for first in range(0, rows, BATCH):
             samples = [made_sample(number) for number in range(first, min(first + BATCH, rows))]
             scores = {made: made_scores(made, len(samples), generator) for made in names}
             recorder.commit(first, samples, scores, truncated={}, failures={})
-            ledger.add(Batch.of(samples), BatchScores(scores))
-        recorder.finish(summarise(ledger, metrics, "drawn").to_dict())
+            accumulator.add(Batch.of(samples), BatchScores(scores))
+        recorder.finish(summarise(accumulator, metrics, "drawn").to_dict())
 
 
 def made_sample(number: int) -> Sample:

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from sgi.analysis.import_runs import import_runs
 from sgi.distributed.driver import Place
 from sgi.distributed.import_run import import_partitions
-from sgi.engine.runner import Surroundings, perform
+from sgi.engine.runner import RunContext, start_run
 from sgi.engine.spec import RunSpec
 from sgi.store import schema
 from sgi.store.database import open_database
@@ -61,8 +61,8 @@ def export_seed() -> bytes:
     with TemporaryDirectory() as place:
         folder = Path(place)
         data = write_rows(folder / "rows.jsonl", rows(2))
-        around = Surroundings(database=folder / "a.db", cache=False)
-        anyio.run(perform, RunSpec(data=data, metrics=METRICS, name="nightly"), around)
+        around = RunContext(database=folder / "a.db", cache=False)
+        anyio.run(start_run, RunSpec(data=data, metrics=METRICS, name="nightly"), around)
         with open_database(folder / "a.db") as database:
             export(database, folder / "runs.jsonl")
         return (folder / "runs.jsonl").read_bytes()

@@ -67,12 +67,12 @@ def calibration(data: bytes) -> None:
 
 @target(b"alpha=0.05,labelled=a,b.jsonl", b'{"alpha": 0.1, "learnt": {"threshold": 0.5}}', weight=30)
 def cascade(data: bytes) -> None:
-    from sgi.engine.cascade.config import read_cascade
+    from sgi.engine.cascade.config import parse_cascade
 
-    read_cascade(data.decode("utf-8", "replace"))
+    parse_cascade(data.decode("utf-8", "replace"))
     with suppress(ValueError, RecursionError):
         value = json.loads(data)
-        read_cascade(value)
+        parse_cascade(value)
 
 
 @target(

@@ -11,8 +11,8 @@ import numpy as np
 
 from sgi.engine.pipeline import run
 from sgi.engine.plan import plan
-from sgi.engine.resources import open_tools
-from sgi.engine.run_recorder import begin
+from sgi.engine.resources import open_models
+from sgi.engine.run_recorder import begin_recording
 from sgi.engine.spec import RunSpec
 from sgi.io.dataset import open_dataset
 from sgi.kernel import registry
@@ -187,7 +187,7 @@ def judged_run(
     supplied = RESPONSE if target is not None else frozenset()
     dataset = open_dataset(data)
     planned = plan(dataset, spec.metrics, supplied=supplied)
-    with open_tools(planned.metrics, spec.embedders) as opened:
-        tools = replace(opened, judge=RuleJudge(), target=target)
-        recording = begin(database, spec, planned, tools)
-        return anyio.run(partial(run, dataset, planned, tools, recording=recording, max_failures=1.0))
+    with open_models(planned.metrics, spec.embedders) as opened:
+        resources = replace(opened, judge=RuleJudge(), target=target)
+        recording = begin_recording(database, spec, planned, resources)
+        return anyio.run(partial(run, dataset, planned, resources, recording=recording, max_failures=1.0))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from sgi.engine.runner import Surroundings, perform
+from sgi.engine.runner import RunContext, start_run
 from sgi.engine.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -58,6 +58,6 @@ def keep_run(
     """Score the rows and keep the run; gives its id."""
     data = write_rows(folder / f"{name or 'data'}.jsonl", given)
     spec = RunSpec(data=data, metrics=tuple(metrics), name=name)
-    report = anyio.run(perform, spec, Surroundings(database=database))
+    report = anyio.run(start_run, spec, RunContext(database=database))
     assert report.run is not None
     return report.run

@@ -13,7 +13,7 @@ from sgi.analysis.pairing import pair_rows, pairing_notes
 from sgi.analysis.run_differences import Difference, RunsDifferError, find_differences, unknown_origin
 from sgi.engine.groups import with_range
 from sgi.engine.mean_scale import on_mean_scale, ratio_difference, ratio_notes
-from sgi.engine.notebook_repr import Shown
+from sgi.engine.notebook_repr import NotebookRepr
 from sgi.engine.summary import without_interval
 from sgi.kernel.errors import UsageError
 from sgi.kernel.scored import STATUSES
@@ -98,7 +98,7 @@ class MetricComparison:
 
 
 @dataclass(frozen=True)
-class Comparison(Shown):
+class Comparison(NotebookRepr):
     """Two runs side by side.
 
     Attributes:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.analysis.stored_judgements import judged_metric
-from sgi.engine.accumulator import Ledger
+from sgi.engine.accumulator import Accumulator
 from sgi.engine.cascade.config import DETECTOR, Cascade
-from sgi.engine.cascade.routing import Screen
+from sgi.engine.cascade.routing import Router
 from sgi.engine.cascade.summary import CascadeSummary, cascade_summary
 from sgi.engine.clusters import ClusterAccumulator
 from sgi.engine.finalize import growing_summary
@@ -56,56 +56,56 @@ def recomputed(database: Database, record: RunRecord) -> dict[str, Any] | None:
     had_one = record.finished and (record.summary is not None or record.damage.startswith("summary"))
     if "service" in record.spec:
         return growing_summary(database, record).to_dict() if had_one else None
-    ledger = _read(database, record)
+    accumulator = _read(database, record)
     if not had_one:
         return None
     run = scored_run(database, record)
-    labels = np.array(ledger.labels, dtype=np.int8)
+    labels = np.array(accumulator.labels, dtype=np.int8)
     metrics = (metric_summary(with_range(column), run.clusters, labels) for column in run.metrics.values())
-    made = summarise(ledger, (), record.signature)
+    made = summarise(accumulator, (), record.signature)
     return replace(
         made,
-        metrics=tuple(replace(one, classes=_classes(ledger, one.metric)) for one in metrics),
+        metrics=tuple(replace(one, classes=_classes(accumulator, one.metric)) for one in metrics),
         baselines=() if record.no_texts else made.baselines,  # a placeholder has no length
-        cascade=None if cascade is None else _cascade(cascade, ledger),
+        cascade=None if cascade is None else _cascade(cascade, accumulator),
     ).to_dict()
 
 
-def _read(database: Database, record: RunRecord) -> Ledger:
+def _read(database: Database, record: RunRecord) -> Accumulator:
     """All rows of a run, once it is known that none is missing."""
     categories, end = class_keys(record.metrics), 0
-    ledger = Ledger(categories, clusters=ClusterAccumulator(record.cluster), screen=_screen(record))
+    accumulator = Accumulator(categories, clusters=ClusterAccumulator(record.cluster), router=_screen(record))
     for stored in stored_batches(database, record):
         scores, rows = stored.scores, len(stored.batch)
         if stored.start < end or {*scores} != {*record.metrics}:
             raise StoreError(f"the rows from {stored.start} on do not have scores of every metric")
         if any(len(made) != rows or not {*made.status} <= {*STATUSES} for made in scores.values()):
             raise StoreError(f"scores of rows from {stored.start} on are missing")
-        ledger.add(stored.batch, BatchScores(scores, stored.truncated, stored.failures))
+        accumulator.add(stored.batch, BatchScores(scores, stored.truncated, stored.failures))
         end = stored.start + rows
-    if len(ledger) != record.scored or end > record.rows or (record.finished and end != record.rows):
-        raise StoreError(f"it has {len(ledger):,} rows and not {record.scored:,} of {record.rows:,}")
-    return ledger
+    if len(accumulator) != record.scored or end > record.rows or (record.finished and end != record.rows):
+        raise StoreError(f"it has {len(accumulator):,} rows and not {record.scored:,} of {record.rows:,}")
+    return accumulator
 
 
-def _screen(record: RunRecord) -> Screen | None:
-    """The screen of a run that had a cascade, if its own metrics tell which rows it cleared."""
+def _screen(record: RunRecord) -> Router | None:
+    """The router of a run that had a cascade, if its own metrics tell which rows it cleared."""
     rule = record.spec.get("cascade")
     if rule is None or "rescored_from" in record.spec:
         return None
     metrics = [named_metric(name) for name in record.metrics if judged_metric(name) or name == DETECTOR]
-    return Screen.of(Cascade.model_validate(rule), metrics)
+    return Router.of(Cascade.model_validate(rule), metrics)
 
 
-def _classes(ledger: Ledger, metric: str) -> dict[str, int]:
-    held = ledger.columns.get(metric)
+def _classes(accumulator: Accumulator, metric: str) -> dict[str, int]:
+    held = accumulator.columns.get(metric)
     return {} if held is None else in_order(metric, held.classes)
 
 
-def _cascade(values: Mapping[str, Any], ledger: Ledger) -> CascadeSummary:
+def _cascade(values: Mapping[str, Any], accumulator: Accumulator) -> CascadeSummary:
     """What came of the cascade, from the rows; the calls alone were counted when the run was made."""
     kept: CascadeSummary = checked(CascadeSummary, values)
-    made = cascade_summary(ledger)
+    made = cascade_summary(accumulator)
     if made is None:
         return kept
     saved = None if kept.calls_per_row is None else round(made.cleared * kept.calls_per_row)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from sgi.analysis.stored_judgements import find_sources, judged_metric, require_alike
-from sgi.engine.accumulator import Ledger
+from sgi.engine.accumulator import Accumulator
 from sgi.engine.cascade.summary import CascadeSummary
 from sgi.engine.clusters import ClusterAccumulator
 from sgi.engine.judge_batch import Asked
 from sgi.engine.pipeline import RunReport
 from sgi.engine.progress import Advanced, Finished, Started, silent
-from sgi.engine.resources import open_tools
+from sgi.engine.resources import open_models
 from sgi.engine.run_recorder import versions
 from sgi.engine.score import BatchScores, evaluate_batch
 from sgi.engine.spec import model_settings
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.stored_judgements import Sourced
     from sgi.engine.progress import Listener
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.scored import Provenance
     from sgi.store.database import Database
@@ -110,21 +110,24 @@ async def rescore(
     names, how = model_settings(record.spec)
     require_local_models(record, () if embedders else names, option="-e")
     require_local_models(record, () if metrics else models_of(chosen), option="-m, with the model")
-    with open_tools(chosen, embedders or names, cache=cache, **how) as tools:
-        signature = _signature(record, tools)
+    with open_models(chosen, embedders or names, cache=cache, **how) as resources:
+        signature = _signature(record, resources)
         start = replace(
-            _start(record, chosen, signature, name), provenance=_provenance(database, record, tasks, tools)
+            _start(record, chosen, signature, name),
+            provenance=_provenance(database, record, tasks, resources),
         )
         listener(Started("rescoring", record.rows))
         with _whole_or_not(create_run(database, start)) as recorder:
-            ledger = await _score_all(database, record, tasks, tools, recorder, listener)
-            summary = replace(summarise(ledger, chosen, signature), cascade=_cascade(record, chosen))
+            accumulator = await _score_all(database, record, tasks, resources, recorder, listener)
+            summary = replace(summarise(accumulator, chosen, signature), cascade=_cascade(record, chosen))
             recorder.finish(summary.to_dict())
         listener(Finished("rescoring"))
-    report = RunReport(summary, ledger.failure_share(), record.rejected, recorder.run)
+    report = RunReport(summary, accumulator.failure_share(), record.rejected, recorder.run)
     sources = {task.metric.canonical: task.source.canonical for task in tasks}
     left_out = () if metrics is not None else _without_evidence(kept)
-    return Rescored(report, sources, (*_new_versions(tasks, kept), *left_out, *_new_models(record, tools)))
+    return Rescored(
+        report, sources, (*_new_versions(tasks, kept), *left_out, *_new_models(record, resources))
+    )
 
 
 def _refuse_changing(record: RunRecord) -> None:
@@ -136,13 +139,13 @@ def _refuse_changing(record: RunRecord) -> None:
         raise UsageError(message, hint=f"Go on with it first: sgi run --resume {record.id}.")
 
 
-def _signature(record: RunRecord, tools: Tools) -> str:
+def _signature(record: RunRecord, resources: Resources) -> str:
     found = _JUDGE.search(record.signature)
-    return run_signature(tools.fingerprints, n=record.rows, judge=found[1] if found else "-")
+    return run_signature(resources.fingerprints, n=record.rows, judge=found[1] if found else "-")
 
 
 def _provenance(
-    database: Database, record: RunRecord, tasks: Sequence[Sourced], tools: Tools
+    database: Database, record: RunRecord, tasks: Sequence[Sourced], resources: Resources
 ) -> dict[str, Provenance]:
     """The models of now with the judge and the prompts of then; nothing where those were not recorded."""
     then = metric_provenance(database, record)
@@ -150,7 +153,7 @@ def _provenance(
     for task in tasks:
         source = then[task.source.canonical]
         if source is not None:
-            made[task.metric.canonical] = replace(source, models=tools.provenance(task.metric).models)
+            made[task.metric.canonical] = replace(source, models=resources.provenance(task.metric).models)
     return made
 
 
@@ -189,19 +192,19 @@ async def _score_all(
     database: Database,
     record: RunRecord,
     tasks: Sequence[Sourced],
-    tools: Tools,
+    resources: Resources,
     recorder: RunRecorder,
     listener: Listener,
-) -> Ledger:
+) -> Accumulator:
     """Compute and keep batch after batch, with the answers of the target where there was one."""
     categories = {task.metric.canonical: task.metric.spec.category for task in tasks}
-    ledger = Ledger(categories, clusters=ClusterAccumulator(record.cluster))
+    accumulator = Accumulator(categories, clusters=ClusterAccumulator(record.cluster))
     sources = {task.source.canonical for task in tasks}
     for stored in stored_batches(database, record):
         batch = stored.batch
         positions = range(stored.start, stored.start + len(batch))
         said = stored_evidence(database, record, positions, sources)
-        made = await _score(record, stored, tasks, said, tools)
+        made = await _score(record, stored, tasks, said, resources)
         with database.reading() as connection:
             answers = saved_answers(connection, record.id, stored.start, len(batch))
         if answers:
@@ -214,9 +217,9 @@ async def _score_all(
             failures=made.failures,
             evidence={task.metric.canonical: said[task.source.canonical] for task in tasks},
         )
-        ledger.add(batch, made)
+        accumulator.add(batch, made)
         listener(Advanced(len(batch)))
-    return ledger
+    return accumulator
 
 
 async def _score(
@@ -224,7 +227,7 @@ async def _score(
     stored: StoredBatch,
     tasks: Sequence[Sourced],
     said: Mapping[str, Said],
-    tools: Tools,
+    resources: Resources,
 ) -> BatchScores:
     """The scores of a batch: computed where there is evidence, elsewhere as they were."""
     for task in tasks:
@@ -237,7 +240,7 @@ async def _score(
         for name, found in evidence.items()
     }
     metrics = [task.metric for task in tasks]
-    made = await evaluate_batch(stored.batch, metrics, tools, asked=Asked(evidence, lost))
+    made = await evaluate_batch(stored.batch, metrics, resources, asked=Asked(evidence, lost))
     scores = {}
     for task in tasks:
         name = task.metric.canonical
@@ -294,7 +297,7 @@ def _without_evidence(kept: Mapping[str, KeptEvidence]) -> Iterator[str]:
             yield f"{name} has no evidence in this run, and is left out."
 
 
-def _new_models(record: RunRecord, tools: Tools) -> Iterator[str]:
-    for fingerprint in tools.fingerprints:
+def _new_models(record: RunRecord, resources: Resources) -> Iterator[str]:
+    for fingerprint in resources.fingerprints:
         if fingerprint not in record.signature:
             yield f"The run was scored without {fingerprint}: scores of vectors can differ for that alone."

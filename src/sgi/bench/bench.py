@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sgi.bench.matrix import Cell
     from sgi.engine.open_judge import JudgeLike
     from sgi.engine.progress import Listener
-    from sgi.engine.resources import EmbedderLike, Tools
+    from sgi.engine.resources import EmbedderLike, Resources
     from sgi.io.dataset import DataLike
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
@@ -225,33 +225,33 @@ class _Work:
     async def _spoiled(self, spec: JudgeSpec, faults: tuple[JudgeFault, ...]) -> Spoiled:
         """Scores by fault and metric, with how many replies were spoiled for them."""
         from sgi.engine.open_judge import replies_path
-        from sgi.engine.resources import open_tools
+        from sgi.engine.resources import open_models
         from sgi.llm.judge import ChatJudge
         from sgi.store.cache import SqliteCache
 
         asking, stage = judged(self.metrics), "spoiling the judge's replies"
         found: dict[tuple[str, str], tuple[Scores, int]] = {}
         with (
-            open_tools(asking, self.embedder, cache=self.place) as tools,
+            open_models(asking, self.embedder, cache=self.place) as resources,
             SqliteCache(replies_path(self.place), durable=True) as kept,
         ):
             self.listener(Started(stage, len(faults) * len(asking) * len(self.paired.samples)))
             async with open_clean(spec, kept) as clean:
                 for fault, one in product(faults, asking):
                     chat = SpoiledChat(clean, fault, seed=self.seed)
-                    judging = replace(tools, judge=ChatJudge(chat, budget=spec.budget))
+                    judging = replace(resources, judge=ChatJudge(chat, budget=spec.budget))
                     scores = await self._scored(one, judging)
                     found[fault.name, one.canonical] = scores, chat.spoiled
             self.listener(Finished(stage))
         return found
 
-    async def _scored(self, one: AnyMetric, tools: Tools) -> Scores:
+    async def _scored(self, one: AnyMetric, resources: Resources) -> Scores:
         """A metric's scores of the rows as they are."""
         from sgi.engine.score import batches, evaluate_batch
 
         parts = []
         for batch in batches(self.paired.samples):
-            made = await evaluate_batch(batch, [one], tools)
+            made = await evaluate_batch(batch, [one], resources)
             parts.append(made.scores[one.canonical])
             self.listener(Advanced(len(batch)))
         return _joined(parts)

@@ -122,7 +122,7 @@ CascadeOption = Annotated[
         "--cascade",
         metavar="alpha=A[,labelled=FILE]",
         help="Ask the judge only about rows that the metric grounding does not clear, so that of unsupported "
-        "rows the share A at most escapes it. Learnt from rows with a label (0 is unsupported), of FILE or "
+        "rows the share A at most escapes it. Fitted on rows with a label (0 is unsupported), of FILE or "
         "of the data; they must be like the rows scored: same kind of questions, same system.",
     ),
 ]
@@ -306,7 +306,7 @@ def _performed(
     import anyio
 
     from sgi.cli.console import progress
-    from sgi.engine.runner import Surroundings, perform, resume
+    from sgi.engine.runner import RunContext, resume, start_run
     from sgi.engine.stored_spec import resume_options
 
     reread = not _READ.isdisjoint(given)
@@ -321,17 +321,15 @@ def _performed(
         redirect_stdout(sys.stderr),
     ):
         folder = code_folder(given, trusted=trusted)
-        place = Surroundings(
-            **around, listener=noting if quiet else print_columns(noting), code_folder=folder
-        )
+        place = RunContext(**around, listener=noting if quiet else print_columns(noting), code_folder=folder)
         if record is None:
-            return spec, anyio.run(lambda: perform(spec, place, retry_failed=how["retry_failed"]))
+            return spec, anyio.run(lambda: start_run(spec, place, retry_failed=how["retry_failed"]))
         return spec, anyio.run(lambda: resume(spec, record, place, reread=reread, **how))
 
 
 def _found(around: dict[str, Any], wanted: str, name: str | None) -> RunRecord:
     """The run to go on with."""
-    from sgi.engine.runner import refuse_strangers
+    from sgi.engine.runner import require_resumable
     from sgi.kernel.errors import UsageError
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
@@ -342,7 +340,7 @@ def _found(around: dict[str, Any], wanted: str, name: str | None) -> RunRecord:
         raise UsageError("A run that goes on keeps its name.", hint="Leave out --name.")
     with open_database(around["database"], create=False) as opened:
         record = find_run(opened, wanted)
-    refuse_strangers(record)
+    require_resumable(record)
     return record
 
 

@@ -87,11 +87,11 @@ def _check(ray: str | None, refused: Mapping[str, object]) -> None:
 def _performed(spec: RunSpec, place: Mapping[str, Any], *, quiet: bool) -> RunReport:
     from sgi.cli.console import progress, talk
     from sgi.cli.run_output import print_columns
-    from sgi.distributed.driver import Place, perform
+    from sgi.distributed.driver import Place, start_run
 
     try:
         with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
-            return perform(spec, Place(**place, listener=listener if quiet else print_columns(listener)))
+            return start_run(spec, Place(**place, listener=listener if quiet else print_columns(listener)))
     except KeyboardInterrupt as error:
         talk("What is done is kept. Give the same command again to go on.")
         talk("Interrupted.")

@@ -36,11 +36,11 @@ def print_columns(listener: Listener) -> Listener:
 def tell_plan(spec: RunSpec, *, cache: bool | Path, quiet: bool, as_json: bool) -> None:
     """What the run would do, on stdout."""
     from sgi.cli.console import plain, print_json, progress
-    from sgi.engine.runner import judging_of, plan_of
+    from sgi.engine.runner import estimate_judge, plan_run
 
     with progress(quiet=quiet) as listener:
-        planned = plan_of(spec, count_texts=True, listener=listener)
-        judging = judging_of(spec, planned, cache=cache)
+        planned = plan_run(spec, count_texts=True, listener=listener)
+        judging = estimate_judge(spec, planned, cache=cache)
     facts = _facts(spec, planned) | _judging_facts(spec, judging)
     if as_json:
         print_json(facts)

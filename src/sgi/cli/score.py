@@ -37,7 +37,7 @@ from sgi.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.io.column_use import ColumnUse
     from sgi.io.rows import Rejected
     from sgi.kernel.metric import AnyMetric
@@ -83,7 +83,7 @@ def score(
     from sgi.cli.console import talk
     from sgi.cli.run_output import truncation_notes
     from sgi.engine.plan import resolve
-    from sgi.engine.resources import open_tools
+    from sgi.engine.resources import open_models
 
     chosen = resolve(with_entailment(metric_list(metric), nli))
     rejected = 0
@@ -100,8 +100,10 @@ def score(
     kept = cache_choice(cache, no_cache=no_cache)
     asked = judge_settings(judge, judge_set)
     embedders = chosen_embedders(embedder, chosen, backend=backend, precision=precision)
-    with open_tools(chosen, embedders, cache=kept, backend=backend, precision=precision) as tools:
-        pour = partial(_pour, rows, chosen, tools, asked, cache=kept, batch_size=batch_size, inputs=inputs)
+    with open_models(chosen, embedders, cache=kept, backend=backend, precision=precision) as resources:
+        pour = partial(
+            _pour, rows, chosen, resources, asked, cache=kept, batch_size=batch_size, inputs=inputs
+        )
         try:
             failed, scored, truncated = anyio.run(pour)
         except BrokenPipeError:
@@ -152,7 +154,7 @@ class _Columns:
 async def _pour(
     rows: Iterable[Sample],
     metrics: tuple[AnyMetric, ...],
-    tools: Tools,
+    resources: Resources,
     judge: dict[str, Any] | None,
     *,
     cache: bool | Path,
@@ -171,7 +173,7 @@ async def _pour(
     from sgi.kernel.metric import Status
 
     failed, scored, truncated = False, 0, Counter[str]()
-    async with with_judge(tools, metrics, judge, cache=cache) as judging:
+    async with with_judge(resources, metrics, judge, cache=cache) as judging:
         for batch in batches(rows, batch_size):
             made = await evaluate_batch(batch, metrics, judging)
             failed |= any((scores.status == Status.FAILED).any() for scores in made.scores.values())

@@ -21,7 +21,7 @@ from sgi.distributed.partition import Manifest, partition_name, read_partition
 from sgi.distributed.scan import FragmentSurvey, chosen_metrics, refuse_weighing, survey
 from sgi.distributed.storage import Folder, sources
 from sgi.distributed.worker import Settings, Task, Worker, cache_of, open_engine
-from sgi.engine.accumulator import MAX_FAILURES, Ledger
+from sgi.engine.accumulator import MAX_FAILURES, Accumulator
 from sgi.engine.clusters import ClusterAccumulator
 from sgi.engine.pipeline import RunReport
 from sgi.engine.plan import resolve
@@ -109,10 +109,10 @@ def run(
     """
     asked = {"data": Path(data), "out": Path(out), "metrics": metrics, "embedders": embedder}
     values = {name: value for name, value in (asked | options).items() if value is not None}
-    return perform(RunSpec.of(values), Place(address, workers, cache, listener=listener))
+    return start_run(RunSpec.of(values), Place(address, workers, cache, listener=listener))
 
 
-def perform(spec: RunSpec, place: Place) -> RunReport:
+def start_run(spec: RunSpec, place: Place) -> RunReport:
     """Do a run on a cluster.
 
     Args:
@@ -279,9 +279,9 @@ def _stored(spec: RunSpec, metrics: Sequence[AnyMetric]) -> dict[str, Any]:
 
 async def _origin(settings: Settings, rows: int) -> tuple[str, dict[str, Provenance]]:
     """The signature, and what computes each metric."""
-    async with open_engine(settings) as tools:
-        provenance = {metric.canonical: tools.provenance(metric) for metric in settings.metrics}
-        return tools.signature(settings.metrics, n=rows), provenance
+    async with open_engine(settings) as resources:
+        provenance = {metric.canonical: resources.provenance(metric) for metric in settings.metrics}
+        return resources.signature(settings.metrics, n=rows), provenance
 
 
 def _scored(tasks: Sequence[Task], settings: Settings, cluster: Cluster) -> Iterator[tuple[int, Manifest]]:
@@ -338,13 +338,13 @@ def _summed_up(kept: KeptRun, settings: Settings, folder: Folder, failures: floa
         gone = f"{folder.shown(partition_name(missing))}.json was taken away while the run went on."
         raise StoreError(gone, hint="Give the same command again to go on.")
     categories = {metric.canonical: metric.spec.category for metric in settings.metrics}
-    ledger = Ledger(categories, clusters=ClusterAccumulator(settings.run_spec.cluster))
+    accumulator = Accumulator(categories, clusters=ClusterAccumulator(settings.run_spec.cluster))
     for _, (batch, made, _) in partitions(kept, folder, done, settings.run_spec.columns):
-        ledger.add(batch, made)
-    summary = summarise(ledger, settings.metrics, kept.signature)
+        accumulator.add(batch, made)
+    summary = summarise(accumulator, settings.metrics, kept.signature)
     replace(kept, summary=summary.to_dict()).end(folder)
     folder.sweep()
     return RunReport(summary, failures, kept.rejected, None, usage)
 
 
-__all__ = ["MAX_FAILURES", "Place", "partitions", "perform", "run"]
+__all__ = ["MAX_FAILURES", "Place", "partitions", "run", "start_run"]

@@ -12,9 +12,9 @@ from sgi.distributed.fragments import FragmentDataset
 from sgi.distributed.import_sources import damage_in, require_own_files, with_named_sources
 from sgi.distributed.manifest import KeptRun
 from sgi.distributed.storage import Folder
-from sgi.engine.accumulator import Ledger
+from sgi.engine.accumulator import Accumulator
 from sgi.engine.clusters import ClusterAccumulator
-from sgi.engine.plan import batch_digest, joined, resolve
+from sgi.engine.plan import batch_digest, merge_metrics, resolve
 from sgi.engine.score import batches
 from sgi.engine.stored_spec import checked_spec
 from sgi.engine.summary import summarise
@@ -86,7 +86,7 @@ def import_partitions(
             hint = "Give the same command again to resume it, or import what is there with --incomplete."
             raise StoreError(f"The run in {folder.text} is not finished: {lacking}.", hint=hint)
         spec = checked_spec(kept.spec, folder.shown("run.json"))
-        metrics = joined(resolve(spec.metrics or ()), spec.beside)
+        metrics = merge_metrics(resolve(spec.metrics or ()), spec.beside)
         if tuple(metric.canonical for metric in metrics) != kept.metrics:
             raise StoreError(f"{folder.shown('run.json')} is damaged: its settings name other metrics.")
         kept = with_named_sources(kept, folder, None if data is None else str(data))
@@ -138,16 +138,16 @@ def _written(
         provenance=kept.provenance,
     )
     categories = {metric.canonical: metric.spec.category for metric in metrics}
-    ledger = Ledger(categories, clusters=ClusterAccumulator(spec.cluster))
+    accumulator = Accumulator(categories, clusters=ClusterAccumulator(spec.cluster))
     recorder = create_run(database, start)
     try:
         for at, (batch, made, evidence) in partitions(kept, folder, done, spec.columns):
-            ledger.add(batch, made)
+            accumulator.add(batch, made)
             facts = {"truncated": made.truncated, "failures": made.failures}
             recorder.commit(at, batch.samples, made.scores, **facts, evidence=evidence)
         recorder.save_usage(_total_usage(done.values()))
         if kept.summary is not None and not missing:
-            recorder.finish(summarise(ledger, metrics, kept.signature).to_dict())
+            recorder.finish(summarise(accumulator, metrics, kept.signature).to_dict())
         else:
             recorder.stop("partitions were missing when it was imported")
     except BaseException:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sgi.distributed.fragments import FragmentDataset
     from sgi.distributed.storage import Folder
     from sgi.engine.plan import Plan
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.io.rows import Rejected
     from sgi.io.write import RowWriter
 
@@ -177,7 +177,7 @@ async def write_partition(
     manifest: Manifest,
     dataset: FragmentDataset,
     plan: Plan,
-    tools: Tools,
+    resources: Resources,
     *,
     inputs: bool,
 ) -> Manifest:
@@ -189,13 +189,13 @@ async def write_partition(
         manifest: names run and fragment.
         dataset: the fragment.
         plan: what is to be done with it; where it rejects rows, these are written beside it.
-        tools: the embedders and the judge.
+        resources: the embedders and the judge.
         inputs: whether the texts are written beside the scores.
 
     Raises:
         SgiError: as for `score_stream`, but for the share of failed rows.
     """
-    told = usage_of(tools.judge)
+    told = usage_of(resources.judge)
     opened: dict[str, RowWriter] = {}
     with ExitStack() as stack:
 
@@ -216,10 +216,10 @@ async def write_partition(
 
         writer("")
         on_reject = reject if plan.rejected else None
-        await score_stream(dataset, plan, tools, take=take, on_reject=on_reject, max_failures=_ALL)
+        await score_stream(dataset, plan, resources, take=take, on_reject=on_reject, max_failures=_ALL)
     manifest.files = {file: folder.digest(file) for file in (f"{name}{kind}.jsonl" for kind in opened)}
-    if tools.judge is not None:
-        manifest.usage = {tools.judge.fingerprint: asdict(usage_of(tools.judge).since(told))}
+    if resources.judge is not None:
+        manifest.usage = {resources.judge.fingerprint: asdict(usage_of(resources.judge).since(told))}
     folder.put(f"{name}.json", manifest.to_json())
     return manifest
 

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sgi.distributed.error_codec import packed, unpacked
 from sgi.distributed.fragments import Fragment, FragmentDataset
-from sgi.engine.plan import Plan, Scan, batch_digest, check_cluster, check_fields, joined, preferred, resolve
+from sgi.engine.plan import (
+    Plan,
+    Scan,
+    batch_digest,
+    check_cluster,
+    check_fields,
+    merge_metrics,
+    preferred,
+    resolve,
+)
 from sgi.engine.score import batches
 from sgi.io.column_use import ColumnUse
 from sgi.io.columns import missing_mapped
@@ -191,7 +200,7 @@ def chosen_metrics(
         raise DataError("There is nothing to score: no rows.", file=name)
     _check_mapped(name, surveys)
     dataset = FragmentDataset(fragments[0])
-    usable = joined(chosen if chosen is not None else preferred(scan, dataset), beside)
+    usable = merge_metrics(chosen if chosen is not None else preferred(scan, dataset), beside)
     check_fields(usable, scan, dataset)
     check_cluster(cluster, scan, dataset)
     return usable

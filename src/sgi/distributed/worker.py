@@ -17,15 +17,15 @@ from sgi.distributed.partition import Manifest, write_partition
 from sgi.distributed.scan import FragmentSurvey
 from sgi.distributed.storage import Folder
 from sgi.engine.open_judge import with_judge
-from sgi.engine.plan import joined, resolve
-from sgi.engine.resources import open_tools
+from sgi.engine.plan import merge_metrics, resolve
+from sgi.engine.resources import open_models
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import SgiError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
     from sgi.llm.spec import JudgeSpec
 
@@ -60,7 +60,7 @@ class Settings:
     @cached_property
     def metrics(self) -> tuple[AnyMetric, ...]:
         """What is scored."""
-        return joined(resolve(self.run_spec.metrics or ()), self.run_spec.beside)
+        return merge_metrics(resolve(self.run_spec.metrics or ()), self.run_spec.beside)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def divided(judge: JudgeSpec, workers: int) -> JudgeSpec:
 
 
 @asynccontextmanager
-async def open_engine(settings: Settings) -> AsyncIterator[Tools]:
+async def open_engine(settings: Settings) -> AsyncIterator[Resources]:
     """The embedders and the judge of a worker, as long as the context lasts.
 
     Raises:
@@ -122,7 +122,7 @@ async def open_engine(settings: Settings) -> AsyncIterator[Tools]:
     """
     spec, metrics, cache = settings.run_spec, settings.metrics, settings.cache
     judge = None if spec.judge is None else divided(spec.judge, settings.workers)
-    opening = open_tools(
+    opening = open_models(
         metrics,
         spec.embedders,
         cache=cache,
@@ -130,8 +130,8 @@ async def open_engine(settings: Settings) -> AsyncIterator[Tools]:
         precision=spec.precision,
         threads=settings.threads,
     )
-    with opening as tools:
-        async with with_judge(tools, metrics, judge, cache=cache, again=settings.again) as complete:
+    with opening as resources:
+        async with with_judge(resources, metrics, judge, cache=cache, again=settings.again) as complete:
             if spec.calibration is not None:
                 spec.calibration.check(complete)
             yield complete
@@ -150,7 +150,7 @@ class Worker:
         self._portal = self._held.enter_context(start_blocking_portal())
 
     @cached_property
-    def _tools(self) -> Tools:
+    def _tools(self) -> Resources:
         opening = self._portal.wrap_async_context_manager(open_engine(self.settings))
         return self._held.enter_context(opening)
 
@@ -170,7 +170,7 @@ class Worker:
             return json.dumps({"error": packed(error)})
         return json.dumps({"number": task.number, "manifest": asdict(manifest)})
 
-    async def _write(self, task: Task, tools: Tools) -> Manifest:
+    async def _write(self, task: Task, resources: Resources) -> Manifest:
         spec = self.settings.run_spec
         return await write_partition(
             Folder(self.settings.folder),
@@ -178,7 +178,7 @@ class Worker:
             Manifest(self.settings.run, task.survey.digest),
             FragmentDataset(task.fragment, spec.columns, task.survey.taken),
             task.survey.plan(task.fragment, self.settings.metrics),
-            tools,
+            resources,
             inputs=spec.inputs,
         )
 

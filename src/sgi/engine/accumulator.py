@@ -21,7 +21,7 @@ from sgi.text.overlap import token_precisions
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sgi.engine.cascade.routing import Screen
+    from sgi.engine.cascade.routing import Router
     from sgi.engine.score import BatchScores
     from sgi.kernel.metric import AnyMetric, Scores
     from sgi.kernel.sample import Batch, Sample
@@ -77,7 +77,7 @@ class _Column:
 
 
 @dataclass(eq=False)
-class Ledger:
+class Accumulator:
     """Columns that grow batch by batch, one entry a row.
 
     Attributes:
@@ -92,11 +92,11 @@ class Ledger:
         truncated: rows by the field in which a text was longer than a model reads.
         left_out: rows scored without a model that gave no vectors, by the model's name.
         cached_failures: rows that failed from cached replies of the judge.
-        screen: which rows the judge is not asked about; None where it is asked about all.
+        router: which rows the judge is not asked about; None where it is asked about all.
         cleared: 1 where it was not asked.
         cleared_rows: how many these are.
         without_value: rows that were not cleared for want of a value.
-        inquired: rows that it was asked about this time, where there is a screen.
+        inquired: rows that it was asked about this time, where there is a router.
     """
 
     categories: Mapping[str, str] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class Ledger:
     truncated: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     cached_failures: int = 0
-    screen: Screen | None = None
+    router: Router | None = None
     cleared: array[int] = field(default_factory=lambda: array("b"))
     cleared_rows: int = 0
     without_value: int = 0
@@ -140,11 +140,11 @@ class Ledger:
         for sample in batch.samples:
             self._enter(sample)
         self._enter_overlaps(batch)
-        if self.screen is not None:
-            cleared = self.screen.cleared(made.scores)
+        if self.router is not None:
+            cleared = self.router.cleared(made.scores)
             self.cleared.extend(cleared.tolist())
             self.cleared_rows += int(cleared.sum())
-            self.without_value += int((~made.scores[self.screen.detector].ok).sum())
+            self.without_value += int((~made.scores[self.router.detector].ok).sum())
 
     def _column(self, name: str) -> _Column:
         if name not in self.columns:
@@ -187,10 +187,10 @@ class Ledger:
         """Those of the metric with the greatest share of failed rows.
 
         Args:
-            fewest_asked: judged metrics of a run with a screen count from so many rows on that the judge was
+            fewest_asked: judged metrics of a run with a router count from so many rows on that the judge was
                 asked about: a share of fewer tells little.
         """
-        judged = frozenset[str]() if self.screen is None else self.screen.judged
+        judged = frozenset[str]() if self.router is None else self.router.judged
         asked = len(self) - self.cleared_rows
         found = (
             Failures(

@@ -36,7 +36,7 @@ from sgi.stats.probability_maps import IsotonicMap, PlattMap, read_map
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
 
 FORMAT: Final = 1
@@ -313,17 +313,17 @@ class CalibrationFile(BaseModel):
             self.map,
         )
 
-    def check(self, tools: Tools) -> None:
+    def check(self, resources: Resources) -> None:
         """Refuse scores that would be made otherwise than those that were calibrated.
 
         Args:
-            tools: what the run works with.
+            resources: what the run works with.
 
         Raises:
             UsageError: an embedding model, the judge or what it is asked is another; names both.
         """
         inner = self.inner()
-        used = Origin.of_tools(inner, tools)
+        used = Origin.of_resources(inner, resources)
         if used.encoders != self.encoders:
             raise self._other("encoder", " + ".join(self.encoders), " + ".join(used.encoders))
         unknown = isinstance(inner, JudgedMetric) and used.judge is None

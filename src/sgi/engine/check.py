@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from sgi.engine.notebook_repr import Shown
+from sgi.engine.notebook_repr import NotebookRepr
 from sgi.kernel.metric import Status
 from sgi.kernel.short_repr import short_repr
 from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
@@ -21,7 +21,7 @@ _DOUBTFUL = 0.5
 
 
 @dataclass(frozen=True)
-class GroundingReport(Shown):
+class GroundingReport(NotebookRepr):
     """One response beside its passages: its grounding, and what each sentence rests on.
 
     In a notebook it is shown as the evidence map: the sentences with their unsupported words marked, the

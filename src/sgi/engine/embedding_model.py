@@ -41,7 +41,7 @@ class UnusableVectorsError(EmbedderError, ValueError):
     """
 
 
-class Guarded:
+class ErrorWrapping:
     """An embedder around one that may raise anything: all of it becomes an EmbedderError.
 
     That names type and HTTP status alone: the words of a client's error may hold a key. They are in the
@@ -84,7 +84,7 @@ class Guarded:
             raise EmbedderError(message, hint=hint) from error
 
 
-class OwnModel(Guarded):
+class OwnModel(ErrorWrapping):
     """An Embedder around what the application brought; to be asked in a thread of anyio's.
 
     Args:
@@ -115,14 +115,14 @@ class OwnModel(Guarded):
         return Embedded(unit_rows_of(embedder_name(self), made.rows, len(texts)), made.truncated)
 
 
-class Unopened:
+class UnavailableModel:
     """A model that could not be opened: it has no vectors, and says why.
 
     Args:
         name: as it was asked for.
         reason: what happened.
 
-    >>> Unopened("bge", EmbedderError("There are no files.")).embed(["a"])
+    >>> UnavailableModel("bge", EmbedderError("There are no files.")).embed(["a"])
     Traceback (most recent call last):
     sgi.kernel.errors.EmbedderError: There are no files.
     """

@@ -16,7 +16,7 @@ from sgi.kernel.work_counter import current_work
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import EntailmentModel
 
@@ -46,11 +46,11 @@ class Entailments:
     failure: str = ""
 
 
-def require_entailment_models(metrics: Iterable[AnyMetric], tools: Tools) -> None:
+def require_entailment_models(metrics: Iterable[AnyMetric], resources: Resources) -> None:
     """Raise a UsageError where a metric wants an entailment model that is not open."""
     for metric in metrics:
         name = metric.entailment_model
-        if name is not None and name not in tools.entailment_models:
+        if name is not None and name not in resources.entailment_models:
             message = (
                 f"The metric {metric.canonical!r} wants an entailment model that is not open here: {name}."
             )

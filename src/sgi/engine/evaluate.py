@@ -14,15 +14,15 @@ import numpy as np
 
 from sgi.engine.accumulator import MAX_FAILURES
 from sgi.engine.calibration_file import read_calibration
-from sgi.engine.cascade.config import beside, detector_of, read_cascade, require_judged
-from sgi.engine.cascade.fit_threshold import learnt
-from sgi.engine.cascade.routing import Screen
+from sgi.engine.cascade.config import beside, detector_of, parse_cascade, require_judged
+from sgi.engine.cascade.fit_threshold import fit_threshold
+from sgi.engine.cascade.routing import Router
 from sgi.engine.notebook_progress import default_listener
 from sgi.engine.open_judge import with_judge
 from sgi.engine.pipeline import score_stream
 from sgi.engine.plan import plan
 from sgi.engine.progress import Finished, Started
-from sgi.engine.resources import open_tools
+from sgi.engine.resources import open_models
 from sgi.engine.results import Result
 from sgi.io.dataset import open_dataset
 from sgi.kernel.clusters import BY_QUESTION
@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from sgi.engine.accumulator import Ledger
+    from sgi.engine.accumulator import Accumulator
     from sgi.engine.calibration_file import CalibrationFile
     from sgi.engine.cascade.config import Cascade
     from sgi.engine.judge_batch import Evidence
     from sgi.engine.open_judge import JudgeLike
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
-    from sgi.engine.resources import EmbedderLike, Tools
+    from sgi.engine.resources import EmbedderLike, Resources
     from sgi.engine.score import BatchScores
     from sgi.io.dataset import DataLike, Dataset
     from sgi.io.rows import Rejected
@@ -151,7 +151,7 @@ def evaluate(
     dataset = open_dataset(data, columns=columns, encoding=encoding)
     named = [metrics] if isinstance(metrics, (str, AnyMetric)) else metrics
     fitted = None if calibration is None else read_calibration(calibration)
-    rule = read_cascade(cascade)
+    rule = parse_cascade(cascade)
     planned = plan(
         dataset,
         named,
@@ -162,11 +162,11 @@ def evaluate(
     if rule is not None:
         require_judged(planned.metrics)
     taken = _Taken()
-    with open_tools(planned.metrics, embedder, cache=cache) as tools:
+    with open_models(planned.metrics, embedder, cache=cache) as resources:
         work = _Work(
             dataset,
             planned,
-            tools,
+            resources,
             judge,
             cache,
             retry_failed,
@@ -179,7 +179,7 @@ def evaluate(
             cluster=cluster,
             listener=default_listener() if listener is None else listener,
         )
-        ledger = _outside_any_loop(work.score)
+        accumulator = _outside_any_loop(work.score)
     scores = {metric.canonical: _joined(taken.parts, metric.canonical) for metric in planned.metrics}
     samples, evidence = tuple(taken.samples), taken.evidence()
     return Result(
@@ -188,7 +188,7 @@ def evaluate(
         work.signature,
         tuple(rejected),
         scores,
-        ledger,
+        accumulator,
         evidence,
         work.usage,
         work.provenance,
@@ -220,7 +220,7 @@ class _Work:
 
     dataset: Dataset
     planned: Plan
-    tools: Tools
+    resources: Resources
     judge: JudgeLike | None
     cache: bool | str | Path
     again: bool
@@ -236,49 +236,51 @@ class _Work:
     usage: Usage = field(default_factory=Usage)
     provenance: Mapping[str, Provenance] = field(default_factory=dict)
 
-    async def score(self) -> Ledger:
+    async def score(self) -> Accumulator:
         metrics = self.planned.metrics
-        async with with_judge(self.tools, metrics, self.judge, cache=self.cache, again=self.again) as tools:
+        async with with_judge(
+            self.resources, metrics, self.judge, cache=self.cache, again=self.again
+        ) as resources:
             if self.calibration is not None:
-                self.calibration.check(tools)
-            screen = await self._screen(tools)
+                self.calibration.check(resources)
+            router = await self._screen(resources)
             self.listener(Started("scoring", self.planned.rows))
-            ledger = await score_stream(
+            accumulator = await score_stream(
                 self.dataset,
                 self.planned,
-                tools,
+                resources,
                 take=self.taken.take,
-                screen=screen,
+                router=router,
                 on_reject=(lambda _: None) if self.skipping else None,
                 max_failures=self.limit,
                 cluster=self.cluster,
                 listener=self.listener,
             )
             self.listener(Finished("scoring"))
-            self.usage = usage_of(tools.judge)
-            self.signature = tools.signature(metrics, n=len(self.taken.samples))
-            self.provenance = {metric.canonical: tools.provenance(metric) for metric in metrics}
-        return ledger
+            self.usage = usage_of(resources.judge)
+            self.signature = resources.signature(metrics, n=len(self.taken.samples))
+            self.provenance = {metric.canonical: resources.provenance(metric) for metric in metrics}
+        return accumulator
 
-    async def _screen(self, tools: Tools) -> Screen | None:
+    async def _screen(self, resources: Resources) -> Router | None:
         """Which rows the judge is not asked about, learnt from labels."""
         metrics = self.planned.metrics
         if self.cascade is None:
             return None
-        found = await learnt(
+        found = await fit_threshold(
             self.cascade,
             detector_of(metrics),
-            tools,
+            resources,
             self.dataset,
             columns=self.columns,
             cluster=self.cluster,
             on_reject=(lambda _: None) if self.skipping else None,
             listener=self.listener,
         )
-        return Screen.of(found, metrics)
+        return Router.of(found, metrics)
 
 
-def _outside_any_loop(work: Callable[[], Coroutine[Any, Any, Ledger]]) -> Ledger:
+def _outside_any_loop(work: Callable[[], Coroutine[Any, Any, Accumulator]]) -> Accumulator:
     """Run the coroutine to its end; where this thread has a running loop, in a thread without one."""
     if not _in_a_loop():
         return anyio.run(work)

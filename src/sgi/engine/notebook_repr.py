@@ -12,14 +12,14 @@ _PAGE = "sgi.report.notebook:html_of"
 """What draws it stands above the engine, and is found by its name when a notebook asks."""
 
 
-class Shown:
+class NotebookRepr:
     """What notebooks show as a table and a chart, and as its text wherever HTML is not to be had."""
 
     def _repr_html_(self) -> str | None:
         """Its table and chart; None, so that the text stands alone, where what draws them is missing."""
         module, _, name = _PAGE.partition(":")
         try:
-            draw: Callable[[Shown], str] = getattr(import_module(module), name)
+            draw: Callable[[NotebookRepr], str] = getattr(import_module(module), name)
         except ImportError:
             return None
         return draw(self)

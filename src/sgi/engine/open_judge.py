@@ -19,7 +19,7 @@ from sgi.kernel.protocols import Judge, usage_of
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.kernel.judged_metric import Inquiry
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Cache, Usage
@@ -48,18 +48,18 @@ class Cassette:
 
 @asynccontextmanager
 async def with_judge(
-    tools: Tools,
+    resources: Resources,
     metrics: Sequence[AnyMetric],
     judge: JudgeLike | None,
     *,
     cache: bool | str | Path = True,
     again: bool = False,
     cassette: Cassette | None = None,
-) -> AsyncIterator[Tools]:
-    """The tools with the judge, if any of these metrics asks one, as long as the context lasts.
+) -> AsyncIterator[Resources]:
+    """The resources with the judge, if any of these metrics asks one, as long as the context lasts.
 
     Args:
-        tools: the others.
+        resources: the others.
         metrics: what will be scored.
         judge: a name such as ``"openai:NAME"``, its settings, or a judge of the caller's own.
         cache: where vectors are kept; replies are kept in a file beside them, or nowhere beyond this context.
@@ -72,10 +72,10 @@ async def with_judge(
     """
     asking = judged(metrics)
     if not asking:
-        yield tools
+        yield resources
         return
     if isinstance(judge, Judge):
-        yield replace(tools, judge=_Checked(judge))
+        yield replace(resources, judge=_Checked(judge))
         return
     if judge is None:
         raise no_judge(asking)
@@ -90,10 +90,10 @@ async def with_judge(
     with _kept_replies(cache) as kept:
         spec = judge if isinstance(judge, JudgeSpec) else JudgeSpec.of(judge)
         async with open_judge(spec, kept, again=again, **files) as opened:
-            yield replace(tools, judge=opened)
+            yield replace(resources, judge=opened)
 
 
-class JudgeAround:
+class JudgeWrapper:
     """What a judge around a judge has of the one within; a subclass says what ``ask`` does with it."""
 
     def __init__(self, judge: Judge) -> None:
@@ -107,7 +107,7 @@ class JudgeAround:
         return usage_of(self._judge)
 
 
-class _Checked(JudgeAround):
+class _Checked(JudgeWrapper):
     """A judge of the caller's own, whose replies are held to what was asked as those of any other."""
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:

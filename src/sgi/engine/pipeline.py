@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sgi.engine.accumulator import MAX_FAILURES, Ledger
-from sgi.engine.cascade.routing import score_screened, screen_batch
+from sgi.engine.accumulator import MAX_FAILURES, Accumulator
+from sgi.engine.cascade.routing import route_batch, score_routed
 from sgi.engine.clusters import ClusterAccumulator
 from sgi.engine.generate import AnsweredBatch, answer_batch
 from sgi.engine.judge_batch import Asked, ask_batch, judged
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.engine.cascade.routing import Screen, Screened
+    from sgi.engine.cascade.routing import RoutedBatch, Router
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.engine.run_recorder import Recording
     from sgi.io.column_use import ColumnUse
     from sgi.io.dataset import Dataset
@@ -77,20 +77,20 @@ class RunReport:
 async def score_stream(
     dataset: Dataset,
     plan: Plan,
-    tools: Tools,
+    resources: Resources,
     *,
     take: Callable[[Batch, BatchScores], None],
-    screen: Screen | None = None,
+    router: Router | None = None,
     recording: Recording | None = None,
     on_reject: Callable[[Rejected], None] | None = None,
     max_failures: float = MAX_FAILURES,
     cluster: str = BY_QUESTION,
     listener: Listener = silent,
-) -> Ledger:
+) -> Accumulator:
     """Score a dataset batch by batch, hand every batch over in order, and keep the numbers for the summary.
 
     While a batch is scored, target and judge are already asked about those after it. A batch that a recording
-    already holds is taken from there: nothing of it is asked, embedded or scored again. With a screen the
+    already holds is taken from there: nothing of it is asked, embedded or scored again. With a router the
     judge is not asked about the rows it clears. ``cluster`` is the rule of `sgi.kernel.clusters`.
 
     Raises:
@@ -101,10 +101,10 @@ async def score_stream(
         DataError: a row cannot be read, and ``on_reject`` is None; or the data is not what was planned.
     """
     categories = {metric.canonical: metric.spec.category for metric in plan.metrics}
-    ledger = Ledger(categories, clusters=ClusterAccumulator(cluster), screen=screen)
-    limit = _Limit(ledger, max_failures)
+    accumulator = Accumulator(categories, clusters=ClusterAccumulator(cluster), router=router)
+    limit = _Limit(accumulator, max_failures)
     unread = None if on_reject is None else (lambda _: None)
-    tools = await with_frequencies(batches(dataset.samples(on_reject=unread)), plan.metrics, tools)
+    resources = await with_frequencies(batches(dataset.samples(on_reject=unread)), plan.metrics, resources)
 
     async def score(prepared: _Prepared) -> None:
         answered = prepared.answered
@@ -113,8 +113,8 @@ async def score_stream(
             batch, made = recording.batch(answered.start, answered.batch)
         else:
             batch = answered.batch
-            made = await _scored(prepared, plan.metrics, tools, screen, ledger, listener)
-        ledger.add(batch, made)
+            made = await _scored(prepared, plan.metrics, resources, router, accumulator, listener)
+        accumulator.add(batch, made)
         limit.note(prepared, made)
         limit.check(fewest_asked=BATCH_SIZE)
         if recording is not None and not kept:
@@ -126,11 +126,16 @@ async def score_stream(
     numbered = _numbered(_unchanged(stream, plan, dataset.name))
     replies = _Replies(plan, listener)
     prepare = partial(
-        _prepared, metrics=plan.metrics, tools=tools, screen=screen, recording=recording, on_reply=replies
+        _prepared,
+        metrics=plan.metrics,
+        resources=resources,
+        router=router,
+        recording=recording,
+        on_reply=replies,
     )
     await ahead(numbered, prepare, score, depth=_IN_FLIGHT)
     limit.check()
-    return ledger
+    return accumulator
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +144,7 @@ class _Prepared:
 
     answered: AnsweredBatch
     asked: Asked
-    screened: Screened | None = None
+    routed: RoutedBatch | None = None
 
 
 class _Replies:
@@ -185,8 +190,8 @@ async def _prepared(
     numbered: Numbered,
     *,
     metrics: Sequence[AnyMetric],
-    tools: Tools,
-    screen: Screen | None,
+    resources: Resources,
+    router: Router | None,
     recording: Recording | None,
     on_reply: Callable[[], None],
 ) -> _Prepared:
@@ -195,40 +200,40 @@ async def _prepared(
     if recording is not None and start in recording.done:
         return _Prepared(AnsweredBatch(start, batch.samples, batch), Asked())
     answered = AnsweredBatch(start, batch.samples, batch)
-    if tools.target is not None:
+    if resources.target is not None:
         known = recording.answers(start, len(batch)) if recording is not None else {}
         keep = recording.keep if recording is not None else (lambda _: None)
-        answered = await answer_batch(start, batch, tools.target, known=known, keep=keep)
-    if screen is not None:
-        screened = await screen_batch(screen, answered.batch, tools, answered.failed, on_reply)
-        return _Prepared(answered, screened.asked, screened)
-    asked = await ask_batch(answered.batch, metrics, tools.judge, answered.failed, on_reply)
+        answered = await answer_batch(start, batch, resources.target, known=known, keep=keep)
+    if router is not None:
+        routed = await route_batch(router, answered.batch, resources, answered.failed, on_reply)
+        return _Prepared(answered, routed.asked, routed)
+    asked = await ask_batch(answered.batch, metrics, resources.judge, answered.failed, on_reply)
     return _Prepared(answered, asked)
 
 
 async def _scored(
     prepared: _Prepared,
     metrics: Sequence[AnyMetric],
-    tools: Tools,
-    screen: Screen | None,
-    ledger: Ledger,
+    resources: Resources,
+    router: Router | None,
+    accumulator: Accumulator,
     listener: Listener,
 ) -> BatchScores:
     """The scores of a batch about which all is asked; the listener is told how far it is."""
-    answered, screened = prepared.answered, prepared.screened
+    answered, routed = prepared.answered, prepared.routed
     rows = len(answered.batch)
     with counting_work(lambda done, total: listener(Embedded(done, total, rows))):
-        if screen is None or screened is None:
-            return await evaluate_batch(answered.batch, metrics, tools, answered.failed, prepared.asked)
-        ledger.inquired += screened.inquired
-        return await score_screened(screen, answered.batch, tools, answered.failed, screened)
+        if router is None or routed is None:
+            return await evaluate_batch(answered.batch, metrics, resources, answered.failed, prepared.asked)
+        accumulator.inquired += routed.inquired
+        return await score_routed(router, answered.batch, resources, answered.failed, routed)
 
 
 class _Limit:
     """Stops a run of which too many rows fail."""
 
-    def __init__(self, ledger: Ledger, most: float) -> None:
-        self._ledger, self._most = ledger, most
+    def __init__(self, accumulator: Accumulator, most: float) -> None:
+        self._ledger, self._most = accumulator, most
         self._kind: type[SgiError] = EmbedderError
 
     def note(self, prepared: _Prepared, made: BatchScores) -> None:
@@ -240,7 +245,7 @@ class _Limit:
         """Raise if more failed than may.
 
         Args:
-            fewest_asked: as for `Ledger.failures`.
+            fewest_asked: as for `Accumulator.failures`.
         """
         found = self._ledger.failures(fewest_asked=fewest_asked)
         if found.share <= self._most:
@@ -271,9 +276,9 @@ def _failing_part(prepared: _Prepared) -> type[SgiError]:
 async def run(
     dataset: Dataset,
     plan: Plan,
-    tools: Tools,
+    resources: Resources,
     *,
-    screen: Screen | None = None,
+    router: Router | None = None,
     recording: Recording | None = None,
     output: Path | None = None,
     inputs: bool = False,
@@ -287,8 +292,8 @@ async def run(
     Args:
         dataset: the data the plan was made of.
         plan: from ``sgi.engine.plan.plan``.
-        tools: the embedders, and the target if there is one.
-        screen: which rows the judge is not asked about.
+        resources: the embedders, and the target if there is one.
+        router: which rows the judge is not asked about.
         recording: where batches are kept as they are done, and where those done before come from.
         output: .jsonl, .csv or .parquet; replaced only when the run has come to its end. None writes nothing.
         inputs: also write question, contexts, response and reference.
@@ -299,12 +304,12 @@ async def run(
     """
     listener(Started("scoring", plan.rows))
     with _row_writer(output) as write, _reject_writer(rejects) as on_reject:
-        ledger = await score_stream(
+        accumulator = await score_stream(
             dataset,
             plan,
-            tools,
+            resources,
             take=lambda batch, made: write(output_rows(batch, made.scores, output, inputs=inputs)),
-            screen=screen,
+            router=router,
             recording=recording,
             on_reject=on_reject,
             max_failures=max_failures,
@@ -312,12 +317,12 @@ async def run(
             listener=listener,
         )
     listener(Finished("scoring"))
-    summary = summarise(ledger, plan.metrics, tools.signature(plan.metrics, n=len(ledger)))
-    usage = usage_of(tools.judge)
+    summary = summarise(accumulator, plan.metrics, resources.signature(plan.metrics, n=len(accumulator)))
+    usage = usage_of(resources.judge)
     if recording is not None:
         recording.finish(summary)
     run_id = recording.run if recording else None
-    share, from_cache = ledger.failure_share(), ledger.cached_failures
+    share, from_cache = accumulator.failure_share(), accumulator.cached_failures
     return RunReport(summary, share, plan.rejected, run_id, usage, from_cache, plan.columns)
 
 

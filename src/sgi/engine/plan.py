@@ -112,7 +112,7 @@ def plan(
         raise DataError("There is nothing to score: no rows.", file=dataset.name)
     for name in supplied:
         scan.present[name] = scan.rows
-    usable = joined(chosen if chosen is not None else preferred(scan, dataset), beside)
+    usable = merge_metrics(chosen if chosen is not None else preferred(scan, dataset), beside)
     check_fields(usable, scan, dataset)
     check_cluster(cluster, scan, dataset)
     texts, characters = _count_texts(dataset, usable, on_reject) if count_texts else (None, 0)
@@ -142,7 +142,7 @@ def resolve(metrics: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
     return chosen
 
 
-def joined(metrics: Iterable[AnyMetric], beside: Iterable[AnyMetric]) -> tuple[AnyMetric, ...]:
+def merge_metrics(metrics: Iterable[AnyMetric], beside: Iterable[AnyMetric]) -> tuple[AnyMetric, ...]:
     """The metrics, and after them those of the others that are not among them."""
     return tuple({found.canonical: found for found in (*metrics, *beside)}.values())
 

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypedDict
 
 from sgi.engine.entailments import require_entailment_models
-from sgi.engine.token_vectors import require_token_tools
+from sgi.engine.token_vectors import require_token_models
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric, prompts_digest
 from sgi.kernel.protocols import Embedder, embedder_name
@@ -38,7 +38,7 @@ class _How(TypedDict):
 
 
 @dataclass(frozen=True)
-class Tools:
+class Resources:
     """What a run works with.
 
     Attributes:
@@ -99,14 +99,14 @@ class Tools:
         return (*embedders, *encoders, *(self.entailment_models[name].fingerprint for name in of_pairs))
 
 
-def require_tools(metrics: Sequence[AnyMetric], tools: Tools) -> None:
-    """Raise a UsageError where a metric wants a model of tokens or entailment that the tools do not hold."""
-    require_token_tools(metrics, tools)
-    require_entailment_models(metrics, tools)
+def require_resources(metrics: Sequence[AnyMetric], resources: Resources) -> None:
+    """Raise a UsageError where a metric needs a token or entailment model that is not open."""
+    require_token_models(metrics, resources)
+    require_entailment_models(metrics, resources)
 
 
 @contextmanager
-def open_tools(
+def open_models(
     metrics: Sequence[AnyMetric],
     embedders: EmbedderLike | Sequence[EmbedderLike] | None = None,
     *,
@@ -114,7 +114,7 @@ def open_tools(
     backend: str = "auto",
     precision: str = "auto",
     threads: int | None = None,
-) -> Iterator[Tools]:
+) -> Iterator[Resources]:
     """The embedders that these metrics want, and no more, as long as the context lasts.
 
     Args:
@@ -135,7 +135,7 @@ def open_tools(
     encoders = open_token_encoders(metrics, **how)
     readers = open_entailment_models(metrics, threads=threads)
     if not any(metric.embeds for metric in metrics):
-        yield Tools(token_encoders=encoders, entailment_models=readers)
+        yield Resources(token_encoders=encoders, entailment_models=readers)
         return
     with open_cache(cache) as vectors:
         opened: dict[str, Embedder] = {}
@@ -147,7 +147,7 @@ def open_tools(
             opened[name] = embedder
         for name in _further(metrics, tuple(opened)):
             opened[name] = _open(name, vectors, how)
-        yield Tools(opened, token_encoders=encoders, entailment_models=readers)
+        yield Resources(opened, token_encoders=encoders, entailment_models=readers)
 
 
 def open_token_encoders(
@@ -266,7 +266,7 @@ def _further(metrics: Sequence[AnyMetric], configured: tuple[str, ...]) -> list[
 
 def _open(wanted: object, cache: Cache, how: _How) -> Embedder:
     """An embedder behind a cache: the run's for a known model, one in memory for the caller's own."""
-    from sgi.engine.embedding_model import Guarded
+    from sgi.engine.embedding_model import ErrorWrapping
     from sgi.models.cached_embedder import CachedEmbedder
     from sgi.store.cache import MemoryCache
 
@@ -277,4 +277,6 @@ def _open(wanted: object, cache: Cache, how: _How) -> Embedder:
     if not isinstance(wanted, Embedder):
         hint = "An embedder has a `fingerprint` and `embed(texts)`; sgi.testing.check_embedder proves it."
         raise UsageError(f"{type(wanted).__name__} is no embedder.", hint=hint)
-    return wanted if isinstance(wanted, CachedEmbedder) else CachedEmbedder(Guarded(wanted), MemoryCache())
+    return (
+        wanted if isinstance(wanted, CachedEmbedder) else CachedEmbedder(ErrorWrapping(wanted), MemoryCache())
+    )

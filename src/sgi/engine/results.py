@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sgi.engine.check import GroundingReport, grounding_report
-from sgi.engine.notebook_repr import Shown
+from sgi.engine.notebook_repr import NotebookRepr
 from sgi.engine.result_rows import flat_row, nested_row
 from sgi.engine.summary import Summary, summarise
 from sgi.io.column_use import ColumnUse
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from sgi.engine.accumulator import Ledger
+    from sgi.engine.accumulator import Accumulator
     from sgi.engine.judge_batch import Evidence
     from sgi.io.rows import Rejected
     from sgi.kernel.metric import AnyMetric, Scores
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Result(Shown, Mapping[str, "Scores"]):
+class Result(NotebookRepr, Mapping[str, "Scores"]):
     """Scores of every row, by metric.
 
     ``result["sgi"].values`` is a float64 array with NaN where there is no value; ``.status``, ``.reasons``
@@ -57,7 +57,7 @@ class Result(Shown, Mapping[str, "Scores"]):
     signature: str
     rejected: tuple[Rejected, ...]
     _scores: Mapping[str, Scores] = field(repr=False)
-    _ledger: Ledger = field(repr=False)
+    _ledger: Accumulator = field(repr=False)
     evidence: Mapping[str, Evidence] = field(default_factory=dict, repr=False)
     usage: Usage = field(default_factory=Usage)
     provenance: Mapping[str, Provenance] = field(default_factory=dict, repr=False)

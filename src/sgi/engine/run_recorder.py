@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel, JsonValue
 
     from sgi.engine.plan import Plan
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.engine.spec import RunSpec
     from sgi.engine.summary import Summary
     from sgi.kernel.metric import AnyMetric
@@ -126,7 +126,7 @@ class Recording:
         return {self._judge.fingerprint: usage_of(self._judge).since(self._before)}
 
 
-def begin(database: Database, spec: RunSpec, plan: Plan, tools: Tools) -> Recording:
+def begin_recording(database: Database, spec: RunSpec, plan: Plan, resources: Resources) -> Recording:
     """A new run.
 
     Raises:
@@ -138,15 +138,15 @@ def begin(database: Database, spec: RunSpec, plan: Plan, tools: Tools) -> Record
         rows=plan.rows,
         spec=spec.resolved(plan.metrics).stored(),
         spec_hash=spec.identity(plan.metrics),
-        signature=tools.signature(plan.metrics, n=plan.rows),
+        signature=resources.signature(plan.metrics, n=plan.rows),
         versions=versions(),
         metrics=plan.metrics,
         name=spec.name,
         rejected=plan.rejected,
-        provenance={metric.canonical: tools.provenance(metric) for metric in plan.metrics},
+        provenance={metric.canonical: resources.provenance(metric) for metric in plan.metrics},
     )
     made = create_run(database, start)
-    return Recording(database, find_run(database, made.run), made, plan.metrics, tools.judge)
+    return Recording(database, find_run(database, made.run), made, plan.metrics, resources.judge)
 
 
 def _dataset(spec: RunSpec, plan: Plan) -> str:
@@ -154,12 +154,12 @@ def _dataset(spec: RunSpec, plan: Plan) -> str:
     return dataset_without_texts(plan.identity) if spec.no_texts else plan.identity
 
 
-def take_up(
+def resume_recording(
     database: Database,
     record: RunRecord,
     spec: RunSpec,
     plan: Plan,
-    tools: Tools,
+    resources: Resources,
     *,
     retry_failed: bool = False,
     take_over: bool = False,
@@ -171,7 +171,7 @@ def take_up(
         record: the run.
         spec: how it is asked for now.
         plan: what the data is now.
-        tools: what it would be scored with now.
+        resources: what it would be scored with now.
         retry_failed: do the batches with failed rows again.
         take_over: take the run from a process that writes it.
 
@@ -179,17 +179,17 @@ def take_up(
         RunBusyError: another process writes the run.
         RunMismatchError: the data, the spec, a model or the version of the package is not the same any more.
     """
-    check_same(record, spec, plan, tools)
+    check_same(record, spec, plan, resources)
     recorder = open_recorder(database, record, take_over=take_over)
-    recording = Recording(database, record, recorder, plan.metrics, tools.judge)
+    recording = Recording(database, record, recorder, plan.metrics, resources.judge)
     if retry_failed:
         recording.reopen_failed()
     return recording
 
 
-def check_same(record: RunRecord, spec: RunSpec, plan: Plan, tools: Tools) -> None:
+def check_same(record: RunRecord, spec: RunSpec, plan: Plan, resources: Resources) -> None:
     """Raise a RunMismatchError that says what is no longer as it was when the run began, if anything is."""
-    signature = tools.signature(plan.metrics, n=record.rows)
+    signature = resources.signature(plan.metrics, n=record.rows)
     then_and_now = {
         "its data": (record.dataset, _dataset(spec, plan)),
         "what was asked for": (record.spec_hash, spec.identity(plan.metrics)),

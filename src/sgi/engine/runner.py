@@ -1,4 +1,4 @@
-"""A run from its spec to its report: plan, open what it needs, begin or take up, score, keep."""
+"""A run from its spec to its report: plan, open what it needs, begin_recording or take up, score, keep."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import anyio
 
 from sgi.engine.cascade.config import detector_of, require_judged
-from sgi.engine.cascade.fit_threshold import learnt
-from sgi.engine.cascade.routing import Screen
+from sgi.engine.cascade.fit_threshold import fit_threshold
+from sgi.engine.cascade.routing import Router
 from sgi.engine.export import export
 from sgi.engine.judge_batch import judged, no_judge
 from sgi.engine.open_judge import estimate, with_judge
 from sgi.engine.pipeline import RunReport, run
-from sgi.engine.plan import joined, plan, resolve
+from sgi.engine.plan import merge_metrics, plan, resolve
 from sgi.engine.progress import RunBegan, silent
-from sgi.engine.resources import open_tools
-from sgi.engine.run_recorder import begin, check_same, mismatch, take_up
+from sgi.engine.resources import open_models
+from sgi.engine.run_recorder import begin_recording, check_same, mismatch, resume_recording
 from sgi.engine.summary import Summary
 from sgi.io.dataset import open_dataset
 from sgi.kernel.errors import RunMismatchError, SgiError, UsageError
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sgi.engine.open_judge import Cassette
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.engine.run_recorder import Recording
     from sgi.engine.spec import RunSpec
     from sgi.kernel.protocols import Usage
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class RunContext:
     """Where a run is done; nothing here changes a number.
 
     Attributes:
@@ -63,7 +63,7 @@ class Surroundings:
     code_folder: Path | None = None
 
 
-def plan_of(spec: RunSpec, *, count_texts: bool = False, listener: Listener = silent) -> Plan:
+def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = silent) -> Plan:
     """What the run would do; see ``sgi.engine.plan.plan``.
 
     Raises:
@@ -98,7 +98,7 @@ def plan_of(spec: RunSpec, *, count_texts: bool = False, listener: Listener = si
     return planned
 
 
-def judging_of(spec: RunSpec, planned: Plan, *, cache: bool | Path = True) -> Usage | None:
+def estimate_judge(spec: RunSpec, planned: Plan, *, cache: bool | Path = True) -> Usage | None:
     """What the judge would be asked and what that would cost; None where none is, or nobody can know."""
     if spec.judge is None or spec.target is not None or not judged(planned.metrics):
         return None
@@ -107,7 +107,7 @@ def judging_of(spec: RunSpec, planned: Plan, *, cache: bool | Path = True) -> Us
     return anyio.run(partial(estimate, rows, planned.metrics, spec.judge, cache=cache))
 
 
-async def perform(spec: RunSpec, around: Surroundings, *, retry_failed: bool = False) -> RunReport:
+async def start_run(spec: RunSpec, around: RunContext, *, retry_failed: bool = False) -> RunReport:
     """A new run.
 
     Args:
@@ -118,21 +118,21 @@ async def perform(spec: RunSpec, around: Surroundings, *, retry_failed: bool = F
     Raises:
         SgiError: something the user can mend; what was committed before is kept, and the run can go on.
     """
-    planned = plan_of(spec, listener=around.listener)
+    planned = plan_run(spec, listener=around.listener)
     async with AsyncExitStack() as stack:
-        tools = await _open(stack, spec, planned, around, again=retry_failed)
-        spec = await _learnt(spec, planned, tools, around.listener)
+        resources = await _open(stack, spec, planned, around, again=retry_failed)
+        spec = await _learnt(spec, planned, resources, around.listener)
         recording = None
         if around.store:
             database = stack.enter_context(open_database(around.database))
-            recording = begin(database, spec, planned, tools)
-        return await _run(spec, planned, tools, recording, around)
+            recording = begin_recording(database, spec, planned, resources)
+        return await _run(spec, planned, resources, recording, around)
 
 
 async def resume(
     spec: RunSpec,
     record: RunRecord,
-    around: Surroundings,
+    around: RunContext,
     *,
     retry_failed: bool = False,
     reread: bool = True,
@@ -151,9 +151,9 @@ async def resume(
     Raises:
         RunBusyError: another process writes the run.
         RunMismatchError: its data, its spec, its cluster rule or what makes its numbers has changed.
-        SgiError: as for `perform`.
+        SgiError: as for `start_run`.
     """
-    refuse_strangers(record)
+    require_resumable(record)
     if spec.no_texts != record.no_texts:
         kept = "keeps no texts" if record.no_texts else "was begun with its texts"
         raise RunMismatchError(
@@ -166,37 +166,39 @@ async def resume(
             hint=f"Resume it without --cluster, then use sgi show {record.id} --cluster {spec.cluster}.",
         )
     if spec.cascade is not None:
-        spec = spec.model_copy(update={"cascade": spec.cascade.taken_up(record.spec.get("cascade"))})
+        spec = spec.model_copy(
+            update={"cascade": spec.cascade.with_stored_threshold(record.spec.get("cascade"))}
+        )
     async with AsyncExitStack() as stack:
         database = stack.enter_context(open_database(around.database, create=False))
         finished = record.finished and not retry_failed
-        named = joined(resolve(spec.metrics or ()), spec.beside)
+        named = merge_metrics(resolve(spec.metrics or ()), spec.beside)
         if finished and not reread:  # nothing is opened: no target is imported, no service is asked
             if spec.identity(named) != record.spec_hash:
                 raise mismatch(record, "what was asked for")
             return _finished(spec, record, database)
-        planned = plan_of(spec, listener=around.listener)
-        tools = await _open(stack, spec, planned, around, again=retry_failed)
+        planned = plan_run(spec, listener=around.listener)
+        resources = await _open(stack, spec, planned, around, again=retry_failed)
         if finished:
-            check_same(record, spec, planned, tools)
+            check_same(record, spec, planned, resources)
             return _finished(spec, record, database)
         options = {"retry_failed": retry_failed, "take_over": take_over}
-        recording = take_up(database, record, spec, planned, tools, **options)
-        return await _run(spec, planned, tools, recording, around)
+        recording = resume_recording(database, record, spec, planned, resources, **options)
+        return await _run(spec, planned, resources, recording, around)
 
 
-def refuse_strangers(record: RunRecord) -> None:
+def require_resumable(record: RunRecord) -> None:
     """Raise a RunMismatchError for an imported, rescored or application run."""
     if not {"imported_from", "service", "rescored_from"}.isdisjoint(record.spec):
         raise RunMismatchError(f"The run {record.label} was not made by `sgi run`, and cannot be resumed.")
 
 
 async def _open(
-    stack: AsyncExitStack, spec: RunSpec, planned: Plan, around: Surroundings, *, again: bool = False
-) -> Tools:
+    stack: AsyncExitStack, spec: RunSpec, planned: Plan, around: RunContext, *, again: bool = False
+) -> Resources:
     """The embedders the metrics want, the judge they ask, and the target."""
-    tools = stack.enter_context(
-        open_tools(
+    resources = stack.enter_context(
+        open_models(
             planned.metrics,
             spec.embedders,
             cache=around.cache,
@@ -204,9 +206,9 @@ async def _open(
             precision=spec.precision,
         )
     )
-    tools = await stack.enter_async_context(
+    resources = await stack.enter_async_context(
         with_judge(
-            tools,
+            resources,
             planned.metrics,
             spec.judge,
             cache=False if spec.no_texts else around.cache,  # replies quote texts
@@ -215,23 +217,23 @@ async def _open(
         )
     )
     if spec.calibration is not None:
-        spec.calibration.check(tools)
+        spec.calibration.check(resources)
     if spec.target is None:
-        return tools
+        return resources
     from sgi.target.load import open_target
 
     target = await stack.enter_async_context(open_target(spec.target, code_folder=around.code_folder))
-    return replace(tools, target=target)
+    return replace(resources, target=target)
 
 
-async def _learnt(spec: RunSpec, planned: Plan, tools: Tools, listener: Listener) -> RunSpec:
+async def _learnt(spec: RunSpec, planned: Plan, resources: Resources, listener: Listener) -> RunSpec:
     """The spec with the threshold of its cascade."""
     if spec.cascade is None:
         return spec
-    found = await learnt(
+    found = await fit_threshold(
         spec.cascade,
         detector_of(planned.metrics),
-        tools,
+        resources,
         open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding),
         columns=spec.columns,
         own_answers=spec.target is None,
@@ -243,7 +245,7 @@ async def _learnt(spec: RunSpec, planned: Plan, tools: Tools, listener: Listener
 
 
 async def _run(
-    spec: RunSpec, planned: Plan, tools: Tools, recording: Recording | None, around: Surroundings
+    spec: RunSpec, planned: Plan, resources: Resources, recording: Recording | None, around: RunContext
 ) -> RunReport:
     if recording is not None:
         around.listener(RunBegan(recording.run))
@@ -251,8 +253,8 @@ async def _run(
         return await run(
             open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding),
             planned,
-            tools,
-            screen=Screen.of(spec.cascade, planned.metrics),
+            resources,
+            router=Router.of(spec.cascade, planned.metrics),
             recording=recording,
             output=spec.out,
             inputs=spec.inputs,

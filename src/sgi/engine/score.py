@@ -13,7 +13,7 @@ import numpy as np
 
 from sgi.engine.entailments import entailments
 from sgi.engine.judge_batch import Asked, Evidence, ask_batch
-from sgi.engine.resources import require_tools
+from sgi.engine.resources import require_resources
 from sgi.engine.text_vectors import TextVectors, text_vectors
 from sgi.engine.token_vectors import token_parts
 from sgi.kernel.judged_metric import JudgedMetric
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.engine.entailments import Entailments, Pair
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.engine.token_vectors import TokenVectors
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
@@ -166,7 +166,7 @@ def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch
 async def evaluate_batch(
     batch: Batch,
     metrics: Sequence[AnyMetric],
-    tools: Tools,
+    resources: Resources,
     failed: Mapping[int, str] = _NO_ROWS,
     asked: Asked | None = None,
 ) -> BatchScores:
@@ -181,13 +181,13 @@ async def evaluate_batch(
     sample ids. ``asked`` is what the judge said before; without it, it is asked now.
 
     Raises:
-        UsageError: a metric wants token vectors, frequencies or an entailment model that the tools do not
+        UsageError: a metric wants token vectors, frequencies or an entailment model that the resources do not
             hold.
     """
-    require_tools(metrics, tools)
+    require_resources(metrics, resources)
     if asked is None:
-        asked = await ask_batch(batch, metrics, tools.judge, failed)
-    tasks = [_task(batch, metric, tools.names, failed, asked) for metric in metrics]
+        asked = await ask_batch(batch, metrics, resources.judge, failed)
+    tasks = [_task(batch, metric, resources.names, failed, asked) for metric in metrics]
     texts_by_model, pairs_by_model = _texts_by_model(tasks), _pairs_by_model(tasks)
     token_models = {task.metric.token_model for task in tasks} - {None}
     current_work().expect(
@@ -196,15 +196,15 @@ async def evaluate_batch(
         + len(batch) * len(token_models)
     )
     vectors = {
-        model: await text_vectors(model, tools.embedders[model], texts)
+        model: await text_vectors(model, resources.embedders[model], texts)
         for model, texts in texts_by_model.items()
     }
     read = {
-        name: await entailments(name, tools.entailment_models[name], pairs)
+        name: await entailments(name, resources.entailment_models[name], pairs)
         for name, pairs in pairs_by_model.items()
     }
     made = _Made(vectors, read)
-    computed, failures = await _computed_by_tokens(tasks, batch, made, tools)
+    computed, failures = await _computed_by_tokens(tasks, batch, made, resources)
     failures |= {name: found.failure for name, found in (vectors | read).items() if found.failure}
     for task in tasks:
         if task.metric.token_model is None:
@@ -272,7 +272,7 @@ def _texts(sample: Sample, name: Field) -> tuple[str, ...]:
 
 
 async def _computed_by_tokens(
-    tasks: Sequence[_Task], batch: Batch, made: _Made, tools: Tools
+    tasks: Sequence[_Task], batch: Batch, made: _Made, resources: Resources
 ) -> tuple[dict[str, list[_Part]], dict[str, str]]:
     """The scores of the metrics that want token vectors, and which models gave none."""
     computed: dict[str, list[_Part]] = {}
@@ -283,7 +283,7 @@ async def _computed_by_tokens(
             groups.setdefault(task.metric.token_model, []).append(task)
     for model, group in groups.items():
         computed |= {task.metric.canonical: [] for task in group}
-        async for rows, tokens in token_parts(model, tools, _token_texts(group, len(batch))):
+        async for rows, tokens in token_parts(model, resources, _token_texts(group, len(batch))):
             for task in group:
                 computed[task.metric.canonical] += _computed(task.within(rows), made, tokens)
             if tokens.failure:

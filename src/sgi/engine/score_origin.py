@@ -1,4 +1,4 @@
-"""What made the scores of a metric: told by the run that keeps them, or by the tools that will make them."""
+"""What made the scores of a metric: read from the stored run, or from the resources of a new run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sgi.metrics.calibrated import SPEC as CALIBRATED
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.scored import MetricColumn
     from sgi.store.run_queries import RunRecord
@@ -41,9 +41,9 @@ class Origin:
     prompts: str
 
     @classmethod
-    def of_tools(cls, inner: AnyMetric, tools: Tools) -> Self:
-        """That of the scores which these tools would give."""
-        made = tools.provenance(inner)
+    def of_resources(cls, inner: AnyMetric, resources: Resources) -> Self:
+        """That of the scores which these resources would give."""
+        made = resources.provenance(inner)
         return cls(made.models, made.judge or None, prompts_digest([inner]))
 
 

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from sgi.engine.accumulator import MAX_FAILURES
 from sgi.engine.calibration_file import CalibrationFile, read_calibration
-from sgi.engine.cascade.config import Cascade, beside, read_cascade
+from sgi.engine.cascade.config import Cascade, beside, parse_cascade
 from sgi.engine.resources import DEFAULT_EMBEDDER
 from sgi.io.benchmarks.uri import absolute
 from sgi.kernel.clusters import BY_QUESTION
@@ -123,7 +123,7 @@ class RunSpec(BaseModel):
     target: TargetSpec | None = None
     judge: Annotated[JudgeSpec | None, BeforeValidator(_named)] = None
     calibration: Annotated[CalibrationFile | None, BeforeValidator(_calibration)] = None
-    cascade: Annotated[Cascade | None, BeforeValidator(read_cascade)] = None
+    cascade: Annotated[Cascade | None, BeforeValidator(parse_cascade)] = None
     cluster: Annotated[str, AfterValidator(_rule)] = BY_QUESTION
     name: str | None = None
     out: Path | None = None
@@ -230,7 +230,7 @@ def read_spec(path: Path) -> dict[str, Any]:
         if isinstance(values.get(name), str):
             values[name] = path.parent / values[name]
     if values.get("cascade") is not None:
-        asked = read_cascade(values["cascade"])
+        asked = parse_cascade(values["cascade"])
         if asked is not None and asked.labelled is not None:
             values["cascade"] = asked.model_copy(update={"labelled": path.parent / asked.labelled})
     return values

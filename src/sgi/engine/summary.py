@@ -9,7 +9,7 @@ import numpy as np
 
 from sgi.engine.cascade.summary import CascadeSummary, cascade_summary
 from sgi.engine.mean_scale import on_mean_scale, ratio_notes, ratio_summary, verbatim_notes
-from sgi.engine.notebook_repr import Shown
+from sgi.engine.notebook_repr import NotebookRepr
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering, DominantQuestion
 from sgi.kernel.metric import COUNT, SCORE, Status
 from sgi.kernel.short_repr import short_repr
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.engine.accumulator import Ledger
+    from sgi.engine.accumulator import Accumulator
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.scored import MetricColumn
 
@@ -98,7 +98,7 @@ class MetricSummary:
 
 
 @dataclass(frozen=True)
-class Summary(Shown):
+class Summary(NotebookRepr):
     """A whole run in a few lines.
 
     Attributes:
@@ -233,33 +233,36 @@ def _baseline_line(baseline: Baseline) -> str:
     return f"{name:<74}  {baseline.ranking.auroc:.3f}"
 
 
-def summarise(ledger: Ledger, metrics: Sequence[AnyMetric], signature: str) -> Summary:
-    """The summary of what the ledger holds."""
-    labels = np.array(ledger.labels, dtype=np.int8)
-    clusters = ledger.clusters.numbers
+def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature: str) -> Summary:
+    """The summary of what the accumulator holds."""
+    labels = np.array(accumulator.labels, dtype=np.int8)
+    clusters = accumulator.clusters.numbers
     known = labels >= 0
     return Summary(
-        rows=len(ledger),
+        rows=len(accumulator),
         questions=len(np.unique(clusters)),
         labelled=int(known.sum()),
         positives=int((labels == 1).sum()),
         metrics=tuple(
-            replace(metric_summary(ledger.column(metric), clusters, labels), classes=ledger.classes(metric))
+            replace(
+                metric_summary(accumulator.column(metric), clusters, labels),
+                classes=accumulator.classes(metric),
+            )
             for metric in metrics
         ),
         baselines=trivial_baselines(
             labels[known] == 1,
-            lengths=np.array(ledger.lengths, dtype=np.float64)[known],
-            overlaps=np.array(ledger.overlaps, dtype=np.float64)[known],
+            lengths=np.array(accumulator.lengths, dtype=np.float64)[known],
+            overlaps=np.array(accumulator.overlaps, dtype=np.float64)[known],
             clusters=clusters[known],
         ),
-        copies=ledger.copies,
-        truncated=dict(ledger.truncated),
-        left_out=dict(ledger.left_out),
+        copies=accumulator.copies,
+        truncated=dict(accumulator.truncated),
+        left_out=dict(accumulator.left_out),
         signature=signature,
-        cascade=cascade_summary(ledger),
-        verbatim_copies=ledger.verbatim_copies,
-        clustering=ledger.clusters.clustering(),
+        cascade=cascade_summary(accumulator),
+        verbatim_copies=accumulator.verbatim_copies,
+        clustering=accumulator.clusters.clustering(),
     )
 
 

@@ -17,7 +17,7 @@ from sgi.kernel.tokens import TokenFrequencies, TokenTable
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import TokenEncoder
     from sgi.kernel.sample import Batch
@@ -46,18 +46,18 @@ class TokenVectors:
     failure: str = ""
 
 
-def require_token_tools(metrics: Iterable[AnyMetric], tools: Tools) -> None:
+def require_token_models(metrics: Iterable[AnyMetric], resources: Resources) -> None:
     """Raise a UsageError where a metric wants a token model that is not open, or lacks the whole data."""
     for metric in metrics:
         model = metric.token_model
         if model is None:
             continue
-        if model not in tools.token_encoders:
+        if model not in resources.token_encoders:
             message = (
                 f"The metric {metric.canonical!r} wants token vectors of {model}, which is not open here."
             )
             raise UsageError(message, hint="Score it with `sgi run` or sgi.evaluate.")
-        if metric.weighs_tokens and model not in tools.frequencies:
+        if metric.weighs_tokens and model not in resources.frequencies:
             message = f"The metric {metric.canonical!r} weighs tokens by all references of the data"
             hint = (
                 "Here rows come one by one; score the whole with `sgi run` or sgi.evaluate, or leave out idf."
@@ -66,7 +66,7 @@ def require_token_tools(metrics: Iterable[AnyMetric], tools: Tools) -> None:
 
 
 async def token_parts(
-    model: TokenModel, tools: Tools, texts: Sequence[Sequence[str]]
+    model: TokenModel, resources: Resources, texts: Sequence[Sequence[str]]
 ) -> AsyncIterator[tuple[range, TokenVectors]]:
     """The token vectors of consecutive rows, as many rows at once as stay within `MOST_BYTES`.
 
@@ -74,13 +74,13 @@ async def token_parts(
 
     Args:
         model: whose vectors.
-        tools: hold its encoder, and the frequencies if they were counted.
+        resources: hold its encoder, and the frequencies if they were counted.
         texts: of each row.
 
     Returns:
         The rows of each part, which together are all rows, and the vectors of their texts.
     """
-    encoder = tools.token_encoders[model]
+    encoder = resources.token_encoders[model]
     distinct = list(dict.fromkeys(text for row in texts for text in row))
     try:
         sizes = await anyio.to_thread.run_sync(_sizes, encoder, distinct, abandon_on_cancel=True)
@@ -90,7 +90,7 @@ async def token_parts(
     for rows in row_parts(texts, sizes, MOST_BYTES):
         wanted = list(dict.fromkeys(text for row in rows for text in texts[row]))
         made = await _encoded(model, encoder, wanted)
-        counted = replace(made.table, frequencies=tools.frequencies.get(model))
+        counted = replace(made.table, frequencies=resources.frequencies.get(model))
         yield rows, replace(made, table=counted)
 
 
@@ -143,25 +143,27 @@ def _empty(model: TokenModel) -> TokenTable:
     return TokenTable.checked(str(model), [], [], np.zeros((0, 0), dtype=np.float32), special=())
 
 
-async def with_frequencies(batches: Iterable[Batch], metrics: Iterable[AnyMetric], tools: Tools) -> Tools:
-    """The tools, and for models of metrics that weigh tokens, in how many references each token stands.
+async def with_frequencies(
+    batches: Iterable[Batch], metrics: Iterable[AnyMetric], resources: Resources
+) -> Resources:
+    """The resources, and for models of metrics that weigh tokens, in how many references each token stands.
 
     Args:
         batches: the whole data; read only if some metric wants it.
         metrics: what will be scored.
-        tools: hold the encoders.
+        resources: hold the encoders.
 
     Raises:
         EmbedderError: a model's tokenizer cannot be used.
     """
     weighing = [metric.token_model for metric in metrics if metric.weighs_tokens]
     counts = {model: TokenFrequencies.none() for model in weighing if model is not None}
-    if counts.keys() <= tools.frequencies.keys():
-        return tools
+    if counts.keys() <= resources.frequencies.keys():
+        return resources
     for batch in batches:
         known = batch.take(np.flatnonzero(batch.present(REFERENCE)))
         texts = [text for text in known.references.values if text.strip()]
         for model, counted in counts.items():
-            ids = await anyio.to_thread.run_sync(tools.token_encoders[model].token_ids, texts)
+            ids = await anyio.to_thread.run_sync(resources.token_encoders[model].token_ids, texts)
             counts[model] = counted.counting(ids)
-    return replace(tools, frequencies=counts)
+    return replace(resources, frequencies=counts)

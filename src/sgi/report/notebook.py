@@ -20,7 +20,7 @@ from sgi.report.views.evidence_map import support_view
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sgi.engine.notebook_repr import Shown
+    from sgi.engine.notebook_repr import NotebookRepr
     from sgi.report.charts import Chart
 
 _CHARTS = 4
@@ -44,7 +44,7 @@ _EITHER_GROUND: dict[str, Any] = {
 }
 
 
-def html_of(shown: Shown) -> str:
+def html_of(shown: NotebookRepr) -> str:
     """A result, a summary or a comparison as a table with charts, a grounding report as an evidence map.
 
     Charts are pictures with a description; without the extra ``images`` a line names it. All text is escaped,

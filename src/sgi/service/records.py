@@ -18,7 +18,7 @@ from sgi.store.evals_columns import METRICS, REASONED, REASONING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.engine.score import BatchScores
     from sgi.kernel.metric import AnyMetric
     from sgi.store.evaluation_records import StoredEvaluation
@@ -75,7 +75,7 @@ class Evaluation:
 
 
 def scores_of_row(
-    metrics: Iterable[AnyMetric], made: BatchScores, tools: Tools | None = None
+    metrics: Iterable[AnyMetric], made: BatchScores, resources: Resources | None = None
 ) -> dict[str, MetricScore]:
     """The scores of a batch's only row, by canonical string, with evidence and with what computed them."""
     from sgi.store.evaluations import MetricScore
@@ -92,7 +92,7 @@ def scores_of_row(
             scores.reasons[0],
             dict(scores.details[0]),
             spec=metric.spec,
-            provenance=None if tools is None else tools.provenance(metric),
+            provenance=None if resources is None else resources.provenance(metric),
             evidence={} if said is None else said.model_dump(mode="json"),
         )
     return found

@@ -13,7 +13,7 @@ import anyio.to_thread
 from anyio.from_thread import start_blocking_portal
 
 from sgi.engine.plan import PREFERRED
-from sgi.engine.resources import DEFAULT_EMBEDDER, Tools, require_tools
+from sgi.engine.resources import DEFAULT_EMBEDDER, Resources, require_resources
 from sgi.engine.score import BATCH_SIZE, BatchScores, evaluate_batch
 from sgi.kernel.errors import EmbedderError, SgiError, UsageError
 from sgi.kernel.metric import AnyMetric, Metric, Scores
@@ -94,12 +94,14 @@ class Scorer:
     in a batch. The computing is done in a thread, so that the event loop goes on.
 
     Attributes:
-        tools: the models that are open.
+        resources: the models that are open.
         batch_sizes: how many batches there were so far, by their rows.
     """
 
-    def __init__(self, tools: Tools, portal: BlockingPortal, *, most_waiting: int = MOST_WAITING) -> None:
-        self.tools = tools
+    def __init__(
+        self, resources: Resources, portal: BlockingPortal, *, most_waiting: int = MOST_WAITING
+    ) -> None:
+        self.resources = resources
         self.batch_sizes: Counter[int] = Counter()
         self._portal = portal
         self._most_waiting = most_waiting
@@ -124,7 +126,7 @@ class Scorer:
         Raises:
             EmbedderError: a model's files cannot be used.
         """
-        return self.tools.signature(metrics, n=n)
+        return self.resources.signature(metrics, n=n)
 
     async def score(self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]) -> dict[str, Scores]:
         """The scores of these rows, in their order, by the metric's canonical string.
@@ -179,7 +181,7 @@ class Scorer:
         """Have every model make a vector, so that no caller waits for its opening; again until it does."""
         while True:
             try:
-                for embedder in self.tools.embedders.values():
+                for embedder in self.resources.embedders.values():
                     await asyncio.wrap_future(self._portal.start_task_soon(_made_to_embed, embedder))
             except EmbedderError as error:
                 self._trouble = str(error)
@@ -195,13 +197,13 @@ class Scorer:
                     "Score it with `sgi run` and a judge; here only metrics that need no judge are computed."
                 )
                 raise UsageError(f"The metric {metric.canonical!r} asks a judge.", hint=hint)
-            require_tools([metric], self.tools)
-            wanted = metric.wanted_models(self.tools.names) if metric.embeds else ()
-            if strange := [name for name in wanted if name not in self.tools.embedders]:
+            require_resources([metric], self.resources)
+            wanted = metric.wanted_models(self.resources.names) if metric.embeds else ()
+            if strange := [name for name in wanted if name not in self.resources.embedders]:
                 message = (
                     f"The metric {metric.canonical!r} wants a model that is not open here: {strange[0]}."
                 )
-                raise UsageError(message, hint=f"Open are: {', '.join(self.tools.names)}.")
+                raise UsageError(message, hint=f"Open are: {', '.join(self.resources.names)}.")
 
     async def _refuse_too_much(self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]) -> None:
         texts = [text for sample in samples for text in _texts_of(sample)]
@@ -269,7 +271,7 @@ class Scorer:
     async def _evaluated(self, batch: Batch, metrics: Sequence[AnyMetric]) -> BatchScores:
         """The scores of a batch, computed on another thread's event loop: metrics take time too."""
         return await asyncio.wrap_future(
-            self._portal.start_task_soon(evaluate_batch, batch, metrics, self.tools)
+            self._portal.start_task_soon(evaluate_batch, batch, metrics, self.resources)
         )
 
 
@@ -307,9 +309,9 @@ async def open_scorer(
     [1.0]
     """
     wanted = tuple(embedders or (DEFAULT_EMBEDDER,))
-    tools = await anyio.to_thread.run_sync(_opened, wanted, backend, precision, cache_bytes)
+    resources = await anyio.to_thread.run_sync(_opened, wanted, backend, precision, cache_bytes)
     with start_blocking_portal() as portal:
-        scorer = Scorer(tools, portal, most_waiting=most_waiting)
+        scorer = Scorer(resources, portal, most_waiting=most_waiting)
         work, warming = asyncio.create_task(scorer.work()), asyncio.create_task(scorer.warm())
         try:
             yield scorer
@@ -340,8 +342,8 @@ def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
 
 def _opened(
     embedders: Sequence[str | Path | Embedder], backend: str, precision: str, cache_bytes: int
-) -> Tools:
-    from sgi.engine.embedding_model import Guarded
+) -> Resources:
+    from sgi.engine.embedding_model import ErrorWrapping
     from sgi.models.cached_embedder import CachedEmbedder
     from sgi.models.embedder.load import load_embedder
     from sgi.store.cache import BoundedCache
@@ -355,8 +357,8 @@ def _opened(
         name = embedder_name(model)
         if name in opened:
             raise UsageError(f"Two embedders are called {name!r}.")
-        opened[name] = CachedEmbedder(Guarded(model), cache)
-    return Tools(opened, token_encoders=_token_encoders(embedders, backend, precision))
+        opened[name] = CachedEmbedder(ErrorWrapping(model), cache)
+    return Resources(opened, token_encoders=_token_encoders(embedders, backend, precision))
 
 
 def _token_encoders(named: Sequence[object], backend: str, precision: str) -> dict[TokenModel, TokenEncoder]:

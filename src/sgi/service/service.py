@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sgi.engine.embedding_model import EmbeddingModel
     from sgi.engine.generate import AnsweredBatch
     from sgi.engine.open_judge import JudgeLike
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.engine.summary import Summary
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Embedded, Embedder
@@ -145,10 +145,10 @@ class RAGEvalService:
                 "contexts": passages(contexts),
             }
         )
-        tools = await self._tools(embedding_model)
+        resources = await self._tools(embedding_model)
         asked, told = await self._answered(sample, text_or_none("answer", answer))
-        made = await evaluate_batch(asked.batch, self._metrics, tools, asked.failed)
-        scores = scores_of_row(self._metrics, made, tools)
+        made = await evaluate_batch(asked.batch, self._metrics, resources, asked.failed)
+        scores = scores_of_row(self._metrics, made, resources)
         _log(told, scores, made.failures)
         scored = asked.batch.samples[0]
         return Evaluation(
@@ -159,8 +159,8 @@ class RAGEvalService:
             scores=scores,
             seconds=told.seconds,
             reason=told.reason or "",
-            embedders=tools.fingerprints,
-            judge=tools.judge_identity(self._metrics),
+            embedders=resources.fingerprints,
+            judge=resources.judge_identity(self._metrics),
             truncated=tuple(made.truncated),
             left_out=dict(made.failures),
         )
@@ -334,23 +334,23 @@ class RAGEvalService:
         asked = await answer_batch(0, Batch.of([sample]), target, known={}, keep=kept.update)
         return asked, kept[0]
 
-    async def _tools(self, embedding_model: EmbeddingModel | None) -> Tools:
+    async def _tools(self, embedding_model: EmbeddingModel | None) -> Resources:
         """The models that the metrics want, and the judge that they ask."""
-        from sgi.engine.resources import Tools
+        from sgi.engine.resources import Resources
 
         judge = await self._judge.opened()
         embedding = [made for made in self._metrics if made.embeds]
         if not embedding:
-            return Tools(judge=judge)
+            return Resources(judge=judge)
         primary = await self._model(embedding_model)
         models = {embedder_name(primary): primary}
         for name in dict.fromkeys(name for made in embedding for name in made.wanted_models((*models,)[:1])):
             if name not in models:
                 models[name] = await self._model(name)
-        return Tools(models, judge=judge)
+        return Resources(models, judge=judge)
 
     async def _model(self, wanted: EmbeddingModel | None) -> Embedder:
-        from sgi.engine.embedding_model import OwnModel, Unopened
+        from sgi.engine.embedding_model import OwnModel, UnavailableModel
 
         meant = self._embedder if wanted is None else wanted
         if not isinstance(meant, (str, Path)):
@@ -361,7 +361,7 @@ class RAGEvalService:
         try:
             return await anyio.to_thread.run_sync(self._models.open, meant)
         except EmbedderError as error:
-            return Unopened(str(meant), error)
+            return UnavailableModel(str(meant), error)
 
     def _opened_database(self) -> Database:
         from sgi.store.database import open_database

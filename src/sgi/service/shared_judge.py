@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from sgi.engine.judge_batch import judged, no_judge
-from sgi.engine.open_judge import JudgeAround, with_judge
-from sgi.engine.resources import Tools
+from sgi.engine.open_judge import JudgeWrapper, with_judge
+from sgi.engine.resources import Resources
 from sgi.kernel.errors import BudgetExceededError, JudgeError
 from sgi.kernel.judged_metric import ReplyModel
 from sgi.service.shared import Shared
@@ -36,17 +36,18 @@ def shared_judge(
         raise no_judge(judged(metrics))
 
     async def make(stack: AsyncExitStack) -> Judge | None:
-        opened = with_judge(Tools(), metrics, judge, cache=cache)
+        opened = with_judge(Resources(), metrics, judge, cache=cache)
         found = (await stack.enter_async_context(opened)).judge
-        return found and _Patient(found)
+        return found and BudgetAsFailure(found)
 
     return Shared(make)
 
 
-class _Patient(JudgeAround):
-    """A judge of an application, which goes on when the money is spent: the scores fail, and nothing else."""
+class BudgetAsFailure(JudgeWrapper):
+    """Turns an exhausted budget into failed scores, so that the application keeps running."""
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
+        """The reply of the judge; raises JudgeError once the budget is exhausted."""
         try:
             return await self._judge.ask(inquiry, schema)
         except BudgetExceededError as error:

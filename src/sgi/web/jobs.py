@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import anyio
 
 from sgi.engine.progress import Advanced, Embedded, Finished, RunBegan, Started
-from sgi.engine.runner import Surroundings, perform
+from sgi.engine.runner import RunContext, start_run
 from sgi.kernel.errors import SgiError
 from sgi.report.views.stored import make_views
 from sgi.store.manage_runs import set_tags
@@ -218,8 +218,8 @@ class Jobs:
             self._working = (asyncio.get_running_loop(), scope)
         try:
             with scope:
-                await perform(
-                    job.spec, Surroundings(self._place, listener=lambda event: self._heard(job, event))
+                await start_run(
+                    job.spec, RunContext(self._place, listener=lambda event: self._heard(job, event))
                 )
         finally:
             with self._changed:

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 import sgi
-from sgi.engine.runner import Surroundings, perform
+from sgi.engine.runner import RunContext, start_run
 from sgi.engine.spec import RunSpec
 from sgi.models.embedder import local, onnx
 
@@ -52,7 +52,7 @@ def score(folder, name, **more):
     if not data.exists():
         data.write_bytes(b"".join(SAMPLE.read_bytes().splitlines(keepends=True)[:ROWS]))
     spec = RunSpec.of({"data": data, "metrics": METRICS, "out": folder / f"{name}.jsonl", **more})
-    anyio.run(partial(perform, spec, Surroundings(folder / f"{name}.db", cache=folder / "vectors.db")))
+    anyio.run(partial(start_run, spec, RunContext(folder / f"{name}.db", cache=folder / "vectors.db")))
     return (folder / f"{name}.jsonl").read_bytes()
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sgi import evaluate
 from sgi.engine.calibration_file import Target, read_calibration
-from sgi.engine.resources import Tools
+from sgi.engine.resources import Resources
 from sgi.engine.spec import RunSpec, read_spec
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
@@ -228,10 +228,10 @@ def test_any_json_is_refused_in_words(value):
 
 def test_another_encoder_is_refused_and_both_are_named():
     made = fitted()
-    made.check(Tools({"hash": EMBEDDER}))
+    made.check(Resources({"hash": EMBEDDER}))
     other = HashEmbedder(48, "hash")
     with pytest.raises(UsageError) as caught:
-        made.check(Tools({"hash": other}))
+        made.check(Resources({"hash": other}))
     assert EMBEDDER.fingerprint in str(caught.value)
     assert other.fingerprint in str(caught.value)
     assert "Calibrate anew" in str(caught.value)
@@ -240,24 +240,24 @@ def test_another_encoder_is_refused_and_both_are_named():
 def test_the_encoder_that_counts_is_the_one_the_metric_uses():
     further = HashEmbedder(48, "other")
     made = fitted()
-    made.check(Tools({"hash": EMBEDDER, "other": further}))
+    made.check(Resources({"hash": EMBEDDER, "other": further}))
     with pytest.raises(UsageError, match="another encoder"):
-        made.check(Tools({"other": further, "hash": EMBEDDER}))
+        made.check(Resources({"other": further, "hash": EMBEDDER}))
 
 
 def test_a_metric_without_vectors_minds_no_encoder():
-    fitted(metric="rouge_l", version=1, encoders=[]).check(Tools({"hash": EMBEDDER}))
+    fitted(metric="rouge_l", version=1, encoders=[]).check(Resources({"hash": EMBEDDER}))
 
 
 def test_another_judge_or_other_prompts_are_refused():
     judged = {"metric": "faithfulness", "version": 1, "encoders": [], "judge": "scripted"}
     prompts = prompts_digest([metric("faithfulness")])
     made = fitted(**judged, prompts=prompts)
-    made.check(Tools(judge=ScriptedJudge({})))
+    made.check(Resources(judge=ScriptedJudge({})))
     with pytest.raises(UsageError, match="another judge: scripted; this run has another"):
-        made.check(Tools(judge=replace(ScriptedJudge({}), fingerprint="another")))
+        made.check(Resources(judge=replace(ScriptedJudge({}), fingerprint="another")))
     with pytest.raises(UsageError, match=f"another set of prompts: 0000; this run has {prompts}"):
-        fitted(**judged, prompts="0000").check(Tools(judge=ScriptedJudge({})))
+        fitted(**judged, prompts="0000").check(Resources(judge=ScriptedJudge({})))
 
 
 def test_a_judged_metric_without_a_judge_is_refused():
@@ -266,7 +266,7 @@ def test_a_judged_metric_without_a_judge_is_refused():
     for judge, told in (("scripted", "scripted; this run has none"), (None, "none; this run has none")):
         values = content(metric="faithfulness", version=1, encoders=[], judge=judge, prompts=prompts)
         with pytest.raises(UsageError, match=f"another judge: {told}"):
-            fitted(**values).check(Tools())
+            fitted(**values).check(Resources())
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_a_judged_metric_without_a_judge_is_refused():
 )
 def test_a_metric_that_asks_nobody_was_not_fitted_on_answers_of_a_judge(claim, words):
     with pytest.raises(UsageError, match=words):
-        fitted(**claim).check(Tools({"hash": EMBEDDER}, judge=ScriptedJudge({})))
+        fitted(**claim).check(Resources({"hash": EMBEDDER}, judge=ScriptedJudge({})))
 
 
 def test_a_judged_metric_is_asked_for_and_read_through_its_calibration():

@@ -10,7 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.embedding_model import EmbeddingModels, Guarded, OwnModel, UnusableVectorsError, unit_rows_of
+from sgi.engine.embedding_model import (
+    EmbeddingModels,
+    ErrorWrapping,
+    OwnModel,
+    UnusableVectorsError,
+    unit_rows_of,
+)
 from sgi.kernel.errors import EmbedderError, UnknownNameError, UsageError
 from sgi.kernel.protocols import Embedded
 from sgi.models.cached_embedder import CachedEmbedder
@@ -71,7 +77,7 @@ class Refusing(HashEmbedder):
         raise Refused("sk-private")
 
 
-@pytest.mark.parametrize("kind", [Guarded, OwnModel])
+@pytest.mark.parametrize("kind", [ErrorWrapping, OwnModel])
 def test_the_words_of_a_foreign_error_are_not_repeated(kind):
     with pytest.raises(EmbedderError, match=r"^hash raised Refused \(429\)\. .*call it yourself") as caught:
         kind(Refusing()).encode(["a"])
@@ -81,7 +87,7 @@ def test_the_words_of_a_foreign_error_are_not_repeated(kind):
 
 def test_a_guarded_embedder_gives_what_it_gives():
     model = Cutting()
-    guarded = Guarded(model)
+    guarded = ErrorWrapping(model)
     assert guarded.fingerprint == model.fingerprint
     assert guarded.encode(["abc", "abcd"]).truncated.tolist() == [False, True]
     assert guarded.embed(["abc"]).tobytes() == model.embed(["abc"]).tobytes()

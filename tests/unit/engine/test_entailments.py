@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from sgi.engine.entailments import AT_ONCE, CHARACTERS_AT_ONCE, entailments, require_entailment_models
-from sgi.engine.resources import Tools, open_tools
+from sgi.engine.resources import Resources, open_models
 from sgi.engine.score import evaluate_batch
 from sgi.kernel.errors import EmbedderError, ModelMissingError, NonFiniteVectorError, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
@@ -86,8 +86,8 @@ def rows(*responses, contexts=("a", "b")):
 
 
 def score(samples, metrics, model, **embedders):
-    tools = Tools(embedders, entailment_models={"m": model})
-    return anyio.run(evaluate_batch, Batch.of(samples), metrics, tools)
+    resources = Resources(embedders, entailment_models={"m": model})
+    return anyio.run(evaluate_batch, Batch.of(samples), metrics, resources)
 
 
 def test_each_distinct_pair_is_asked_about_once_the_longest_first():
@@ -232,30 +232,30 @@ def test_rows_without_the_fields_ask_nothing():
 
 def test_a_model_that_is_not_open_is_a_users_error():
     with pytest.raises(UsageError, match="wants an entailment model that is not open here: m"):
-        require_entailment_models([Follows()], Tools())
+        require_entailment_models([Follows()], Resources())
     with pytest.raises(UsageError, match="sgi run"):
-        anyio.run(evaluate_batch, Batch.of(rows("x")), [Follows()], Tools())
+        anyio.run(evaluate_batch, Batch.of(rows("x")), [Follows()], Resources())
 
 
 def test_tools_hold_the_models_that_metrics_name_and_their_fingerprints(tmp_path):
     folder = str(counting_model(tmp_path / "a-model"))
     metrics = (Follows(folder), Embedding(folder))
-    with open_tools(metrics, HashEmbedder(), cache=False) as tools:
-        assert list(tools.entailment_models) == [folder]
-        (of_vectors, of_pairs) = tools.fingerprints
+    with open_models(metrics, HashEmbedder(), cache=False) as resources:
+        assert list(resources.entailment_models) == [folder]
+        (of_vectors, of_pairs) = resources.fingerprints
         assert of_vectors.startswith("hash@")
         assert of_pairs.startswith("entailment:a-model@")
-        assert of_pairs in tools.signature(metrics, n=1)
-        assert of_pairs not in tools.signature((), n=1)
-    with open_tools((Follows(folder),), cache=False) as tools:
-        assert tools.fingerprints == (of_pairs,)
+        assert of_pairs in resources.signature(metrics, n=1)
+        assert of_pairs not in resources.signature((), n=1)
+    with open_models((Follows(folder),), cache=False) as resources:
+        assert resources.fingerprints == (of_pairs,)
     other = str(counting_model(tmp_path / "other" / "a-model", steep=2.0))
-    with open_tools((Follows(other),), cache=False) as tools:
-        assert tools.fingerprints != (of_pairs,)
+    with open_models((Follows(other),), cache=False) as resources:
+        assert resources.fingerprints != (of_pairs,)
 
 
 def test_a_model_that_is_not_there_is_told_before_any_work(tmp_path):
-    with pytest.raises(ModelMissingError), open_tools((Follows(str(tmp_path / "none")),), cache=False):
+    with pytest.raises(ModelMissingError), open_models((Follows(str(tmp_path / "none")),), cache=False):
         pass
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from sgi.engine.accumulator import Ledger
+from sgi.engine.accumulator import Accumulator
 from sgi.engine.judge_batch import Asked, ask_batch, judged
-from sgi.engine.resources import Tools
+from sgi.engine.resources import Resources
 from sgi.engine.score import evaluate_batch
 from sgi.kernel.errors import BudgetExceededError, JudgeError, JudgeMalformedError, UsageError
 from sgi.kernel.metric import Status
@@ -43,8 +43,8 @@ def ask(judge, metrics=METRICS, failed=None, **more):
 
 
 def score(judge, **more):
-    tools = Tools({"hash": HashEmbedder()}, judge=judge)
-    return anyio.run(lambda: evaluate_batch(ROWS, METRICS, tools, **more))
+    resources = Resources({"hash": HashEmbedder()}, judge=judge)
+    return anyio.run(lambda: evaluate_batch(ROWS, METRICS, resources, **more))
 
 
 def test_only_rows_with_the_fields_are_asked_about_and_only_for_metrics_that_ask():
@@ -125,8 +125,8 @@ def test_a_row_that_failed_before_keeps_that_reason():
 
 def test_texts_of_evidence_are_embedded_with_those_of_other_metrics():
     embedder = HashEmbedder()
-    tools = Tools({"hash": embedder}, judge=RuleJudge())
-    anyio.run(lambda: evaluate_batch(ROWS, METRICS, tools))
+    resources = Resources({"hash": embedder}, judge=RuleJudge())
+    anyio.run(lambda: evaluate_batch(ROWS, METRICS, resources))
     assert embedder.calls == 1
     assert "Who is it?" in embedder.texts_seen
     assert len(embedder.texts_seen) == len(set(embedder.texts_seen))
@@ -141,8 +141,8 @@ def test_a_vector_that_cannot_be_had_fails_the_rows_whose_evidence_needs_it():
                     rows[row] = 0
             return rows
 
-    tools = Tools({"hash": NoVector()}, judge=RuleJudge())
-    made = anyio.run(lambda: evaluate_batch(ROWS, METRICS, tools))
+    resources = Resources({"hash": NoVector()}, judge=RuleJudge())
+    made = anyio.run(lambda: evaluate_batch(ROWS, METRICS, resources))
     assert made.scores["echo"].status[0] == Status.FAILED
     assert "no usable vector" in made.scores["echo"].reasons[0]
     assert made.scores["politeness"].status[0] == Status.OK
@@ -170,6 +170,6 @@ def test_the_reply_behind_a_failure_is_kept_with_its_row_and_a_long_one_is_cut()
     reply = scores.details[0]["judge_reply"]
     assert (len(reply), reply[-1], scores.details[0]["reply_from_cache"]) == (4000, "…", True)
     assert scores.details[2] == {}
-    ledger = Ledger()
-    ledger.add(ROWS, score(Chatty()))
-    assert ledger.cached_failures == 3  # rows, each once however many metrics failed
+    accumulator = Accumulator()
+    accumulator.add(ROWS, score(Chatty()))
+    assert accumulator.cached_failures == 3  # rows, each once however many metrics failed

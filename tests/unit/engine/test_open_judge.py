@@ -11,7 +11,7 @@ import pytest
 
 from sgi.engine.evaluate import evaluate
 from sgi.engine.open_judge import Cassette, estimate, replies_path, with_judge
-from sgi.engine.resources import Tools
+from sgi.engine.resources import Resources
 from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.protocols import usage_of
 from sgi.kernel.registry import metric
@@ -28,9 +28,9 @@ METRICS = (Echo(),)
 
 def ask(judge, samples=(SAMPLE,), **more):
     async def work():
-        async with with_judge(Tools(), METRICS, judge, **more) as tools:
-            made = [await METRICS[0].ask(sample, tools.judge) for sample in samples]
-            return made, usage_of(tools.judge)
+        async with with_judge(Resources(), METRICS, judge, **more) as resources:
+            made = [await METRICS[0].ask(sample, resources.judge) for sample in samples]
+            return made, usage_of(resources.judge)
 
     return anyio.run(work)
 
@@ -47,8 +47,8 @@ def named(server, **more):
 
 def test_metrics_that_ask_nothing_open_nothing():
     async def work():
-        async with with_judge(Tools(), [metric("squad_em")], None) as tools:
-            return tools.judge
+        async with with_judge(Resources(), [metric("squad_em")], None) as resources:
+            return resources.judge
 
     assert anyio.run(work) is None
 

@@ -9,7 +9,7 @@ import pytest
 from sgi.engine.pipeline import run
 from sgi.engine.plan import plan
 from sgi.engine.progress import Advanced, Finished, Started
-from sgi.engine.resources import Tools
+from sgi.engine.resources import Resources
 from sgi.io.dataset import open_dataset
 from sgi.kernel.errors import DataError, EmbedderError
 from sgi.testing.fakes import HashEmbedder
@@ -21,9 +21,9 @@ def scored(data, *, embedder=None, rejects=None, listener=None, planned=None, **
     dataset = open_dataset(data)
     skip = None if rejects is None else (lambda _: None)
     planned = planned or plan(dataset, ["theta_rq"], on_reject=skip)
-    tools = Tools({"hash": embedder or HashEmbedder()})
+    resources = Resources({"hash": embedder or HashEmbedder()})
     heard = {} if listener is None else {"listener": listener}
-    return anyio.run(partial(run, dataset, planned, tools, rejects=rejects, **heard, **options))
+    return anyio.run(partial(run, dataset, planned, resources, rejects=rejects, **heard, **options))
 
 
 def lines(path):

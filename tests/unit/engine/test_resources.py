@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import sgi
-from sgi.engine.resources import open_tools
+from sgi.engine.resources import open_models
 from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
 from sgi.kernel.registry import metric
 from sgi.models.cached_embedder import CachedEmbedder
@@ -14,33 +14,33 @@ VECTORS = (metric("theta_rq"),)
 
 
 def test_metrics_without_vectors_open_nothing(tmp_path):
-    with open_tools((metric("squad_em"),), "no such model", cache=tmp_path / "vectors.db") as tools:
-        assert (tools.names, tools.fingerprints) == ((), ())
+    with open_models((metric("squad_em"),), "no such model", cache=tmp_path / "vectors.db") as resources:
+        assert (resources.names, resources.fingerprints) == ((), ())
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_embedded_model_is_the_default(tmp_path):
-    with open_tools(VECTORS, cache=tmp_path / "vectors.db") as tools:
-        assert tools.names == ("minilm",)
-        tools.embedders["minilm"].embed(["one", "two", "one"])
+    with open_models(VECTORS, cache=tmp_path / "vectors.db") as resources:
+        assert resources.names == ("minilm",)
+        resources.embedders["minilm"].embed(["one", "two", "one"])
     with SqliteCache(tmp_path / "vectors.db") as cache:
         assert cache.stats().entries == 2
 
 
 def test_an_embedder_of_ones_own_gets_a_memory_and_a_cached_one_keeps_its_own():
     own, cached = HashEmbedder(), CachedEmbedder(HashEmbedder(name="other"), MemoryCache())
-    with open_tools(VECTORS, [own, cached], cache=False) as tools:
-        assert tools.names == ("hash", "other")
-        assert tools.embedders["other"] is cached
+    with open_models(VECTORS, [own, cached], cache=False) as resources:
+        assert resources.names == ("hash", "other")
+        assert resources.embedders["other"] is cached
         for _ in range(2):
-            tools.embedders["hash"].embed(["one"])
+            resources.embedders["hash"].embed(["one"])
     assert own.texts_seen == ["one"]
 
 
 def test_a_model_that_a_metric_names_is_opened_too():
     named = (metric("semantic_similarity(models=['minilm'])"),)
-    with open_tools(named, HashEmbedder(), cache=False) as tools:
-        assert tools.names == ("hash", "minilm")
+    with open_models(named, HashEmbedder(), cache=False) as resources:
+        assert resources.names == ("hash", "minilm")
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_a_model_that_a_metric_names_is_opened_too():
     ],
 )
 def test_what_cannot_be_opened_is_refused(embedders, error):
-    with pytest.raises(error), open_tools(VECTORS, embedders, cache=False):
+    with pytest.raises(error), open_models(VECTORS, embedders, cache=False):
         pass
 
 
 def test_a_cache_that_is_a_folder_is_refused(tmp_path):
-    with pytest.raises(StoreError, match="cannot be used"), open_tools(VECTORS, cache=tmp_path):
+    with pytest.raises(StoreError, match="cannot be used"), open_models(VECTORS, cache=tmp_path):
         pass
 
 

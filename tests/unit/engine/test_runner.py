@@ -10,7 +10,7 @@ import pytest
 from sgi.engine.export import export
 from sgi.engine.groups import column_summary
 from sgi.engine.progress import RunBegan
-from sgi.engine.runner import Surroundings, perform, plan_of, resume
+from sgi.engine.runner import RunContext, plan_run, resume, start_run
 from sgi.engine.spec import RunSpec
 from sgi.engine.summary import metric_summary
 from sgi.kernel.errors import DataError, RunMismatchError, SgiError, StoreError, TargetError, UsageError
@@ -56,13 +56,13 @@ def spec(data, **values):
 
 
 def performed(asked, url, **around):
-    return anyio.run(perform, asked, Surroundings(url, **around))
+    return anyio.run(start_run, asked, RunContext(url, **around))
 
 
 def resumed(asked, url, wanted="last", *, listener=None, **options):
     with open_database(url) as database:
         record = find_run(database, wanted)
-    around = Surroundings(url) if listener is None else Surroundings(url, listener=listener)
+    around = RunContext(url) if listener is None else RunContext(url, listener=listener)
     return anyio.run(lambda: resume(asked, record, around, **options))
 
 
@@ -304,7 +304,7 @@ def test_a_target_needs_questions(tmp_path, app):
     path = tmp_path / "rows.jsonl"
     path.write_text('{"reference": "a"}\n')
     with pytest.raises(UsageError, match="question"):
-        plan_of(spec(path, target={"where": "rag_under_test:answer"}))
+        plan_run(spec(path, target={"where": "rag_under_test:answer"}))
 
 
 def test_rows_that_cannot_be_read_are_counted_in_the_store(data, sqlite_url, tmp_path):

@@ -7,7 +7,7 @@ import anyio
 import numpy as np
 import pytest
 
-from sgi.engine.resources import Tools
+from sgi.engine.resources import Resources
 from sgi.engine.score import _truncated_rows, batches, evaluate_batch
 from sgi.kernel.errors import EmbedderError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
@@ -25,8 +25,8 @@ METRICS = tuple(metric(name) for name in ("sgi(sentences=false)", "theta_rq", "s
 
 
 def score(samples, metrics, *embedders):
-    tools = Tools({embedder.fingerprint.partition("@")[0]: embedder for embedder in embedders})
-    return anyio.run(evaluate_batch, Batch.of(samples), metrics, tools)
+    resources = Resources({embedder.fingerprint.partition("@")[0]: embedder for embedder in embedders})
+    return anyio.run(evaluate_batch, Batch.of(samples), metrics, resources)
 
 
 class Broken(HashEmbedder):
@@ -91,8 +91,8 @@ def test_an_embedder_that_gives_up_fails_its_rows_and_leaves_the_rest(fault):
 def test_one_failed_model_of_two_is_left_out_and_named():
     good, bad = HashEmbedder(), Broken(error="the server is down")
     bad.name = "other"
-    tools = Tools({"hash": good, "other": bad})
-    made = anyio.run(evaluate_batch, Batch.of(ROWS), (metric("semantic_similarity"),), tools)
+    resources = Resources({"hash": good, "other": bad})
+    made = anyio.run(evaluate_batch, Batch.of(ROWS), (metric("semantic_similarity"),), resources)
     scores = made.scores["semantic_similarity"]
     assert scores.status.tolist() == ["ok", "missing", "ok"]
     assert "the server is down" in str(scores.details[0])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.resources import Tools
+from sgi.engine.resources import Resources
 from sgi.engine.score_origin import Origin, origin_of
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
@@ -51,25 +51,25 @@ def column(name="sgi", version=None):
 @pytest.mark.parametrize("names", [("hash",), ("hash", "bge"), ("bge", "hash")])
 @pytest.mark.parametrize("judge", [None, ScriptedJudge({})])
 @pytest.mark.parametrize("name", ["sgi", "rouge_l", "faithfulness", "ragas_answer_relevance", BOTH])
-def test_the_run_tells_what_the_tools_that_made_it_tell(name, judge, names):
-    """Whatever the tools, a run made with them is of their origin, or the tools could not have made it."""
+def test_a_run_has_the_origin_of_its_resources(name, judge, names):
+    """A run has the origin of the resources that scored it, unless they cannot score the metric."""
     inner = metric(name)
-    tools = Tools({name: MODELS[name] for name in names}, judge=judge)
+    resources = Resources({name: MODELS[name] for name in names}, judge=judge)
     lacking = (name == BOTH and len(names) == 1) or (
         judge is None and name in ("faithfulness", "ragas_answer_relevance")
     )
     if lacking:
         return
-    kept = record(tools.signature([inner, metric("sgi")], n=4), [name, "sgi"])
-    assert origin_of(kept, column(name, inner.spec.version)) == Origin.of_tools(inner, tools)
+    kept = record(resources.signature([inner, metric("sgi")], n=4), [name, "sgi"])
+    assert origin_of(kept, column(name, inner.spec.version)) == Origin.of_resources(inner, resources)
 
 
 def test_only_what_the_metric_uses_is_of_its_origin():
     asked = prompts_digest([metric("faithfulness")])
-    tools = Tools(MODELS, judge=ScriptedJudge({}))
-    assert Origin.of_tools(metric("rouge_l"), tools) == Origin((), None, "")
-    assert Origin.of_tools(metric("sgi"), tools) == Origin((MODELS["hash"].fingerprint,), None, "")
-    assert Origin.of_tools(metric("faithfulness"), tools) == Origin((), "scripted", asked)
+    resources = Resources(MODELS, judge=ScriptedJudge({}))
+    assert Origin.of_resources(metric("rouge_l"), resources) == Origin((), None, "")
+    assert Origin.of_resources(metric("sgi"), resources) == Origin((MODELS["hash"].fingerprint,), None, "")
+    assert Origin.of_resources(metric("faithfulness"), resources) == Origin((), "scripted", asked)
 
 
 fingerprints = st.lists(
@@ -129,16 +129,16 @@ def test_a_metric_that_is_not_here_is_told():
 
 def test_prompts_are_those_of_all_metrics_that_were_asked():
     inner, other = metric("faithfulness"), metric("ragas_answer_relevance")
-    tools = Tools(MODELS, judge=ScriptedJudge({}))
+    resources = Resources(MODELS, judge=ScriptedJudge({}))
     names = [inner.canonical, other.canonical, 'calibrated(metric="faithfulness", calibration="3f2a")']
-    kept = record(tools.signature([inner, other], n=4), names)
+    kept = record(resources.signature([inner, other], n=4), names)
     asked = column("faithfulness", inner.spec.version)
-    assert origin_of(kept, asked) == Origin.of_tools(inner, tools)
+    assert origin_of(kept, asked) == Origin.of_resources(inner, resources)
     fewer = replace(kept, metrics=("faithfulness",))
     with pytest.raises(UsageError, match="is not what is asked now"):
         origin_of(fewer, asked)
     rescored = replace(fewer, spec={"rescored_from": "r0"})
-    assert origin_of(rescored, asked) == Origin.of_tools(inner, tools)
+    assert origin_of(rescored, asked) == Origin.of_resources(inner, resources)
 
 
 READERS = {
@@ -150,24 +150,24 @@ READERS = {
 @pytest.mark.parametrize("named", [("/models/nli",), ("torch:owner/model",), tuple(READERS)])
 def test_an_entailment_model_is_of_the_origin(named):
     inner = [metric(f"grounding(nli='{name}')") for name in named]
-    tools = Tools({"hash": MODELS["hash"]}, entailment_models=READERS)
-    kept = record(tools.signature(inner, n=4), [made.canonical for made in inner])
+    resources = Resources({"hash": MODELS["hash"]}, entailment_models=READERS)
+    kept = record(resources.signature(inner, n=4), [made.canonical for made in inner])
     for name, made in zip(named, inner, strict=True):
-        told = Origin.of_tools(made, tools)
+        told = Origin.of_resources(made, resources)
         assert told.encoders == (MODELS["hash"].fingerprint, READERS[name].fingerprint)
         assert origin_of(kept, column(made.canonical)) == told
-    plain = record(tools.signature([metric("grounding")], n=4), ["grounding"])
+    plain = record(resources.signature([metric("grounding")], n=4), ["grounding"])
     with pytest.raises(UsageError, match="does not tell what made its scores"):
         origin_of(plain, column(inner[0].canonical))
 
 
 def test_of_models_that_end_alike_it_stays_open_which_is_meant():
     inner = [metric(f"grounding(nli='{name}')") for name in ("a/nli", "b/x-nli")]
-    tools = Tools(
+    resources = Resources(
         {"hash": MODELS["hash"]},
         entailment_models={"a/nli": HashEntailment("nli"), "b/x-nli": HashEntailment("x-nli")},
     )
-    kept = record(tools.signature(inner, n=4), [made.canonical for made in inner])
-    assert origin_of(kept, column(inner[0].canonical)) == Origin.of_tools(inner[0], tools)
+    kept = record(resources.signature(inner, n=4), [made.canonical for made in inner])
+    assert origin_of(kept, column(inner[0].canonical)) == Origin.of_resources(inner[0], resources)
     with pytest.raises(UsageError, match="does not tell what made its scores"):
         origin_of(kept, column(inner[1].canonical))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgi.engine.accumulator import Ledger
+from sgi.engine.accumulator import Accumulator
 from sgi.engine.score import BatchScores
 from sgi.engine.summary import metric_summary, summarise
 from sgi.kernel.metric import COUNT, Scores
@@ -27,10 +27,10 @@ def summary_of(values, *, labels=None, name="squad_em", questions=None):
         )
         for i in range(len(values))
     ]
-    ledger = Ledger()
+    accumulator = Accumulator()
     scores = Scores.of(values, undefined={"no value": np.isnan(values)})
-    ledger.add(Batch.of(samples), BatchScores({name: scores}))
-    return summarise(ledger, [metric(name)], "signature")
+    accumulator.add(Batch.of(samples), BatchScores({name: scores}))
+    return summarise(accumulator, [metric(name)], "signature")
 
 
 def test_the_mean_is_over_the_rows_with_a_value():

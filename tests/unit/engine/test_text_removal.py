@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sgi.engine.accumulator import Ledger
+from sgi.engine.accumulator import Accumulator
 from sgi.engine.summary import summarise
 from sgi.engine.text_removal import REASON_NOT_KEPT, scores_without_texts, summary_without_texts
 from sgi.kernel.clusters import Clustering, DominantQuestion
@@ -15,7 +15,7 @@ from sgi.kernel.metric import Scores, Status
 
 def test_the_dominant_question_of_a_summary_is_a_placeholder_and_its_note_shows_no_text():
     made = replace(
-        summarise(Ledger(), [], ""), clustering=Clustering(dominant=DominantQuestion("Who?", 9, 2))
+        summarise(Accumulator(), [], ""), clustering=Clustering(dominant=DominantQuestion("Who?", 9, 2))
     )
     kept = summary_without_texts(made)
     assert "Who?" not in str(kept.to_dict())

@@ -17,8 +17,8 @@ from sgi.engine import pipeline as run_module
 from sgi.engine import plan as plan_module
 from sgi.engine import token_vectors
 from sgi.engine.progress import Advanced
-from sgi.engine.resources import Tools, open_tools
-from sgi.engine.runner import Surroundings, perform, resume
+from sgi.engine.resources import Resources, open_models
+from sgi.engine.runner import RunContext, resume, start_run
 from sgi.engine.score import evaluate_batch
 from sgi.engine.spec import RunSpec
 from sgi.engine.token_vectors import row_parts, with_frequencies
@@ -72,8 +72,8 @@ class OneAtATime(Failing):
 
 
 def score(samples, metrics, encoder, **more):
-    tools = Tools({"hash": HashEmbedder()}, token_encoders={MINILM: encoder}, **more)
-    return anyio.run(evaluate_batch, Batch.of(samples), metrics, tools)
+    resources = Resources({"hash": HashEmbedder()}, token_encoders={MINILM: encoder}, **more)
+    return anyio.run(evaluate_batch, Batch.of(samples), metrics, resources)
 
 
 def same(left, right):
@@ -176,8 +176,8 @@ def test_texts_without_vectors_may_be_named_one_after_another():
 
 def test_weights_are_of_the_whole_data_and_of_no_batch():
     weighing = [metric("bertscore(idf=true)")]
-    tools = Tools(token_encoders={MINILM: HashTokenEncoder()})
-    counted = anyio.run(with_frequencies, [Batch.of(ROWS[:7]), Batch.of(ROWS[7:])], weighing, tools)
+    resources = Resources(token_encoders={MINILM: HashTokenEncoder()})
+    counted = anyio.run(with_frequencies, [Batch.of(ROWS[:7]), Batch.of(ROWS[7:])], weighing, resources)
     found = counted.frequencies[MINILM]
     assert found.documents == sum(1 for sample in ROWS for text in sample.references if text.strip())
     whole = score(ROWS, weighing, HashTokenEncoder(), frequencies=counted.frequencies).scores
@@ -191,8 +191,8 @@ def test_data_is_not_read_where_nothing_weighs_tokens():
         raise AssertionError
         yield
 
-    tools = Tools(token_encoders={MINILM: HashTokenEncoder()})
-    assert anyio.run(with_frequencies, unread(), FAMILY, tools) is tools
+    resources = Resources(token_encoders={MINILM: HashTokenEncoder()})
+    assert anyio.run(with_frequencies, unread(), FAMILY, resources) is resources
 
 
 def test_weights_want_the_whole_data():
@@ -206,13 +206,13 @@ def test_a_model_that_is_not_open_is_told():
 
 
 def test_only_what_is_wanted_is_opened_and_named_in_the_signature():
-    with open_tools(FAMILY, cache=False) as tools:
-        assert list(tools.token_encoders) == [MINILM]
-        assert not tools.embedders
-        assert "emb:tokens:minilm[last]@8199be6f-" in tools.signature(FAMILY, n=3)
-        assert tools.signature([metric("squad_em")], n=3).startswith("sgi:1|emb:-|")
-    with open_tools([metric("squad_em")], cache=False) as tools:
-        assert not tools.token_encoders
+    with open_models(FAMILY, cache=False) as resources:
+        assert list(resources.token_encoders) == [MINILM]
+        assert not resources.embedders
+        assert "emb:tokens:minilm[last]@8199be6f-" in resources.signature(FAMILY, n=3)
+        assert resources.signature([metric("squad_em")], n=3).startswith("sgi:1|emb:-|")
+    with open_models([metric("squad_em")], cache=False) as resources:
+        assert not resources.token_encoders
 
 
 def test_evaluate_counts_before_it_scores():
@@ -225,11 +225,11 @@ def test_evaluate_counts_before_it_scores():
 
 def test_the_same_encoder_may_serve_two_layers():
     other = TokenModel("minilm", 3)
-    tools = Tools(token_encoders={MINILM: HashTokenEncoder(), other: HashTokenEncoder(name="third")})
+    resources = Resources(token_encoders={MINILM: HashTokenEncoder(), other: HashTokenEncoder(name="third")})
     both = [metric("bertscore"), metric("bertscore(layer=3)")]
-    found = anyio.run(evaluate_batch, Batch.of(ROWS), both, tools).scores
+    found = anyio.run(evaluate_batch, Batch.of(ROWS), both, resources).scores
     assert found["bertscore"].values.tobytes() == found["bertscore(layer=3)"].values.tobytes()
-    assert replace(tools, token_encoders={}).fingerprints == ()
+    assert replace(resources, token_encoders={}).fingerprints == ()
 
 
 def scored(rows, *names):
@@ -283,10 +283,10 @@ def test_a_run_counts_the_whole_data_and_so_does_one_that_goes_on(tmp_path, monk
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        anyio.run(perform, spec, Surroundings(database, cache=False, listener=interrupt))
+        anyio.run(start_run, spec, RunContext(database, cache=False, listener=interrupt))
     with open_database(database) as opened:
         record = find_run(opened, "last")
     assert record.scored == 8
-    anyio.run(resume, spec, record, Surroundings(database, cache=False))
+    anyio.run(resume, spec, record, RunContext(database, cache=False))
     written = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [row["scores"][name]["value"] for row in written] == whole

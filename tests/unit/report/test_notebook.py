@@ -14,7 +14,7 @@ import pytest
 
 import sgi
 from sgi.analysis.compare import compare
-from sgi.engine.notebook_repr import Shown
+from sgi.engine.notebook_repr import NotebookRepr
 from sgi.kernel.errors import UsageError
 from sgi.report.notebook import html_of
 
@@ -146,8 +146,8 @@ def test_pictures_are_legible_on_either_ground(result):
 
 
 def test_what_is_no_result_is_refused():
-    with pytest.raises(TypeError, match="Shown is nothing that a notebook shows"):
-        html_of(Shown())
+    with pytest.raises(TypeError, match="NotebookRepr is nothing that a notebook shows"):
+        html_of(NotebookRepr())
 
 
 @pytest.fixture(scope="module")

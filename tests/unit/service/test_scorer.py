@@ -464,7 +464,7 @@ def test_the_embedded_model_is_the_default():
     async def work():
         async with open_scorer() as scorer:
             await until(lambda: not scorer.trouble)
-            return await scorer.score([row(1)], [SIMILARITY]), scorer.tools.names
+            return await scorer.score([row(1)], [SIMILARITY]), scorer.resources.names
 
     made, names = run(work)
     assert names == ("minilm",)

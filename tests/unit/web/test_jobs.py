@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from sgi.engine.progress import Advanced
-from sgi.engine.runner import Surroundings, resume
+from sgi.engine.runner import RunContext, resume
 from sgi.engine.spec import RunSpec
 from sgi.store.run_queries import find_run, list_runs
 from sgi.web import jobs as running
@@ -59,7 +59,7 @@ def test_what_is_wrong_is_told_with_the_owners_name_of_the_file(jobs, tmp_path):
 
 
 def test_one_fault_does_not_stop_the_next(jobs, upload, monkeypatch):
-    real, calls = running.perform, []
+    real, calls = running.start_run, []
 
     async def faulty(spec, around):
         calls.append(spec)
@@ -67,7 +67,7 @@ def test_one_fault_does_not_stop_the_next(jobs, upload, monkeypatch):
             raise RuntimeError("a bug")
         return await real(spec, around)
 
-    monkeypatch.setattr(running, "perform", faulty)
+    monkeypatch.setattr(running, "start_run", faulty)
     first, second = (jobs.submit(upload(n), "rows.jsonl") for n in (1, 2))
     until(lambda: second.is_over)
     assert (first.state, second.state) == ("failed", "finished")
@@ -78,7 +78,7 @@ def test_one_fault_does_not_stop_the_next(jobs, upload, monkeypatch):
 @pytest.fixture
 def held(monkeypatch):
     """Runs that wait, once they have begun, until the event is set."""
-    real, begun, free = running.perform, threading.Event(), threading.Event()
+    real, begun, free = running.start_run, threading.Event(), threading.Event()
     at_once = []
 
     async def slow(spec, around):
@@ -91,7 +91,7 @@ def held(monkeypatch):
         finally:
             at_once.clear()
 
-    monkeypatch.setattr(running, "perform", slow)
+    monkeypatch.setattr(running, "start_run", slow)
     yield begun, free
     free.set()
 
@@ -135,7 +135,7 @@ def test_at_the_end_what_runs_can_go_on_and_what_waits_is_left_to_the_next_serve
     assert (record.tags, record.stopped, record.finished) == (("kept",), "interrupted", False)
     with pytest.raises(ServerBusyError):
         jobs.submit(upload(3), "c.jsonl")
-    report = anyio.run(resume, first.spec, record, Surroundings(site.place))
+    report = anyio.run(resume, first.spec, record, RunContext(site.place))
     assert report.summary.rows == 1200
     assert find_run(site.database, first.run).finished
 

@@ -15,7 +15,7 @@ from sgi.analysis.card.features import cosines, lengths, overlaps, verbatim
 from sgi.analysis.card.shuffled_contexts import shuffled_contexts
 from sgi.analysis.labels import read_labels
 from sgi.engine.progress import Advanced, Finished, Started, silent
-from sgi.engine.resources import open_tools
+from sgi.engine.resources import open_models
 from sgi.engine.score import batches, evaluate_batch
 from sgi.engine.spec import model_settings
 from sgi.engine.stored_spec import is_local_model, models_of, require_local_models
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sgi.analysis.card.card import DetectorCard
     from sgi.analysis.card.controls import Direction
     from sgi.engine.progress import Listener
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
     from sgi.kernel.scored import MetricColumn
@@ -104,9 +104,9 @@ async def card_of_run(
     groups = rows.columns(by)
     again = _Again.of(column, wanted=shuffled, named=metric == column.metric)
     clusters = dict(zip(scored.ids, scored.clusters.tolist(), strict=True))
-    with _models(again.metric, embedder, record, cache) as tools:
-        of_question, of_passage = await rows.cosines(tools, listener)
-        rescored = await again.scores(rows.samples, tools, record, seed, listener)
+    with _models(again.metric, embedder, record, cache) as resources:
+        of_question, of_passage = await rows.cosines(resources, listener)
+        rescored = await again.scores(rows.samples, resources, record, seed, listener)
     made = detector_card(
         f"{column.metric} on {record.dataset_name}",
         rows.scores,
@@ -221,9 +221,9 @@ class _Rows:
                 raise UsageError(message, hint=_FEW_VALUES)
         return found
 
-    async def cosines(self, tools: Tools, listener: Listener) -> tuple[Floats, Floats]:
+    async def cosines(self, resources: Resources, listener: Listener) -> tuple[Floats, Floats]:
         """The cosines of response with question and with passages, by the primary model."""
-        embedder = next(iter(tools.embedders.values()))
+        embedder = next(iter(resources.embedders.values()))
         parts = []
         listener(Started("embedding", len(self.samples)))
         for batch in batches(self.samples):
@@ -244,13 +244,13 @@ def _most(lost: Counter[str]) -> dict[str, int]:
 @contextmanager
 def _models(
     metric: AnyMetric | None, embedder: str | None, record: RunRecord, cache: bool | Path
-) -> Iterator[Tools]:
+) -> Iterator[Resources]:
     """The run's models, and the one that is asked for in their place."""
     wanted = [named_metric("theta_rq"), *([] if metric is None else [metric])]  # the cosines of its angles
     names, how = model_settings(record.spec)
     require_local_models(record, () if embedder else names, option="-e")
-    with open_tools(wanted, [embedder] if embedder else names, cache=cache, **how) as tools:
-        yield tools
+    with open_models(wanted, [embedder] if embedder else names, cache=cache, **how) as resources:
+        yield resources
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,12 +288,17 @@ class _Again:
         return cls(None if reason else found, reason)
 
     async def scores(
-        self, samples: Sequence[Sample], tools: Tools, record: RunRecord, seed: int, listener: Listener
+        self,
+        samples: Sequence[Sample],
+        resources: Resources,
+        record: RunRecord,
+        seed: int,
+        listener: Listener,
     ) -> Floats | str:
         """The scores with contexts of other questions; or why there are none."""
         if self.metric is None:
             return self.reason
-        strange = [name for name in tools.fingerprints if name not in record.signature]
+        strange = [name for name in resources.fingerprints if name not in record.signature]
         if self.metric.embeds and strange:
             return f"the run was scored without {', '.join(strange)}"
         contexts = shuffled_contexts(samples, seed=seed, questions=record.cluster == BY_QUESTION)
@@ -306,7 +311,7 @@ class _Again:
         ]
         parts = []
         for batch in batches(changed):
-            made = await evaluate_batch(Batch.of(batch.samples), [self.metric], tools)
+            made = await evaluate_batch(Batch.of(batch.samples), [self.metric], resources)
             parts.append(made.scores[self.metric.canonical].values)
             listener(Advanced(len(batch)))
         listener(Finished("scoring with contexts shuffled"))

@@ -25,7 +25,7 @@ _KEYS = ("alpha", "labelled")
 _HINT = "Write --cascade alpha=0.05, or --cascade alpha=0.05,labelled=FILE."
 
 
-class Learnt(BaseModel):
+class FittedThreshold(BaseModel):
     """What labelled rows gave.
 
     Attributes:
@@ -62,18 +62,20 @@ class Cascade(BaseModel):
     Attributes:
         alpha: the share of unsupported rows that may be cleared, in (0, 1).
         labelled: a file of rows with labels, like the rows that are scored; None for those of the data.
-        learnt: the threshold, once it is known. It is kept with the run, which goes on with it; a new run
+        fitted: the threshold, once it is known. It is kept with the run, which goes on with it; a new run
             learns its own.
 
     >>> Cascade(alpha=0.05).fewest
     19
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", serialize_by_alias=True, validate_by_alias=True, validate_by_name=True
+    )
 
     alpha: Annotated[float, Field(gt=0, lt=1)]
     labelled: Path | None = None
-    learnt: Learnt | None = None
+    fitted: FittedThreshold | None = Field(default=None, alias="learnt")
 
     @property
     def fewest(self) -> int:
@@ -82,14 +84,14 @@ class Cascade(BaseModel):
 
     def identity(self) -> dict[str, Any]:
         """All of it that can change which rows the judge is asked about."""
-        threshold = "unknown" if self.learnt is None else self.learnt.threshold
+        threshold = "unknown" if self.fitted is None else self.fitted.threshold
         return {"alpha": self.alpha, "threshold": threshold}
 
     def resolved(self) -> Self:
         """The same with a path that holds from any folder."""
         return self.model_copy(update={"labelled": self.labelled and absolute(self.labelled)})
 
-    def taken_up(self, before: object) -> Self:
+    def with_stored_threshold(self, before: object) -> Self:
         """The rule of a run that goes on: the threshold that is kept, where the same rule is asked for.
 
         Args:
@@ -101,16 +103,16 @@ class Cascade(BaseModel):
             self.resolved().labelled,
         ):
             return kept
-        return self.model_copy(update={"learnt": None})
+        return self.model_copy(update={"fitted": None})
 
 
-def read_cascade(value: object) -> Cascade | None:
+def parse_cascade(value: object) -> Cascade | None:
     """A cascade as it is written: text, or a table of its values.
 
     Raises:
         UsageError: it cannot be read; says how to write it.
 
-    >>> read_cascade("alpha=0.1, labelled=checked.jsonl").labelled.name
+    >>> parse_cascade("alpha=0.1, labelled=checked.jsonl").labelled.name
     'checked.jsonl'
     """
     if value is None or isinstance(value, Cascade):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.engine.cascade.config import Learnt
+from sgi.engine.cascade.config import FittedThreshold
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.score import batches, evaluate_batch
 from sgi.io.dataset import open_dataset
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from sgi.engine.cascade.config import Cascade
     from sgi.engine.progress import Listener
-    from sgi.engine.resources import Tools
+    from sgi.engine.resources import Resources
     from sgi.io.dataset import Dataset
     from sgi.io.rows import Rejected
     from sgi.kernel.metric import AnyMetric
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 _HINT = "Give each row that people have checked a label (1 supported, 0 not), or write labelled=FILE."
 
 
-async def learnt(
+async def fit_threshold(
     cascade: Cascade,
     detector: AnyMetric,
-    tools: Tools,
+    resources: Resources,
     dataset: Dataset,
     *,
     columns: Mapping[str, str] | None = None,
@@ -56,7 +56,7 @@ async def learnt(
     Args:
         cascade: how much may be missed, and where the labels are.
         detector: what scores the rows.
-        tools: the embedders it wants.
+        resources: the embedders it wants.
         dataset: the rows that will be scored.
         columns: field → column, where names are not recognised; for the file of labelled rows too.
         own_answers: whether the labels of the data are of the answers that will be scored; else, as where a
@@ -78,25 +78,25 @@ async def learnt(
         )
     source = dataset if cascade.labelled is None else open_dataset(cascade.labelled, columns=columns)
     rows = _Labelled(source.samples(on_reject=on_reject if own else None), cluster)
-    scores, clusters = await _scored(rows, detector, tools, listener)
+    scores, clusters = await _scored(rows, detector, resources, listener)
     if not rows.labelled:
         raise UsageError(
             f"No row of {source.name} has a label, and a cascade is learnt from labels.", hint=_HINT
         )
     chosen = one_of_each(clusters)
     found = clearing_threshold([scores[row] for row in chosen], cascade.alpha)
-    told = Learnt(
+    told = FittedThreshold(
         threshold=None if math.isinf(found) else found,
         unsupported=len(chosen),
         candidates=len(set(rows.clusters)),
         labelled=rows.labelled,
         apart=not own and own_answers and _apart(dataset.samples(on_reject=on_reject), rows.known, cluster),
     )
-    return cascade.model_copy(update={"learnt": told})
+    return cascade.model_copy(update={"fitted": told})
 
 
 async def _scored(
-    rows: _Labelled, detector: AnyMetric, tools: Tools, listener: Listener
+    rows: _Labelled, detector: AnyMetric, resources: Resources, listener: Listener
 ) -> tuple[list[float], list[int]]:
     """The scores of the unsupported rows that have one, and their clusters; an error if one failed."""
     scores: list[float] = []
@@ -104,7 +104,7 @@ async def _scored(
     start = 0
     listener(Started("learning", None))
     for batch in batches(rows.unsupported()):
-        made = (await evaluate_batch(batch, [detector], tools)).scores[detector.canonical]
+        made = (await evaluate_batch(batch, [detector], resources)).scores[detector.canonical]
         for place in np.flatnonzero(made.status == Status.FAILED.value)[:1].tolist():
             raise _unscored(batch.ids[place], detector, made.reasons[place])
         scores += made.values[made.ok].tolist()

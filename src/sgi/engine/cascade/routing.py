@@ -1,4 +1,4 @@
-"""Screen a batch: score it offline, clear what scores high, and ask the judge about the rest alone."""
+"""Router a batch: score it offline, clear what scores high, and ask the judge about the rest alone."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.engine.cascade.config import Cascade, Learnt
-    from sgi.engine.resources import Tools
+    from sgi.engine.cascade.config import Cascade, FittedThreshold
+    from sgi.engine.resources import Resources
     from sgi.kernel.judged_metric import Inquiry
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Judge
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Screen:
+class Router:
     """Which rows the judge is not asked about.
 
     Attributes:
         alpha: the share of unsupported rows that may be cleared.
-        learnt: the threshold, and what it was made of.
+        fitted: the threshold, and what it was made of.
         detector: the canonical string of the metric that clears.
         metrics: all that is scored.
         questions: digests of what the judge was asked: so many calls take an empty cache and no fault.
@@ -42,18 +42,18 @@ class Screen:
     """
 
     alpha: float
-    learnt: Learnt
+    fitted: FittedThreshold
     detector: str
     metrics: tuple[AnyMetric, ...]
     questions: set[bytes] = field(default_factory=set)
     turn: anyio.Lock = field(default_factory=anyio.Lock)
 
     @classmethod
-    def of(cls, cascade: Cascade | None, metrics: Sequence[AnyMetric]) -> Screen | None:
-        """The screen of a cascade whose threshold is known; none of none."""
-        if cascade is None or cascade.learnt is None:
+    def of(cls, cascade: Cascade | None, metrics: Sequence[AnyMetric]) -> Router | None:
+        """The router of a cascade whose threshold is known; none of none."""
+        if cascade is None or cascade.fitted is None:
             return None
-        return cls(cascade.alpha, cascade.learnt, detector_of(metrics).canonical, tuple(metrics))
+        return cls(cascade.alpha, cascade.fitted, detector_of(metrics).canonical, tuple(metrics))
 
     @property
     def judged(self) -> frozenset[str]:
@@ -64,20 +64,20 @@ class Screen:
     def reason(self) -> str:
         """Why a cleared row has no value."""
         name = self.detector.partition("(")[0]
-        above = shown(math.inf if self.learnt.threshold is None else self.learnt.threshold)
+        above = shown(math.inf if self.fitted.threshold is None else self.fitted.threshold)
         return f"not asked: {name} above {above} clears it (cascade, alpha {self.alpha:g})"
 
     def cleared(self, scores: Mapping[str, Scores]) -> NDArray[np.bool_]:
         """Which rows of a batch are cleared: those that score more than the threshold, and no others."""
         made = scores[self.detector]
-        if self.learnt.threshold is None:
+        if self.fitted.threshold is None:
             return np.zeros(len(made), dtype=np.bool_)
-        return made.ok & (np.nan_to_num(made.values, nan=-1.0) > self.learnt.threshold)
+        return made.ok & (np.nan_to_num(made.values, nan=-1.0) > self.fitted.threshold)
 
 
 @dataclass(frozen=True, eq=False)
-class Screened:
-    """A batch that was screened, and what the judge made of its rows in doubt.
+class RoutedBatch:
+    """A batch that was routed, and what the judge made of its rows in doubt.
 
     Attributes:
         offline: what the metrics gave that ask no judge.
@@ -97,72 +97,72 @@ class Screened:
         return np.flatnonzero(~self.cleared)
 
 
-async def screen_batch(
-    screen: Screen,
+async def route_batch(
+    router: Router,
     batch: Batch,
-    tools: Tools,
+    resources: Resources,
     failed: Mapping[int, str],
     on_reply: Callable[[], None] = lambda: None,
-) -> Screened:
+) -> RoutedBatch:
     """Score what needs no judge, and ask the judge about the rows that this does not clear.
 
     Args:
-        screen: which rows are cleared.
+        router: which rows are cleared.
         batch: the rows.
-        tools: embedders and judge.
+        resources: embedders and judge.
         failed: rows that cannot be scored, with the reason; nothing clears them.
         on_reply: is called once for each row and judged metric that is done with.
 
     Raises:
         UsageError: there is no judge.
     """
-    asking = judged(screen.metrics)
-    offline = [metric for metric in screen.metrics if metric.canonical not in screen.judged]
-    async with screen.turn:
-        made = await evaluate_batch(batch, offline, tools, failed)
-    cleared = screen.cleared(made.scores)
+    asking = judged(router.metrics)
+    offline = [metric for metric in router.metrics if metric.canonical not in router.judged]
+    async with router.turn:
+        made = await evaluate_batch(batch, offline, resources, failed)
+    cleared = router.cleared(made.scores)
     doubtful = np.flatnonzero(~cleared)
     for metric in asking:
         for _ in range(int((batch.present(metric.spec.needs) & cleared).sum())):
             on_reply()
-    counted = None if tools.judge is None else _Counted(tools.judge, screen.questions)
+    counted = None if resources.judge is None else _Counted(resources.judge, router.questions)
     rest = batch.take(doubtful)
     asked = await ask_batch(rest, asking, counted, _renumbered(failed, doubtful), on_reply)
     usable = np.zeros(len(rest), dtype=np.bool_)
     for metric in asking:
         usable |= rest.present(metric.spec.needs)
     usable[list(_renumbered(failed, doubtful))] = False
-    return Screened(made, cleared, asked, int(usable.sum()))
+    return RoutedBatch(made, cleared, asked, int(usable.sum()))
 
 
-async def score_screened(
-    screen: Screen, batch: Batch, tools: Tools, failed: Mapping[int, str], screened: Screened
+async def score_routed(
+    router: Router, batch: Batch, resources: Resources, failed: Mapping[int, str], routed: RoutedBatch
 ) -> BatchScores:
     """The scores of all metrics: judged ones have none where a row was cleared, and say so.
 
     Args:
-        screen: as for `screen_batch`.
+        router: as for `route_batch`.
         batch: likewise.
-        tools: likewise.
+        resources: likewise.
         failed: likewise.
-        screened: what it gave.
+        routed: what it gave.
     """
-    asking = judged(screen.metrics)
-    doubtful = screened.doubtful
+    asking = judged(router.metrics)
+    doubtful = routed.doubtful
     rest = batch.take(doubtful)
-    tools = replace(tools, judge=None)
-    async with screen.turn:
-        made = await evaluate_batch(rest, asking, tools, _renumbered(failed, doubtful), screened.asked)
-    rows = np.flatnonzero(screened.cleared)
-    scores = dict(screened.offline.scores)
+    resources = replace(resources, judge=None)
+    async with router.turn:
+        made = await evaluate_batch(rest, asking, resources, _renumbered(failed, doubtful), routed.asked)
+    rows = np.flatnonzero(routed.cleared)
+    scores = dict(routed.offline.scores)
     for metric in asking:
-        passed = _unasked(metric, batch, rows, screen)
+        passed = _unasked(metric, batch, rows, router)
         scores[metric.canonical] = Scores.assemble(
             len(batch), [(doubtful, made.scores[metric.canonical]), *passed]
         )
-    offline = screened.offline
+    offline = routed.offline
     return BatchScores(
-        {metric.canonical: scores[metric.canonical] for metric in screen.metrics},
+        {metric.canonical: scores[metric.canonical] for metric in router.metrics},
         # one row may be cut for both: the greater count is sure, the sum is not
         {
             name: max(offline.truncated.get(name, 0), made.truncated.get(name, 0))
@@ -174,7 +174,7 @@ async def score_screened(
 
 
 def _unasked(
-    metric: AnyMetric, batch: Batch, rows: NDArray[np.int64], screen: Screen
+    metric: AnyMetric, batch: Batch, rows: NDArray[np.int64], router: Router
 ) -> list[tuple[NDArray[np.int64], Scores]]:
     """The scores of cleared rows: undefined where the judge could have been asked, else missing as ever."""
     if not len(rows):
@@ -183,7 +183,7 @@ def _unasked(
     able, lacking = rows[present], rows[~present]
     told = [batch.samples[row].lacking(metric.spec.needs) for row in lacking.tolist()]
     return [
-        (able, Scores.without_value(Status.UNDEFINED, [screen.reason] * len(able))),
+        (able, Scores.without_value(Status.UNDEFINED, [router.reason] * len(able))),
         (lacking, Scores.without_value(Status.MISSING, told)),
     ]
 

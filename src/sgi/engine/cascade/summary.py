@@ -14,7 +14,7 @@ from sgi.stats.means import mean_interval
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from sgi.engine.accumulator import Ledger
+    from sgi.engine.accumulator import Accumulator
 
 
 @dataclass(frozen=True)
@@ -127,35 +127,35 @@ class CascadeSummary:
             )
 
 
-def cascade_summary(ledger: Ledger) -> CascadeSummary | None:
-    """What the ledger knows of its cascade; None where it has none."""
-    screen = ledger.screen
-    if screen is None:
+def cascade_summary(accumulator: Accumulator) -> CascadeSummary | None:
+    """What the accumulator knows of its cascade; None where it has none."""
+    router = accumulator.router
+    if router is None:
         return None
-    cleared = np.array(ledger.cleared, dtype=np.bool_)
-    per_row = len(screen.questions) / ledger.inquired if ledger.inquired else None
+    cleared = np.array(accumulator.cleared, dtype=np.bool_)
+    per_row = len(router.questions) / accumulator.inquired if accumulator.inquired else None
     return CascadeSummary(
-        alpha=screen.alpha,
-        threshold=screen.learnt.threshold,
-        detector=screen.detector,
-        judged=tuple(metric.canonical for metric in screen.metrics if metric.canonical in screen.judged),
-        rows=len(ledger),
-        cleared=ledger.cleared_rows,
-        without_value=ledger.without_value,
+        alpha=router.alpha,
+        threshold=router.fitted.threshold,
+        detector=router.detector,
+        judged=tuple(metric.canonical for metric in router.metrics if metric.canonical in router.judged),
+        rows=len(accumulator),
+        cleared=accumulator.cleared_rows,
+        without_value=accumulator.without_value,
         calls_per_row=per_row,
-        calls_saved=None if per_row is None else round(ledger.cleared_rows * per_row),
-        unsupported=screen.learnt.unsupported,
-        candidates=screen.learnt.candidates,
-        labelled=screen.learnt.labelled,
-        misses=_misses(ledger, cleared) if screen.learnt.apart else None,
+        calls_saved=None if per_row is None else round(accumulator.cleared_rows * per_row),
+        unsupported=router.fitted.unsupported,
+        candidates=router.fitted.candidates,
+        labelled=router.fitted.labelled,
+        misses=_misses(accumulator, cleared) if router.fitted.apart else None,
     )
 
 
-def _misses(ledger: Ledger, cleared: np.ndarray[Any, np.dtype[np.bool_]]) -> Misses | None:
-    unsupported = np.array(ledger.labels, dtype=np.int8) == 0
+def _misses(accumulator: Accumulator, cleared: np.ndarray[Any, np.dtype[np.bool_]]) -> Misses | None:
+    unsupported = np.array(accumulator.labels, dtype=np.int8) == 0
     if not unsupported.any():
         return None
     missed = cleared[unsupported].astype(np.float64)
-    clusters = ledger.clusters.numbers[unsupported]
+    clusters = accumulator.clusters.numbers[unsupported]
     found = mean_interval(missed, clusters, low=0.0, high=1.0)
     return Misses(int(unsupported.sum()), int(missed.sum()), interval_or_none(found))

@@ -7,14 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.cascade.config import Cascade, Learnt, beside, detector_of, read_cascade, require_judged
+from sgi.engine.cascade.config import (
+    Cascade,
+    FittedThreshold,
+    beside,
+    detector_of,
+    parse_cascade,
+    require_judged,
+)
 from sgi.engine.spec import RunSpec, read_spec
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric
 from sgi.stats.conformal import clearing_threshold
 from support.cascades import Stated
 
-LEARNT = Learnt(threshold=0.93, unsupported=40, candidates=40, labelled=80, apart=True)
+LEARNT = FittedThreshold(threshold=0.93, unsupported=40, candidates=40, labelled=80, apart=True)
 
 
 @pytest.mark.parametrize(
@@ -28,14 +35,14 @@ LEARNT = Learnt(threshold=0.93, unsupported=40, candidates=40, labelled=80, apar
     ],
 )
 def test_a_cascade_is_read_as_it_is_written(written, alpha, labelled):
-    found = read_cascade(written)
+    found = parse_cascade(written)
     assert (found.alpha, found.labelled) == (alpha, labelled and Path(labelled))
 
 
 @pytest.mark.parametrize("alpha", ["0", "1", "-0.1", "1.5", "nan", "inf", "five", "5%"])
 def test_an_alpha_that_is_no_share_is_refused(alpha):
     with pytest.raises(UsageError, match=r"between 0 and 1.*alpha=0\.05"):
-        read_cascade(f"alpha={alpha}")
+        parse_cascade(f"alpha={alpha}")
 
 
 @pytest.mark.parametrize(
@@ -43,18 +50,18 @@ def test_an_alpha_that_is_no_share_is_refused(alpha):
 )
 def test_what_cannot_be_read_says_how_to_write_it(written):
     with pytest.raises(UsageError, match=r"alpha=0\.05"):
-        read_cascade(written)
+        parse_cascade(written)
 
 
 def test_a_key_that_is_none_is_named():
     with pytest.raises(UsageError, match="seed: extra inputs"):
-        read_cascade({"alpha": 0.1, "seed": 3})
+        parse_cascade({"alpha": 0.1, "seed": 3})
 
 
 @given(st.text(alphabet="alphbed=,. 0159/\0\ud800é", max_size=40) | st.text())
 def test_hostile_text_is_a_cascade_or_a_usage_error(text):
     try:
-        found = read_cascade(f"alpha=0.1,{text}")
+        found = parse_cascade(f"alpha=0.1,{text}")
     except UsageError:
         return
     assert 0 < found.alpha < 1
@@ -68,13 +75,13 @@ def test_the_fewest_rows_are_the_fewest_that_clear_any(alpha):
 
 
 def test_a_run_that_goes_on_keeps_its_threshold_and_another_rule_has_none():
-    kept = Cascade(alpha=0.05, labelled=Path("rows.jsonl").resolve(), learnt=LEARNT)
+    kept = Cascade(alpha=0.05, labelled=Path("rows.jsonl").resolve(), fitted=LEARNT)
     stored = kept.model_dump(mode="json", exclude_defaults=True)
     again = Cascade(alpha=0.05, labelled=Path("rows.jsonl"))
-    assert again.taken_up(stored).learnt == LEARNT
-    assert Cascade(alpha=0.1, labelled=Path("rows.jsonl")).taken_up(stored).learnt is None
-    assert Cascade(alpha=0.05).taken_up(stored).learnt is None
-    assert kept.taken_up(None).learnt is None
+    assert again.with_stored_threshold(stored).fitted == LEARNT
+    assert Cascade(alpha=0.1, labelled=Path("rows.jsonl")).with_stored_threshold(stored).fitted is None
+    assert Cascade(alpha=0.05).with_stored_threshold(stored).fitted is None
+    assert kept.with_stored_threshold(None).fitted is None
     assert again.identity() != kept.identity()
 
 
@@ -94,7 +101,7 @@ def test_a_spec_scores_the_detector_and_knows_itself_by_alpha_and_threshold(tmp_
     asked = RunSpec.of({"data": "rows.jsonl", "metrics": ["faithfulness"], "cascade": "alpha=0.05"})
     assert [found.canonical for found in asked.beside] == ["grounding"]
     assert plain.beside == ()
-    learnt = asked.model_copy(update={"cascade": asked.cascade.model_copy(update={"learnt": LEARNT})})
+    learnt = asked.model_copy(update={"cascade": asked.cascade.model_copy(update={"fitted": LEARNT})})
     assert len({spec.identity([Stated()]) for spec in (plain, asked, learnt)}) == 3
     stored = learnt.resolved([Stated()]).stored()
     assert RunSpec.of(stored).cascade == learnt.cascade

@@ -5,9 +5,9 @@ import json
 import anyio
 import pytest
 
-from sgi.engine.cascade.config import Cascade, read_cascade
-from sgi.engine.cascade.fit_threshold import learnt
-from sgi.engine.resources import Tools
+from sgi.engine.cascade.config import Cascade, parse_cascade
+from sgi.engine.cascade.fit_threshold import fit_threshold
+from sgi.engine.resources import Resources
 from sgi.io.dataset import open_dataset
 from sgi.kernel.errors import DataError, EmbedderError, UsageError
 from sgi.kernel.registry import metric
@@ -16,8 +16,8 @@ from support.cascades import Stated, row, unsupported
 
 
 def learn(rows, cascade="alpha=0.1", **more):
-    rule = read_cascade(cascade)
-    return anyio.run(lambda: learnt(rule, Stated(), Tools(), open_dataset(rows), **more)).learnt
+    rule = parse_cascade(cascade)
+    return anyio.run(lambda: fit_threshold(rule, Stated(), Resources(), open_dataset(rows), **more)).fitted
 
 
 def test_the_threshold_is_the_score_that_few_enough_unsupported_rows_exceed():
@@ -75,10 +75,10 @@ def test_rows_that_failed_teach_nothing():
     ]
 
     def learnt_by(works):
-        tools, data = Tools({"hash": Flaky(works)}), open_dataset(rows)
-        return anyio.run(learnt, read_cascade("alpha=0.1"), metric("grounding"), tools, data)
+        resources, data = Resources({"hash": Flaky(works)}), open_dataset(rows)
+        return anyio.run(fit_threshold, parse_cascade("alpha=0.1"), metric("grounding"), resources, data)
 
-    assert learnt_by(9).learnt.unsupported == 300
+    assert learnt_by(9).fitted.unsupported == 300
     with pytest.raises(EmbedderError, match="on the labelled row u256: the server is down") as told:
         learnt_by(1)
     assert "Mend the cause" in told.value.hint

@@ -9,7 +9,7 @@ import pytest
 
 from sgi.analysis.rescore import rescore
 from sgi.engine.progress import Advanced, RunBegan
-from sgi.engine.runner import Surroundings, perform, resume
+from sgi.engine.runner import RunContext, resume, start_run
 from sgi.engine.spec import RunSpec
 from sgi.kernel import registry
 from sgi.kernel.errors import RunMismatchError, UsageError
@@ -48,7 +48,7 @@ def spec(data, server, **values):
 
 
 def around(url, listener=None):
-    return Surroundings(url, cache=False, **({} if listener is None else {"listener": listener}))
+    return RunContext(url, cache=False, **({} if listener is None else {"listener": listener}))
 
 
 def record_of(url):
@@ -77,10 +77,10 @@ def columns(url):
 def test_a_run_that_was_broken_off_goes_on_with_its_threshold(data, server, tmp_path):
     asked = spec(data, server)
     whole, broken = (f"sqlite:///{tmp_path / name}.db" for name in ("whole", "broken"))
-    report = anyio.run(perform, asked, around(whole))
+    report = anyio.run(start_run, asked, around(whole))
     assert len(server.asked) == DOUBTFUL
     with pytest.raises(ArithmeticError):
-        anyio.run(perform, asked, around(broken, breaking_off()))
+        anyio.run(start_run, asked, around(broken, breaking_off()))
     kept = record_of(broken)
     assert (kept.scored, kept.spec["cascade"]["learnt"]["threshold"]) == (256, 0.5)
     resumed = anyio.run(resume, asked, kept, around(broken))
@@ -93,14 +93,14 @@ def test_a_run_that_was_broken_off_goes_on_with_its_threshold(data, server, tmp_
 
 
 def test_another_rule_is_another_run(data, server, sqlite_url):
-    anyio.run(perform, spec(data, server), around(sqlite_url))
+    anyio.run(start_run, spec(data, server), around(sqlite_url))
     for other in ("alpha=0.2", None):
         with pytest.raises(RunMismatchError, match="what was asked for"):
             anyio.run(resume, spec(data, server, cascade=other), record_of(sqlite_url), around(sqlite_url))
 
 
 def test_rescored_numbers_are_of_the_same_rows_and_say_so(data, server, sqlite_url):
-    first = anyio.run(perform, spec(data, server), around(sqlite_url)).summary
+    first = anyio.run(start_run, spec(data, server), around(sqlite_url)).summary
     asked = len(server.asked)
     with open_database(sqlite_url) as database:
         made = anyio.run(rescore, database, find_run(database, "last"), ["politeness(weights=[1, 0])"])
@@ -119,4 +119,4 @@ def test_labels_of_other_answers_than_a_targets_teach_nothing(
     monkeypatch.syspath_prepend(tmp_path)
     asked = spec(data, server, target={"where": "cascade_target:answer"})
     with pytest.raises(UsageError, match=r"labelled=FILE"):
-        anyio.run(perform, asked, around(sqlite_url))
+        anyio.run(start_run, asked, around(sqlite_url))

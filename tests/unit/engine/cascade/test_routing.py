@@ -6,10 +6,10 @@ import anyio
 import numpy as np
 import pytest
 
-from sgi.engine.accumulator import Ledger
-from sgi.engine.cascade.config import Cascade, Learnt
-from sgi.engine.cascade.routing import Screen, score_screened, screen_batch
-from sgi.engine.resources import Tools
+from sgi.engine.accumulator import Accumulator
+from sgi.engine.cascade.config import Cascade, FittedThreshold
+from sgi.engine.cascade.routing import Router, route_batch, score_routed
+from sgi.engine.resources import Resources
 from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Embedded
@@ -23,21 +23,21 @@ LABELLED = unsupported([0.5] * 9)  # with alpha 0.1: cleared is what scores more
 REASON = "not asked: grounding above 0.5 clears it (cascade, alpha 0.1)"
 
 
-def screen(metrics, threshold=0.5):
-    learnt = Learnt(threshold=threshold, unsupported=9, candidates=9, labelled=9, apart=False)
-    return Screen.of(Cascade(alpha=0.1, learnt=learnt), metrics)
+def router(metrics, threshold=0.5):
+    learnt = FittedThreshold(threshold=threshold, unsupported=9, candidates=9, labelled=9, apart=False)
+    return Router.of(Cascade(alpha=0.1, fitted=learnt), metrics)
 
 
 def scored(rows, metrics, judge, failed=None, *, embedder=None, **more):
-    batch, tools = Batch.of(rows), Tools({"hash": embedder or HashEmbedder()}, judge=judge)
-    used, lost = screen(metrics, **more), failed or {}
+    batch, resources = Batch.of(rows), Resources({"hash": embedder or HashEmbedder()}, judge=judge)
+    used, lost = router(metrics, **more), failed or {}
 
     async def work():
-        screened = await screen_batch(used, batch, tools, lost)
-        return screened, await score_screened(used, batch, tools, lost, screened)
+        routed = await route_batch(used, batch, resources, lost)
+        return routed, await score_routed(used, batch, resources, lost, routed)
 
-    screened, made = anyio.run(work)
-    return screened, made, len(used.questions)
+    routed, made = anyio.run(work)
+    return routed, made, len(used.questions)
 
 
 def test_the_judge_is_asked_about_rows_in_doubt_alone():
@@ -72,20 +72,20 @@ def test_scores_in_doubt_are_those_of_a_run_without_a_cascade_bit_for_bit():
 def test_a_row_that_lacks_a_field_is_missing_whether_it_is_cleared_or_not():
     rows = [row("a", 0.9), row("b", 0.9, reference="B."), row("c", 0.1), row("d", 0.1, reference="D.")]
     judge = RuleJudge()
-    screened, made, questions = scored(rows, [Stated(), ReferencePoliteness()], judge)
+    routed, made, questions = scored(rows, [Stated(), ReferencePoliteness()], judge)
     found = made.scores["reference_politeness"]
     assert found.status.tolist() == [Status.MISSING, Status.UNDEFINED, Status.MISSING, Status.OK]
     assert "reference" in found.reasons[0]
-    assert (judge.usage.calls, questions, screened.inquired) == (1, 1, 1)
+    assert (judge.usage.calls, questions, routed.inquired) == (1, 1, 1)
 
 
 def test_rows_that_failed_before_are_failed_and_not_asked_about():
     rows = [row("a", 0.9), row("b", 0.9), row("c", 0.1)]
     judge = RuleJudge()
-    screened, made, _ = scored(rows, [Stated(), Politeness()], judge, {1: "no answer"})
+    routed, made, _ = scored(rows, [Stated(), Politeness()], judge, {1: "no answer"})
     assert made.scores["politeness"].status.tolist() == [Status.UNDEFINED, Status.FAILED, Status.OK]
     assert made.scores["politeness"].reasons[1] == "no answer"
-    assert (judge.usage.calls, screened.inquired) == (1, 1)
+    assert (judge.usage.calls, routed.inquired) == (1, 1)
 
 
 @pytest.mark.parametrize("stated", [0.9, 0.1])
@@ -99,8 +99,8 @@ def test_a_batch_all_of_one_kind(stated):
 def test_without_a_threshold_nothing_is_cleared():
     _, made, _ = scored([row("a", 1.0)], [Stated(), Politeness()], RuleJudge(), threshold=None)
     assert made.scores["politeness"].ok.all()
-    assert Screen.of(None, []) is None
-    assert Screen.of(Cascade(alpha=0.1), []) is None
+    assert Router.of(None, []) is None
+    assert Router.of(Cascade(alpha=0.1), []) is None
 
 
 class Cutting(HashEmbedder):
@@ -138,8 +138,8 @@ def test_every_row_and_metric_is_told_as_done_with():
     metrics, told = [Stated(), Politeness(), Echo()], []
     rows = [row("a", 0.9), row("b", 0.1)]
     rows += [Sample(id="c", contexts=("C.",), response="C.", metadata={"stated": 0.9})]  # asks nothing
-    tools = Tools({"hash": HashEmbedder()}, judge=RuleJudge())
-    anyio.run(lambda: screen_batch(screen(metrics), Batch.of(rows), tools, {}, lambda: told.append(1)))
+    resources = Resources({"hash": HashEmbedder()}, judge=RuleJudge())
+    anyio.run(lambda: route_batch(router(metrics), Batch.of(rows), resources, {}, lambda: told.append(1)))
     assert len(told) == 5
 
 
@@ -147,10 +147,10 @@ def test_two_metrics_that_ask_the_same_are_one_call():
     class Twice(Politeness):
         spec = Politeness.spec.__class__("twice", 1, needs=Politeness.spec.needs, low=0.0, high=1.0)
 
-    screened, _, questions = scored(
+    routed, _, questions = scored(
         [row("a", 0.1), row("b", 0.1)], [Stated(), Politeness(), Twice()], RuleJudge()
     )
-    assert (questions, screened.inquired) == (2, 2)
+    assert (questions, routed.inquired) == (2, 2)
 
 
 def test_no_judge_is_told():
@@ -184,15 +184,15 @@ def test_the_share_is_taken_from_counts_and_not_from_every_row_again():
         __len__ = __getitem__ = __iter__
 
     metrics = [Stated(), Politeness()]
-    ledger = Ledger(screen=screen(metrics))
+    accumulator = Accumulator(router=router(metrics))
     rows = [row("a", 0.9), row("b", 0.1), row("no reply", 0.1)]
     _, made, _ = scored(rows, metrics, RuleJudge())
-    ledger.add(Batch.of(rows), made)
-    assert (ledger.cleared_rows, list(ledger.cleared)) == (1, [1, 0, 0])
-    ledger.cleared = Untouchable()
-    found = ledger.failures()
+    accumulator.add(Batch.of(rows), made)
+    assert (accumulator.cleared_rows, list(accumulator.cleared)) == (1, [1, 0, 0])
+    accumulator.cleared = Untouchable()
+    found = accumulator.failures()
     assert (found.failed, found.rows, found.asked) == (1, 2, True)
-    assert ledger.failures(fewest_asked=3).failed == 0
+    assert accumulator.failures(fewest_asked=3).failed == 0
 
 
 def test_a_judge_that_fails_always_stops_the_run_as_soon_as_enough_rows_were_asked_about():
@@ -204,9 +204,9 @@ def test_a_judge_that_fails_always_stops_the_run_as_soon_as_enough_rows_were_ask
 
 
 def test_a_threshold_just_below_one_is_told_as_that():
-    near = screen([Stated(), Politeness()], threshold=0.999993)
+    near = router([Stated(), Politeness()], threshold=0.999993)
     assert "above 0.99999 clears" in near.reason
-    assert "above 1 clears" in screen([Stated(), Politeness()], threshold=1.0).reason
+    assert "above 1 clears" in router([Stated(), Politeness()], threshold=1.0).reason
 
 
 def test_a_file_of_labelled_rows_by_python(tmp_path):
