@@ -1,4 +1,4 @@
-"""The same RAG system behind HTTP, on this machine alone: POST {"question": …} to /answer."""
+"""Serve the RAG system over HTTP on this machine: POST {"question": …} to /answer."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import rag
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers one question a request."""
+    """Answer one question per request."""
 
     def do_POST(self) -> None:
-        """Read the question, send answer and contexts."""
+        """Read the question, and send the answer and its contexts."""
         try:
             length = int(self.headers["Content-Length"])
             question = json.loads(self.rfile.read(length))["question"]
@@ -31,13 +31,13 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Keep the terminal quiet."""
+        """Log nothing."""
 
 
 def main() -> None:
     """Serve until interrupted."""
     parser = argparse.ArgumentParser(description="Serve the example RAG system on this machine.")
-    parser.add_argument("--port", type=int, default=8765, help="0 takes any that is free")
+    parser.add_argument("--port", type=int, default=8765, help="0 selects a free port")
     with ThreadingHTTPServer(("127.0.0.1", parser.parse_args().port), Handler) as server:
         print(f"http://127.0.0.1:{server.server_port}/answer", flush=True)
         server.serve_forever()

@@ -1,4 +1,4 @@
-"""Judge 20 real answers with a local model: run, look at the evidence, score again without asking again."""
+"""Judge 20 real answers with a local model: run, show the evidence, and rescore without a call."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ METRICS = (
     "groundedness",
     "llm_judged_overall",
 )
-ITEMS = 10  # the shortest; each has a right and a hallucinated answer
+ITEMS = 10  # the shortest items; each has a right and a hallucinated answer
 
 
 def main() -> None:
-    """Start the model, and do what a person would type."""
+    """Start the model and run the commands."""
     with TemporaryDirectory() as folder, local_model() as address:
         rows = Path(folder) / "answers.jsonl"
         sample = files("sgi") / "data" / "halueval_qa_sample.jsonl"
@@ -35,20 +35,20 @@ def main() -> None:
         rows.write_text("".join(shortest), encoding="utf-8")
         database = f"{folder}/sgi.db"
         judge = ["--judge", f"openai:smollm2@{address}", "--judge-set", "max_tokens=100"]
-        lenient = ["--max-failures", "100%"]  # so weak a model fails often, and each failure is told
-        metrics = [word for name in METRICS for word in ("-m", name)]
+        lenient = ["--max-failures", "100%"]  # this small model fails often
+        metrics = [argument for name in METRICS for argument in ("-m", name)]
         sgi("run", str(rows), *metrics, "--dry-run", *judge)
         sgi("run", str(rows), *metrics, *judge, "--judge-concurrency", "4", *lenient, "--db", database)
         sgi("show", "last", "--sample", "answers-1-hallucinated", "--db", database)
         sgi("rescore", "last", "-m", 'context_precision(weighting="rank")', "--db", database)
 
 
-def sgi(*words: str) -> None:
-    """Run a command as it would be typed, and show it."""
-    print(f"\n$ sgi {' '.join(words)}", flush=True)
-    done = subprocess.run([sys.executable, "-m", "sgi", *words], check=False)  # noqa: S603 - our own command
-    if done.returncode not in {0, 3}:  # 3: finished, and some rows have failed
-        raise SystemExit(done.returncode)
+def sgi(*arguments: str) -> None:
+    """Print a command and run it."""
+    print(f"\n$ sgi {' '.join(arguments)}", flush=True)
+    process = subprocess.run([sys.executable, "-m", "sgi", *arguments], check=False)  # noqa: S603 - our own command
+    if process.returncode not in {0, 3}:  # 3: finished with failed rows
+        raise SystemExit(process.returncode)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""An application that evaluates its own RAG system, answer by answer, and looks the results up.
+"""An application that evaluates its own RAG system answer by answer, and reads the results.
 
 python examples/service/application.py
 """
@@ -14,19 +14,19 @@ from pathlib import Path
 from sgi.service.service import RAGEvalService
 
 RAG = Path(__file__).resolve().parents[1] / "bm25_rag"
-sys.path.insert(0, str(RAG))  # where the system under test lives
+sys.path.insert(0, str(RAG))  # the folder of the system under test
 
-from rag import answer  # noqa: E402 - found by the line above
+from rag import answer  # noqa: E402 - needs the path from the line above
 
 
 async def evaluate(service: RAGEvalService, row: dict[str, str]) -> None:
-    """Ask one question, score the answer, keep it."""
-    made = await service.generate_and_evaluate(row["question"], row["reference"])
-    service.save_evaluation_to_db("nightly", row["id"], made)
+    """Ask one question, and score and store the answer."""
+    evaluation = await service.generate_and_evaluate(row["question"], row["reference"])
+    service.save_evaluation_to_db("nightly", row["id"], evaluation)
 
 
 async def main() -> None:
-    """Evaluate all questions at once, then read what was kept."""
+    """Evaluate all questions concurrently, then read the stored records."""
     rows = [json.loads(line) for line in (RAG / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
     with tempfile.TemporaryDirectory() as folder:
         async with RAGEvalService(answer, database=Path(folder) / "sgi.db") as service:
