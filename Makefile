@@ -25,7 +25,7 @@ PROJECT := install --no-deps --no-build-isolation --editable .
 
 # The build tools go to a folder of their own: the environment holds only what SGI needs to run.
 $(VENV)/.project: requirements/demo.txt requirements/build.txt pyproject.toml | $(VENV)/bin/python
-	@echo "1/3 Installing $$(grep -c == requirements/demo.txt) packages"
+	@echo "1/3 Installing the dependencies"
 	$(PIP) $(PINNED) requirements/demo.txt
 	@echo "2/3 Installing SGI"
 	$(PIP) $(PINNED) requirements/build.txt --target $(VENV)/build
