@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import sgi
-from sgi.kernel.errors import DataError, EmbedderError, UsageError
+from sgi.kernel.errors import DataError, EmbedderError, MissingExtraError, UsageError
 from sgi.kernel.sample import RESPONSE
 from sgi.testing.fakes import HashEmbedder
 
@@ -62,6 +63,22 @@ def test_tables_hold_values_status_and_reason(result):
     assert result.to_polars()["sgi"].null_count() == 1
     assert result.to_arrow().column("sgi_reason").to_pylist()[:2] == [None, None]
     assert json.loads(result.to_arrow().column("metadata").to_pylist()[1]) == {"k": [1]}
+
+
+@pytest.mark.parametrize(
+    ("method", "package", "extra"),
+    [
+        ("to_pandas", "pandas", "pandas"),
+        ("to_polars", "polars", "polars"),
+        ("to_arrow", "pyarrow", "parquet"),
+    ],
+)
+def test_a_table_of_a_library_that_is_not_installed_names_the_extra(
+    result, method, package, extra, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=rf"pip install .*\[{extra}\]"):
+        getattr(result, method)()
 
 
 def test_dicts_are_json(result):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
 
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import MissingExtraError, UsageError
 from sgi.report.charts import (
     COLOURS,
     Dot,
@@ -80,6 +81,13 @@ def test_a_figure_that_cannot_be_written_says_so_and_leaves_what_was_there(tmp_p
     with pytest.raises(UsageError, match="not a regular file"):
         save_figure(next(charts()), tmp_path / "folder.png")
     assert [path.name for path in tmp_path.iterdir()] == ["folder.png"]
+
+
+def test_without_the_extra_images_the_error_names_it_and_nothing_is_written(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[images\]"):
+        save_figure(next(charts()), tmp_path / "figure.png")
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_interval_is_drawn_only_where_there_is_one(tmp_path):

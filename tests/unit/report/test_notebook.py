@@ -98,10 +98,11 @@ def test_a_comparison_is_a_table_and_one_chart(result):
     assert "monday → friday: 20 pairs" in page
 
 
-def test_without_what_draws_the_table_stands_alone(result, monkeypatch):
+def test_without_the_extra_images_there_is_a_table_and_the_command_that_installs_it(result, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
     page = html_of(result)
     assert (page.count("<table>"), page.count("<img")) == (1, 0)
+    assert page.count("[images]") == 1
 
 
 def test_without_the_page_the_text_stands_alone(result, monkeypatch):

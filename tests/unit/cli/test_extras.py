@@ -1,0 +1,25 @@
+"""A command that needs an extra that is not installed names it before it starts to work."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("plot", "last", "-k", "plane", "-o", "out/plane.svg"),
+        ("card", "last", "-m", "sgi", "-o", "out"),
+        ("bench-metrics", "-o", "out"),
+        ("reproduce", "table1", "-o", "out"),
+    ],
+)
+def test_image_files_need_the_extra_images(sgi, words, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    done = sgi(*words)
+    assert (done.code, done.out) == (2, "")
+    assert "needs the extra 'images'" in done.err
+    assert '[images]"' in done.err
+    assert not (tmp_path / "out").exists()
