@@ -23,7 +23,10 @@ from support.runs import add_run
 
 ROWS = 6
 SWEPT = 2
-pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace"),
+    pytest.mark.slow,
+]
 
 
 def run(folder, *words, strace=()):
@@ -53,7 +56,6 @@ def replies(folder):
         return connection.execute("SELECT count(*) FROM entries").fetchone()[0] if "entries" in tables else 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "error"),
     [("pwrite64", "ENOSPC"), ("fdatasync", "EIO"), ("fsync", "EIO")],

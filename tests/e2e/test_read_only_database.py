@@ -24,13 +24,7 @@ os._exit(9)
 """
 
 
-@pytest.fixture(
-    params=[
-        pytest.param("whole", marks=pytest.mark.slow),
-        "after a crash",
-        pytest.param("after a crash, with its index", marks=pytest.mark.slow),
-    ]
-)
+@pytest.fixture(params=["whole", "after a crash", "after a crash, with its index"])
 def path(request, tmp_path):
     folder = tmp_path / "place"
     folder.mkdir()
@@ -47,9 +41,8 @@ def path(request, tmp_path):
     folder.chmod(0o700)
 
 
-@pytest.mark.parametrize(
-    ("file_mode", "folder_mode"), [(0o444, 0o555), pytest.param(0o644, 0o555, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("file_mode", "folder_mode"), [(0o444, 0o555), (0o644, 0o555)])
 def test_it_is_read_as_it_is_and_nothing_is_changed(tmp_path, path, file_mode, folder_mode):
     database, name = path
     for file in database.parent.iterdir():

@@ -100,7 +100,7 @@ def printed_list(data: bytes) -> None:
 
 @target(b"question=a.b.0.*\ncontexts=x,y\nresponse=", b"label=deep.label", weight=30)
 def mapping(data: bytes) -> None:
-    from sgi.cli.options import column_map
+    from sgi.cli.option_values import column_map
     from sgi.io.rows import RawRow, read_rows
 
     lines = data.decode("utf-8", "replace").split("\n")

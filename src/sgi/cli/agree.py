@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from sgi.cli.option_values import metric_list
 from sgi.cli.options import (
     DatabaseOption,
     JsonOption,
     PercentOption,
     RunArgument,
     RunClusterOption,
-    metric_list,
+    RunMetricsOption,
 )
 
 if TYPE_CHECKING:
@@ -24,42 +25,38 @@ if TYPE_CHECKING:
     from sgi.stats.agreement import Agreement
     from sgi.store.run_queries import RunRecord
 
-_LONGEST_NOTE = 400
+_MAX_NOTE = 400
 
 
 def agree(
     run: RunArgument,
-    label: Annotated[str, typer.Option(help="The column of the data with the human labels.")] = "label",
-    metric: Annotated[
-        list[str] | None,
-        typer.Option("-m", "--metric", help="Only this metric, or several with commas; repeatable."),
-    ] = None,
+    label: Annotated[str, typer.Option(help="Column of the data with the human labels.")] = "label",
+    metric: RunMetricsOption = None,
     threshold: Annotated[
         float | None,
         typer.Option(
-            help="From this value on (if lower is better: up to it) a metric says yes; default: 0.5."
+            help="Scores of at least this value count as yes (at most, if lower is better). Default: 0.5."
         ),
     ] = None,
     scale: Annotated[
         str | None,
-        typer.Option(help="LOW:HIGH, the ends of the labels' scale, if it is not the metric's own."),
+        typer.Option(help="LOW:HIGH, the scale of the labels, if it differs from the scale of the metric."),
     ] = None,
     weights: Annotated[
         Literal["quadratic", "linear"],
-        typer.Option(help="The cost of a disagreement of numbers or grades in kappa."),
+        typer.Option(help="Weight of a disagreement between numbers or grades in kappa."),
     ] = "quadratic",
     cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     percent: PercentOption = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare a run's metrics with human labels, and correct its means by them.
+    """Measure agreement with human labels, and correct the means of a run.
 
-    Labels are yes and no (true, 1, …: the answer is good), numbers, or names of a metric's classes or grades.
-    Numbers and grades also get Pearson's and Spearman's correlation. A few labels are enough for the
-    corrected mean: it joins them with the scores of all rows (prediction-powered inference), if the labelled
-    rows are a random sample. Intervals are at 95 % and treat clusters of rows (by default,
-    questions) as the independent units.
+    Labels are yes or no (true, 1, …: the answer is good), numbers, or names of a metric's classes or grades.
+    Numbers and grades also get Pearson's and Spearman's correlation. The corrected mean needs few labels: it
+    combines them with the scores of all rows (prediction-powered inference). The labelled rows must be a
+    random sample. Intervals are 95 % confidence intervals over clusters of rows, by default questions.
 
     Examples:
 
@@ -71,7 +68,7 @@ def agree(
     """
     from sgi.analysis.agreement import agree as engine
     from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
-    from sgi.engine.summarise import class_keys
+    from sgi.engine.groups import class_keys
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
     from sgi.store.run_rows import grouped_run
@@ -98,7 +95,7 @@ def agree(
             print_tables(agreement_tables(made, percent=percent))
             print_lines([*_verdicts(made.metrics), made.signature])
     for line in (*_unfinished(record), *made.notes):
-        talk(one_line(line, longest=_LONGEST_NOTE))
+        talk(one_line(line, longest=_MAX_NOTE))
 
 
 def _ends(text: str) -> tuple[float, float]:
@@ -223,5 +220,5 @@ def _verdicts(metrics: Iterable[MetricAgreement]) -> Iterator[str]:
             "Spearman": made.spearman,
         }
         parts += [f"{name}: {one.reason}." for name, one in coefficients.items() if one and one.reason]
-        yield f"{one_line(made.metric)}: {one_line(' '.join(parts), longest=2 * _LONGEST_NOTE)}"
+        yield f"{one_line(made.metric)}: {one_line(' '.join(parts), longest=2 * _MAX_NOTE)}"
     yield ""

@@ -1,4 +1,4 @@
-"""``sgi bench-metrics``: which metric sees which error, on rows spoiled in known ways."""
+"""``sgi bench-metrics``: which metric detects which error, measured on perturbed rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgi.cli.option_values import cache_choice, column_map, judge_settings, metric_list, select_embedders
 from sgi.cli.options import (
+    OUTPUT,
+    STATISTICS,
     CacheOption,
     ClusterOption,
     EmbedderOption,
@@ -20,11 +23,6 @@ from sgi.cli.options import (
     MaxCostOption,
     NoCacheOption,
     QuietOption,
-    cache_choice,
-    chosen_embedders,
-    column_map,
-    judge_settings,
-    metric_list,
 )
 
 if TYPE_CHECKING:
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from sgi.bench.matrix import Bench
     from sgi.bench.perturbation import Perturbation
 
-_LONGEST = 400
+_MAX_LINE = 400
 
 
 def _complete(incomplete: str) -> list[str]:
@@ -47,24 +45,24 @@ def bench_metrics(
         typer.Option(
             "-m",
             "--metric",
-            help="A metric, or several with commas; repeatable. Without it: every built-in one that asks no "
-            "judge and whose fields the data has.",
+            help="A metric, or several separated by commas; repeatable. Default: every built-in metric that "
+            "needs no judge and whose fields the data has.",
         ),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(help="Rows with label 1 for grounded. Without it: the bundled sample of HaluEval QA."),
+        typer.Option(help="Rows with label 1 for grounded. Default: the bundled sample of HaluEval QA."),
     ] = None,
-    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="Rows at most, drawn.")] = 200,
+    n: Annotated[int, typer.Option("-n", "--rows", min=1, help="Number of rows to sample.")] = 200,
     perturb: Annotated[
         list[str] | None,
         typer.Option(
-            help="A perturbation by name, or several with commas; repeatable. Without it: all.",
+            help="A perturbation, or several separated by commas; repeatable. Default: all.",
             autocompletion=_complete,
         ),
     ] = None,
-    listing: Annotated[bool, typer.Option("--list", help="List the perturbations, no more.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of everything that is drawn.")] = 0,
+    listing: Annotated[bool, typer.Option("--list", help="List the perturbations and exit.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=STATISTICS)] = 0,
     embedder: EmbedderOption = None,
     judge: JudgeOption = None,
     judge_set: JudgeSetOption = None,
@@ -73,20 +71,25 @@ def bench_metrics(
     cluster: ClusterOption = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="A folder for bench.md, bench.json, bench.png and bench.svg."),
+        typer.Option(
+            "-o",
+            "--out",
+            help="Folder for bench.md, bench.json, bench.png and bench.svg.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     cache: CacheOption = None,
     no_cache: NoCacheOption = False,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Spoil grounded rows in known ways, and see which metrics notice.
+    """Perturb grounded rows, and measure which metrics react.
 
-    Numbers, units, dates, names and the word "not" are changed, passages dropped, exchanged, shuffled and
-    added to, answers put in other words, refused and cut. For each metric and change: the share of rows whose
-    score does what it must, with an interval and a word; what has no score is counted as lost, never as seen.
-    With a judge its replies are spoiled too: that must give no score, or the same. On a terminal it prints
-    tables, elsewhere Markdown.
+    Perturbations change numbers, units, dates, names and the word "not"; drop, replace, shuffle and add
+    passages; and paraphrase, refuse or shorten answers. For each metric and perturbation you see the share of
+    rows whose score changes as it should, with an interval and a verdict. Rows without a score are counted as
+    lost, never as detected. With a judge, its replies are corrupted too: that must give no score, or the same
+    score. Prints tables on a terminal, Markdown elsewhere.
 
     Examples:
 
@@ -111,7 +114,7 @@ def bench_metrics(
         return
     if out is not None:
         check_figure(out / "bench.png")
-        out.mkdir(parents=True, exist_ok=True)  # what cannot be written is told before the work
+        out.mkdir(parents=True, exist_ok=True)  # fails before the work if the folder cannot be made
     metrics = metric_list(metric or []) or None
     with ExitStack() as stack:
         rows = data if data is not None else _sample(stack, quiet=quiet)
@@ -122,7 +125,7 @@ def bench_metrics(
             metric_list(perturb or []),
             n=n,
             seed=seed,
-            embedder=chosen_embedders(embedder, metrics),
+            embedder=select_embedders(embedder, metrics),
             judge=judge_settings(judge, judge_set, max_cost=max_cost),
             columns=column_map(columns),
             cluster=cluster or BY_QUESTION,
@@ -135,15 +138,13 @@ def bench_metrics(
 
 
 def _sample(stack: ExitStack, *, quiet: bool) -> Path:
-    """The bundled sample, as long as the stack is open."""
+    """The bundled sample, available while the stack is open."""
     from importlib.resources import as_file, files
 
     from sgi.cli.console import talk
 
     if not quiet:
-        talk(
-            "HaluEval QA (MIT licence), the bundled sample: short answers with one passage each. See --data."
-        )
+        talk("Data: the bundled sample of HaluEval QA (MIT licence), short answers, one passage each.")
     return stack.enter_context(as_file(files("sgi") / "data" / "halueval_qa_sample.jsonl"))
 
 
@@ -179,18 +180,18 @@ def _show_tables(made: Bench) -> None:
     from sgi.cli.console import add_row, new_table, one_line, print_lines, print_tables
 
     lines = [headline(made), *made.notes, *(f"- {line}" for line in in_words(made))]
-    print_lines([*(one_line(line, longest=_LONGEST) for line in lines), ""])
+    print_lines([*(one_line(line, longest=_MAX_LINE) for line in lines), ""])
     for part in bench_tables(made, intervals=False):
         print_lines([part.title])
         shown = new_table(*part.columns, left=[name for name in part.columns if name != "rows"])
         for row in part.rows:
             add_row(shown, *row)
         print_tables([shown])
-    print_lines([one_line(made.signature, longest=_LONGEST)])
+    print_lines([one_line(made.signature, longest=_MAX_LINE)])
 
 
 def _write(made: Bench, folder: Path, *, quiet: bool) -> None:
-    """The bench as a page, as JSON and as a figure."""
+    """Write the results as Markdown, JSON and figures."""
     from sgi.bench.page import bench_chart, bench_markdown
     from sgi.cli.console import talk
     from sgi.report.charts import save_figure

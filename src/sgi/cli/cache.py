@@ -1,4 +1,4 @@
-"""``sgi cache``: what the caches of vectors and of a judge's replies hold, and how to empty them."""
+"""``sgi cache``: size of the caches of vectors and of judge replies, and how to clear them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,24 @@ from sgi.cli.options import JsonOption
 
 cache = typer.Typer(
     name="cache",
-    help="The caches of vectors and of replies: what they hold, how to empty them. Example: sgi cache stats",
+    help="Show or clear the caches of vectors and judge replies. Example: sgi cache stats",
     no_args_is_help=True,
 )
 
-PathOption = Annotated[Path | None, typer.Option("--cache", help="A cache other than your own.")]
+PathOption = Annotated[
+    Path | None, typer.Option("--cache", help="File of the vector cache. Default: your user cache.")
+]
 RepliesOption = Annotated[
-    bool, typer.Option("--replies", help="The replies of judges, which cost money, in place of the vectors.")
+    bool,
+    typer.Option(
+        "--replies", help="Use the cache of judge replies, which cost money, instead of the vectors."
+    ),
 ]
 
 
 @cache.command()
 def stats(path: PathOption = None, replies: RepliesOption = False, as_json: JsonOption = False) -> None:
-    """Say where the cache is, how many vectors or replies it holds and how large it is.
+    """Print the path, the number of entries and the size of a cache.
 
     Examples:
 
@@ -34,7 +39,7 @@ def stats(path: PathOption = None, replies: RepliesOption = False, as_json: Json
     from sgi.cli.console import plain, print_json
     from sgi.store.cache import SqliteCache
 
-    with SqliteCache(_place(path, replies=replies)) as opened:
+    with SqliteCache(_cache_path(path, replies=replies)) as opened:
         found = opened.stats()
     if as_json:
         print_json({"path": str(found.path), "entries": found.entries, "bytes": found.bytes})
@@ -44,7 +49,7 @@ def stats(path: PathOption = None, replies: RepliesOption = False, as_json: Json
 
 @cache.command()
 def clear(path: PathOption = None, replies: RepliesOption = False) -> None:
-    """Forget all vectors, or all replies; they are made, or paid, anew when they are wanted.
+    """Delete all cached vectors, or all cached replies. Replies cost money to make again.
 
     Examples:
 
@@ -55,13 +60,13 @@ def clear(path: PathOption = None, replies: RepliesOption = False) -> None:
     from sgi.cli.console import plain
     from sgi.store.cache import SqliteCache
 
-    with SqliteCache(_place(path, replies=replies)) as opened:
+    with SqliteCache(_cache_path(path, replies=replies)) as opened:
         entries = opened.stats().entries
         opened.clear()
-    typer.echo(plain(f"Forgot {entries:,} {_what(replies)}."))
+    typer.echo(plain(f"Deleted {entries:,} {_what(replies)}."))
 
 
-def _place(path: Path | None, *, replies: bool) -> Path:
+def _cache_path(path: Path | None, *, replies: bool) -> Path:
     from sgi.engine.open_judge import replies_path
     from sgi.store.cache import default_cache_path
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from sgi.cli.options import (
+    OUTPUT,
+    STATISTICS,
     DatabaseOption,
     JsonOption,
     PercentOption,
@@ -26,28 +28,33 @@ if TYPE_CHECKING:
 
 def calibrate(
     run: RunArgument,
-    metric: Annotated[str, typer.Option("-m", "--metric", help="A metric of the run.")],
+    metric: Annotated[str, typer.Option("-m", "--metric", help="Metric of the run.")],
     target: Annotated[
         str,
         typer.Option(
-            help="What the threshold promises: fpr=0.05 flags at most 5 % of the grounded answers to"
-            " questions like these, one answer a question."
+            help="Guaranteed error rate: fpr=0.05 flags at most 5 % of the grounded answers to questions "
+            "like these, one answer per question."
         ),
     ],
     label: Annotated[
         str,
-        typer.Option(help="The column of the data that says whether an answer is grounded: yes or no."),
+        typer.Option(help="Column of the data that says whether an answer is grounded: yes or no."),
     ] = "label",
-    bins: Annotated[int, typer.Option(min=1, help="Ranges of answer length at most.")] = 4,
+    bins: Annotated[
+        int,
+        typer.Option(min=1, help="Largest number of ranges of answer length.", rich_help_panel=STATISTICS),
+    ] = 4,
     kind: Annotated[
         Literal["platt", "isotonic"],
         typer.Option(
             "--map",
-            help="Probabilities by a logistic curve, or by a rising line, which wants more rows.",
+            help="Calibration map: logistic (platt), or monotone (isotonic), which needs more rows.",
+            rich_help_panel=STATISTICS,
         ),
     ] = "platt",
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="The file; METRIC.calibration.json by default.")
+        Path | None,
+        typer.Option("-o", "--out", help="File. Default: METRIC.calibration.json.", rich_help_panel=OUTPUT),
     ] = None,
     cluster: RunClusterOption = None,
     db: DatabaseOption = None,
@@ -55,12 +62,12 @@ def calibrate(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Find the thresholds below which a metric flags answers, and a probability for each score.
+    """Fit thresholds and probabilities of a metric on labelled rows.
 
-    Thresholds are conformal. What they promise is for grounded answers to questions like those of the run,
-    one answer a question: on average no more than the target are flagged, in each range of answer length. So
-    they are made of one answer to each question. How many ungrounded answers they find is measured on
-    questions that the thresholds were made without. At least 200 labelled rows of 100 questions are needed.
+    Thresholds are conformal: among grounded answers to questions like those of the run, on average at most
+    the target share is flagged, in each range of answer length. One answer per question is used for that. The
+    share of ungrounded answers that is flagged is measured on questions that were not used to fit. You need
+    at least 200 labelled rows of 100 questions.
 
     Examples:
 
@@ -77,48 +84,48 @@ def calibrate(
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
 
-    wanted = Target.of(target)
+    goal = Target.of(target)
     with open_database(db, create=False) as database:
         record = find_run(database, run).clustered(cluster)
-        made = fit.calibrate(database, record, metric, wanted, label=label, bins=bins, kind=kind)
-    place = out or Path(f"{made.metric.partition('(')[0]}.calibration.json")
-    replaced = _replaced(place, made)
-    write_whole(place, made.to_json().encode())
+        made = fit.calibrate(database, record, metric, goal, label=label, bins=bins, kind=kind)
+    path = out or Path(f"{made.metric.partition('(')[0]}.calibration.json")
+    notes = _replacement_notes(path, made)
+    write_whole(path, made.to_json().encode())
     with readers_may_leave():
         if as_json:
-            print_json(made.model_dump(mode="json") | {"file": str(place)})
+            print_json(made.model_dump(mode="json") | {"file": str(path)})
         else:
             print_lines([f"{one_line(record.label)}: {_head(made)}", ""])
             print_tables([_thresholds(made, percent=percent), _probabilities(made)])
-    kept = (*replaced, f"The calibration {made.digest} is in {place}.")
-    for line in () if quiet else (*_notes(made, asked=bins), *kept):
+    notes = (*_notes(made, bins), *notes, f"Calibration {made.digest} written to {path}.")
+    for line in () if quiet else notes:
         talk(one_line(line, longest=1000))
 
 
-def _replaced(place: Path, made: CalibrationFile) -> tuple[str, ...]:
-    """What stands at this place and is about to go, unless it says the same; read before it is written."""
+def _replacement_notes(path: Path, made: CalibrationFile) -> tuple[str, ...]:
+    """Say which file is replaced, unless it holds the same calibration. Called before writing."""
     from sgi.engine.calibration_file import read_calibration
     from sgi.kernel.errors import UsageError
 
-    if not place.is_file():
+    if not path.is_file():
         return ()
     try:
-        old = read_calibration(place)
+        old = read_calibration(path)
     except UsageError:
-        return (f"{place} was a file that is no calibration; it is replaced.",)
+        return (f"{path} was not a calibration; it is replaced.",)
     if old.digest == made.digest:
         return ()
-    told = f"{old.digest} of {old.metric} for fpr={old.target.value:g}, fitted on run {old.run}"
-    return (f"It replaced another calibration in {place}: {told}, label {old.label!r}.",)
+    facts = f"{old.digest} of {old.metric} for fpr={old.target.value:g}, fitted on run {old.run}"
+    return (f"It replaced another calibration in {path}: {facts}, label {old.label!r}.",)
 
 
 def _head(made: CalibrationFile) -> str:
     from sgi.cli.console import one_line
 
-    told = (
+    counts = (
         f"{made.positives:,} grounded, {made.negatives:,} not, {made.clusters:,} clusters by {made.cluster}"
     )
-    return f"{one_line(made.metric)}, {made.rows:,} labelled rows ({told}), at most {_target(made)} flagged"
+    return f"{one_line(made.metric)}, {made.rows:,} labelled rows ({counts}), at most {_target(made)} flagged"
 
 
 def _target(made: CalibrationFile) -> str:
@@ -131,8 +138,8 @@ def _thresholds(made: CalibrationFile, *, percent: bool) -> Table:
     interval = "95 % interval"
     flags = "flags below" if made.higher_is_better else "flags above"
     of = "questions"
-    columns = (flags, "flagged of grounded", interval, of, "found of ungrounded", interval, of)
-    table = new_table("characters of the answer", *columns)
+    columns = (flags, "grounded flagged", interval, of, "ungrounded flagged", interval, of)
+    table = new_table("answer length (characters)", *columns)
     for found in made.bins:
         rates = (*_rate(found.false_positives, percent), *_rate(found.recall, percent))
         add_row(table, _range(found), scaled(found.threshold, percent=False), *rates)
@@ -157,7 +164,7 @@ def _range(found: LengthBin) -> str:
 def _probabilities(made: CalibrationFile) -> Table:
     from sgi.cli.console import add_row, new_table, scaled
 
-    table = new_table("probabilities, out of fold", "Brier", "ECE, equal width", "ECE, equal mass")
+    table = new_table("probabilities (cross-validated)", "Brier", "ECE, equal width", "ECE, equal mass")
     for name, found in {made.map.to_dict()["map"]: made.quality, "base rate": made.base_rate}.items():
         numbers = (found.brier, found.ece_width, found.ece_mass)
         add_row(table, name, *(scaled(number, percent=False) for number in numbers))
@@ -167,28 +174,26 @@ def _probabilities(made: CalibrationFile) -> Table:
 def _area(made: CalibrationFile) -> str:
     area, interval = made.ranking.auroc, made.ranking.interval
     if interval is None:
-        return f"AUROC {area:.3f}, of too few questions for an interval"
+        return f"AUROC {area:.3f}, too few questions for an interval"
     return f"AUROC {area:.3f}, 95 % interval {interval.low:.3f} to {interval.high:.3f}; 0.5 is chance"
 
 
-def _notes(made: CalibrationFile, *, asked: int) -> Iterator[str]:
-    """What a reader of the numbers should know beside them."""
+def _notes(made: CalibrationFile, bins: int) -> Iterator[str]:
+    """Limits of the calibration."""
     if made.left_out:
-        yield f"{made.left_out:,} labelled rows without a value of the metric take no part."
-    if len(made.bins) < asked:
-        yield f"Questions with a grounded answer are enough for {len(made.bins)} of {asked} ranges of length."
+        yield f"{made.left_out:,} labelled rows without a value of the metric were left out."
+    if len(made.bins) < bins:
+        yield f"There are questions with a grounded answer for only {len(made.bins)} of {bins} length ranges."
     for found in made.bins:
         if found.threshold is None:
-            told = (
-                f"{found.questions:,} questions with a grounded answer are too few to promise {_target(made)}"
-            )
-            yield f"{_range(found)} characters: {told}, so nothing is flagged."
+            few = f"{found.questions:,} questions with a grounded answer are too few for {_target(made)}"
+            yield f"{_range(found)} characters: {few}, so nothing is flagged."
     if not made.ranking.shown:
-        yield f"{made.metric} is not shown to rank grounded answers over others: {_area(made)}."
+        yield f"{made.metric} may not rank grounded answers above ungrounded ones: {_area(made)}."
     if made.recall.interval is not None and made.recall.interval.low <= made.target.value:
-        yield "It may find no greater share of the ungrounded answers than it flags of the grounded ones."
+        yield "It may flag no larger share of the ungrounded answers than of the grounded ones."
     if made.quality.brier >= made.base_rate.brier:
-        yield "The probabilities are no better than the base rate as a constant: do not rely on them."
-    yield f"At most {100 * made.target.value:g} % of {made.target.among}, are flagged on average."
+        yield "The probabilities are no better than the constant base rate: do not rely on them."
+    yield f"On average, at most {100 * made.target.value:g} % of {made.target.among}, are flagged."
     share = made.positives / made.rows
-    yield f"Probabilities hold for data like this, of which {share:.1%} is grounded; elsewhere they are off."
+    yield f"The probabilities are valid for data like this, with {share:.1%} grounded answers; not elsewhere."

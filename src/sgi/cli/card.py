@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sgi.cli.option_values import cache_choice
 from sgi.cli.options import (
+    MODELS,
+    OUTPUT,
+    STATISTICS,
     CacheOption,
     DatabaseOption,
     JsonOption,
@@ -18,7 +22,6 @@ from sgi.cli.options import (
     QuietOption,
     RunArgument,
     RunClusterOption,
-    cache_choice,
 )
 
 if TYPE_CHECKING:
@@ -27,15 +30,15 @@ if TYPE_CHECKING:
     from sgi.analysis.card.card import DetectorCard
     from sgi.report.card import CardTable
 
-_LONGEST = 400
+_MAX_LINE = 400
 
 
 def card(
     run: RunArgument,
-    metric: Annotated[str, typer.Option("-m", "--metric", help="The metric to compare with the labels.")],
+    metric: Annotated[str, typer.Option("-m", "--metric", help="Metric to compare with the labels.")],
     label: Annotated[
         str,
-        typer.Option(help="The column of the data with the labels, 1 for grounded."),
+        typer.Option(help="Column of the data with the labels; 1 means grounded."),
     ] = "label",
     beside: Annotated[
         list[str] | None,
@@ -43,24 +46,41 @@ def card(
     ] = None,
     by: Annotated[
         list[str] | None,
-        typer.Option(help="A column of subgroups; repeatable. Default: all with 2 to 12 distinct values."),
+        typer.Option(
+            help="Column of subgroups; repeatable. Default: all with 2 to 12 distinct values.",
+            rich_help_panel=STATISTICS,
+        ),
     ] = None,
     embedder: Annotated[
         str | None,
-        typer.Option("-e", "--embedder", help="The embedder for the cosines. Default: the run's own."),
+        typer.Option(
+            "-e",
+            "--embedder",
+            help="Embedder for the cosine baselines. Default: as in the run.",
+            rich_help_panel=MODELS,
+        ),
     ] = None,
     shuffled: Annotated[
         bool,
         typer.Option(
-            "--shuffled/--no-shuffled", help="Also score the metric with the contexts of other questions."
+            "--shuffled/--no-shuffled",
+            help="Also score the metric with the contexts of other questions.",
+            rich_help_panel=STATISTICS,
         ),
     ] = True,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="A folder for card.md, card.json, card.png and card.svg."),
+        typer.Option(
+            "-o",
+            "--out",
+            help="Folder for card.md, card.json, card.png and card.svg.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
-    draws: Annotated[int, typer.Option(min=1, help="Number of bootstrap draws.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    draws: Annotated[
+        int, typer.Option(min=1, help="Number of bootstrap samples.", rich_help_panel=STATISTICS)
+    ] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.", rich_help_panel=STATISTICS)] = 0,
     cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     cache: CacheOption = None,
@@ -68,13 +88,13 @@ def card(
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Compare a metric with labels, and with trivial scores that could rank as well.
+    """Make a detector card: a metric against labels, trivial baselines and controls.
 
-    Prints AUROC, average precision and false positives with intervals over whole clusters (by default,
-    questions); the same for answers matched by length and by overlap; AUROC within each categorical column;
-    length, overlap, verbatim copies and plain cosines as competitors; shuffled labels and contexts;
-    subgroups; probabilities compared with the constant base rate; and verdicts in plain words. Tables on a
-    terminal, Markdown elsewhere.
+    Prints AUROC, average precision and false positives with intervals over clusters (by default questions);
+    the same for answers matched by length and by overlap; AUROC within each categorical column; length,
+    overlap, verbatim copies and cosines as baselines; shuffled labels and contexts; subgroups; probabilities
+    against the constant base rate; and verdicts in plain words. Prints tables on a terminal, Markdown
+    elsewhere.
 
     Examples:
 
@@ -140,9 +160,9 @@ def _head(made: DetectorCard) -> list[str]:
     from sgi.cli.console import one_line
     from sgi.report.card import headline
 
-    lines = [made.name, headline(made), *(f"Warning: {told}" for told in made.warnings)]
+    lines = [made.name, headline(made), *(f"Warning: {warning}" for warning in made.warnings)]
     return [
-        *(one_line(line, longest=_LONGEST) for line in [*lines, *(f"- {told}" for told in made.notes)]),
+        *(one_line(line, longest=_MAX_LINE) for line in [*lines, *(f"- {note}" for note in made.notes)]),
         "",
     ]
 
@@ -151,7 +171,7 @@ def _foot(made: DetectorCard) -> list[str]:
     from sgi.cli.console import one_line
     from sgi.report.card import remarks
 
-    return [one_line(line, longest=_LONGEST) for line in [*remarks(made), made.signature]]
+    return [one_line(line, longest=_MAX_LINE) for line in [*remarks(made), made.signature]]
 
 
 def _table(made: CardTable) -> Table:
@@ -165,7 +185,7 @@ def _table(made: CardTable) -> Table:
 
 
 def _write(made: DetectorCard, folder: Path, *, quiet: bool) -> None:
-    """The card as a page, as JSON and as a figure."""
+    """Write the card as Markdown, JSON and figures."""
     from sgi.cli.console import talk
     from sgi.report.card import card_markdown
     from sgi.report.card_figure import card_chart

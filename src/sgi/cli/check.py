@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sgi.cli.option_values import select_embedders, with_entailment
 from sgi.cli.options import (
     BackendOption,
     ContextsOption,
@@ -15,15 +16,13 @@ from sgi.cli.options import (
     PrecisionOption,
     QuestionOption,
     ResponseOption,
-    chosen_embedders,
-    with_entailment,
 )
 
 if TYPE_CHECKING:
     from sgi.report.views.evidence_map import SupportView
 
 _NOT_MET = 4  # as `sgi gate`
-_HOW_TO_FIX = "Give an answer that states something (--r) and a passage that is not blank (--c), in English."
+_HINT = "Give an answer that states something (--r) and a passage that is not blank (--c), in English."
 
 
 def check(
@@ -32,7 +31,7 @@ def check(
     q: QuestionOption = "",
     fail_under: Annotated[
         float | None,
-        typer.Option(min=0.0, max=1.0, help="Exit with 4 if the score is lower, or has no value."),
+        typer.Option(min=0.0, max=1.0, help="Exit with 4 if the score is lower or missing."),
     ] = None,
     nli: NliOption = None,
     embedder: EmbedderOption = None,
@@ -40,10 +39,10 @@ def check(
     precision: PrecisionOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
-    """Score how well the passages support an answer, and show what they do not support.
+    """Score how well passages support one answer, and show what they do not support.
 
-    The grounding score is from 0 to 1; higher is better supported. It is not a probability: `sgi calibrate`
-    makes one from labelled rows of your own. For each sentence you see its score, its best passage, and its
+    The grounding score is from 0 to 1; higher means better supported. It is not a probability: fit one on
+    your labelled rows with `sgi calibrate`. For each sentence you see its score, its best passage, and its
     numbers, dates and names with what the passages say. Unsupported parts are in [square brackets].
 
     With --json you get: grounding, the score or null; status; reason, if there is no score; signals, each
@@ -72,7 +71,7 @@ def check(
         head: dict[str, Any] = {"grounding": value, "status": scores.status[0], "reason": scores.reasons[0]}
         print_json(head | dict(scores.details[0]))
     elif value is None:
-        print_lines([f"No value: {scores.reasons[0]}. {_HOW_TO_FIX}"])
+        print_lines([f"No value: {scores.reasons[0]}. {_HINT}"])
     else:
         found = support_view(scores.details[0], c)
         assert found is not None  # noqa: S101 - a value of this metric comes with its map
@@ -85,7 +84,7 @@ def _embedders(names: list[str] | None, metric: str, backend: str, precision: st
     from sgi.models.embedder.load import load_embedder
     from sgi.models.known_models import DEFAULT_MODEL
 
-    chosen = chosen_embedders(names, [metric], backend=backend, precision=precision)
+    chosen = select_embedders(names, [metric], backend=backend, precision=precision)
     if (backend, precision) == ("auto", "auto"):
         return chosen
     return [load_embedder(name, backend=backend, precision=precision) for name in chosen or [DEFAULT_MODEL]]
@@ -96,14 +95,14 @@ def _print(value: float, found: SupportView) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from sgi.cli.evidence_map import support_lines
+    from sgi.cli.evidence_map import evidence_map_lines
     from sgi.report.formatting import how_to_calibrate
     from sgi.report.views.evidence_map import DOUBTFUL
 
     console = Console(highlight=False, soft_wrap=True)
     style = "bold red" if value < DOUBTFUL else "bold green"
     console.print(Text(f"grounding score {value:.2f} (0 to 1, not a probability)", style=style))
-    for line in support_lines(found, width=console.width):
+    for line in evidence_map_lines(found, width=console.width):
         console.print(line)
     console.print()
     console.print(Text(how_to_calibrate("grounding"), style="dim"))

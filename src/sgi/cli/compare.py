@@ -1,4 +1,4 @@
-"""``sgi compare``: two runs, row by row."""
+"""``sgi compare``: compares two runs row by row."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgi.cli.option_values import metric_list
 from sgi.cli.options import (
     AllowDifferentOption,
     DatabaseOption,
@@ -13,7 +14,7 @@ from sgi.cli.options import (
     PercentOption,
     RunArgument,
     RunClusterOption,
-    metric_list,
+    RunMetricsOption,
 )
 
 if TYPE_CHECKING:
@@ -21,35 +22,31 @@ if TYPE_CHECKING:
 
     from sgi.analysis.compare import Comparison
 
-_LONGEST_NOTE = 400
+_MAX_NOTE = 400
 
 
 def compare(
     base: RunArgument,
     new: RunArgument,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option("-m", "--metric", help="Show only this metric, or several with commas; repeatable."),
-    ] = None,
-    changed: Annotated[int, typer.Option(min=0, help="How many of the most changed rows to name.")] = 5,
+    metric: RunMetricsOption = None,
+    changed: Annotated[int, typer.Option(min=0, help="Number of most changed rows to list.")] = 5,
     allow_different: AllowDifferentOption = False,
     cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     percent: PercentOption = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare two runs over the same questions: differences, intervals, tests, and the rows that changed.
+    """Compare two runs over the same questions, with intervals and tests.
 
     Rows are paired by their ids; where the data has none, by question and contexts. The responses and the
     contexts may differ. Runs that differ in anything else (embedder, judge, prompts, metric version,
     references, missing rows or values) are refused, unless --allow-different is given.
 
-    The interval and p are of the mean difference, new − base, over clusters (by default, questions). p is of
-    a sign-flip test: it assumes that without a difference swapping the two answers to a question changes
-    nothing, so that differences are symmetric about 0. McNemar's test assumes the same of yes/no pairs. p
-    (Holm) is corrected for all metrics that the runs share, also those not shown. Detectable is the least
-    true difference that such a comparison finds four times out of five, with that correction. The exit code
-    is 0 whatever the verdict: to decide by it, see `sgi gate`.
+    The interval and p describe the mean difference, new − base, over clusters (by default questions). p is
+    from a sign-flip test, which assumes that differences are symmetric about 0 if the runs are equally good.
+    McNemar's test assumes the same for yes/no pairs. p (Holm) is corrected for all metrics that the runs
+    share, also those not shown. "detectable" is the smallest true difference that this comparison finds with
+    80 % power after that correction. The exit code is always 0; to decide on a result, use `sgi gate`.
 
     Examples:
 
@@ -83,7 +80,7 @@ def compare(
             print_tables(comparison_tables(made, view.shares, percent=percent))
             print_lines(_signatures(made))
     for note in view.notes:
-        talk(one_line(note, longest=_LONGEST_NOTE))
+        talk(one_line(note, longest=_MAX_NOTE))
 
 
 def _head(made: Comparison) -> Iterator[str]:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from sgi.cli.option_values import select_embedders
 from sgi.cli.options import (
     BackendOption,
     ContextsOption,
@@ -13,7 +14,6 @@ from sgi.cli.options import (
     PrecisionOption,
     QuestionOption,
     ResponseOption,
-    chosen_embedders,
 )
 
 
@@ -22,25 +22,29 @@ def compute(
     c: ContextsOption,
     r: ResponseOption,
     deployment: Annotated[
-        str | None, typer.Option(help="An Azure OpenAI deployment; the AZURE_OPENAI_… variables say where.")
+        str | None,
+        typer.Option(
+            help="Azure OpenAI deployment; the AZURE_OPENAI_… variables hold the endpoint and the key."
+        ),
     ] = None,
     embedder: Annotated[
         str | None,
-        typer.Option("-e", "--embedder", help="Another embedder than the embedded model (see `sgi models`)."),
+        typer.Option("-e", "--embedder", help="Embedder, see `sgi models`. Default: the bundled model."),
     ] = None,
     backend: BackendOption = "auto",
     precision: PrecisionOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
-    """Print the SGI of one triple, with its two angles in radians.
+    """Compute the SGI of one question, context and response.
 
-    Of several contexts, the one nearest to the response counts, as in the metric `sgi`.
+    Prints the SGI and its two angles in radians. With several contexts, the one nearest to the response is
+    used, as in the metric `sgi`.
 
-    Where AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT are set, in the environment or in a file .env in this
-    folder, Azure OpenAI embeds the texts; otherwise the embedded model does, offline. Only one of the two set
-    is an error. `sgi run` chooses in the same way.
+    If AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT are set, in the environment or in a file .env in this
+    folder, Azure OpenAI embeds the texts; otherwise the bundled model does, offline. Setting only one of them
+    is an error. `sgi run` follows the same rule.
 
-    A note on stderr, and `truncated` in the JSON, say which text is longer than the model reads.
+    A note on stderr, and `truncated` in the JSON, name the texts that exceed the limit of the model.
 
     Examples:
 
@@ -64,7 +68,7 @@ def compute(
     for text in truncated:
         talk(f"Note: {text}.")
     if result["theta_rc"] < VERBATIM_ANGLE:
-        talk("Note: the response copies the context, so the ratio only shows how small the angle is.")
+        talk("Note: the response copies the context, so the ratio only reflects a tiny angle.")
     if as_json:
         import json
 
@@ -77,12 +81,12 @@ def compute(
 
 
 def _embedder_name(deployment: str | None, name: str | None, backend: str, precision: str) -> str:
-    """What embeds the three texts; blank for the embedded model."""
+    """Name of the embedder; blank for the bundled model."""
     from sgi.kernel.errors import UsageError
 
     if deployment and name:
-        raise UsageError("--deployment and --embedder contradict each other.")
+        raise UsageError("Use --deployment or --embedder, not both.")
     if deployment and (backend, precision) != ("auto", "auto"):
-        raise UsageError("--deployment is Azure's; --backend and --precision are of models that run here.")
+        raise UsageError("--backend and --precision do not apply to --deployment: Azure runs the model.")
     named = [f"azure:{deployment}"] if deployment else [name] if name else None
-    return "".join(chosen_embedders(named, None, backend=backend, precision=precision))
+    return "".join(select_embedders(named, None, backend=backend, precision=precision))

@@ -1,4 +1,4 @@
-"""What people see: tables, progress and complaints. Untrusted text is printed as text, never as markup."""
+"""Terminal output: tables, progress and errors. Untrusted text is printed as text, never as markup."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rich.text import Text
 
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started
 from sgi.io.write import json_line
-from sgi.report import formatting as wording
+from sgi.report import formatting
 from sgi.report.formatting import STEERING
 
 if TYPE_CHECKING:
@@ -33,20 +33,22 @@ if TYPE_CHECKING:
     from sgi.report.views.headline import Headline
     from sgi.stats.intervals import Interval
 
-_UNSEEN = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+_INVISIBLE = re.compile(
+    "[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
 _LINE_SECONDS = 5.0
-_LONGEST = 60
-_CELL = 400
+_MAX_LINE = 60
+_MAX_CELL = 400
 _BREAKS = dict.fromkeys((9, 10, 0x2028, 0x2029), "\N{REPLACEMENT CHARACTER}")
 
 
 def plain(text: str) -> str:
-    """Text without the characters that steer a terminal (control codes, direction overrides)."""
+    """Text without characters that control a terminal (control codes, direction overrides)."""
     return text.translate(STEERING)
 
 
-def one_line(text: str, *, longest: int = _LONGEST) -> str:
-    r"""Text for a cell or a line: plain, without breaks, and not longer than that.
+def one_line(text: str, *, longest: int = _MAX_LINE) -> str:
+    r"""Text for a cell or a line: plain, without line breaks, and shortened.
 
     >>> one_line("a\nb"), one_line("abcdef", longest=4)
     ('a�b', 'abc…')
@@ -56,44 +58,44 @@ def one_line(text: str, *, longest: int = _LONGEST) -> str:
 
 
 def talk(message: str, *, style: str = "") -> None:
-    """A line for the person, on stderr."""
+    """Print a line on stderr."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(Text(plain(message), style=style))
 
 
 def complain(error: SgiError) -> None:
-    """An error, on stderr: what is wrong, then the way out."""
+    """Print an error on stderr: what is wrong, then what to do."""
     talk(f"Error: {error}", style="red" if sys.stderr.isatty() else "")
 
 
 def escaped_json(text: str) -> str:
-    r"""JSON whose texts hold no character that steers a terminal or is not seen: each becomes an escape.
+    r"""Escape the invisible and controlling characters in JSON; the value stays the same.
 
-    The value stays the same. These are the controls beyond ASCII, marks of direction, characters without a
-    width, and the separators of lines; JSON escapes the controls of ASCII by itself.
+    These are control characters beyond ASCII, direction marks, zero-width characters and line separators;
+    JSON itself escapes the control characters of ASCII.
 
     >>> escaped_json('{"a": "x\u202ey\x9b"}')
     '{"a": "x\\u202ey\\u009b"}'
     """
-    return _UNSEEN.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+    return _INVISIBLE.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 def print_json(value: Any) -> None:
-    """Data as JSON, on stdout."""
+    """Print data as JSON on stdout."""
     try:
         text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
-    except TypeError:  # whole numbers beyond 64 bits, lone surrogates
+    except TypeError:  # integers beyond 64 bits, lone surrogates
         text = json.dumps(value, indent=2)
     typer.echo(escaped_json(text))
 
 
 def print_json_line(row: Mapping[str, JsonValue]) -> None:
-    """A row as a line of JSON, on stdout."""
+    """Print a row as one line of JSON on stdout."""
     sys.stdout.buffer.write(escaped_json(json_line(row).decode()).encode())
 
 
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[Listener]:
-    """A listener that draws a bar on a terminal, writes a line now and then elsewhere, or stays quiet."""
+    """A listener that shows a progress bar on a terminal, prints lines elsewhere, or nothing if quiet."""
     if quiet:
         yield lambda _: None
     elif sys.stderr.isatty():
@@ -140,89 +142,88 @@ def _bar() -> Iterator[Listener]:
 
 
 class _Lines:
-    """Progress as plain lines, at most one every few seconds, for logs."""
+    """Progress as lines for logs, at most one every few seconds."""
 
     def __init__(self) -> None:
-        self._stage, self._done, self._told = "", 0, 0
+        self._stage, self._done, self._printed = "", 0, 0
         self._inside = 0.0
-        """Rows that the work on the current batch amounts to."""
+        """Finished part of the current batch, in rows."""
         self._total: int | None = None
         self._judged: Judged | None = None
-        self._began = self._spoke = time.monotonic()
+        self._started_at = self._printed_at = time.monotonic()
 
     def __call__(self, event: Event) -> None:
         now = time.monotonic()
         match event:
             case Started(stage, total):
-                self._stage, self._total, self._done, self._told = stage, total, 0, 0
+                self._stage, self._total, self._done, self._printed = stage, total, 0, 0
                 self._inside = 0.0
-                self._began = self._spoke = now
+                self._started_at = self._printed_at = now
             case Advanced(rows):
                 self._done += rows
                 self._inside = 0.0
-                self._say_now_and_then(now)
+                self._print_if_due(now)
             case Embedded():
                 self._inside = event.row_share
-                self._say_now_and_then(now)
+                self._print_if_due(now)
             case Judged():
                 self._judged = event
-                self._say_now_and_then(now)
+                self._print_if_due(now)
             case Finished():
-                if 0 < self._told < self._done:
-                    self._say(now)
+                if 0 < self._printed < self._done:
+                    self._print(now)
 
-    def _say_now_and_then(self, now: float) -> None:
-        if now - self._spoke >= _LINE_SECONDS:
-            self._spoke = now
-            self._say(now)
+    def _print_if_due(self, now: float) -> None:
+        if now - self._printed_at >= _LINE_SECONDS:
+            self._printed_at = now
+            self._print(now)
 
-    def _say(self, now: float) -> None:
-        self._told = self._done
+    def _print(self, now: float) -> None:
+        self._printed = self._done
         done = int(self._done + self._inside)
-        rate = done / max(now - self._began, 1e-9)
+        rate = done / max(now - self._started_at, 1e-9)
         share = f" of {self._total:,}" if self._total else ""
         left = f", {(self._total - done) / rate:,.0f} s left" if self._total and rate else ""
-        told = self._judged
-        judge = f"; judge: {told.done:,} of {told.total:,}" if told else ""
+        judge = f"; judge: {self._judged.done:,} of {self._judged.total:,}" if self._judged else ""
         talk(f"{self._stage}: {done:,}{share} rows, {rate:,.0f} rows/s{left}{judge}")
 
 
 @contextmanager
 def readers_may_leave() -> Iterator[None]:
-    """A reader that has had enough, such as head, quietly ends what stands in the block, and nothing else."""
+    """End the block quietly if the reader of stdout, such as head, closes the pipe."""
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        # What is still buffered goes nowhere, so that leaving raises no second error.
+        # Discard the buffered output, so that closing stdout raises no second error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-class _Paper(Console):
-    """Standard output; that nobody reads it any more is left to the caller."""
+class _Output(Console):
+    """Standard output that leaves a broken pipe to the caller."""
 
     def on_broken_pipe(self) -> None:
         raise  # noqa: PLE0704 - rich calls it while it handles the BrokenPipeError
 
 
 def print_tables(tables: Sequence[Table]) -> None:
-    """Tables, one below the other, on stdout; no number is cut, however narrow the window."""
-    endless = Console(width=10_000)
-    needed = max((endless.measure(table).maximum for table in tables), default=0)
-    paper = _Paper(highlight=False, width=max(Console().width, needed))
+    """Print tables on stdout; numbers are never cut, even in a narrow window."""
+    wide = Console(width=10_000)
+    needed = max((wide.measure(table).maximum for table in tables), default=0)
+    output = _Output(highlight=False, width=max(Console().width, needed))
     for table in tables:
-        paper.print(table)
-        paper.print()
+        output.print(table)
+        output.print()
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Lines of text on stdout, none of them broken."""
+    """Print lines on stdout without wrapping them."""
     for line in lines:
         typer.echo(plain(line))
 
 
 def print_summary(summary: Summary, *, percent: bool = True) -> None:
-    """The headline and what made its numbers, on stdout."""
+    """Print the summary and its signature on stdout."""
     from sgi.engine.summary import reasons_without_interval
 
     print_tables([means_table(summary.metrics, percent=percent), *ranking_tables(summary)])
@@ -232,17 +233,17 @@ def print_summary(summary: Summary, *, percent: bool = True) -> None:
 
 
 def class_lines(metrics: Iterable[MetricSummary]) -> list[str]:
-    """How many rows are of each class or grade, a line for each metric that has them."""
-    return [f"{made.metric}: {wording.classes_of(made)}" for made in metrics if made.classes]
+    """Counts of classes or grades, one line for each metric that has them."""
+    return [f"{made.metric}: {formatting.classes_of(made)}" for made in metrics if made.classes]
 
 
 def means_table(metrics: Iterable[MetricSummary], *, percent: bool, rows: int | None = None) -> Table:
-    """One line a metric: mean, interval, coverage, and why rows have no value.
+    """One line per metric: mean, interval, coverage, and why rows have no value.
 
     Args:
-        metrics: what is known of each.
+        metrics: summaries.
         percent: print shares as percent.
-        rows: how many rows the data has, where not all of them need be scored.
+        rows: number of rows of the data, if not all of them are scored.
     """
     table = new_table("metric", *MEANS)
     for made in metrics:
@@ -254,46 +255,48 @@ MEANS = ("mean", "95 % interval", "ok / n", "no value")
 
 
 def means_cells(made: MetricSummary, *, percent: bool, rows: int | None = None) -> list[str]:
-    """A metric's cells under ``MEANS``."""
+    """The cells of a metric for the columns ``MEANS``."""
     n = made.rows if rows is None else rows
-    numbers = [wording.mean_of(made, percent=percent), wording.interval_of(made, percent=percent)]
-    return [*numbers, f"{made.ok:,} / {n:,}", wording.gaps_of(made, n)]
+    numbers = [formatting.mean_of(made, percent=percent), formatting.interval_of(made, percent=percent)]
+    return [*numbers, f"{made.ok:,} / {n:,}", formatting.gaps_of(made, n)]
 
 
 def ranking_tables(summary: Summary | Headline) -> list[Table]:
-    """How well each metric ranks label 1 above 0, beside the trivial baselines; nothing without labels."""
-    ranked = [(made.metric, made.ranking) for made in summary.metrics if made.ranking is not None]
-    if not ranked and not summary.baselines:
+    """How well each metric and each trivial baseline ranks label 1 above 0; empty without labels."""
+    rankings = [(item.metric, item.ranking) for item in summary.metrics if item.ranking is not None]
+    if not rankings and not summary.baselines:
         return []
     table = new_table("ranks label 1 over 0", "AUROC", "95 % interval", "1 / 0")
-    for name, ranking in ranked:
-        add_row(table, name, *wording.ranks_of(ranking))
+    for name, ranking in rankings:
+        add_row(table, name, *formatting.ranks_of(ranking))
     for baseline in summary.baselines:
-        add_row(table, wording.baseline_name(baseline), *wording.ranks_of(baseline.ranking), style="dim")
+        add_row(
+            table, formatting.baseline_name(baseline), *formatting.ranks_of(baseline.ranking), style="dim"
+        )
     return [table]
 
 
 def new_table(*columns: str, left: Sequence[str] = ()) -> Table:
-    """An empty table: the first column and those named in ``left`` to the left, the others to the right."""
+    """An empty table; the first column and those in ``left`` are left-aligned, others right-aligned."""
     table = Table(box=None, pad_edge=False)
-    for place, name in enumerate(columns):
-        side: JustifyMethod = "right" if place and name not in left else "left"
+    for index, name in enumerate(columns):
+        side: JustifyMethod = "right" if index and name not in left else "left"
         table.add_column(Text(one_line(name)), justify=side, no_wrap=True)
     return table
 
 
 def add_row(table: Table, *cells: str, style: str = "") -> None:
-    """A row of texts, none of which is read as markup or begins a line of its own."""
-    table.add_row(*(Text(one_line(cell, longest=_CELL)) for cell in cells), style=style)
+    """Add a row of texts; none is interpreted as markup or breaks the line."""
+    table.add_row(*(Text(one_line(cell, longest=_MAX_CELL)) for cell in cells), style=style)
 
 
 def scaled(number: float | None, *, percent: bool, unit: str = "%", sign: str = "-") -> str:
-    """A number of the metric's own scale, or a share as percent; a dash where there is none.
+    """A number on the scale of the metric, or a share as percent; a dash for None.
 
     Args:
         number: the number.
-        percent: whether it is a share to be shown as percent.
-        unit: what follows it then; the difference of two shares is in percentage points, ``pp``.
+        percent: whether to show it as percent.
+        unit: unit of a percentage; ``pp`` for differences of shares.
         sign: ``+`` to show the sign of positive numbers too.
 
     >>> scaled(0.25, percent=True), scaled(0.25, percent=False)
@@ -301,9 +304,9 @@ def scaled(number: float | None, *, percent: bool, unit: str = "%", sign: str = 
     >>> scaled(0.25, percent=True, unit="pp", sign="+")
     '+25.00 pp'
     """
-    return wording.scaled(number, percent, unit=unit, sign=sign)
+    return formatting.scaled(number, percent, unit=unit, sign=sign)
 
 
 def span(interval: Interval | None, *, percent: bool) -> str:
-    """Both ends of an interval, in the unit of the number beside it."""
-    return wording.span(interval, percent)
+    """Both ends of an interval, as text."""
+    return formatting.span(interval, percent)

@@ -12,7 +12,7 @@ from sgi.cli.options import DatabaseOption, JsonOption
 
 db = typer.Typer(
     name="db",
-    help="The database of runs: what it is, its upgrade, and runs from and to files. Example: sgi db status",
+    help="Inspect, upgrade, export and import the database of runs. Example: sgi db status",
     no_args_is_help=True,
 )
 
@@ -20,34 +20,33 @@ ImportPlace = Annotated[
     Path,
     typer.Argument(
         metavar="FILE|FOLDER",
-        help="What sgi db export wrote, or the folder (or its address) that sgi run --ray wrote into.",
+        help="File from `sgi db export`, or folder (or address) from `sgi run --ray`.",
         show_default=False,
     ),
 ]
-Incomplete = Annotated[
-    bool, typer.Option("--incomplete", help="Take a folder in which partitions are missing, too.")
-]
+Incomplete = Annotated[bool, typer.Option("--incomplete", help="Accept a folder with missing partitions.")]
 ImportData = Annotated[
     str | None,
     typer.Option(
         "--data",
         metavar="PATH",
-        help="For a folder: the data of the run, as sgi run --ray named it. Without it, only data inside of "
+        help="For a folder: the data of the run, as given to `sgi run --ray`. Without it, only data inside "
         "the folder is read.",
     ),
 ]
 ExportFile = Annotated[
-    Path, typer.Argument(metavar="FILE", help="A name that ends in .jsonl or .jsonl.gz.", show_default=False)
+    Path,
+    typer.Argument(metavar="FILE", help="File name that ends in .jsonl or .jsonl.gz.", show_default=False),
 ]
 OldDatabase = Annotated[
     Path,
-    typer.Argument(metavar="OLD.db", help="A SQLite file with a table `evals`.", show_default=False),
+    typer.Argument(metavar="OLD.db", help="SQLite file with a table `evals`.", show_default=False),
 ]
 
 
 @db.command()
 def upgrade(database: DatabaseOption = None, as_json: JsonOption = False) -> None:
-    """Bring the database to the schema of this version; all or nothing.
+    """Upgrade the database to the schema of this version, in one transaction.
 
     Example:
 
@@ -60,14 +59,14 @@ def upgrade(database: DatabaseOption = None, as_json: JsonOption = False) -> Non
     if as_json:
         print_json({"from": before, "to": after})
     elif before == after:
-        print_lines([f"The schema is {after}, as it should be."])
+        print_lines([f"The schema is up to date: {after}."])
     else:
-        print_lines([f"The schema was {before or 'not there'} and is {after} now."])
+        print_lines([f"Upgraded the schema from {before or 'none'} to {after}."])
 
 
 @db.command()
 def status(database: DatabaseOption = None, as_json: JsonOption = False) -> None:
-    """Say where the database is, of which schema, and how many rows its tables hold.
+    """Print the location of the database, its schema and the number of rows of its tables.
 
     Example:
 
@@ -89,7 +88,7 @@ def status(database: DatabaseOption = None, as_json: JsonOption = False) -> None
 
 @db.command()
 def export(file: ExportFile, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
-    """Write the whole database into a file, which `sgi db import` reads.
+    """Write the whole database to a file that `sgi db import` reads.
 
     Example:
 
@@ -104,7 +103,7 @@ def export(file: ExportFile, database: DatabaseOption = None, as_json: JsonOptio
     if as_json:
         print_json({"file": str(file), "rows": rows})
     else:
-        talk(f"{file} holds all {rows:,} rows of {opened.shown}.")
+        talk(f"Wrote all {rows:,} rows of {opened.shown} to {file}.")
 
 
 @db.command("import")
@@ -115,10 +114,10 @@ def import_(
     database: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring the runs of an exported file into the database; those that are there already are left out.
+    """Import the runs of an exported file; runs that the database already has are skipped.
 
-    A folder of partitions becomes one run, as sgi run would have stored it without --ray. The texts of its
-    rows are read from the data that --data names. Files and addresses that the folder names are not opened.
+    A folder of partitions becomes one run, as `sgi run` without --ray would have stored it. The texts of its
+    rows are read from the data given with --data. Files and addresses named inside the folder are not opened.
 
     Examples:
 
@@ -137,16 +136,18 @@ def import_(
         _import_partitions(file, data, database, incomplete=incomplete, as_json=as_json)
         return
     if data is not None:
-        raise UsageError("--data is for a folder of partitions.", hint="An export holds its own data.")
-    require_export(file)  # a file that cannot be imported leaves no new database behind
+        raise UsageError(
+            "--data applies only to a folder of partitions.", hint="An export contains its data."
+        )
+    require_export(file)  # checked first, so that an invalid file creates no database
     with open_database(database) as opened:
         made = import_runs(opened, file)
     if as_json:
         print_json(asdict(made))
         return
-    print_lines([f"New runs: {made.runs:,}. There already: {made.skipped:,}."])
+    print_lines([f"Imported runs: {made.runs:,}. Skipped as known: {made.skipped:,}."])
     print_lines(
-        f"The name {one_line(old)} was taken: it is {one_line(new)} here."
+        f"The name {one_line(old)} is taken; the run is named {one_line(new)}."
         for old, new in made.renamed.items()
     )
 
@@ -159,38 +160,40 @@ def _import_partitions(
     from sgi.distributed.import_run import import_partitions, read_folder
     from sgi.store.database import open_database
 
-    read_folder(folder)  # a folder that cannot be imported leaves no new database behind
+    read_folder(folder)  # checked first, so that an invalid folder creates no database
     with open_database(database) as opened:
         kept = import_partitions(opened, folder, data=data, incomplete=incomplete)
     if as_json:
         print_json(asdict(kept))
         return
-    lacking = f", {kept.missing:,} are missing" if kept.missing else ""
-    print_lines([f"New run: {kept.run}, {kept.rows:,} rows{lacking}."])
-    print_lines([f"Look at it: sgi show {kept.run}{database_words(database)}"])
+    missing = f", {kept.missing:,} missing" if kept.missing else ""
+    print_lines([f"Imported run {kept.run}: {kept.rows:,} rows{missing}."])
+    print_lines([f"Show it: sgi show {kept.run}{database_words(database)}"])
 
 
 @db.command("import-evals")
 def import_evals(old: OldDatabase, database: DatabaseOption = None, as_json: JsonOption = False) -> None:
-    """Bring the results of an application's table `evals` into the database; the old file stays as it is.
+    """Import the results of an application's table `evals`; the old file is not changed.
 
-    Each test_run_id becomes a run of that name. What was imported before is left out.
+    Each test_run_id becomes a run of that name. Rows that were imported before are skipped.
 
     Example:
 
       sgi db import-evals old.db
     """
     from sgi.cli.console import one_line, print_json, print_lines
-    from sgi.store import legacy_import as old_evals
+    from sgi.store import legacy_import
     from sgi.store.database import open_database
 
-    old_evals.require_evals(old)  # a file that cannot be imported leaves no new database behind
+    legacy_import.require_evals(old)  # checked first, so that an invalid file creates no database
     with open_database(database) as opened:
-        made = old_evals.import_evals(opened, old)
+        made = legacy_import.import_evals(opened, old)
     if as_json:
         print_json(asdict(made))
         return
-    print_lines([f"New runs: {len(made.runs):,}, rows: {made.rows:,}. There already: {made.skipped:,}."])
+    print_lines(
+        [f"Imported runs: {len(made.runs):,}, rows: {made.rows:,}. Skipped as known: {made.skipped:,}."]
+    )
     print_lines(f"  {one_line(name)}" for name in made.runs)
     if made.metadata:
-        print_lines([f"Kept as metadata: {', '.join(map(one_line, made.metadata))}."])
+        print_lines([f"Columns stored as metadata: {', '.join(map(one_line, made.metadata))}."])

@@ -1,4 +1,4 @@
-"""``sgi demo``: the bundled sample, scored and shown."""
+"""``sgi demo``: scores the bundled sample and writes a report."""
 
 from __future__ import annotations
 
@@ -17,14 +17,19 @@ def demo(
     context: typer.Context,
     out: Annotated[
         Path,
-        typer.Option("-o", "--out", help="Where the scores go; the run (.db) and its report (.html) beside."),
+        typer.Option(
+            "-o",
+            "--out",
+            help="File for the scores; the run (.db) and its report (.html) are written beside it.",
+        ),
     ] = Path("sgi-demo.jsonl"),
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Score the bundled sample: 250 HaluEval QA items, each with a right and a hallucinated answer.
+    """Score the bundled sample, offline, and write a report.
 
-    Needs no network, no key and no account. HaluEval is published under the MIT licence.
+    The sample has 250 items of HaluEval QA (MIT licence), each with a right and a hallucinated answer. You
+    need no network, no key and no account.
 
     Examples:
 
@@ -55,7 +60,7 @@ def demo(
         report("last", out=out.with_suffix(".html"), title=_TITLE, db=database, quiet=quiet)
         if not quiet:
             talk(
-                "Read the AUROC with care: on this data answer length alone ranks as well as grounding and "
-                "better than sgi, so its AUROC is in the table. Grounding was fitted to pairs of this data "
-                "set, among others."
+                "Read the AUROC with care: on this data, answer length alone ranks as well as grounding and "
+                "better than sgi; its AUROC is in the table too. Grounding was fitted on pairs of this data "
+                "set and others."
             )

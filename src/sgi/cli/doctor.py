@@ -1,4 +1,4 @@
-"""``sgi doctor``: is everything in place?"""
+"""``sgi doctor``: checks the installation."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _EXTRAS = {
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at.
+    """Result of one check.
 
     Attributes:
-        name: what.
-        ok: whether it is in place.
-        found: what was found.
-        required: whether the offline core needs it.
+        name: what was checked.
+        ok: whether it works.
+        found: version, path or problem.
+        required: whether SGI needs it offline.
     """
 
     name: str
@@ -47,9 +47,9 @@ class Check:
 
 
 def doctor(as_json: JsonOption = False) -> None:
-    """Look at Python, the libraries, the embedded model, the cache and the extras.
+    """Check Python, the libraries, the bundled model, the cache and the extras.
 
-    Needs no network. Exits with 2 if something that is always needed is not in place.
+    Needs no network. Exits with 2 if something required does not work.
 
     Examples:
 
@@ -62,8 +62,8 @@ def doctor(as_json: JsonOption = False) -> None:
     checks = [
         Check("python", True, f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
         *(_library(name) for name in ("numpy", "onnxruntime", "tokenizers")),
-        _tried("embedded model", _embed_something),
-        _tried("vector cache", _look_into_cache),
+        _attempt("embedded model", _check_bundled_model),
+        _attempt("vector cache", _check_cache),
         *(_extra(name, module) for name, module in _EXTRAS.items()),
         _processor(),
     ]
@@ -90,29 +90,29 @@ def _extra(name: str, module: str) -> Check:
     return Check(f"extra {name}", found, line, required=False)
 
 
-def _tried(name: str, look: Callable[[], str]) -> Check:
+def _attempt(name: str, check: Callable[[], str]) -> Check:
     from sgi.kernel.errors import SgiError
 
     try:
-        return Check(name, True, look())
+        return Check(name, True, check())
     except SgiError as error:
         return Check(name, False, str(error))
 
 
 def _processor() -> Check:
-    """In which precisions models can be run here."""
+    """Precisions that this processor supports."""
     from sgi.kernel.errors import SgiError
     from sgi.models.embedder.openvino import processor
 
     try:
         found = processor()
     except SgiError:
-        return Check("precision", True, "f32 (which else, OpenVINO tells)", required=False)
+        return Check("precision", True, "f32 (install the extra openvino to see others)", required=False)
     able = ("f32", *(name for name in ("bf16", "int8") if getattr(found, name)))
     return Check("precision", True, f"{', '.join(able)} on {found.name}", required=False)
 
 
-def _embed_something() -> str:
+def _check_bundled_model() -> str:
     from sgi.models.embedder.load import load_embedder
 
     embedder = load_embedder("minilm")
@@ -120,11 +120,13 @@ def _embed_something() -> str:
     if not cat @ kitten > cat @ law:
         from sgi.kernel.errors import ModelCorruptError
 
-        raise ModelCorruptError("The embedded model finds a cat nearer the law of contracts than a kitten.")
+        raise ModelCorruptError(
+            "The bundled model places 'A cat.' nearer to 'The law of contracts.' than to 'A kitten.'"
+        )
     return embedder.fingerprint
 
 
-def _look_into_cache() -> str:
+def _check_cache() -> str:
     from sgi.store.cache import SqliteCache, default_cache_path
 
     with SqliteCache(default_cache_path()) as cache:

@@ -22,18 +22,18 @@ _COLUMN = 8
 _SPACES = re.compile(r"\s+")
 
 
-def support_lines(view: SupportView, *, width: int) -> Iterator[Text]:
-    """The map, line by line; unsupported stretches are in [brackets]. Control characters are replaced.
+def evidence_map_lines(view: SupportView, *, width: int) -> Iterator[Text]:
+    """The map as lines; unsupported spans are in [brackets]. Control characters are replaced.
 
     Args:
         view: the map.
-        width: of the terminal; the table of similarities is split to fit.
+        width: width of the terminal; the table of similarities is split to fit.
     """
     yield Text(view.verdict)
     for sentence in view.sentences:
         yield Text("")
         yield _sentence(sentence)
-        yield from _beside(sentence)
+        yield from _best_passage(sentence)
         yield from map(_fact, sentence.facts)
         if sentence.more_facts:
             yield Text(f"{_INDENT}and {sentence.more_facts:,} further facts", style="dim")
@@ -67,8 +67,8 @@ def _sentence(sentence: SentenceView) -> Text:
     return line
 
 
-def _beside(sentence: SentenceView) -> Iterator[Text]:
-    """Its best passage, or why it needs none."""
+def _best_passage(sentence: SentenceView) -> Iterator[Text]:
+    """The best passage of a sentence, or why it needs none."""
     if sentence.about_passages:
         yield Text(f"{_INDENT}says that something is not in the passages", style="dim")
     elif sentence.score is None:
@@ -91,11 +91,11 @@ def _fact(fact: FactView) -> Text:
 
 
 def _similarities(view: SupportView, width: int) -> Iterator[Text]:
-    """One line for each sentence and one column for each passage; the best passage has a star."""
-    fitting = max(1, (width - _COLUMN) // _COLUMN)
+    """One line per sentence and one column per passage; the best passage has a star."""
+    per_line = max(1, (width - _COLUMN) // _COLUMN)
     yield Text("similarity of sentences to passages (* best passage)", style="dim")
-    for first in range(0, len(view.passages), fitting):
-        columns = slice(first, first + fitting)
+    for first in range(0, len(view.passages), per_line):
+        columns = slice(first, first + per_line)
         yield _row("", [f"p{number} " for number in view.passages[columns]])
         for sentence in view.sentences:
             yield _row(str(sentence.number), map(_similarity, sentence.cells[columns]))
@@ -111,7 +111,7 @@ def _similarity(cell: Cell) -> str:
 
 
 def _flat(text: str) -> str:
-    """Text on one line; spaces at both ends are kept."""
+    """Text on one line, with spaces at both ends."""
     return _SPACES.sub(" ", plain(text))
 
 

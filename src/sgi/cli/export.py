@@ -1,4 +1,4 @@
-"""``sgi export``: the rows of a run, into a file or to standard output."""
+"""``sgi export``: writes the rows of a run to a file or to standard output."""
 
 from __future__ import annotations
 
@@ -19,15 +19,13 @@ def export(
     run: RunArgument,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="A .jsonl, .csv or .parquet file; one that is there is replaced."),
+        typer.Option("-o", "--out", help="A .jsonl, .csv or .parquet file; an existing file is replaced."),
     ] = None,
     inputs: InputsOption = False,
     db: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write the scored rows of a run; without -o, as JSON lines to standard output.
-
-    A reader that has had enough, such as head, ends it quietly.
+    """Write the scored rows of a run to a file, or as JSON lines to standard output.
 
     Examples:
 
@@ -44,25 +42,26 @@ def export(
     from sgi.store.run_queries import find_run
 
     if as_json and out is None:
-        raise UsageError("--json tells of the file that -o names.", hint="The rows are JSON lines anyway.")
+        raise UsageError("--json needs -o.", hint="Without -o, the rows are printed as JSON lines.")
     with open_database(db, create=False) as database:
         record = find_run(database, run)
         if out is None:
             with readers_may_leave():
-                _pour(database, record, inputs=inputs)
+                _print_rows(database, record, inputs=inputs)
             return
-        spare_data(record, out)
+        require_not_data(record, out)
         rows = write_rows(database, record, out, inputs=inputs)
     if as_json:
         print_json({"run": record.id, "rows": rows, "output": str(out)})
     else:
-        left = "" if rows == record.rows else f" of {record.rows:,}; the others are not scored"
-        talk(f"{out} holds {rows:,} rows{left}.")
+        rest = "" if rows == record.rows else f" of {record.rows:,}; the others are not scored"
+        talk(f"Wrote {rows:,} rows{rest} to {out}.")
 
 
-def _pour(database: Database, record: RunRecord, *, inputs: bool) -> None:
+def _print_rows(database: Database, record: RunRecord, *, inputs: bool) -> None:
     from sgi.cli.console import print_json_line
-    from sgi.engine.export import exported_batches, nested_row
+    from sgi.engine.export import exported_batches
+    from sgi.engine.result_rows import nested_row
 
     for stored in exported_batches(database, record, inputs=inputs):
         for row in nested_row(stored.batch, stored.scores, inputs=inputs):
@@ -70,14 +69,10 @@ def _pour(database: Database, record: RunRecord, *, inputs: bool) -> None:
         sys.stdout.buffer.flush()
 
 
-def spare_data(record: RunRecord, out: Path) -> None:
-    """See that what is written does not take the place of the data that a run was made of.
-
-    Raises:
-        UsageError: it would.
-    """
+def require_not_data(record: RunRecord, out: Path) -> None:
+    """Raise a UsageError if the output would replace the data of the run."""
     from sgi.kernel.errors import UsageError
 
     data = record.spec.get("data")
     if isinstance(data, str) and Path(data).resolve() == out.resolve():
-        raise UsageError(f"{out} is the data of the run.", hint="Name another file.")
+        raise UsageError(f"{out} is the data of the run.", hint="Choose another file.")

@@ -1,4 +1,4 @@
-"""``sgi gate``: is a run good enough?"""
+"""``sgi gate``: decides whether a run is good enough."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from sgi.cli.options import (
+    OUTPUT,
+    STATISTICS,
     AllowDifferentOption,
     DatabaseOption,
     JsonOption,
@@ -20,54 +22,64 @@ if TYPE_CHECKING:
     from sgi.analysis.gate.gate import GateReport, Options
 
 _NOT_MET = 4
-_LONGEST_NOTE = 400
+_BASELINE = "Baseline run"
+_MAX_NOTE = 400
 
 
 Rules = Annotated[
     list[str] | None,
     typer.Argument(
-        help='Rules such as "faithfulness>=0.8", in quotes, since shells take > and < for themselves; or'
-        " .toml files of rules.",
+        help='Rules such as "faithfulness>=0.8", in quotes because shells interpret > and <; or .toml files'
+        " with rules.",
         show_default=False,
     ),
 ]
-Against = Annotated[str | None, typer.Option(help="The run before; rules on drops compare the run with it.")]
+Against = Annotated[
+    str | None, typer.Option(help="Baseline run, for rules on drops.", rich_help_panel=_BASELINE)
+]
 MaxDrop = Annotated[
     float | None,
     typer.Option(
-        help="The largest drop allowed for each metric of the rules, or without rules for each metric of the"
-        " run before, in its own unit; needs --against."
+        help="Largest drop allowed for each metric of the rules, or without rules for each metric of the "
+        "baseline run, in the unit of the metric; needs --against.",
+        rich_help_panel=_BASELINE,
     ),
 ]
 Coverage = Annotated[
     str,
     typer.Option(
-        help="The share of rows that must have a value, where a rule says nothing else; rows that could not"
-        " be read have none."
+        help="Share of rows that must have a value, unless a rule sets it. Rows that could not be read have "
+        "none.",
     ),
 ]
 DecideOn = Annotated[
     str,
     typer.Option(
         "--on",
-        help="interval: the end of the 95 % interval must meet the rule. mean: the mean must, and chance is"
-        " not allowed for.",
+        help="interval: the end of the 95 % interval must meet the rule. mean: the mean must; this ignores "
+        "chance.",
+        rich_help_panel=STATISTICS,
     ),
 ]
 Looks = Annotated[
     int | None,
     typer.Option(
         min=1,
-        help="How many runs over the same questions you plan to gate. Each interval is then taken at the"
-        " level 1 − 0.05 / LOOKS; further runs are not met.",
+        help="Number of runs over the same questions that you plan to gate. The level of each interval is "
+        "then 1 − 0.05 / LOOKS, and every further run fails.",
+        rich_help_panel=STATISTICS,
     ),
 ]
-Worst = Annotated[int, typer.Option(min=0, help="Rows to list for each rule that is not met.")]
+Worst = Annotated[
+    int,
+    typer.Option(min=0, help="Number of rows to list for each failed rule.", rich_help_panel=OUTPUT),
+]
 AllowUnfinished = Annotated[
-    bool, typer.Option("--allow-unfinished", help="Decide also on runs that are not finished.")
+    bool, typer.Option("--allow-unfinished", help="Accept runs that are not finished.")
 ]
 ReportFile = Annotated[
-    Path | None, typer.Option("--junit", help="Also write the checks as JUnit XML, for build servers.")
+    Path | None,
+    typer.Option("--junit", help="Also write the checks as JUnit XML, for CI.", rich_help_panel=OUTPUT),
 ]
 
 
@@ -89,12 +101,12 @@ def gate(
 ) -> None:
     """Decide whether a run is good enough; exit 4 if not.
 
-    A rule is met if the end of the metric's 95 % interval meets it. It is not met if too few rows have a
-    value, if there are no rows, if the metric is unknown or the run before has it and this one does not, if a
-    run is not finished, or if the runs differ in more than their responses.
+    A rule passes if the end of the metric's 95 % interval meets it. It fails if too few rows have a value,
+    there are no rows, the metric is unknown or only the baseline run has it, a run is not finished, or the
+    runs differ in more than their responses.
 
-    Each look at the same questions is one more chance for a bad run to pass. The database counts the runs
-    that were gated on them; --looks allows for them.
+    Every gate on the same questions is one more chance for a bad run to pass. The database counts the runs
+    that were gated on them; --looks corrects for them.
 
     Examples:
 
@@ -110,7 +122,7 @@ def gate(
     from sgi.kernel.errors import UsageError
 
     if max_drop is not None and against is None:
-        raise UsageError("--max-drop needs a run to compare with.", hint="Name it with --against.")
+        raise UsageError("--max-drop needs a baseline run.", hint="Add --against RUN.")
     options: Options = {
         "coverage": share(coverage),
         "max_drop": max_drop,
@@ -120,10 +132,10 @@ def gate(
         "looks": looks,
         "worst": worst,
     }
-    report, notes = _decided(db, run, against, rules or [], options, cluster)
+    report, notes = _decide(db, run, against, rules or [], options, cluster)
     _write_junit(report, report_file)
     for line in (*report.notes, *notes):
-        talk(one_line(line, longest=_LONGEST_NOTE))
+        talk(one_line(line, longest=_MAX_NOTE))
     with readers_may_leave():
         if as_json:
             print_json(report.to_dict())
@@ -134,7 +146,7 @@ def gate(
         raise typer.Exit(_NOT_MET)
 
 
-def _decided(
+def _decide(
     db: str | None,
     run: str,
     against: str | None,
@@ -142,8 +154,8 @@ def _decided(
     options: Options,
     cluster: str | None,
 ) -> tuple[GateReport, list[str]]:
-    """The report, with earlier looks counted and this one recorded; and what to say of the looks."""
-    from sgi.analysis.gate.gate import gate as decide
+    """Make the report, count earlier gates on the same questions, and record this one; also notes on them."""
+    from sgi.analysis.gate.gate import gate as gate_run
     from sgi.analysis.gate.gate import look_of
     from sgi.analysis.gate.looks import questions_key
     from sgi.analysis.gate.rules import read_rules
@@ -161,28 +173,28 @@ def _decided(
         made = scored_run(database, record)
         questions = questions_key(made)
         earlier = earlier_looks(database, questions, record.id)
-        report = decide(made, rules, against=base, earlier=earlier, **options)
-        notes = _notes_on_looks(report)
+        report = gate_run(made, rules, against=base, earlier=earlier, **options)
+        notes = _look_notes(report)
         if made.finished:
-            decided = ((look_of(made, check), check) for check in report.checks)
-            rows = [(*look, check.rule, check.passed) for look, check in decided if look is not None]
+            pairs = ((look_of(made, check), check) for check in report.checks)
+            rows = [(*look, check.rule, check.passed) for look, check in pairs if look is not None]
             try:
                 record_gate(database, questions, record.id, rows)
             except StoreError as error:
-                notes.append(f"This look is not counted: {error}")
+                notes.append(f"This gate is not counted: {error}")
     return report, notes
 
 
-def _notes_on_looks(report: GateReport) -> list[str]:
-    """Which look at these questions this is, and what that means."""
+def _look_notes(report: GateReport) -> list[str]:
+    """Say how often these questions were used for a gate."""
     look = max((check.look or 1 for check in report.checks), default=1)
     if report.looks is not None:
         level = f"{100 * report.checks[0].level:.6g} %"
-        return [f"This is look {look} of {report.looks} planned at these questions; intervals at {level}."]
+        return [f"This is gate {look} of {report.looks} planned on these questions; intervals at {level}."]
     if look == 1:
         return []
-    many = "Each look at 95 % is one more chance for a bad run to pass; plan for all of them with --looks."
-    return [f"This is look {look} at these questions. {many}"]
+    advice = "Each gate at 95 % is one more chance for a bad run to pass; correct for all with --looks."
+    return [f"This is gate {look} on these questions. {advice}"]
 
 
 def _write_junit(report: GateReport, path: Path | None) -> None:
@@ -194,4 +206,6 @@ def _write_junit(report: GateReport, path: Path | None) -> None:
     try:
         path.write_bytes(junit(report))
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}.", hint="Name another file.") from error
+        raise UsageError(
+            f"{path} cannot be written: {error.strerror}.", hint="Choose another file."
+        ) from error

@@ -1,4 +1,4 @@
-"""``sgi judge``: the calls of a judge in a file, so that a run can be done again exactly, without a key."""
+"""``sgi judge``: records the calls of a judge in a file, and repeats a run from it without a key."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Annotated
 
 import typer
 
-_PASSED_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+_ARGUMENTS_OF_RUN = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 judge = typer.Typer(
     name="judge",
-    help="Write the calls of a judge to a file, or answer from it. "
+    help="Record the calls of a judge in a file, or replay them. "
     "Example: sgi judge record calls.jsonl answers.csv -m faithfulness --judge openai:gpt-4o-mini",
     no_args_is_help=True,
 )
 
-FileArgument = Annotated[Path, typer.Argument(help="The file of calls, JSON lines.")]
+FileArgument = Annotated[Path, typer.Argument(help="File of recorded calls, JSON lines.")]
 
 
-@judge.command(context_settings=_PASSED_ON)
+@judge.command(context_settings=_ARGUMENTS_OF_RUN)
 def record(context: typer.Context, file: FileArgument) -> None:
-    """Do a run, and write every call of its judge to FILE. After FILE comes what `sgi run` takes.
+    """Run, and record every call of the judge in FILE. After FILE come the arguments of `sgi run`.
 
     Example:
 
@@ -30,12 +30,12 @@ def record(context: typer.Context, file: FileArgument) -> None:
     _run(context, file, replaying=False)
 
 
-@judge.command(context_settings=_PASSED_ON)
+@judge.command(context_settings=_ARGUMENTS_OF_RUN)
 def replay(context: typer.Context, file: FileArgument) -> None:
-    """Do a run with FILE for a judge: no key, no network, the same replies.
+    """Run with the recorded replies in FILE: no key, no network.
 
-    After FILE comes what `sgi run` takes; the judge is the one of FILE. A call that is not in FILE fails its
-    row; nothing is asked in its place.
+    After FILE come the arguments of `sgi run`; the judge is the recorded one. A row whose call is not in FILE
+    fails; no request is sent.
 
     Example:
 
@@ -53,6 +53,6 @@ def _run(context: typer.Context, file: Path, *, replaying: bool) -> None:
     if file.exists() and (note := incomplete_end(file)):
         talk(note)
     command = typer.main.get_command(app)
-    verb = command.get_command(context, "run")  # type: ignore[attr-defined]  # the app is a group of verbs
-    with verb.make_context("sgi run", list(context.args), obj=Cassette(file, replaying=replaying)) as inner:
-        verb.invoke(inner)
+    run = command.get_command(context, "run")  # type: ignore[attr-defined]  # the app is a group of commands
+    with run.make_context("sgi run", list(context.args), obj=Cassette(file, replaying=replaying)) as inner:
+        run.invoke(inner)

@@ -1,7 +1,7 @@
-"""The command ``sgi``: its verbs, and how every error leaves it.
+"""The command ``sgi``: its subcommands, and how errors are printed.
 
-Exit codes: 0 done, 1 a bug of ours, 2 something the user can fix, 3 finished with failed or rejected rows,
-4 a gate that is not met, 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
+Exit codes: 0 done, 1 a bug in SGI, 2 an error that the user can fix, 3 finished with failed or rejected rows,
+4 a gate that failed, 130 interrupted by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP.
 """
 
 from __future__ import annotations
@@ -46,49 +46,34 @@ from sgi.kernel.signature import package_version
 
 app = typer.Typer(
     name="sgi",
-    help="How well is each answer grounded in its passages, and how close is it to the reference?",
+    help="Evaluate RAG answers: how well the passages support them, and how close they are to a reference. "
+    "Start with: sgi demo, sgi check, sgi run answers.jsonl",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for verb in (
-    demo,
-    run,
-    runs,
-    show,
-    compare,
-    rename,
-    tag,
-    delete,
-    report,
-    plot,
-    serve,
-    agree,
-    card,
-    bench_metrics,
-    calibrate,
-    reproduce,
-    rescore,
-    gate,
-    export,
-    score,
-    check,
-    compute,
-    metrics,
-    doctor,
-):
-    app.command()(verb)
-app.add_typer(db)
-app.add_typer(models)
-app.add_typer(cache)
-app.add_typer(judge)
+_COMMANDS = {
+    "Score": (demo, run, score, check, compute),
+    "Inspect": (runs, show, report, plot, export, serve),
+    "Decide": (compare, gate, calibrate),
+    "Judge": (judge, agree, rescore),
+    "Study": (card, bench_metrics, reproduce),
+    "Manage": (metrics, models, doctor, rename, tag, delete, db, cache),
+}
+"""The commands in the groups and the order in which `sgi --help` lists them."""
+
+for panel, commands in _COMMANDS.items():
+    for command in commands:
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, rich_help_panel=panel)
+        else:
+            app.command(rich_help_panel=panel)(command)
+
+_LIMITS = "Input limits"
 
 
-_LIMITS = "Limits on what is read"
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(package_version())
         raise typer.Exit
 
@@ -101,35 +86,36 @@ def _options(
     ] = False,
     max_cell: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="The largest value of a row (4MB).", rich_help_panel=_LIMITS),
+        typer.Option(metavar="SIZE", help="Largest value in a row. Default: 4MB.", rich_help_panel=_LIMITS),
     ] = None,
     max_row: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="The largest row (8MB).", rich_help_panel=_LIMITS)
+        str | None, typer.Option(metavar="SIZE", help="Largest row. Default: 8MB.", rich_help_panel=_LIMITS)
     ] = None,
     max_columns: Annotated[
-        str | None, typer.Option(metavar="N", help="The most columns (10000).", rich_help_panel=_LIMITS)
+        str | None,
+        typer.Option(metavar="N", help="Largest number of columns. Default: 10000.", rich_help_panel=_LIMITS),
     ] = None,
     max_file: Annotated[
         str | None,
         typer.Option(
             metavar="SIZE",
-            help="The largest file that is read as a whole, such as a calibration (64MB).",
+            help="Largest file that is read at once, such as a calibration. Default: 64MB.",
             rich_help_panel=_LIMITS,
         ),
     ] = None,
 ) -> None:
-    del version  # its callback has printed it
+    del version  # the callback has printed it
     given = {"cell": max_cell, "row": max_row, "columns": max_columns, "file": max_file}
-    # Worker processes inherit the environment, so this is the one place where limits are kept.
+    # Worker processes inherit the environment, so limits are passed in it.
     os.environ.update({variable(name): text for name, text in given.items() if text is not None})
     input_limits()
 
 
 def main() -> None:
-    """Run the command line; a user's error is told in one line, without a traceback."""
+    """Run the command line. A user's error is one line on stderr, without a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a narrow encoding must not cost a result
+            stream.reconfigure(errors="replace")  # print what a narrow encoding lacks as "?"
     try:
         run_until_signal(app)
     except SgiError as error:
@@ -141,5 +127,5 @@ def main() -> None:
         from sgi.cli.console import talk
 
         place = "" if error.filename is None else f" {error.filename}"
-        talk(f"Error: the system refused to read or write{place}: {error.strerror or error}.")
+        talk(f"Error: the operating system cannot read or write{place}: {error.strerror or error}.")
         sys.exit(2)

@@ -1,4 +1,4 @@
-"""``sgi rename``, ``sgi tag`` and ``sgi delete``: what a user does with runs that are there."""
+"""``sgi rename``, ``sgi tag`` and ``sgi delete``: manage stored runs."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ if TYPE_CHECKING:
 
     from sgi.store.run_queries import RunRecord
 
-Name = Annotated[str | None, typer.Argument(help="What to call it; unique in the database.")]
-Clear = Annotated[bool, typer.Option("--clear", help="Take its name away.")]
-Tags = Annotated[list[str] | None, typer.Argument(metavar="TAG...", help="One or several; none prints them.")]
-Remove = Annotated[bool, typer.Option("--remove", help="Take these tags away.")]
+Name = Annotated[str | None, typer.Argument(help="New name; unique in the database.")]
+Clear = Annotated[bool, typer.Option("--clear", help="Clear the name.")]
+Tags = Annotated[
+    list[str] | None, typer.Argument(metavar="TAG...", help="Tags to add. Without any, the tags are printed.")
+]
+Remove = Annotated[bool, typer.Option("--remove", help="Remove these tags.")]
 Runs = Annotated[
     list[str],
     typer.Argument(
         metavar="RUN...",
-        help="Runs: each an id, a beginning of it, a name, last, or last~1 for the one before.",
+        help="Runs: id or the beginning of an id, name, last, or last~1 for the one before last.",
         autocompletion=complete_run,
         show_default=False,
     ),
 ]
-Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask for confirmation.")]
 
 
 def rename(
@@ -37,7 +39,7 @@ def rename(
     db: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Call a run otherwise, or take its name away.
+    """Rename a run, or clear its name.
 
     Examples:
 
@@ -52,14 +54,16 @@ def rename(
     from sgi.store.run_queries import find_run
 
     if (name is None) != clear:
-        raise UsageError("Which name?", hint="Give one, or --clear to take its name away.")
+        raise UsageError("NAME is required.", hint="Give a name, or --clear to remove it.")
     with open_database(db, create=False) as database:
         record = find_run(database, run)
         rename_run(database, record.id, name)
     if as_json:
         print_json({"id": record.id, "name": name})
     else:
-        talk(f"The run {record.id} has no name now." if name is None else f"{record.label} is {name} now.")
+        talk(
+            f"Cleared the name of run {record.id}." if name is None else f"Renamed {record.label} to {name}."
+        )
 
 
 def tag(
@@ -69,7 +73,7 @@ def tag(
     db: DatabaseOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tag a run, so that it is found with others: sgi runs --tag NAME. Prints the tags it has then.
+    """Add tags to a run, remove or print them. Find tagged runs with sgi runs --tag TAG.
 
     Examples:
 
@@ -86,35 +90,36 @@ def tag(
     from sgi.store.run_queries import find_run
 
     if remove and not tags:
-        raise UsageError("Which tags?", hint="Name those that shall go.")
+        raise UsageError("TAG is required with --remove.", hint="Give the tags to remove.")
     with open_database(db, create=False) as database:
         record = find_run(database, run)
-        kept = record.tags
+        current = record.tags
         if tags:
-            kept = set_tags(database, record.id, _less(record, tags) if remove else [*kept, *tags])
+            current = set_tags(database, record.id, _without(record, tags) if remove else [*current, *tags])
     if as_json:
-        print_json({"id": record.id, "name": record.name, "tags": kept})
-    elif kept:
-        print_lines(map(one_line, kept))
+        print_json({"id": record.id, "name": record.name, "tags": current})
+    elif current:
+        print_lines(map(one_line, current))
     else:
         talk(f"{record.label} has no tags.")
 
 
-def _less(record: RunRecord, tags: Sequence[str]) -> list[str]:
-    """The tags that are left without these."""
+def _without(record: RunRecord, tags: Sequence[str]) -> list[str]:
+    """The tags of the run without these; an error for a tag that it does not have."""
     from sgi.kernel.errors import UnknownNameError
 
-    gone = {tag.strip() for tag in tags}
-    for unknown in sorted(gone.difference(record.tags)):
+    removed = {tag.strip() for tag in tags}
+    for unknown in sorted(removed.difference(record.tags)):
         hint = f"It has: {', '.join(record.tags)}." if record.tags else "It has none."
         raise UnknownNameError(f"tag of {record.label}", unknown, hint=hint)
-    return [tag for tag in record.tags if tag not in gone]
+    return [tag for tag in record.tags if tag not in removed]
 
 
 def delete(runs: Runs, yes: Yes = False, db: DatabaseOption = None, as_json: JsonOption = False) -> None:
-    """Delete runs with all their scores; data that no other run is of goes too.
+    """Delete runs and their scores, and data that no other run uses.
 
-    It asks before; where nobody can be asked, it wants --yes. A run that is still written ends.
+    You are asked for confirmation; without a terminal, --yes is required. A run that is still being written
+    is stopped.
 
     Examples:
 
@@ -130,7 +135,7 @@ def delete(runs: Runs, yes: Yes = False, db: DatabaseOption = None, as_json: Jso
     with open_database(db, create=False) as database:
         records = list({record.id: record for record in (find_run(database, run) for run in runs)}.values())
         if not yes:
-            _ask(records)
+            _confirm(records)
         deleted: list[dict[str, Any]] = []
         for record in records:
             scores = count_scores(database, record.id)
@@ -139,31 +144,31 @@ def delete(runs: Runs, yes: Yes = False, db: DatabaseOption = None, as_json: Jso
     if as_json:
         print_json(deleted)
     else:
-        print_lines(map(_deleted, deleted))
+        print_lines(map(_deletion_line, deleted))
 
 
-def _ask(records: Sequence[RunRecord]) -> None:
-    """Go on only if the person wants it."""
+def _confirm(records: Sequence[RunRecord]) -> None:
+    """Ask for confirmation; exit without it."""
     from sgi.cli.console import talk
     from sgi.kernel.errors import UsageError
 
     if not sys.stdin.isatty():
-        raise UsageError("Nobody can be asked here.", hint="Write --yes to delete without asking.")
+        raise UsageError("Confirmation needs a terminal.", hint="Add --yes to delete without confirmation.")
     for record in records:
         state = "" if record.finished else ", not finished"
         talk(f"{record.label}: {record.scored:,} rows of {record.dataset_name}{state}")
     many = "it" if len(records) == 1 else f"these {len(records)} runs"
     try:
-        wanted = typer.confirm(f"Delete {many} for good?", err=True)
+        confirmed = typer.confirm(f"Delete {many} permanently?", err=True)
     except typer.Abort:
-        wanted = False
-    if not wanted:
+        confirmed = False
+    if not confirmed:
         talk("Nothing was deleted.")
         raise typer.Exit(130)
 
 
-def _deleted(told: dict[str, Any]) -> str:
+def _deletion_line(facts: dict[str, Any]) -> str:
     from sgi.cli.console import one_line
 
-    name = one_line(told["name"] or told["id"])
-    return f"Deleted {name}: {told['rows']:,} rows, {told['scores']:,} scores."
+    name = one_line(facts["name"] or facts["id"])
+    return f"Deleted {name}: {facts['rows']:,} rows, {facts['scores']:,} scores."

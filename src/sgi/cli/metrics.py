@@ -1,4 +1,4 @@
-"""``sgi metrics``: what can be scored, and what each score means."""
+"""``sgi metrics``: lists the metrics and what each of them means."""
 
 from __future__ import annotations
 
@@ -10,16 +10,24 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from sgi.cli.options import JsonOption
+from sgi.kernel.sample import Field
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from rich.table import Table
+
     from sgi.kernel.metric import AnyMetric
 
 
+_GRAPHRAG_NAMES = "sgi.metrics.graphrag_names"
+
+
 def metrics(
-    name: Annotated[str | None, typer.Argument(help="One metric, with its full page.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Show the full page of this metric.")] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the metrics, or print one metric's page.
+    """List the metrics by what they need, or show one metric.
 
     Examples:
 
@@ -27,7 +35,7 @@ def metrics(
 
       sgi metrics sgi
     """
-    from sgi.cli.console import complain, plain, print_json
+    from sgi.cli.console import complain, print_json, print_tables, readers_may_leave
     from sgi.kernel.registry import metric_class, metric_classes
 
     if name is not None:
@@ -44,9 +52,38 @@ def metrics(
     if as_json:
         print_json([_facts(kind) for kind in kinds])
         return
-    width = max(len(kind.spec.name) for kind in kinds)
+    with readers_may_leave():
+        print_tables(_tables(kinds))
+
+
+def _tables(kinds: Iterable[type[AnyMetric]]) -> list[Table]:
+    """One table for each set of needed fields: offline metrics, judged ones, then other names of both."""
+    from sgi.cli.console import add_row, new_table
+
+    groups: dict[tuple[int, str], list[type[AnyMetric]]] = {}
     for kind in kinds:
-        typer.echo(plain(f"{kind.spec.name:<{width}}  {_first_line(kind)}"))
+        groups.setdefault(_group(kind), []).append(kind)
+    tables = []
+    for group in sorted(groups):
+        table = new_table(group[1], "", left=("",))
+        for kind in groups[group]:
+            add_row(table, kind.spec.name, _first_line(kind))
+        tables.append(table)
+    return tables
+
+
+def _group(kind: type[AnyMetric]) -> tuple[int, str]:
+    """The position and the title of the group of a metric."""
+    from sgi.kernel.judged_metric import JudgedMetric
+
+    if kind.__module__ == _GRAPHRAG_NAMES:
+        return 4, "GraphRAG names (percent and counts)"
+    if not kind.spec.needs:
+        return 3, "Combines other metrics"
+    fields = ", ".join(str(field) for field in Field if field in kind.spec.needs)
+    if issubclass(kind, JudgedMetric):
+        return 2, f"Judge: {fields}"
+    return 1, f"Offline: {fields}"
 
 
 def _facts(kind: type[AnyMetric]) -> dict[str, Any]:

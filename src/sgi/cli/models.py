@@ -1,4 +1,4 @@
-"""``sgi models``: the embedding models known by name, whether their files are sound, and how to get them."""
+"""``sgi models``: lists known embedding models, verifies and downloads their files."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from sgi.cli.options import JsonOption
 if TYPE_CHECKING:
     from sgi.models.known_models import ModelRecord
 
-AtHand = Literal["embedded", "onnx", "torch"] | None
-_SOURCES: dict[AtHand, str] = {
-    "embedded": "embedded, no network",
-    "onnx": "your models, no network",
-    "torch": "your models, no network (extra torch)",
+Source = Literal["embedded", "onnx", "torch"] | None
+_SOURCES: dict[Source, str] = {
+    "embedded": "bundled, no network",
+    "onnx": "your models folder, no network",
+    "torch": "your models folder, no network (extra torch)",
     None: "{hub} (extra hub)",
 }
 
 models = typer.Typer(
     name="models",
-    help="The embedding models known by name. Examples: sgi models; sgi models verify minilm",
+    help="List, verify and download embedding models. Examples: sgi models; sgi models verify minilm",
     invoke_without_command=True,
 )
 
-NameArgument = Annotated[str, typer.Argument(help="A model's name, or a folder.")]
+NameArgument = Annotated[str, typer.Argument(help="Name of a model, or a folder.")]
 
 
 @models.callback()
@@ -37,7 +37,7 @@ def _models(context: typer.Context) -> None:
 
 @models.command("list")
 def show(as_json: JsonOption = False) -> None:
-    """List the models known by name, and which of them are at hand.
+    """List the known models, and where their files are.
 
     Example:
 
@@ -48,21 +48,21 @@ def show(as_json: JsonOption = False) -> None:
     from sgi.models.known_models import MODELS
 
     if as_json:
-        print_json([asdict(record) | {"at_hand": _at_hand(record)} for record in MODELS.values()])
+        print_json([asdict(record) | {"at_hand": _source(record)} for record in MODELS.values()])
         return
     typer.echo(f"{'name':<20}{'short':<8}{'dimension':>9}{'tokens':>8}  {'pooling':<9}{'licence':<12}from")
     for record in MODELS.values():
         numbers = f"{record.dimension:>9}{record.limit:>8}"
-        source = _SOURCES[_at_hand(record)].format(hub=record.hub)
+        source = _SOURCES[_source(record)].format(hub=record.hub)
         typer.echo(
             f"{record.name:<20}{record.alias:<8}{numbers}  {record.pooling:<9}{record.licence:<12}{source}"
         )
-    typer.echo(plain(f"Models of yours go into {models_folder()}/NAME (or where SGI_MODELS_DIR says)."))
-    typer.echo("Also: a folder, torch:NAME, openai:MODEL, openai:MODEL@URL, azure:DEPLOYMENT.")
+    typer.echo(plain(f"Your models folder: {models_folder()}/NAME (or set SGI_MODELS_DIR)."))
+    typer.echo("You can also use: a folder, torch:NAME, openai:MODEL, openai:MODEL@URL, azure:DEPLOYMENT.")
 
 
-def _at_hand(record: ModelRecord) -> AtHand:
-    """Where a model is on this machine, as `load_embedder` would find it."""
+def _source(record: ModelRecord) -> Source:
+    """Where `load_embedder` finds the model on this machine; None if it must be downloaded."""
     from sgi.models.files import has_graph, kept_folder
 
     if record.embedded:
@@ -75,7 +75,7 @@ def _at_hand(record: ModelRecord) -> AtHand:
 
 @models.command()
 def verify(name: NameArgument = "minilm") -> None:
-    """Check a model's files against their published checksums, and print its fingerprint.
+    """Verify the checksums of a model's files, and print its fingerprint.
 
     Example:
 
@@ -89,7 +89,7 @@ def verify(name: NameArgument = "minilm") -> None:
 
 @models.command()
 def fetch(name: NameArgument) -> None:
-    """Fetch a model's files from its hub, so that later runs need no network.
+    """Download a model's files from the hub, so that later runs need no network.
 
     Example:
 
@@ -98,5 +98,5 @@ def fetch(name: NameArgument) -> None:
     from sgi.cli.console import plain
     from sgi.models.embedder.load import load_embedder
 
-    load_embedder(name).embed(["Is it there?"])
-    typer.echo(plain(f"{name} is on this machine."))
+    load_embedder(name).embed(["A test sentence."])
+    typer.echo(plain(f"The files of {name} are on this machine."))

@@ -1,4 +1,4 @@
-"""``sgi plot``: one figure of a run as a file, for papers and slides."""
+"""``sgi plot``: writes one figure of a run to a file, for papers and slides."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from sgi.cli.options import (
+    OUTPUT,
     AllowDifferentOption,
     DatabaseOption,
     QuietOption,
@@ -31,7 +32,7 @@ _POINTS = 10_000
 
 
 class Kind(StrEnum):
-    """What can be drawn of a run."""
+    """Kinds of figures."""
 
     DISTRIBUTION = "distribution"
     PLANE = "plane"
@@ -43,8 +44,8 @@ class Kind(StrEnum):
     COMPARISON = "comparison"
 
 
-class _Asked(NamedTuple):
-    """What is drawn, and of what."""
+class _Request(NamedTuple):
+    """The requested figure."""
 
     database: Database
     record: RunRecord
@@ -57,41 +58,51 @@ class _Asked(NamedTuple):
 
 def plot(
     run: RunArgument,
-    kind: Annotated[Kind, typer.Option("-k", "--kind", help="What to draw.", show_default=False)],
+    kind: Annotated[Kind, typer.Option("-k", "--kind", help="Kind of figure.", show_default=False)],
     out: Annotated[Path, typer.Option("-o", "--out", help="A .png, .svg or .pdf file.", show_default=False)],
     metric: Annotated[
         str | None,
         typer.Option(
             "-m",
             "--metric",
-            help="Metric of distribution, groups and scatter (vertical). Default: the first that fits.",
+            help="Metric of distribution, groups and scatter (vertical). Default: the first suitable one.",
         ),
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option(help="Second metric of scatter (horizontal). Default: the first that compares words."),
+        typer.Option(help="Second metric of scatter (horizontal axis). Default: the first lexical metric."),
     ] = None,
     by: Annotated[
-        str | None, typer.Option(help="The column of groups; label, or the data's first by default.")
+        str | None,
+        typer.Option(help="Column of groups. Default: label, otherwise the first suitable column."),
     ] = None,
     with_: Annotated[
         str | None,
-        typer.Option("--with", help="Of comparison: the newer run.", autocompletion=complete_run),
+        typer.Option("--with", help="The newer run of comparison.", autocompletion=complete_run),
     ] = None,
-    width: Annotated[int | None, typer.Option(min=50, max=5000, help="Of the axes, in points.")] = None,
-    height: Annotated[int | None, typer.Option(min=50, max=5000, help="Of the axes, in points.")] = None,
-    scale: Annotated[float, typer.Option(min=0.1, max=10, help="Pixels of a PNG for each point.")] = 2.0,
+    width: Annotated[
+        int | None,
+        typer.Option(min=50, max=5000, help="Width of the axes in points.", rich_help_panel=OUTPUT),
+    ] = None,
+    height: Annotated[
+        int | None,
+        typer.Option(min=50, max=5000, help="Height of the axes in points.", rich_help_panel=OUTPUT),
+    ] = None,
+    scale: Annotated[
+        float,
+        typer.Option(min=0.1, max=10, help="Pixels per point in a PNG.", rich_help_panel=OUTPUT),
+    ] = 2.0,
     allow_different: AllowDifferentOption = False,
     cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Draw one figure of a run into a file. PNG and SVG of equal runs are equal files.
+    """Write one figure of a run to a file.
 
     distribution: the values of a metric. plane: every row by θ(r,c) and θ(r,q). groups: the mean of a metric
-    in each group. scatter: a metric of meaning against a metric of wording, row by row; rings mark rows that
-    the two rank very differently. correlation: rank correlations of the metrics. roc, reliability: metrics
-    against the labels. comparison: the differences to another run.
+    in each group. scatter: a semantic against a lexical metric, row by row; rings mark rows that the two rank
+    very differently. correlation: rank correlations of the metrics. roc, reliability: metrics against labels.
+    comparison: differences to another run. Equal runs give equal PNG and SVG files.
 
     Examples:
 
@@ -110,11 +121,11 @@ def plot(
 
     _check_options(kind, metric=metric, against=against, by=by, with_=with_)
     check_figure(out)
-    check_place(out)  # what cannot be written is told before the work
+    check_place(out)  # fails before the work if the file cannot be written
     with open_database(db, create=False) as database:
         record = find_run(database, run).clustered(cluster)
         other = None if with_ is None else find_run(database, with_).clustered(cluster)
-        chart = _DRAWN[kind](_Asked(database, record, metric, against, by, other, allow_different))
+        chart = _DRAWN[kind](_Request(database, record, metric, against, by, other, allow_different))
     sides = {"width": width, "height": height}
     chart |= {name: size for name, size in sides.items() if size is not None}
     save_figure(chart, out, scale=scale)
@@ -123,7 +134,7 @@ def plot(
 
 
 def _check_options(kind: Kind, **given: str | None) -> None:
-    """See that what is said can matter for this figure."""
+    """Refuse options that do not apply to this kind of figure."""
     meant = {
         "metric": (Kind.DISTRIBUTION, Kind.GROUPS, Kind.SCATTER),
         "against": (Kind.SCATTER,),
@@ -137,127 +148,127 @@ def _check_options(kind: Kind, **given: str | None) -> None:
                 f"--{name.strip('_')} does not apply to {kind.value}.", hint=f"It applies to {kinds}."
             )
     if kind is Kind.COMPARISON and given["with_"] is None:
-        raise UsageError("A comparison needs a second run.", hint="Name the newer one: --with last.")
+        raise UsageError("A comparison needs a second run.", hint="Add the newer one: --with last.")
 
 
-def _distribution(asked: _Asked) -> Chart:
+def _distribution(request: _Request) -> Chart:
     from sgi.report.figures import distribution_figure
     from sgi.report.views.distribution import distributions
 
-    columns = _columns(asked)
+    columns = _columns(request)
     parts = {part.metric: part for part in distributions(columns)}
     if not parts:
-        raise _impossible(asked, columns, Kind.DISTRIBUTION, "no metric has a value")
-    return distribution_figure(parts[_metric(asked, list(parts))])
+        raise _not_possible(request, columns, Kind.DISTRIBUTION, "no metric has a value")
+    return distribution_figure(parts[_metric(request, list(parts))])
 
 
-def _plane(asked: _Asked) -> Chart:
+def _plane(request: _Request) -> Chart:
     from sgi.report.figures import plane_figure
     from sgi.report.views.plane import plane
 
-    found = plane(asked.database, asked.record, most=_POINTS)
+    found = plane(request.database, request.record, most=_POINTS)
     if found is None or not found.points:
-        why = "no metric has kept θ(r, c) and θ(r, q), as sgi does"
-        raise _impossible(asked, _columns(asked), Kind.PLANE, why)
+        why = "no metric stored θ(r, c) and θ(r, q), as sgi does"
+        raise _not_possible(request, _columns(request), Kind.PLANE, why)
     return plane_figure(found)
 
 
-def _groups(asked: _Asked) -> Chart:
+def _groups(request: _Request) -> Chart:
     from sgi.report.figures import groups_figure
 
-    found = _group_table(asked)
+    found = _group_table(request)
     means = {made.metric for group in found.groups for made in group.metrics if made.mean is not None}
-    metrics = [name for name in asked.record.metrics if name in means]
+    metrics = [name for name in request.record.metrics if name in means]
     if not metrics:
-        raise _impossible(asked, _columns(asked), Kind.GROUPS, "no metric has a value")
-    return groups_figure(found, _metric(asked, metrics))
+        raise _not_possible(request, _columns(request), Kind.GROUPS, "no metric has a value")
+    return groups_figure(found, _metric(request, metrics))
 
 
-def _group_table(asked: _Asked) -> GroupTable:
+def _group_table(request: _Request) -> GroupTable:
     from sgi.report.views.groups import group_table, group_tables
 
-    if asked.by is not None:
-        return group_table(asked.database, asked.record, asked.by)
-    columns = _columns(asked)
+    if request.by is not None:
+        return group_table(request.database, request.record, request.by)
+    columns = _columns(request)
     tables = group_tables(columns)
     if not tables:
         why = "its data has neither labels of both kinds nor a column with a few values"
-        raise _impossible(asked, columns, Kind.GROUPS, f"{why}; name one with --by")
+        raise _not_possible(request, columns, Kind.GROUPS, f"{why}; name one with --by")
     return tables[0]
 
 
-def _scatter(asked: _Asked) -> Chart:
+def _scatter(request: _Request) -> Chart:
     from sgi.report.scatter_figure import scatter_figure
     from sgi.report.views.disagreement import semantic_and_lexical
     from sgi.report.views.scatter import scatter_of
 
-    columns = _columns(asked)
+    columns = _columns(request)
     known = {column.metric: column for column in columns.metrics if column.ok.any()}
     pair = semantic_and_lexical(columns)
     names = dict(zip(("metric", "against"), (column.metric for column in pair or ()), strict=False))
     for name in ("metric", "against"):
-        if (given := getattr(asked, name)) is not None:
-            names[name] = _named(asked, given, list(known))
+        if (given := getattr(request, name)) is not None:
+            names[name] = _named(request, given, list(known))
     found = None
     if len(names) > 1 and names["metric"] != names["against"]:
         both = (columns.run.metrics[names[name]] for name in ("metric", "against"))
         found = scatter_of(columns, *both, most=_POINTS)
     if found is None:
         why = "it needs two metrics with values for the same rows; name them with -m and --against"
-        raise _impossible(asked, columns, Kind.SCATTER, why)
+        raise _not_possible(request, columns, Kind.SCATTER, why)
     return scatter_figure(found)
 
 
-def _correlation(asked: _Asked) -> Chart:
+def _correlation(request: _Request) -> Chart:
     from sgi.report.figures import correlation_figure
     from sgi.report.views.correlation import correlation
 
-    columns = _columns(asked)
+    columns = _columns(request)
     found = correlation(columns)
     if found is None:
-        raise _impossible(asked, columns, Kind.CORRELATION, "fewer than two of its metrics vary")
+        raise _not_possible(request, columns, Kind.CORRELATION, "fewer than two of its metrics vary")
     return correlation_figure(found)
 
 
-def _roc(asked: _Asked) -> Chart:
+def _roc(request: _Request) -> Chart:
     from sgi.report.figures import roc_figure
     from sgi.report.views.labelled import labelled
 
-    columns = _columns(asked)
+    columns = _columns(request)
     found = [part for part in labelled(columns) if part.roc]
     if not found:
-        raise _impossible(asked, columns, Kind.ROC, "no metric has values for rows of both labels")
+        raise _not_possible(request, columns, Kind.ROC, "no metric has values for rows of both labels")
     return roc_figure(found)
 
 
-def _reliability(asked: _Asked) -> Chart:
+def _reliability(request: _Request) -> Chart:
     from sgi.report.figures import reliability_figure
     from sgi.report.views.labelled import labelled
 
-    columns = _columns(asked)
+    columns = _columns(request)
     found = [part for part in labelled(columns) if part.reliability is not None]
     if not found:
         why = "no metric has values for enough rows of both labels"
-        raise _impossible(asked, columns, Kind.RELIABILITY, why)
+        raise _not_possible(request, columns, Kind.RELIABILITY, why)
     return reliability_figure(found)
 
 
-def _comparison(asked: _Asked) -> Chart:
+def _comparison(request: _Request) -> Chart:
     from sgi.report.figures import comparison_figure
     from sgi.report.views.comparison import comparison_view
 
-    assert asked.new is not None  # noqa: S101 - `_check_options` has seen to it
+    assert request.new is not None  # noqa: S101 - `_check_options` requires it
     view = comparison_view(
-        asked.database, asked.record, asked.new, changed=0, allow_different=asked.allow_different
+        request.database, request.record, request.new, changed=0, allow_different=request.allow_different
     )
     if all(made.difference.difference is None for made in view.comparison.metrics):
         raise UsageError(
-            f"{asked.record.label} and {asked.new.label} have no metric with values for the same rows."
+            f"{request.record.label} and {request.new.label} have no metric with values for the same rows."
         )
     return comparison_figure(view)
 
 
-_DRAWN: dict[Kind, Callable[[_Asked], Chart]] = {
+_DRAWN: dict[Kind, Callable[[_Request], Chart]] = {
     Kind.DISTRIBUTION: _distribution,
     Kind.PLANE: _plane,
     Kind.GROUPS: _groups,
@@ -269,19 +280,19 @@ _DRAWN: dict[Kind, Callable[[_Asked], Chart]] = {
 }
 
 
-def _columns(asked: _Asked) -> RunColumns:
+def _columns(request: _Request) -> RunColumns:
     from sgi.report.views.columns import run_columns
 
-    return run_columns(asked.database, asked.record)
+    return run_columns(request.database, request.record)
 
 
-def _metric(asked: _Asked, known: list[str]) -> str:
-    """The metric that is asked for; the first without."""
-    return known[0] if asked.metric is None else _named(asked, asked.metric, known)
+def _metric(request: _Request, known: list[str]) -> str:
+    """The requested metric, otherwise the first one."""
+    return known[0] if request.metric is None else _named(request, request.metric, known)
 
 
-def _named(asked: _Asked, wanted: str, known: list[str]) -> str:
-    """The metric of this full or bare name."""
+def _named(request: _Request, wanted: str, known: list[str]) -> str:
+    """The metric with this full name, or with this name without parameters."""
     import difflib
 
     found = [name for name in known if wanted in {name, name.partition("(")[0]}]
@@ -291,19 +302,19 @@ def _named(asked: _Asked, wanted: str, known: list[str]) -> str:
         return found[0]
     near = tuple(difflib.get_close_matches(wanted, known, n=2))
     hint = f"Those with values: {', '.join(known)}."
-    raise UnknownNameError(f"metric with values in {asked.record.label}", wanted, near, hint=hint)
+    raise UnknownNameError(f"metric with values in {request.record.label}", wanted, near, hint=hint)
 
 
-def _impossible(asked: _Asked, columns: RunColumns, kind: Kind, why: str) -> UsageError:
-    """Why this cannot be drawn, and what can."""
-    kinds = ", ".join(found.value for found in _possible(asked, columns) if found is not kind)
+def _not_possible(request: _Request, columns: RunColumns, kind: Kind, why: str) -> UsageError:
+    """An error that says why this figure cannot be drawn, and which ones can."""
+    kinds = ", ".join(found.value for found in _possible(request, columns) if found is not kind)
     return UsageError(
-        f"{asked.record.label} has nothing for {kind.value}: {why}.",
-        hint=f"What can be drawn of it: {kinds}." if kinds else "Nothing can be drawn of it yet.",
+        f"{request.record.label} cannot be drawn as {kind.value}: {why}.",
+        hint=f"Possible kinds: {kinds}." if kinds else "No figure is possible yet.",
     )
 
 
-def _possible(asked: _Asked, columns: RunColumns) -> list[Kind]:
+def _possible(request: _Request, columns: RunColumns) -> list[Kind]:
     from sgi.report.views.correlation import correlation
     from sgi.report.views.distribution import distributions
     from sgi.report.views.groups import group_tables
@@ -313,7 +324,7 @@ def _possible(asked: _Asked, columns: RunColumns) -> list[Kind]:
 
     against = labelled(columns)
     spread = distributions(columns)
-    points = plane(asked.database, asked.record, most=1)
+    points = plane(request.database, request.record, most=1)
     there = {
         Kind.DISTRIBUTION: bool(spread),
         Kind.PLANE: points is not None and bool(points.points),

@@ -1,4 +1,4 @@
-"""``sgi report``: a run, or two side by side, as one page to look at and to pass on."""
+"""``sgi report``: one page about a run, or about the differences between two runs."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sgi.cli.options import (
+    OUTPUT,
     AllowDifferentOption,
     DatabaseOption,
     QuietOption,
@@ -33,7 +34,7 @@ _MEGABYTE = 1_000_000
 
 
 class Format(StrEnum):
-    """What a report can be."""
+    """Formats of a report."""
 
     HTML = "html"
     MD = "md"
@@ -46,41 +47,54 @@ def report(
         str | None,
         typer.Argument(
             metavar="[RUN2]",
-            help="A second run, the newer one: what changed between the two.",
+            help="A second, newer run: report what changed.",
             autocompletion=complete_run,
             show_default=False,
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", help="The file, replaced if it is there; report.html, or stdout."),
+        typer.Option(
+            "-o",
+            "--out",
+            help="File; an existing one is replaced. Default: report.html, or stdout for md and json.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     format_: Annotated[
-        Format | None, typer.Option("--format", help="By default what the suffix of -o says, else html.")
+        Format | None,
+        typer.Option(
+            "--format", help="Format. Default: from the suffix of -o, otherwise html.", rich_help_panel=OUTPUT
+        ),
     ] = None,
     rows: Annotated[
         int,
         typer.Option(
             min=1,
             max=10_000,
-            help="Rows in the HTML file's table; of a larger run, all are written beside it as CSV.",
+            help="Rows in the table of the HTML file; a larger run is also written as CSV beside it.",
         ),
     ] = 10_000,
     worst: Annotated[
-        int, typer.Option(min=0, max=1000, help="Rows told whole for each metric: the worst, or the changed.")
+        int,
+        typer.Option(
+            min=0, max=1000, help="Number of worst (or most changed) rows to show in full for each metric."
+        ),
     ] = 10,
-    title: Annotated[str | None, typer.Option(help="What the page calls the run.")] = None,
-    open_: Annotated[bool, typer.Option("--open", help="Show the file in the browser.")] = False,
+    title: Annotated[str | None, typer.Option(help="Title of the page.", rich_help_panel=OUTPUT)] = None,
+    open_: Annotated[
+        bool, typer.Option("--open", help="Open the file in a browser.", rich_help_panel=OUTPUT)
+    ] = False,
     allow_different: AllowDifferentOption = False,
     cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Make a page of a run, or of what changed between two: one HTML file that needs no network.
+    """Write a report about a run, or about the differences between two runs.
 
-    It shows the headline with coverage and intervals, how values are spread, groups, correlations, the worst
-    rows with their texts and evidence, and with labels ROC and calibration. HTML goes into a file, Markdown
-    and JSON to standard output unless -o names one.
+    The report is one HTML file that needs no network. It shows a summary with coverage and intervals,
+    distributions, groups, correlations, the worst rows with their texts and judgements, and with labels ROC
+    and calibration. Markdown and JSON are printed unless you give -o.
 
     Examples:
 
@@ -91,70 +105,70 @@ def report(
       sgi report last --format md >> "$GITHUB_STEP_SUMMARY"
     """
     from sgi.cli.console import talk
+    from sgi.cli.export import require_not_data
     from sgi.io.write import check_place
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
 
     kind = _kind(format_, out)
-    if kind is Format.JSON and title is not None:
-        raise UsageError("--title is for pages; JSON holds the names as they are.")
     target = out or (_DEFAULT if kind is Format.HTML else None)
-    if open_ and (target is None or kind is not Format.HTML):
-        raise UsageError("--open shows an HTML file.", hint="Leave --format out, or name a file with -o.")
+    _check_options(kind, title=title, open_=open_)
     if target is not None:
-        check_place(target)  # what cannot be written is told before the work
+        check_place(target)  # fails before the work if the file cannot be written
     with open_database(db, create=False) as database:
         records = [find_run(database, name).clustered(cluster) for name in (run, new) if name is not None]
         if target is not None:
-            _spare_data(records, target)
+            for record in records:
+                require_not_data(record, target)
         beside = _export(database, records[0], target, rows) if kind is Format.HTML and new is None else None
         if new is None:
             text = _run_text(database, records[0], kind, worst, title, rows, beside)
         else:
             text = _comparison_text(database, records, kind, worst, title, allow_different=allow_different)
     if target is None:
-        _pour(text)
+        _print_text(text)
         return
     size = _write(target, text)
     if not quiet:
-        talk(f"{target} holds {' and '.join(found.label for found in records)}: {size}.")
+        talk(f"Wrote {target}: {' and '.join(record.label for record in records)}, {size}.")
         if beside is not None:
-            talk(f"{beside} holds all {records[0].scored:,} rows; the page shows {rows:,} and links to it.")
+            talk(f"Wrote {beside}: all {records[0].scored:,} rows; the page shows {rows:,} of them.")
     if open_:
         typer.launch(target.resolve().as_uri())
 
 
-def _kind(asked: Format | None, out: Path | None) -> Format:
-    """The format that is asked for, or that the file's name says."""
-    if asked is not None:
-        return asked
+def _check_options(kind: Format, *, title: str | None, open_: bool) -> None:
+    if kind is Format.JSON and title is not None:
+        raise UsageError("--title does not apply to JSON.")
+    if open_ and kind is not Format.HTML:
+        raise UsageError(
+            "--open needs an HTML file.", hint="Leave out --format, or name an .html file with -o."
+        )
+
+
+def _kind(requested: Format | None, out: Path | None) -> Format:
+    """The requested format, otherwise the one of the file's suffix."""
+    if requested is not None:
+        return requested
     if out is None:
         return Format.HTML
     if out.suffix.casefold() not in _SUFFIXES:
         raise UsageError(
-            f"Cannot tell from {str(out)!r} what to write.",
-            hint=f"Name it {', '.join(_SUFFIXES)}, or say --format html, md or json.",
+            f"The suffix of {str(out)!r} is not a known format.",
+            hint=f"Use {', '.join(_SUFFIXES)}, or add --format html, md or json.",
         )
     return Format(_SUFFIXES[out.suffix.casefold()])
 
 
-def _spare_data(records: list[RunRecord], target: Path) -> None:
-    """A report does not take the place of the data its run was made of."""
-    from sgi.cli.export import spare_data
-
-    for record in records:
-        spare_data(record, target)
-
-
 def _export(database: Database, record: RunRecord, target: Path | None, rows: int) -> Path | None:
-    """All rows, beside a page that has no place for them; None where it has."""
+    """Write all rows as CSV beside a page that cannot hold them; None if it can."""
     if target is None or record.scored <= rows:
         return None
-    from sgi.cli.export import spare_data
+    from sgi.cli.export import require_not_data
     from sgi.engine.export import export
 
     beside = target.with_name(f"{target.stem}.rows.csv")
-    spare_data(record, beside)
+    require_not_data(record, beside)
     export(database, record, beside, inputs=True)
     return beside
 
@@ -226,7 +240,7 @@ def _json(view: object) -> str:
     return json.dumps(as_json(view), indent=2, ensure_ascii=True) + "\n"
 
 
-def _pour(text: str) -> None:
+def _print_text(text: str) -> None:
     from sgi.cli.console import readers_may_leave
 
     with readers_may_leave():
@@ -235,7 +249,7 @@ def _pour(text: str) -> None:
 
 
 def _write(target: Path, text: str) -> str:
-    """The file, whole or not at all; gives its size in words."""
+    """Write the file atomically; returns its size as text."""
     from sgi.io.write import write_whole
 
     content = _encoded(text)

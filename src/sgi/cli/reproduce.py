@@ -1,4 +1,4 @@
-"""``sgi reproduce``: the paper's tables and figures, made again with their controls."""
+"""``sgi reproduce``: reproduces the tables and figures of the SGI paper, with controls."""
 
 from __future__ import annotations
 
@@ -37,29 +37,27 @@ def reproduce(
     data: Annotated[
         list[str] | None,
         typer.Option(
-            help="Where the data is: HaluEval QA's file, a folder with the benchmarks' files, or "
-            "BENCHMARK:PATH; repeatable. Without it: the folder SGI_DATA_DIR, installed packages, the hub.",
+            help="The file of HaluEval QA, a folder with the files of benchmarks, or BENCHMARK:PATH; "
+            "repeatable. Default: the folder SGI_DATA_DIR, installed packages, the hub.",
         ),
     ] = None,
     sample: Annotated[
         Literal["paper", "full", "matched"],
-        typer.Option(help="The answers: as the paper's loader selects them, all, or matched in length."),
+        typer.Option(help="Answers to use: as the paper selects them, all, or matched by length."),
     ] = "paper",
-    limit: Annotated[
-        int | None, typer.Option(min=2, help="Only the first so many answers, for a quick look.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of every draw.")] = 0,
-    out: Annotated[Path, typer.Option("-o", "--out", help="The folder for tables and figures.")] = Path(
+    limit: Annotated[int | None, typer.Option(min=2, help="Use only the first LIMIT answers.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 0,
+    out: Annotated[Path, typer.Option("-o", "--out", help="Folder for tables and figures.")] = Path(
         "results"
     ),
     cache: CacheOption = None,
     no_cache: NoCacheOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the SGI paper's tables and figures again: its numbers, ours, and the controls beside them.
+    """Reproduce the tables and figures of the SGI paper, with controls.
 
-    Each experiment becomes a page (NAME.md), its numbers (NAME.json) and its figures (PNG and SVG) in the
-    folder of -o. Vectors are cached, so the second time takes seconds.
+    Each experiment writes a page (NAME.md), numbers (NAME.json) and figures (PNG and SVG) to the folder of
+    -o. Vectors are cached, so that a second run takes seconds.
 
     Examples:
 
@@ -77,7 +75,7 @@ def reproduce(
 
     names = experiment_names(name)
     check_figure(out / "figure.png")
-    out.mkdir(parents=True, exist_ok=True)  # what cannot be written is told before the work
+    out.mkdir(parents=True, exist_ok=True)  # fails before the work if the folder cannot be made
     where = cache or not no_cache
     made: list[Finding] = []
     with (

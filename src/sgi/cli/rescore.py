@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from sgi.cli.option_values import cache_choice, metric_list
 from sgi.cli.options import (
     CacheOption,
     DatabaseOption,
@@ -18,8 +19,6 @@ from sgi.cli.options import (
     PercentOption,
     QuietOption,
     RunArgument,
-    cache_choice,
-    metric_list,
 )
 
 if TYPE_CHECKING:

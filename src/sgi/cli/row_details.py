@@ -1,4 +1,4 @@
-"""One row of a run, whole: its texts, and for every metric what the number was made of, readable."""
+"""One row of a run in full: its texts, and the details of every score."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sgi.cli.console import plain
-from sgi.cli.evidence_map import support_lines
+from sgi.cli.evidence_map import evidence_map_lines
 from sgi.report.formatting import number as number_text
 from sgi.report.row_details import is_table, is_yes_no, scalar_text
 from sgi.report.views.evidence_map import beside_support, support_view
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from sgi.store.evaluation_records import StoredEvaluation
     from sgi.store.evaluations import MetricScore
 
-_ENDLESS = 100_000
+_NO_LIMIT = 100_000
 _BREAKS = str.maketrans("\u2028\u2029", "\n\n")
 _INDENT = "  "
 
 
 def sample_facts(found: StoredEvaluation) -> dict[str, Any]:
-    """All that is kept of a row, as JSON values."""
+    """Everything stored of a row, as JSON values."""
     return {
         "run": found.run,
         "sample": found.sample.model_dump(mode="json", exclude_unset=True),
@@ -49,29 +49,29 @@ def _score_facts(score: MetricScore) -> dict[str, Any]:
 
 
 def sample_lines(found: StoredEvaluation, *, width: int | None = None) -> Iterator[str]:
-    """All that is kept of a row, for people. None of its texts is cut, steers a terminal or poses as a line.
+    """Everything stored of a row, as lines of text. Texts are not cut, and control characters are replaced.
 
     Args:
         found: the row.
-        width: of tables; None takes the terminal's, or as much as they want where there is none.
+        width: width of tables; None takes the terminal's, or no limit without a terminal.
     """
     if width is None:
-        width = Console().width if sys.stdout.isatty() else _ENDLESS
+        width = Console().width if sys.stdout.isatty() else _NO_LIMIT
     yield from _pair("sample", found.sample.id)
     yield from _pair("run", found.run)
     yield from _texts(found.sample, found.reason)
     for name, score in found.scores.items():
         yield ""
         yield from _pair(name, _verdict(score))
-        yield from _made_of(score, found.sample.contexts, width)
+        yield from _detail_lines(score, found.sample.contexts, width)
 
 
-def _made_of(score: MetricScore, contexts: Sequence[str], width: int) -> Iterator[str]:
-    """What a number was made of: an evidence map as one, all else as it is kept."""
+def _detail_lines(score: MetricScore, contexts: Sequence[str], width: int) -> Iterator[str]:
+    """The details of a score: an evidence map as such, everything else as stored."""
     details: Mapping[str, Any] = score.details
     support = support_view(details, contexts)
     if support is not None:
-        lines = support_lines(support, width=width - len(_INDENT))
+        lines = evidence_map_lines(support, width=width - len(_INDENT))
         yield from (f"{_INDENT}{line.plain}".rstrip() for line in lines)
         details = beside_support(details)
     for part, body in (("details", details), ("evidence", score.evidence)):
@@ -86,7 +86,7 @@ def _texts(sample: Sample, reason: str) -> Iterator[str]:
         yield f"label: {int(sample.label)}"
     if sample.metadata:
         yield "metadata"
-        yield from (f"{_INDENT}{line}" for line in value_lines(sample.metadata, _ENDLESS))
+        yield from (f"{_INDENT}{line}" for line in value_lines(sample.metadata, _NO_LIMIT))
     parts: dict[str, Any] = {"question": sample.question, "passages": list(sample.contexts)}
     parts |= {"response": sample.response, "reference": sample.reference}
     fields = {"passages": "contexts"}
@@ -94,10 +94,10 @@ def _texts(sample: Sample, reason: str) -> Iterator[str]:
         if fields.get(name, name) in given:
             yield ""
             yield name
-            yield from (f"{_INDENT}{line}" for line in value_lines(value, _ENDLESS))
+            yield from (f"{_INDENT}{line}" for line in value_lines(value, _NO_LIMIT))
     if sample.alternatives:
         yield "also accepted"
-        yield from (f"{_INDENT}{line}" for line in value_lines(list(sample.alternatives), _ENDLESS))
+        yield from (f"{_INDENT}{line}" for line in value_lines(list(sample.alternatives), _NO_LIMIT))
     if reason:
         yield ""
         yield from _pair("no response", reason)
@@ -110,11 +110,11 @@ def _verdict(score: MetricScore) -> str:
 
 
 def value_lines(value: Any, width: int) -> Iterator[str]:
-    r"""A JSON value as lines: mappings by key, lists numbered, lists of flat mappings as a table.
+    r"""A JSON value as lines: mappings by key, lists with numbers, lists of flat mappings as a table.
 
     Args:
-        value: any.
-        width: that tables are folded to.
+        value: any JSON value.
+        width: width of tables.
 
     >>> print(*value_lines({"why": "it fits", "rating": 2, "asked": ["Who?", "a\nb"]}, 80), sep="\n")
     why: it fits
@@ -128,7 +128,7 @@ def value_lines(value: Any, width: int) -> Iterator[str]:
         for key, item in value.items():
             yield from _entry(key, item, width)
     elif isinstance(value, list):
-        yield from _listed(value, width)
+        yield from _list_lines(value, width)
     else:
         yield from _clean(scalar_text(value)).split("\n")
 
@@ -142,17 +142,17 @@ def _entry(key: str, value: Any, width: int) -> Iterator[str]:
 
 
 def _pair(name: str, text: str) -> Iterator[str]:
-    """``name: text``, further lines of the text below its first."""
+    """``name: text``, with further lines of the text indented below the first."""
     head = f"{' '.join(_clean(name).split(chr(10)))}: "
-    yield from _hanging(head, _clean(text).split("\n"))
+    yield from _indented(head, _clean(text).split("\n"))
 
 
-def _hanging(head: str, lines: Sequence[str]) -> Iterator[str]:
+def _indented(head: str, lines: Sequence[str]) -> Iterator[str]:
     for number, line in enumerate(lines):
         yield f"{' ' * len(head) if number else head}{line}"
 
 
-def _listed(values: list[Any], width: int) -> Iterator[str]:
+def _list_lines(values: list[Any], width: int) -> Iterator[str]:
     if not values:
         yield "(none)"
     elif is_table(values):
@@ -161,13 +161,13 @@ def _listed(values: list[Any], width: int) -> Iterator[str]:
         digits = len(str(len(values)))
         for number, value in enumerate(values, 1):
             head = f"{number:>{digits}}. "
-            yield from _hanging(head, [*value_lines(value, width - len(head))])
+            yield from _indented(head, [*value_lines(value, width - len(head))])
 
 
 def _table_lines(rows: Sequence[Mapping[str, Any]], width: int) -> Iterator[str]:
-    """A row for each mapping, with its number and a column for each key; no cell is cut."""
+    """One numbered row per mapping and one column per key; cells are not cut."""
     keys = [key for key in dict.fromkeys(key for row in rows for key in row) if key != "index"]
-    keys.sort(key=lambda key: not is_yes_no(key, rows))  # marks come first; the rest stays in order
+    keys.sort(key=lambda key: not is_yes_no(key, rows))  # yes/no columns come first
     table = Table(box=None, pad_edge=False)
     for name in ("", *keys):
         table.add_column(Text(" ".join(_clean(name).split("\n"))), overflow="fold")
@@ -185,5 +185,5 @@ def _mark(value: Any) -> str:
 
 
 def _clean(text: str) -> str:
-    """Text that steers nothing; its line breaks are the only ones."""
+    """Text without control characters other than line breaks."""
     return plain(text).translate(_BREAKS)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sgi.cli.finish_run import fitted_on_same_data, make_run_views
+from sgi.cli.option_values import cache_choice, column_map, judge_settings, metric_list, target_settings
 from sgi.cli.options import (
     CacheOption,
     CalibrationOption,
@@ -38,11 +39,6 @@ from sgi.cli.options import (
     RejectsOption,
     RpmOption,
     TpmOption,
-    cache_choice,
-    column_map,
-    judge_settings,
-    metric_list,
-    target_settings,
 )
 from sgi.cli.run_on_ray import RayOption, WorkersOption, run_on_ray
 from sgi.cli.run_output import database_words, print_columns, report_notes, tell_plan, tell_report

@@ -35,7 +35,7 @@ def run_spec(
     Raises:
         UsageError: a value makes no sense, or stored settings name what the user has to name.
     """
-    from sgi.cli.options import with_entailment
+    from sgi.cli.option_values import with_entailment
     from sgi.engine.spec import RunSpec, read_spec
     from sgi.kernel.errors import UsageError
 
@@ -101,7 +101,7 @@ def _over(values: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]
 
 def _with_embedder(spec: RunSpec, *, new: bool) -> RunSpec:
     """The spec with the embedders named, so that a run is resumed with the model it began with."""
-    from sgi.cli.options import chosen_embedders
+    from sgi.cli.option_values import select_embedders
 
     if not new:
         return spec
@@ -109,7 +109,7 @@ def _with_embedder(spec: RunSpec, *, new: bool) -> RunSpec:
     if spec.metrics is not None:
         metrics = [*spec.metrics, *spec.beside]
     how = {"backend": spec.backend, "precision": spec.precision}
-    return spec.model_copy(update={"embedders": tuple(chosen_embedders(spec.embedders, metrics, **how))})
+    return spec.model_copy(update={"embedders": tuple(select_embedders(spec.embedders, metrics, **how))})
 
 
 def recorded_settings(cassette: Cassette) -> dict[str, Any]:

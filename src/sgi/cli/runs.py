@@ -1,4 +1,4 @@
-"""``sgi runs``: which runs are kept."""
+"""``sgi runs``: lists the stored runs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 def runs(
-    limit: Annotated[int, typer.Option(min=1, help="How many to list, the newest first.")] = 20,
+    limit: Annotated[int, typer.Option(min=1, help="Number of runs to list.")] = 20,
     search: Annotated[
-        str, typer.Option(help="Only runs with this text in their id, name, data or tags, in any case.")
+        str, typer.Option(help="Only runs with this text in their id, name, data or tags; case is ignored.")
     ] = "",
     tag: Annotated[str | None, typer.Option(help="Only runs with this tag.")] = None,
     db: DatabaseOption = None,
     percent: PercentOption = True,
     as_json: JsonOption = False,
 ) -> None:
-    """List the runs that are kept, the newest first.
+    """List the stored runs, newest first.
 
     Examples:
 
@@ -36,23 +36,23 @@ def runs(
     from sgi.cli.console import print_json, print_tables, readers_may_leave, talk
     from sgi.cli.tables import run_facts, runs_table
 
-    shown, found, kept = _looked_up(db, search, tag, limit)
+    shown, found, total = _list(db, search, tag, limit)
     with readers_may_leave():
         if as_json:
             print_json([run_facts(record) for record in shown])
         elif shown:
             print_tables([runs_table(shown, percent=percent)])
-    if not kept:
-        talk("There is no run here yet. Make one: sgi run answers.jsonl")
+    if not total:
+        talk("There are no runs yet. Make one: sgi run answers.jsonl")
     elif not found:
-        asked = {f"mentions {search!r}": search, f"has the tag {tag!r}": tag is not None}
-        talk(f"No run of {kept:,} {' and '.join(words for words, said in asked.items() if said)}.")
+        filters = {f"contains {search!r}": search, f"has the tag {tag!r}": tag is not None}
+        talk(f"None of {total:,} runs {' and '.join(text for text, given in filters.items() if given)}.")
     elif len(shown) < found:
-        talk(f"These are {len(shown):,} of {found:,} runs; --limit {found} lists them all.")
+        talk(f"Listed {len(shown):,} of {found:,} runs; --limit {found} lists all.")
 
 
-def _looked_up(db: str | None, search: str, tag: str | None, limit: int) -> tuple[list[RunRecord], int, int]:
-    """The runs to show; how many were found, and how many there are."""
+def _list(db: str | None, search: str, tag: str | None, limit: int) -> tuple[list[RunRecord], int, int]:
+    """The runs to show, the number of matches, and the number of all runs."""
     from sgi.store.database import open_database
     from sgi.store.database_location import DEFAULT
     from sgi.store.run_queries import count_runs, list_runs

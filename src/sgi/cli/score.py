@@ -11,6 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sgi.cli.option_values import (
+    cache_choice,
+    column_map,
+    judge_settings,
+    metric_list,
+    select_embedders,
+    skips_errors,
+    with_entailment,
+)
 from sgi.cli.options import (
     BackendOption,
     CacheOption,
@@ -25,13 +34,6 @@ from sgi.cli.options import (
     OnErrorOption,
     PrecisionOption,
     QuietOption,
-    cache_choice,
-    chosen_embedders,
-    column_map,
-    judge_settings,
-    metric_list,
-    skipping,
-    with_entailment,
 )
 
 if TYPE_CHECKING:
@@ -93,13 +95,13 @@ def score(
         rejected += 1
         talk(f"Rejected: {item.error}")
 
-    on_reject = reject if skipping(on_error) else None
+    on_reject = reject if skips_errors(on_error) else None
     told = _Columns(quiet=quiet)
     reading = {"columns": column_map(columns), "encoding": encoding}
     rows = _rows(data, reading, ahead=batch_size, on_reject=on_reject, on_columns=told.add)
     kept = cache_choice(cache, no_cache=no_cache)
     asked = judge_settings(judge, judge_set)
-    embedders = chosen_embedders(embedder, chosen, backend=backend, precision=precision)
+    embedders = select_embedders(embedder, chosen, backend=backend, precision=precision)
     with open_models(chosen, embedders, cache=kept, backend=backend, precision=precision) as resources:
         pour = partial(
             _pour, rows, chosen, resources, asked, cache=kept, batch_size=batch_size, inputs=inputs
@@ -167,8 +169,8 @@ async def _pour(
         Whether any row failed; the number of rows; and the rows with a truncated text, by field.
     """
     from sgi.cli.console import print_json_line
-    from sgi.engine.export import nested_row
     from sgi.engine.open_judge import with_judge
+    from sgi.engine.result_rows import nested_row
     from sgi.engine.score import batches, evaluate_batch
     from sgi.kernel.metric import Status
 

@@ -1,4 +1,4 @@
-"""``sgi serve``: the dashboard and the JSON API, on this machine or, with a token, for others."""
+"""``sgi serve``: the dashboard and the JSON API, on this machine or, with a token, for other machines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sgi.cli.options import BackendOption, DatabaseOption, EmbedderOption, PrecisionOption, chosen_embedders
+from sgi.cli.option_values import select_embedders
+from sgi.cli.options import BackendOption, DatabaseOption, EmbedderOption, PrecisionOption
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,13 +20,15 @@ if TYPE_CHECKING:
     from sgi.web.site import Site
 
 _BACKLOG = 512
+_SECURITY = "Security"
+_LIMITS = "Limits"
 
 
 def serve(
     host: Annotated[
-        str, typer.Option(help="The address to listen on; any but this machine's own needs a token.")
+        str, typer.Option(help="Address to listen on; any address but loopback needs a token.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes one that is free.")] = 8765,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8765,
     db: DatabaseOption = None,
     embedder: EmbedderOption = None,
     backend: BackendOption = "auto",
@@ -35,38 +38,58 @@ def serve(
         typer.Option(
             envvar="SGI_SERVE_TOKEN",
             show_envvar=False,
-            help="What callers must know, at least 16 characters; better given as SGI_SERVE_TOKEN: others "
-            "can see a command line.",
+            help="Secret that clients must send, at least 16 characters. Better set SGI_SERVE_TOKEN, because "
+            "other users can see a command line.",
+            rich_help_panel=_SECURITY,
         ),
     ] = None,
-    upload_limit: Annotated[str, typer.Option(help="The largest file that can be uploaded.")] = "100MB",
+    upload_limit: Annotated[
+        str, typer.Option(help="Largest file that can be uploaded.", rich_help_panel=_LIMITS)
+    ] = "100MB",
     public_host: Annotated[
         list[str] | None,
-        typer.Option(help="A name by which a reverse proxy is reached, such as sgi.example.org; repeatable."),
+        typer.Option(
+            help="Host name of a reverse proxy, such as sgi.example.org; repeatable.",
+            rich_help_panel=_SECURITY,
+        ),
     ] = None,
     trusted_proxy: Annotated[
         list[str] | None,
         typer.Option(
-            help="The address of a reverse proxy whose X-Forwarded-For and X-Forwarded-Proto are believed; "
-            "repeatable. Without it they are ignored."
+            help="Address of a reverse proxy whose X-Forwarded-For and X-Forwarded-Proto headers are used; "
+            "repeatable. Without it they are ignored.",
+            rich_help_panel=_SECURITY,
         ),
     ] = None,
-    max_connections: Annotated[int, typer.Option(min=16, help="Connections at once.")] = 512,
+    max_connections: Annotated[
+        int, typer.Option(min=16, help="Largest number of open connections.", rich_help_panel=_LIMITS)
+    ] = 512,
     max_connections_per_address: Annotated[
-        int, typer.Option(min=1, help="Connections of one address at once; trusted proxies are exempt.")
+        int,
+        typer.Option(
+            min=1,
+            help="Largest number of open connections from one address; trusted proxies are exempt.",
+            rich_help_panel=_LIMITS,
+        ),
     ] = 64,
     header_timeout: Annotated[
-        float, typer.Option(min=1.0, help="Seconds in which a request's headers must be complete.")
+        float,
+        typer.Option(min=1.0, help="Seconds to receive all headers of a request.", rich_help_panel=_LIMITS),
     ] = 10.0,
     min_body_rate: Annotated[
-        int, typer.Option(min=1, help="Bytes a second, over 10 s, that a request's body must come with.")
+        int,
+        typer.Option(
+            min=1,
+            help="Smallest rate of a request body, bytes per second over 10 s.",
+            rich_help_panel=_LIMITS,
+        ),
     ] = 1_000,
     open_page: Annotated[bool, typer.Option("--open", help="Open the dashboard in a browser.")] = False,
 ) -> None:
-    """Show runs in a browser, score uploads, and answer the JSON API.
+    """Serve the dashboard and the JSON API.
 
-    On this machine alone unless --host says otherwise. Ctrl-C ends it; an upload that is being scored is kept
-    as far as it is.
+    Listens on this machine only unless you set --host. Ctrl-C stops the server; the rows of an upload that
+    are scored so far are kept.
 
     Examples:
 
@@ -103,18 +126,18 @@ def serve(
         proxies=_addresses(trusted_proxy or ()),
     )
     limit = size_in_bytes(upload_limit)
-    with _listening(host, port) as listener, _opened(db) as database:
+    with _open_socket(host, port) as listener, _open_or_create(db) as database:
         site = replace(
             _site(database, db, token, limit, own_hosts(host, listener.getsockname()[1], public_host or ())),
-            embedders=tuple(chosen_embedders(embedder, None, backend=backend, precision=precision)),
+            embedders=tuple(select_embedders(embedder, None, backend=backend, precision=precision)),
             backend=backend,
             precision=precision,
         )
         _serve(site, listener, _address(host, listener.getsockname()[1]), limits, open_page=open_page)
 
 
-def _opened(db: str | None) -> Database:
-    """The database; one that isn't there is made, and its maker told."""
+def _open_or_create(db: str | None) -> Database:
+    """Open the database; if it does not exist, create it and say so."""
     from sgi.cli.console import talk
     from sgi.kernel.errors import StoreError
     from sgi.store.database import open_database
@@ -127,12 +150,12 @@ def _opened(db: str | None) -> Database:
         if isinstance(error, (SchemaTooNewError, SchemaTooOldError)):
             raise
         database = open_database(db)
-    talk(f"{database.shown} is new, and empty: `sgi run` or an upload fills it.")
+    talk(f"Created the empty database {database.shown}. Add runs with `sgi run` or an upload.")
     return database
 
 
-def _listening(host: str, port: int) -> socket:
-    """A socket on the address, bound before anything else is done."""
+def _open_socket(host: str, port: int) -> socket:
+    """Bind a socket to the address before anything else is done."""
     import socket
     from contextlib import ExitStack
 
@@ -144,20 +167,20 @@ def _listening(host: str, port: int) -> socket:
             listener = stack.enter_context(socket.socket(found[0], found[1]))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(found[4])
-            listener.listen(_BACKLOG)  # who connects from now on is answered once the server is ready
+            listener.listen(_BACKLOG)  # clients that connect now are served once the server is ready
             stack.pop_all()
-    except (OSError, ValueError) as error:  # ValueError: no host can be called so
-        reason = getattr(error, "strerror", None) or "this is no address"
-        hint = "--port 0 takes one that is free; --host must be an address of this machine."
+    except (OSError, ValueError) as error:  # ValueError: invalid host name
+        reason = getattr(error, "strerror", None) or "not a valid address"
+        hint = "--port 0 takes a free port; --host must be an address of this machine."
         raise UsageError(f"Cannot listen on {host}, port {port}: {reason}.", hint=hint) from error
     return listener
 
 
 def _addresses(given: Iterable[str]) -> frozenset[str]:
-    """The addresses of proxies, checked.
+    """Check the addresses of proxies: names, networks and * would trust too many clients.
 
     Raises:
-        UsageError: one is not an IP address: names, networks and * would believe more callers than meant.
+        UsageError: one is not an IP address.
     """
     from ipaddress import ip_address
 
@@ -166,8 +189,8 @@ def _addresses(given: Iterable[str]) -> frozenset[str]:
     try:
         return frozenset(str(ip_address(address)) for address in given)
     except ValueError as error:
-        hint = "Name the address that its connections come from, as in --trusted-proxy 127.0.0.1."
-        raise UsageError(f"A trusted proxy is an IP address: {error}.", hint=hint) from error
+        hint = "Use the address that its connections come from, as in --trusted-proxy 127.0.0.1."
+        raise UsageError(f"--trusted-proxy must be an IP address: {error}.", hint=hint) from error
 
 
 def _site(
@@ -188,13 +211,13 @@ def _site(
 
 
 def _address(host: str, port: int) -> str:
-    """Where a browser finds the server."""
-    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104 - told, not bound
+    """The URL of the server for a browser."""
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104 - printed, not bound
     return f"http://{shown}:{port}/"
 
 
 def _serve(site: Site, listener: socket, address: str, limits: ConnectionLimits, *, open_page: bool) -> None:
-    """Serve until somebody ends it."""
+    """Serve until the process is stopped."""
     import uvicorn
 
     from sgi.cli.console import talk
@@ -203,14 +226,10 @@ def _serve(site: Site, listener: socket, address: str, limits: ConnectionLimits,
 
     server = uvicorn.Server(uvicorn.Config(create_app(site), **server_options(limits)))
     typer.echo(address)
-    talk(
-        "Serving; Ctrl-C ends it."
-        if site.token is None
-        else "Serving those who know the token; Ctrl-C ends it."
-    )
+    talk(f"Serving{'' if site.token is None else ' clients with the token'}; press Ctrl-C to stop.")
     if open_page:
         typer.launch(address)
     try:
         server.run(sockets=[listener])
-    except KeyboardInterrupt:  # uvicorn raises it once more after it has ended
-        talk("Ended.")
+    except KeyboardInterrupt:  # uvicorn raises it again after it has stopped
+        talk("Stopped.")

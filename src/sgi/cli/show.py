@@ -1,4 +1,4 @@
-"""``sgi show``: one run, whole, by groups of its rows, or one of its rows."""
+"""``sgi show``: shows a run, its groups, its worst rows, or one row."""
 
 from __future__ import annotations
 
@@ -24,46 +24,63 @@ if TYPE_CHECKING:
     from sgi.store.run_rows import Reason
 
 
-_LONGEST = 400
-
+_MAX_LINE = 400
+_VIEWS = "What to show"
 _CALIBRATION = "calibration"
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_STEERING = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+_CONTROL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def show(
     run: RunArgument,
     by: Annotated[
         str | None,
-        typer.Option(help="A column of the data: the means of each of its values. Also: label."),
+        typer.Option(
+            help="Show means for each value of this column of the data, or of label.", rich_help_panel=_VIEWS
+        ),
     ] = None,
     spec: Annotated[
-        bool, typer.Option("--spec", help="Print only how it was asked for, as TOML that `sgi run` reads.")
+        bool,
+        typer.Option(
+            "--spec", help="Print only the spec, as TOML that `sgi run` reads.", rich_help_panel=_VIEWS
+        ),
     ] = False,
     sort: Annotated[
         str | None,
-        typer.Option(help="With --by: order the groups by the mean of this metric, the worst first."),
+        typer.Option(
+            help="With --by: sort the groups by the mean of this metric, worst first.", rich_help_panel=_VIEWS
+        ),
     ] = None,
     sample: Annotated[
         str | None,
-        typer.Option(help="The id of a row: its texts, and what each of its scores was made of."),
+        typer.Option(
+            help="Show one row by its id: texts, and the details of each score.", rich_help_panel=_VIEWS
+        ),
     ] = None,
     worst: Annotated[
-        int | None, typer.Option(min=1, max=1000, help="The N rows with the worst values of a metric.")
+        int | None,
+        typer.Option(
+            min=1, max=1000, help="Show the N rows with the worst values of a metric.", rich_help_panel=_VIEWS
+        ),
     ] = None,
     metric: Annotated[
         str | None,
-        typer.Option("-m", "--metric", help="The metric of --worst. Default: the run's first with values."),
+        typer.Option(
+            "-m",
+            "--metric",
+            help="Metric for --worst. Default: the first metric with values.",
+            rich_help_panel=_VIEWS,
+        ),
     ] = None,
     cluster: RunClusterOption = None,
     db: DatabaseOption = None,
     percent: PercentOption = True,
     as_json: JsonOption = False,
 ) -> None:
-    """Show a run: its numbers, its settings, and how to resume it.
+    """Show a run: summary, settings, and how to resume it.
 
-    The means of a run that is not finished are over the rows that are scored so far. With --sample, all that
-    is kept of a row is printed, also the reply of the judge behind a failure.
+    The means of an unfinished run cover the rows that are scored so far. --sample prints everything that is
+    stored of a row, including the reply of the judge that caused a failure.
 
     Examples:
 
@@ -93,10 +110,10 @@ def show(
     }
     given = [name for name, there in views.items() if there]
     if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} contradict each other.", hint="Give one of them.")
+        raise UsageError(f"{' and '.join(given)} cannot be combined.", hint="Use one of them.")
     for name, needed, value in (("--sort", "--by", sort), ("-m", "--worst", metric)):
         if value is not None and given != [needed]:
-            raise UsageError(f"{name} goes with {needed}.", hint=f"Add {needed}.")
+            raise UsageError(f"{name} needs {needed}.", hint=f"Add {needed}.")
     with open_database(db, create=False) as database, readers_may_leave():
         record = find_run(database, run).clustered(cluster)
         if spec and as_json:
@@ -129,19 +146,19 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
     from sgi.store.run_queries import run_usage
     from sgi.store.run_rows import reasons
 
-    told = headline(database, record)
+    summary = headline(database, record)
     found, usage = reasons(database, record), run_usage(database, record.id)
     if as_json:
-        told_or_made = {"summary": _summary(record, told)}
-        spent = {"usage": {judge: asdict(used) for judge, used in usage.items()}}
-        whys = {"reasons": [reason._asdict() for reason in found]}
-        print_json(_facts(record) | told_or_made | whys | spent | {"notes": [*notes(told)]})
+        summary_facts = {"summary": _summary(record, summary)}
+        usage_facts = {"usage": {judge: asdict(used) for judge, used in usage.items()}}
+        reason_facts = {"reasons": [reason._asdict() for reason in found]}
+        print_json(_facts(record) | summary_facts | reason_facts | usage_facts | {"notes": [*notes(summary)]})
         return
     print_lines([*_head(record), ""])
-    means = means_table(told.metrics, percent=percent, rows=record.rows)
-    print_tables([means, *ranking_tables(told)])
-    print_lines([*class_lines(told.metrics), *reasons_without_interval(told.metrics), record.signature])
-    print_lines(["", *_notes(told), *_gaps(found), *_judges(usage), *_origin(record)])
+    means = means_table(summary.metrics, percent=percent, rows=record.rows)
+    print_tables([means, *ranking_tables(summary)])
+    print_lines([*class_lines(summary.metrics), *reasons_without_interval(summary.metrics), record.signature])
+    print_lines(["", *_notes(summary), *_gaps(found), *_judges(usage), *_origin(record)])
 
 
 def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json: bool) -> None:
@@ -156,12 +173,12 @@ def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json:
         print_lines(sample_lines(found))
 
 
-def _notes(told: Headline) -> Iterator[str]:
-    """What a reader of the numbers has to know."""
+def _notes(summary: Headline) -> Iterator[str]:
+    """Limits of the numbers."""
     from sgi.cli.console import one_line
     from sgi.report.formatting import notes
 
-    found = [one_line(note, longest=_LONGEST) for note in notes(replace(told, partial=""))]
+    found = [one_line(note, longest=_MAX_LINE) for note in notes(replace(summary, partial=""))]
     yield from [*found, ""] if found else ()
 
 
@@ -179,17 +196,17 @@ def _show_worst(
     found = next(iter(worst_rows(database, record, chosen)), None)
     if found is None:
         what = "no metric" if metric is None else f"no row with a value of {metric}"
-        raise UsageError(f"{record.label} has {what} to sort by.", hint="See why: sgi show RUN.")
+        raise UsageError(f"{record.label} has {what} to sort by.", hint="`sgi show RUN` says why.")
     if as_json:
         print_json(_facts(record) | worst_facts(found))
         return
     column = next(column for column in columns.metrics if column.metric == found.metric)
     print_tables([worst_table(found, column, percent=percent)])
-    print_lines([f"All that is kept of a row: sgi show {record.id} --sample ID"])
+    print_lines([f"Show a whole row: sgi show {record.id} --sample ID"])
 
 
 def _gaps(found: list[Reason]) -> Iterator[str]:
-    """Why rows have no value, the most frequent reasons."""
+    """The most frequent reasons why rows have no value."""
     from sgi.cli.console import one_line
 
     for reason in found:
@@ -199,12 +216,12 @@ def _gaps(found: list[Reason]) -> Iterator[str]:
 
 
 def _judges(usage: Mapping[str, Usage]) -> Iterator[str]:
-    """What was asked of each judge, and what it took."""
+    """Requests, tokens and cost of each judge."""
     from sgi.cli.console import one_line
     from sgi.cli.run_output import usage_line
 
     for judge, used in usage.items():
-        yield one_line(judge, longest=_LONGEST)
+        yield one_line(judge, longest=_MAX_LINE)
         yield usage_line(used)
     if usage:
         yield ""
@@ -229,24 +246,24 @@ def _show_groups(record: RunRecord, found: GroupTable, *, percent: bool, as_json
     print_lines([*without_interval(lacking), record.signature])
 
 
-def _summary(record: RunRecord, told: Headline) -> dict[str, Any]:
-    """The headline as it was kept; its metrics computed now where it was not, or had other clusters."""
+def _summary(record: RunRecord, summary: Headline) -> dict[str, Any]:
+    """The stored summary; its metrics are computed now if it is missing or used other clusters."""
     if record.summary is None:
-        return _partial(record, told.metrics)
-    if not told.recomputed:
+        return _partial(record, summary.metrics)
+    if not summary.recomputed:
         return {**record.summary}
-    metrics = [made.to_dict() for made in told.metrics]
+    metrics = [made.to_dict() for made in summary.metrics]
     return {
         **record.summary,
         "metrics": metrics,
         "baselines": [],
-        "questions": told.questions,
-        "clustering": asdict(told.clustering),
+        "questions": summary.questions,
+        "clustering": asdict(summary.clustering),
     }
 
 
 def _partial(record: RunRecord, metrics: tuple[MetricSummary, ...]) -> dict[str, Any]:
-    """What is known without a headline; coverage is over all rows of the data."""
+    """The summary of an unfinished run; coverage is over all rows of the data."""
     entries = [made.to_dict() | {"rows": record.rows, "coverage": made.ok / record.rows} for made in metrics]
     return {"rows": record.scored, "metrics": entries, "signature": record.signature}
 
@@ -268,20 +285,20 @@ def _head(record: RunRecord) -> Iterator[str]:
     yield f"data      {one_line(record.dataset_name)}"
     yield f"rows      {progress_of(record)}"
     if record.no_texts:
-        yield "texts     not kept: digests stand in their place"
+        yield "texts     not stored (digests instead)"
     if record.rejected:
         yield f"rejected  {record.rejected:,} rows that could not be read"
     yield f"state     {state(record, longest=1000)}"
     end = f", finished {moment(record.finished_at)}" if record.finished_at else ""
-    yield f"time      begun {moment(record.created_at)}{end}"
+    yield f"time      started {moment(record.created_at)}{end}"
     if record.scored < record.rows:
-        yield "numbers   of the rows that are scored"
+        yield "summary   of the rows scored so far"
     elif record.summary is None:
-        yield "numbers   computed now, from the scores of the rows"
+        yield "summary   computed now from the scores of the rows"
 
 
 def _origin(record: RunRecord) -> Iterator[str]:
-    """What made the run, as it was asked for, and how to resume it."""
+    """The spec and versions of the run, and how to resume it."""
     from sgi.cli.console import one_line
     from sgi.engine.stored_spec import resume_options, stored_spec
     from sgi.kernel.errors import StoreError
@@ -290,18 +307,18 @@ def _origin(record: RunRecord) -> Iterator[str]:
     calibration = record.spec.get(_CALIBRATION)
     if calibration:
         metric, target, fitted_on = (calibration[key] for key in ("metric", "target", "run"))
-        told = f"{metric} for {target['rate']}={target['value']}, fitted on run {fitted_on}"
-        yield f"calibration of {one_line(told, longest=_LONGEST)}; all of it: sgi show {record.id} --spec"
+        facts = f"{metric} for {target['rate']}={target['value']}, fitted on run {fitted_on}"
+        yield f"calibration of {one_line(facts, longest=_MAX_LINE)}; in full: sgi show {record.id} --spec"
     yield ""
     yield ", ".join(f"{name} {version}" for name, version in record.versions.items())
     elsewhere = {"imported_from", "service", "rescored_from"}
     if not record.finished and elsewhere.isdisjoint(record.spec):
-        with suppress(StoreError):  # settings that are damaged cannot be resumed
+        with suppress(StoreError):  # damaged settings cannot be resumed
             yield f"Resume it: sgi run --resume {record.id}{resume_options(stored_spec(record))}"
 
 
 def toml_lines(spec: Mapping[str, Any]) -> Iterator[str]:
-    r"""A spec as TOML, one line a key; a null, which TOML does not have, is left out, in tables too.
+    r"""A spec as TOML, one line per key; nulls, which TOML lacks, are left out.
 
     >>> print(*toml_lines({"data": "a\x1b.csv", "target": {"where": "app:answer", "retries": 2}}), sep="\n")
     data = "a\u001b.csv"
@@ -323,5 +340,5 @@ def _key(name: str) -> str:
 
 
 def _text(text: str) -> str:
-    """JSON's quoting is TOML's, but for signs that TOML forbids or a terminal obeys."""
-    return _STEERING.sub(lambda sign: f"\\u{ord(sign[0]):04x}", json.dumps(text, ensure_ascii=False))
+    """Quote as JSON, and escape characters that TOML forbids or that control a terminal."""
+    return _CONTROL.sub(lambda sign: f"\\u{ord(sign[0]):04x}", json.dumps(text, ensure_ascii=False))

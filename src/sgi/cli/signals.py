@@ -1,4 +1,4 @@
-"""How signals end a command."""
+"""Ends a command on SIGTERM and SIGHUP."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _NAMES = ("SIGTERM", "SIGHUP")
 
 
 def run_until_signal(command: Callable[[], object]) -> None:
-    """Call a function, which SIGTERM and SIGHUP end as Ctrl-C does: temporary files go, committed rows stay.
+    """Call a function; SIGTERM and SIGHUP stop it as Ctrl-C does, with the same clean-up.
 
     A signal that the parent process has set to be ignored, as `nohup` does, stays ignored.
 
     Raises:
-        SystemExit: a signal ended it; the exit code is 128 + its number, as in a shell.
+        SystemExit: a signal stopped it; the exit code is 128 + its number, as in a shell.
     """
     received: list[int] = []
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         received.append(number)
-        handler = signal.getsignal(signal.SIGINT)  # asyncio has its own, which cancels what runs
+        handler = signal.getsignal(signal.SIGINT)  # asyncio has its own handler
         if callable(handler):
             handler(signal.SIGINT, frame)
         else:

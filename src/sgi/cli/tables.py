@@ -1,4 +1,4 @@
-"""The tables of the verbs that read what is kept."""
+"""Tables of the commands that read stored runs."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from sgi.analysis.groups import class_tables
 from sgi.cli.console import MEANS, add_row, means_cells, new_table, one_line, scaled, span
-from sgi.report import formatting as wording
+from sgi.engine.groups import class_tables
+from sgi.report import formatting
 from sgi.report.formatting import beginning, moment, probability
 from sgi.report.views.run_header import state_of
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
     from sgi.analysis.compare import Comparison, MetricComparison
     from sgi.analysis.gate.gate import GateReport
-    from sgi.analysis.groups import ClassTable, Group
+    from sgi.engine.groups import ClassTable, Group
     from sgi.kernel.scored import MetricColumn
     from sgi.report.views.lowest import WorstRows
     from sgi.store.run_queries import RunRecord
 
 
 def run_facts(record: RunRecord) -> dict[str, Any]:
-    """What a list of runs says of each, as JSON values."""
+    """Facts of a run for a list of runs, as JSON values."""
     return {
         "id": record.id,
         "name": record.name,
@@ -39,7 +39,7 @@ def run_facts(record: RunRecord) -> dict[str, Any]:
         "damage": record.damage or None,
         "created_at": record.created_at,
         "finished_at": record.finished_at,
-        "metrics": {name: known.get("mean") for name, known in _known_metrics(record).items()},
+        "metrics": {name: known.get("mean") for name, known in _metric_summaries(record).items()},
         "tags": list(record.tags),
         "signature": record.signature,
         "no_texts": record.no_texts,
@@ -47,33 +47,35 @@ def run_facts(record: RunRecord) -> dict[str, Any]:
 
 
 def state(record: RunRecord, *, longest: int = 60) -> str:
-    """Whether a run is finished, and why not, in so many characters."""
+    """State of a run with its reason, shortened."""
     why = record.damage or ("" if record.finished else record.stopped or "")
     reason = f": {one_line(why, longest=longest)}" if why else ""
     return f"{state_of(record)}{reason}"
 
 
 def progress_of(record: RunRecord) -> str:
-    """How many rows are done; of how many, where some are left."""
+    """Number of scored rows, and of all rows if some are left."""
     if record.scored == record.rows:
         return f"{record.rows:,}"
     return f"{record.scored:,} of {record.rows:,}"
 
 
-def _known_metrics(record: RunRecord) -> dict[str, dict[str, Any]]:
-    """What the headline says of each metric; nothing where there is no headline yet."""
-    told = {entry["metric"]: entry for entry in (record.summary or {}).get("metrics", ())}
-    return {name: told.get(name, {}) for name in record.metrics}
+def _metric_summaries(record: RunRecord) -> dict[str, dict[str, Any]]:
+    """The summary of each metric; empty entries without a summary."""
+    entries = {entry["metric"]: entry for entry in (record.summary or {}).get("metrics", ())}
+    return {name: entries.get(name, {}) for name in record.metrics}
 
 
 def runs_table(records: Iterable[RunRecord], *, percent: bool) -> Table:
-    """A run each, with a line for each of its metrics."""
+    """One row per run, with one line per metric."""
     table = new_table("id", "name", "tags", "data", "rows", "metrics", "state", "created", left=_LEFT)
     for record in records:
         names = (_cell(record.id), _cell(record.name or ""), Text("\n".join(map(one_line, record.tags))))
         data = (record.dataset_name, progress_of(record))
         end = (state(record), moment(record.created_at))
-        means = "\n".join(_mean_line(*metric, percent=percent) for metric in _known_metrics(record).items())
+        means = "\n".join(
+            _mean_line(*metric, percent=percent) for metric in _metric_summaries(record).items()
+        )
         table.add_row(*names, *map(_cell, data), Text(means), *map(_cell, end))
     return table
 
@@ -92,13 +94,13 @@ def _mean_line(name: str, known: dict[str, Any], *, percent: bool) -> str:
 
 
 def groups_tables(by: str, groups: Sequence[Group], *, percent: bool) -> list[Table]:
-    """A line for each group and metric; then, for each metric with classes, how often each occurs."""
+    """One row per group and metric; then a table of class counts for each metric with classes."""
     table = new_table(by, "rows", "metric", MEANS[0], "best", "worst", *MEANS[1:], left=("metric",))
     for group in groups:
         for place, made in enumerate(group.metrics):
             head = ("", "") if place else (one_line(group.name), f"{group.rows:,}")
             mean, *others = means_cells(made, percent=percent)
-            ends = (wording.end_of(end, made, percent=percent) for end in (made.best, made.worst))
+            ends = (formatting.end_of(end, made, percent=percent) for end in (made.best, made.worst))
             add_row(table, *head, made.metric, mean, *ends, *others)
     return [table, *(_classes_table(by, found) for found in class_tables(groups))]
 
@@ -106,12 +108,12 @@ def groups_tables(by: str, groups: Sequence[Group], *, percent: bool) -> list[Ta
 def _classes_table(by: str, found: ClassTable) -> Table:
     table = new_table(f"{found.metric} by {by}", *found.classes)
     for group, made in found.groups.items():
-        add_row(table, one_line(group), *(wording.class_of(made, name) for name in found.classes))
+        add_row(table, one_line(group), *(formatting.class_of(made, name) for name in found.classes))
     return table
 
 
 def worst_table(found: WorstRows, column: MetricColumn, *, percent: bool) -> Table:
-    """The rows with the worst values of a metric, with the beginnings of their texts."""
+    """The rows with the worst values of a metric, with the start of their texts."""
     table = new_table("id", found.metric, "label", "question", "response", left=("question", "response"))
     for row in found.samples:
         value = row.scores[found.metric].value
@@ -140,12 +142,12 @@ def worst_facts(found: WorstRows) -> dict[str, Any]:
 
 
 def comparison_tables(made: Comparison, shares: Collection[str], *, percent: bool) -> list[Table]:
-    """The differences; then yes/no metrics, pairs that lack a value, and the rows that changed most.
+    """Tables of differences, yes/no metrics, pairs without a value, and most changed rows.
 
     Args:
         made: the comparison.
-        shares: the metrics that can be read as percent.
-        percent: whether they shall be.
+        shares: metrics that can be shown as percent.
+        percent: whether to show them so.
     """
     scale = {found.metric: percent and found.metric in shares for found in made.metrics}
     tables = [
@@ -200,7 +202,7 @@ def _yes_or_no(metrics: Iterable[MetricComparison]) -> Table:
 
 
 def _lacking(metrics: Iterable[MetricComparison]) -> Table:
-    table = new_table("without a value on a side", "base", "new", "pairs")
+    table = new_table("missing values", "base", "new", "pairs")
     for made in metrics:
         for found in made.lacking:
             add_row(table, made.metric, found.base, found.new, f"{found.pairs:,}")
@@ -208,7 +210,7 @@ def _lacking(metrics: Iterable[MetricComparison]) -> Table:
 
 
 def _changed(metrics: Iterable[MetricComparison], scale: dict[str, bool]) -> Table:
-    table = new_table("changed most", "id", "base", "new", "new − base", left=("id",))
+    table = new_table("most changed", "id", "base", "new", "new − base", left=("id",))
     for made in metrics:
         percent = scale[made.metric]
         for place, row in enumerate(made.changed):
@@ -220,7 +222,7 @@ def _changed(metrics: Iterable[MetricComparison], scale: dict[str, bool]) -> Tab
 
 
 def worst_tables(report: GateReport) -> list[Table]:
-    """The worst rows of each rule that is not met."""
+    """The worst rows of each failed rule."""
     tables = []
     for check in report.checks:
         before = any(row.before is not None for row in check.worst)
@@ -234,7 +236,7 @@ def worst_tables(report: GateReport) -> list[Table]:
 
 
 def gate_table(report: GateReport) -> Table:
-    """A row for each rule: its value, the end of the interval, questions, coverage, and whether it is met."""
+    """One row per rule: value, end of the interval, questions, coverage and verdict."""
     from sgi.analysis.gate.gate import check_name
 
     table = new_table("rule", "value", "bound", "questions", "coverage", "look", "", left=("",))

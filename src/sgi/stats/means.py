@@ -63,8 +63,8 @@ def mean_interval(
 
     There is no interval of fewer than 5 clusters (2 if all values are at an end of the scale, one in each
     cluster). Without two known ends of the scale there is none of fewer than 25 clusters, and none of rare or
-    unseen values: so few do not show how far the others may lie. `docs/results/mean-intervals.md` has
-    the simulated coverage of each case.
+    unseen values: so few do not show how far the others may lie. `docs/statistics.md` has the coverage of
+    each case, simulated.
 
     Args:
         values: finite values, shape (n,).

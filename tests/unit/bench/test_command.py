@@ -81,7 +81,7 @@ def test_the_perturbations_are_listed(run):
         (("-m", "rouge"), "rouge_l"),
         (("-m", "faithfulness"), "--judge"),
         (("--perturb", "reply_cut"), "judge"),
-        (("--cache", "x", "--no-cache"), "contradict"),
+        (("--cache", "x", "--no-cache"), "not both"),
     ],
 )
 def test_a_mistake_is_told_in_a_line(run, words, told):

@@ -78,9 +78,9 @@ def test_a_run_is_calibrated_into_a_file(sgi, nightly, tmp_path):
     assert "flags below" in nightly.out
     assert re.search(r"platt +0\.\d{4} +0\.\d{4} +0\.\d{4}", nightly.out)
     assert re.search(r"base rate +0\.2500 +0\.0000 +0\.0000", nightly.out)
-    assert "50.0% is grounded" in nightly.err
+    assert "50.0% grounded answers" in nightly.err
     promised = "grounded answers to questions like these, one a question"
-    assert f"At most 10 % of {promised}, are flagged on average." in nightly.err
+    assert f"On average, at most 10 % of {promised}, are flagged." in nightly.err
     found = json.loads((tmp_path / "content_f1.calibration.json").read_text())
     assert found["metric"] == "content_f1"
     assert found["encoders"] == []
@@ -321,8 +321,8 @@ def test_what_is_worth_knowing_is_said(sgi, tmp_path):
         ungrounded = {row: {"label": False} for row in range(30, 240)}
         labelled_run(database, run="r2", changes=ungrounded)
     dull = sgi("calibrate", "r1", "-m", "sgi", "--target", "fpr=0.05", "--map", "isotonic")
-    assert "It may find no greater share of the ungrounded answers" in dull.err
-    assert "no better than the base rate" in dull.err
+    assert "It may flag no larger share of the ungrounded answers" in dull.err
+    assert "no better than the constant base rate" in dull.err
     assert re.search(r"sgi is not shown to rank grounded answers over others: AUROC 0\.[45]\d+, 95", dull.err)
     scarce = sgi("calibrate", "r2", "-m", "sgi", "--target", "fpr=0.05")
     assert "any characters: 15 questions with a grounded answer are too few to promise 5 %" in scarce.err
@@ -356,7 +356,7 @@ def test_what_a_new_file_replaces_is_told(sgi, nightly, tmp_path):
     told = f"{first['digest']} of content_f1 for fpr=0.1, fitted on run {first['run']}, label 'label'"
     assert f"It replaced another calibration in {path.name}: {told}." in other.err
     path.write_text("my notes")
-    assert f"{path.name} was a file that is no calibration; it is replaced." in (
+    assert f"{path.name} was not a calibration; it is replaced." in (
         sgi("calibrate", "nightly", "-m", "content_f1", *TARGET).err
     )
     assert json.loads(path.read_text()) == first

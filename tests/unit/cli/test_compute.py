@@ -84,7 +84,7 @@ def test_one_shell_has_one_model(sgi, monkeypatch, words):
         monkeypatch.setenv("AZURE_OPENAI_DEPLOYMENT_NAME", "mine")
         made = sgi(*words)
         assert made.code == 0, made.err
-        assert "the texts go to azure:mine at 127.0.0.1:" in made.err
+        assert "texts are sent to azure:mine at 127.0.0.1:" in made.err
         assert "/openai/deployments/mine/" in server.requests[0].path
         asked = len(server.requests)
         assert sgi(*words, "-e", "minilm").code == 0

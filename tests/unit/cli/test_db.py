@@ -44,9 +44,9 @@ def test_status_says_place_schema_and_rows(sgi, kept):
 
 
 def test_upgrade_says_from_and_to(sgi, kept, tmp_path):
-    assert sgi("db", "upgrade").out == f"The schema is {HEAD}, as it should be.\n"
+    assert sgi("db", "upgrade").out == f"The schema is up to date: {HEAD}.\n"
     (tmp_path / "empty.db").touch()
-    assert sgi("db", "upgrade", "--db", "empty.db").out == f"The schema was not there and is {HEAD} now.\n"
+    assert sgi("db", "upgrade", "--db", "empty.db").out == f"Upgraded the schema from none to {HEAD}.\n"
     assert sgi("db", "upgrade", "--json").json == {"from": HEAD, "to": HEAD}
 
 
@@ -63,9 +63,9 @@ def test_a_newer_database_is_told_but_not_touched(sgi, kept, tmp_path):
 
 def test_export_and_import_carry_every_run(sgi, kept):
     made = sgi("db", "export", "all.jsonl.gz")
-    assert (made.code, made.out, "all.jsonl.gz holds all" in made.err) == (0, "", True)
+    assert (made.code, made.out, "to all.jsonl.gz" in made.err) == (0, "", True)
     first = sgi("db", "import", "all.jsonl.gz", "--db", "other.db")
-    assert first.out == "New runs: 1. There already: 0.\n"
+    assert first.out == "Imported runs: 1. Skipped as known: 0.\n"
     assert sgi("db", "import", "all.jsonl.gz", "--db", "other.db", "--json").json["skipped"] == 1
     rows = sgi("db", "status", "--json").json["rows"]
     of_one_database = rows["leases"] + rows["run_changes"] + rows["run_views"]
@@ -78,14 +78,14 @@ def test_a_name_that_is_taken_is_said(sgi, kept, tmp_path):
     sgi("db", "export", "all.jsonl")
     sgi("run", "a.jsonl", "-m", "squad_em", "--name", "monday", "--db", "other.db", "-q")
     made = sgi("db", "import", "all.jsonl", "--db", "other.db")
-    assert "The name monday was taken: it is monday" in made.out
+    assert "The name monday is taken; the run is named monday" in made.out
 
 
 def test_import_evals_brings_old_results_once(sgi, kept, old):
     made = sgi("db", "import-evals", "old.db")
     assert made.code == 0
-    assert made.out.splitlines()[0] == "New runs: 2, rows: 3. There already: 0."
-    assert "Kept as metadata: id, model." in made.out
+    assert made.out.splitlines()[0] == "Imported runs: 2, rows: 3. Skipped as known: 0."
+    assert "Columns stored as metadata: id, model." in made.out
     told = sgi("db", "import-evals", old, "--json").json
     assert (told["runs"], told["rows"], told["skipped"]) == ([], 0, 2)
     (imported,) = sgi("runs", "--search", "x", "--json").json
@@ -162,9 +162,9 @@ def test_an_empty_table_of_results_brings_no_run_and_no_metadata(sgi, tmp_path):
     with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
         connection.execute("CREATE TABLE evals (id INTEGER, ragas_score REAL, note TEXT)")
     empty = sgi("db", "import-evals", "old.db")
-    assert (empty.code, empty.out) == (0, "New runs: 0, rows: 0. There already: 0.\n")
+    assert (empty.code, empty.out) == (0, "Imported runs: 0, rows: 0. Skipped as known: 0.\n")
     with closing(sqlite3.connect(tmp_path / "old.db")) as connection:
         connection.execute("INSERT INTO evals VALUES (1, 0.5, 'a')")
         connection.commit()
-    assert "Kept as metadata: id, ragas_score, note." in sgi("db", "import-evals", "old.db").out
-    assert sgi("db", "import-evals", "old.db").out == "New runs: 0, rows: 0. There already: 1.\n"
+    assert "Columns stored as metadata: id, ragas_score, note." in sgi("db", "import-evals", "old.db").out
+    assert sgi("db", "import-evals", "old.db").out == "Imported runs: 0, rows: 0. Skipped as known: 1.\n"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.cli.evidence_map import support_lines
+from sgi.cli.evidence_map import evidence_map_lines
 from sgi.report.views.evidence_map import IN_WORDS, MOST_FACTS, MOST_PASSAGES, MOST_SENTENCES, support_view
 from support.evidence_maps import CONTEXTS, OPENED, TALL, details, fact, hostile, sentence
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def lines(body: dict[str, Any], width: int = 100, contexts: Sequence[str] = CONTEXTS) -> list[str]:
     view = support_view(body, contexts)
     assert view is not None
-    return [line.plain for line in support_lines(view, width=width)]
+    return [line.plain for line in evidence_map_lines(view, width=width)]
 
 
 def test_a_map_as_it_is_told() -> None:

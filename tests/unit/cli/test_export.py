@@ -28,7 +28,7 @@ def kept(scored, tmp_path):
 def test_the_file_is_what_the_run_would_have_written(sgi, kept, tmp_path):
     made = sgi("export", "last", "-o", "again.jsonl")
     assert (made.code, made.out) == (0, "")
-    assert "again.jsonl holds 12 rows." in made.err
+    assert "Wrote 12 rows to again.jsonl." in made.err
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "scores.jsonl").read_bytes()
     assert sgi("export", "last").out == (tmp_path / "scores.jsonl").read_text()
 
@@ -69,7 +69,7 @@ def test_a_file_that_is_there_is_replaced_but_not_the_data(sgi, kept, tmp_path):
     [
         (["last", "-o", "rows.xlsx"], "rows.xlsx"),
         (["last", "-o", "no/rows.csv"], "no folder"),
-        (["last", "--json"], "-o names"),
+        (["last", "--json"], "--json needs -o"),
         (["nobody"], "nobody"),
         (["last", "--db", "no.db"], "no.db"),
     ],

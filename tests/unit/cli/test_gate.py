@@ -201,11 +201,11 @@ def test_each_run_over_the_same_questions_is_one_more_look(sgi, kept):
     assert looks(sgi, "main") == (0, 1, "")
     code, look, err = looks(sgi, "worse")
     assert (code, look) == (0, 2)
-    assert "This is look 2 at these questions. Each look at 95 % is one more chance" in err
+    assert "This is gate 2 on these questions. Each gate at 95 % is one more chance" in err
     assert looks(sgi, "main")[1] == 1
     assert looks(sgi, "same", "--looks", "3")[:2] == (0, 3)
     assert (
-        "look 3 of 3 planned at these questions; intervals at 98.3333 %"
+        "gate 3 of 3 planned on these questions; intervals at 98.3333 %"
         in looks(sgi, "same", "--looks", "3")[2]
     )
     late = sgi("gate", "same", "squad_em>=0.5", "--looks", "2")
@@ -229,7 +229,7 @@ def test_a_file_that_may_only_be_read_still_gives_a_decision(sgi, kept, monkeypa
         patch.setattr("sgi.store.sqlite_file.os.open", refusing)
         code, look, err = looks(sgi, "main")
     assert (code, look) == (0, 1)
-    assert "This look is not counted:" in err
+    assert "This gate is not counted:" in err
     assert "readonly" in err
     assert looks(sgi, "worse")[1] == 1
 

@@ -36,11 +36,11 @@ class Terminal(io.StringIO):
 
 def test_rename_gives_and_takes_a_name(sgi, runs):
     made = sgi("rename", "r2", "tuesday")
-    assert (made.code, made.out, made.err) == (0, "", "r2 is tuesday now.\n")
+    assert (made.code, made.out, made.err) == (0, "", "Renamed r2 to tuesday.\n")
     assert runs()["r2"][0] == "tuesday"
     assert sgi("rename", "tuesday", "--clear", "--json").json == {"id": "r2", "name": None}
     assert runs()["r2"][0] is None
-    assert "r1 has no name now" in sgi("rename", "monday", "--clear").err
+    assert "Cleared the name of run r1." in sgi("rename", "monday", "--clear").err
 
 
 @pytest.mark.parametrize("words", [["r2"], ["r2", "x", "--clear"]])
@@ -80,7 +80,7 @@ def test_tag_says_what_cannot_be(sgi, runs):
     unknown = sgi("tag", "r1", "a", "c", "--remove")
     assert (unknown.code, "'c'" in unknown.err, "It has: a, b." in unknown.err) == (2, True, True)
     assert "It has none" in sgi("tag", "r2", "c", "--remove").err
-    assert "Which tags" in sgi("tag", "r1", "--remove").err
+    assert "TAG is required" in sgi("tag", "r1", "--remove").err
     assert runs()["r1"][1] == ("a", "b")
 
 
@@ -116,7 +116,7 @@ def test_delete_asks_a_person(sgi, runs, monkeypatch, said, code, left):
     made = sgi("delete", "r1", "r2")
     assert made.code == code
     assert "monday: 1 rows of data of r1" in made.err
-    assert "Delete these 2 runs for good?" in made.err
+    assert "Delete these 2 runs permanently?" in made.err
     assert len(runs()) == left
     assert ("Nothing was deleted" in made.err) == (left == 3)
     assert made.out.count("Deleted") == 3 - left
@@ -141,7 +141,7 @@ def test_runs_are_found_by_tag(sgi, runs):
     assert "1 of 2 runs; --limit 2" in page.err
     none = sgi("runs", "--tag", "weekly", "--search", "mon")
     assert (none.code, none.out) == (0, "")
-    assert "No run of 3 mentions 'mon' and has the tag 'weekly'." in none.err
+    assert "None of 3 runs contains 'mon' and has the tag 'weekly'." in none.err
 
 
 def test_a_new_run_is_tagged(sgi, tmp_path):

@@ -35,7 +35,7 @@ def test_the_table_has_the_short_names_and_the_place(sgi, models):
     lines = {line.split()[0]: line for line in out.splitlines()}
 
     assert "mpnet " in lines["all-mpnet-base-v2"]
-    assert lines["all-mpnet-base-v2"].endswith("your models, no network (extra torch)")
-    assert lines["bge-base-en-v1.5"].endswith("your models, no network")
+    assert lines["all-mpnet-base-v2"].endswith("your models folder, no network (extra torch)")
+    assert lines["bge-base-en-v1.5"].endswith("your models folder, no network")
     assert lines["gte-base"].endswith("thenlper/gte-base (extra hub)")
     assert str(models) in out

@@ -8,7 +8,7 @@ import anyio
 import numpy as np
 import pytest
 
-from sgi.cli.options import metric_list, with_entailment
+from sgi.cli.option_values import metric_list, with_entailment
 from sgi.engine.evaluate import evaluate
 from sgi.engine.resources import load_embedder
 from sgi.kernel.errors import EmbedderError, UsageError
@@ -75,7 +75,7 @@ def test_a_run_is_told_the_model_and_goes_on_with_that_alone(sgi, data, model, t
     assert again.code == 0
     assert name in again.out or json.dumps(name)[1:-1] in again.out
     other = sgi("run", "--resume", "last", "--nli", "owner/other", "-q")
-    assert (other.code, "names an entailment model already" in other.err) == (2, True)
+    assert (other.code, "already has an entailment model" in other.err) == (2, True)
 
 
 def test_a_run_does_not_go_on_with_a_model_that_changed(sgi, data, model):
@@ -149,10 +149,10 @@ def test_long_passages_are_read_in_windows_to_their_end(model):
     [
         (("-m", "sgi", "--nli", "owner/model"), "Add -m grounding"),
         (("--nli", "owner/model"), "Add -m grounding"),
-        (("-m", "grounding", "--nli", " "), "--nli names no model"),
+        (("-m", "grounding", "--nli", " "), "--nli is empty"),
         (("-m", "grounding", "--nli", "./nowhere"), "There is no folder nowhere"),
         (("-m", "grounding", "--nli", "minilm"), "Unknown entailment model 'minilm'"),
-        (("-m", "grounding(nli='a/b')", "--nli", "c/d"), "names an entailment model already"),
+        (("-m", "grounding(nli='a/b')", "--nli", "c/d"), "already has an entailment model"),
         (
             (
                 "-m",

@@ -83,7 +83,7 @@ def test_metric_and_column_are_chosen_and_unknown_ones_named(sgi, kept, tmp_path
 @pytest.mark.parametrize(
     ("kind", "why"),
     [
-        ("plane", "no metric has kept θ(r, c) and θ(r, q)"),
+        ("plane", "no metric stored θ(r, c) and θ(r, q)"),
         ("groups", "neither labels of both kinds nor a column with a few values; name one with --by"),
         ("correlation", "fewer than two of its metrics vary"),
         ("roc", "no metric has values for rows of both labels"),
@@ -93,15 +93,15 @@ def test_metric_and_column_are_chosen_and_unknown_ones_named(sgi, kept, tmp_path
 def test_what_cannot_be_drawn_says_why_and_what_can(sgi, kept, kind, why, tmp_path):
     made = sgi("plot", "bare", "--db", kept, "-k", kind, "-o", "a.png")
     assert (made.code, made.out) == (2, "")
-    assert f"bare has nothing for {kind}: " in made.err
+    assert f"bare cannot be drawn as {kind}: " in made.err
     assert why in made.err
-    assert made.err.rstrip().endswith("What can be drawn of it: distribution, comparison.")
+    assert made.err.rstrip().endswith("Possible kinds: distribution, comparison.")
     assert not list(tmp_path.iterdir())
 
 
 def test_what_can_be_drawn_instead_is_what_is_drawn(sgi, kept):
     made = sgi("plot", "bare", "--db", kept, "-k", "roc", "-o", "a.png")
-    offered = re.search(r"of it: (.*)\.", made.err)[1].split(", ")
+    offered = re.search(r"Possible kinds: (.*)\.", made.err)[1].split(", ")
     for kind in offered:
         words = ["--with", "bare"] if kind == "comparison" else []
         assert sgi("plot", "bare", "--db", kept, "-k", kind, "-o", "a.png", "-q", *words).code == 0
@@ -138,7 +138,7 @@ def test_a_run_without_a_value_has_nothing_to_draw(sgi, tmp_path):
     assert sgi("run", "a.jsonl", "-m", "squad_em", "--target", "hopeless_for_plot:answer", "-q").code == 2
     for kind in ALWAYS:
         made = sgi("plot", "last", "-k", kind, "-o", "a.png")
-        assert (made.code, "Nothing can be drawn of it yet." in made.err) == (2, True)
+        assert (made.code, "No figure is possible yet." in made.err) == (2, True)
 
 
 def test_the_shell_completes_the_kinds():

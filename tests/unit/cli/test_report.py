@@ -36,14 +36,14 @@ def test_the_page_is_one_file_and_its_size_is_told(sgi, kept, tmp_path):
     assert "item-23" in page
     size = (tmp_path / "report.html").stat().st_size
     told = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size:,} bytes"
-    assert made.err == f"report.html holds monday: {told}.\n"
+    assert made.err == f"Wrote report.html: monday, {told}.\n"
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_rows_beyond_the_page_lie_beside_it_and_are_linked(sgi, kept, tmp_path):
     made = sgi("report", "monday", "--db", kept, "-o", "out.html", "--rows", "10")
     assert made.code == 0
-    assert "out.rows.csv holds all 24 rows; the page shows 10 and links to it." in made.err
+    assert "Wrote out.rows.csv: all 24 rows; the page shows 10 of them." in made.err
     page = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert 'href="out.rows.csv"' in page
     with (tmp_path / "out.rows.csv").open(newline="", encoding="utf-8") as lines:
@@ -107,7 +107,7 @@ def test_a_title_stands_in_the_place_of_the_name(sgi, kept):
     page = sgi("report", "monday", "friday", "--db", kept, "--format", "md", "--title", "Now").out
     assert page.startswith("# monday → Now\n")
     made = sgi("report", "monday", "--db", kept, "--format", "json", "--title", "x")
-    assert (made.code, "--title is for pages" in made.err) == (2, True)
+    assert (made.code, "--title does not apply to JSON" in made.err) == (2, True)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_the_format_is_what_is_said_or_what_the_name_says(name, asked, kind):
 
 
 def test_a_name_that_says_nothing_is_refused():
-    with pytest.raises(UsageError, match=r"Cannot tell from 'a\.pdf' what to write"):
+    with pytest.raises(UsageError, match=r"The suffix of 'a\.pdf' is not a known format"):
         _kind(None, Path("a.pdf"))
 
 
@@ -158,7 +158,7 @@ def test_open_shows_the_file(sgi, kept, tmp_path, monkeypatch):
     assert sgi("report", "monday", "--db", kept, "-o", "a b.html", "--open", "-q").code == 0
     assert shown == [(tmp_path / "a b.html").as_uri()]
     made = sgi("report", "monday", "--db", kept, "--format", "md", "--open")
-    assert (made.code, "--open shows an HTML file" in made.err) == (2, True)
+    assert (made.code, "--open needs an HTML file" in made.err) == (2, True)
 
 
 def test_hostile_rows_are_text_in_every_format(sgi, tmp_path):

@@ -86,7 +86,7 @@ def test_failed_rows_stay_so_and_the_exit_code_tells(sgi, tmp_path, monkeypatch)
         (["-m", "squad_em"], "asks no judge"),
         (["-m", "politness"], "Did you mean 'politeness'"),
         (["--name", "judged"], "already there"),
-        (["--cache", "v.db", "--no-cache"], "contradict"),
+        (["--cache", "v.db", "--no-cache"], "not both"),
     ],
 )
 def test_what_cannot_be_says_why_and_makes_no_run(sgi, kept, words, told):

@@ -236,7 +236,7 @@ def test_missing_files_and_folders(sgi, tmp_path):
         (("-m", "sgi", "--map", "quesion=x"), "question"),
         (("-m", "sgi", "--on-error", "ignore"), "on_error: input should be 'stop' or 'skip'"),
         (("-m", "sgi", "--max-failures", "110%"), "5%"),
-        (("-m", "sgi", "--cache", "x", "--no-cache"), "contradict"),
+        (("-m", "sgi", "--cache", "x", "--no-cache"), "not both"),
         (("-m", "sgi", "-o", "out.xlsx"), ".jsonl"),
         (("-m", "sgi", "-o", "no/such/folder/out.jsonl"), "folder"),
     ],

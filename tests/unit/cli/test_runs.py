@@ -60,7 +60,7 @@ def test_limit_and_search(sgi, three_runs):
     assert [run["name"] for run in sgi("runs", "--search", "a.jsonl", "--json").json] == ["monday"]
     none = sgi("runs", "--search", "friday")
     assert (none.code, none.out) == (0, "")
-    assert "No run of 3 mentions 'friday'" in none.err
+    assert "None of 3 runs contains 'friday'" in none.err
     assert sgi("runs", "--limit", "0").code == 2
 
 

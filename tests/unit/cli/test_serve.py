@@ -54,8 +54,8 @@ def test_it_tells_its_address_serves_and_ends_with_ctrl_c(tmp_path):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, "")
-    assert "sgi.db is new, and empty" in err
-    assert "Ctrl-C ends it" in err
+    assert "Created the empty database" in err
+    assert "press Ctrl-C to stop" in err
     assert "Traceback" not in err
     open_database(tmp_path / "sgi.db", create=False).close()
 
@@ -85,14 +85,14 @@ def test_a_trusted_proxy_is_one_address(sgi, monkeypatch, proxy):
     monkeypatch.setenv("SGI_SERVE_TOKEN", "x" * 20)
     made = sgi("serve", "--trusted-proxy", proxy)
     assert made.code == 2
-    assert "A trusted proxy is an IP address" in made.err
+    assert "--trusted-proxy must be an IP address" in made.err
 
 
 def test_a_port_that_is_taken_is_told(sgi, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         made = sgi("serve", "--port", str(taken.getsockname()[1]))
     assert made.code == 2
-    assert "--port 0 takes one that is free" in made.err
+    assert "--port 0 takes a free port" in made.err
     assert list(tmp_path.iterdir()) == []
 
 

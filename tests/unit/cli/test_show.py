@@ -39,7 +39,7 @@ def test_the_headline_is_that_of_the_run(sgi, kept):
     assert (made.code, made.err) == (0, "")
     assert kept in made.out
     assert "AUROC" in made.out
-    for told in ("name      monday", "rows      40", "state     finished", "time      begun 20", "numpy "):
+    for told in ("name      monday", "rows      40", "state     finished", "time      started 20", "numpy "):
         assert told in made.out
     assert 'metrics = ["squad_em", "semantic_similarity"]' in made.out
     assert "--resume" not in made.out
@@ -110,9 +110,9 @@ def test_groups_are_ordered_by_the_mean_of_a_metric_the_worst_first(sgi, tmp_pat
     [
         (["--worst", "3", "-m", "nope"], "It has: squad_em, semantic_similarity"),
         (["--by", "depth", "--sort", "nope"], "It has: squad_em, semantic_similarity"),
-        (["--sort", "squad_em"], "--sort goes with --by."),
-        (["-m", "squad_em"], "-m goes with --worst."),
-        (["--worst", "3", "--by", "depth"], "--by and --worst contradict each other."),
+        (["--sort", "squad_em"], "--sort needs --by."),
+        (["-m", "squad_em"], "-m needs --worst."),
+        (["--worst", "3", "--by", "depth"], "--by and --worst cannot be combined."),
     ],
 )
 def test_options_that_cannot_be_meant(sgi, kept, words, told):
@@ -162,7 +162,7 @@ def test_an_unfinished_run_is_shown_as_far_as_it_came(sgi, stopped):
     made = sgi("show", "last")
     assert made.code == 0
     assert "rows      256 of 300" in made.out
-    assert "numbers   of the rows that are scored" in made.out
+    assert "summary   of the rows scored so far" in made.out
     assert "256 / 300  44 not scored" in made.out
     assert "no such luck" in made.out
     told = sgi("show", "last", "--json").json

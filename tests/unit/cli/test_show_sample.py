@@ -97,7 +97,7 @@ def test_an_unknown_sample_and_what_does_not_go_together(sgi, kept):
     assert "Unknown sample of a.jsonl 'q'. Did you mean" in made.err
     for words in (["--by", "method"], ["--spec"]):
         made = sgi("show", "judged", "--sample", "q1", *words)
-        assert (made.code, "contradict" in made.err) == (2, True)
+        assert (made.code, "cannot be combined" in made.err) == (2, True)
 
 
 def test_a_row_that_an_application_saved(sgi, tmp_path):

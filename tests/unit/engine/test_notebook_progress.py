@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from sgi.engine.progress import Advanced, Embedded, Finished, NotebookProgress, Started
+from sgi.engine.notebook_progress import NotebookProgress
+from sgi.engine.progress import Advanced, Embedded, Finished, Started
 
 
 class Output:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sgi.analysis.groups import grouped
-from sgi.engine.summarise import class_keys
+from sgi.engine.groups import class_keys, grouped
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.short_repr import short_repr
 from sgi.store.row_filters import column_reader, group_name
@@ -15,7 +14,7 @@ from sgi.store.run_rows import grouped_run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.analysis.groups import Group
+    from sgi.engine.groups import Group
     from sgi.report.views.columns import RunColumns
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord

@@ -1,0 +1,211 @@
+"""Parses the values of command line options."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sgi.kernel.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sgi.kernel.metric import AnyMetric
+
+
+def metric_list(texts: list[str]) -> list[str]:
+    """Split at commas outside parentheses and quotes.
+
+    >>> metric_list(["sgi,rouge_l(beta=1.2)", "semantic_similarity(models=['a', 'b'])"])
+    ['sgi', 'rouge_l(beta=1.2)', "semantic_similarity(models=['a', 'b'])"]
+    """
+    names = []
+    for text in texts:
+        depth, start, quote, escaped = 0, 0, "", False
+        for index, character in enumerate(text):
+            if quote:
+                quote = "" if character == quote and not escaped else quote
+                escaped = character == "\\" and not escaped
+            elif character in "'\"":
+                quote = character
+            elif character == "," and depth == 0:
+                names.append(text[start:index])
+                start = index + 1
+            else:
+                depth += (character in "([") - (character in ")]")
+        names.append(text[start:])
+    return [name.strip() for name in names if name.strip()]
+
+
+def select_embedders(
+    names: Sequence[str] | None,
+    metrics: Iterable[str | AnyMetric] | None,
+    *,
+    backend: str = "auto",
+    precision: str = "auto",
+) -> list[str]:
+    """The embedders of a command: those given by name, otherwise the default one.
+
+    Prints a note on stderr if the environment selects Azure. An empty list stands for the bundled model.
+
+    Args:
+        names: from ``--embedder`` or a TOML file.
+        metrics: the metrics to score; None if the data decides.
+        backend: the runtime of the model.
+        precision: its arithmetic.
+
+    Raises:
+        UsageError: no name is given, and only some of Azure's variables are set.
+    """
+    from sgi.cli.console import talk
+    from sgi.kernel.registry import metric
+    from sgi.models.embedder.service import Service, default_embedder
+    from sgi.models.known_models import DEFAULT_MODEL
+
+    embeds = metrics is None or any(metric(name).embeds for name in metrics)
+    if names or not embeds:
+        return list(names or ())
+    name = default_embedder(backend, precision)
+    if name == DEFAULT_MODEL:
+        return []
+    where = f"{name} at {Service.azure().place}"
+    talk(f"The AZURE_OPENAI_… variables are set: texts are sent to {where}. Use -e minilm to stay offline.")
+    return [name]
+
+
+def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:
+    """Set the entailment model of every ``grounding`` that has none; a folder becomes an absolute path.
+
+    Raises:
+        UsageError: none of the metrics is ``grounding``, or each has another model.
+
+    >>> with_entailment(["sgi", "grounding"], "owner/model")
+    ['sgi', 'grounding(nli="owner/model")']
+    """
+    from dataclasses import replace
+
+    from sgi.kernel.registry import metric
+    from sgi.metrics.grounding.detector import Grounding
+
+    if nli is None:
+        return [*metrics]
+    if not nli.strip():
+        raise UsageError("--nli is empty.", hint="Give a folder, or a model of the hub: owner/model.")
+    model = _absolute_model(nli)
+    chosen = [metric(text) for text in metrics]
+    grounding = [item for item in chosen if isinstance(item, Grounding)]
+    if not grounding:
+        raise UsageError("--nli needs the metric grounding.", hint="Add -m grounding.")
+    if all(item.nli not in {"", model} for item in grounding):
+        hint = "Leave out --nli, or use grounding without a model."
+        raise UsageError(f"{grounding[0].canonical} already has an entailment model.", hint=hint)
+    return [
+        (replace(item, nli=model) if isinstance(item, Grounding) and not item.nli else item).canonical
+        for item in chosen
+    ]
+
+
+def _absolute_model(nli: str) -> str:
+    """The model's name; a folder becomes an absolute path."""
+    from sgi.models.entailment.files import existing_folder
+
+    torch = "torch:" if nli.startswith("torch:") else ""
+    name, bracket, labels = nli.removeprefix(torch).partition("(labels=")
+    folder = existing_folder(name)
+    return f"{torch}{name if folder is None else folder.absolute()}{bracket}{labels}"
+
+
+def column_map(texts: list[str] | None) -> dict[str, str]:
+    """Parse ``field=column`` pairs.
+
+    >>> column_map(["response=model output", "label="])
+    {'response': 'model output', 'label': ''}
+
+    Raises:
+        UsageError: a text is not a pair, or a field occurs twice.
+    """
+    columns: dict[str, str] = {}
+    for text in texts or ():
+        field, equals, column = text.partition("=")
+        field = field.strip()
+        if not (field and equals):
+            raise UsageError(f"Cannot read --map {text!r}.", hint="Write --map field=column.")
+        if field in columns:
+            hint = f"To join columns: --map {field}={columns[field]},{column}."
+            raise UsageError(f"--map has the field {field!r} twice.", hint=hint)
+        columns[field] = column
+    return columns
+
+
+def target_settings(where: str | None, settings: list[str] | None) -> dict[str, Any] | None:
+    """Parse the options of a target; None if none is given. An empty value stands for None.
+
+    >>> target_settings("app:answer", ["concurrency=2", "body.top_k=5", "headers.X-Key=${KEY}"])
+    {'where': 'app:answer', 'concurrency': '2', 'body': {'top_k': 5}, 'headers': {'X-Key': '${KEY}'}}
+    """
+    values: dict[str, Any] = {} if where is None else {"where": where}
+    for text in settings or ():
+        key, equals, value = text.partition("=")
+        group, dot, name = key.strip().partition(".")
+        if not (key.strip() and equals) or (dot and group not in {"body", "headers"}):
+            raise UsageError(f"Cannot read --target-set {text!r}.", hint="Write --target-set concurrency=16.")
+        if dot:
+            values.setdefault(group, {})[name] = _literal(value) if group == "body" else value
+        else:
+            values[group] = value or None
+    return values or None
+
+
+def _literal(text: str) -> Any:
+    """The text as JSON if it is valid JSON, otherwise the text itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def judge_settings(
+    model: str | None,
+    settings: list[str] | None = None,
+    *,
+    concurrency: int | None = None,
+    rpm: int | None = None,
+    tpm: int | None = None,
+    timeout: float | None = None,
+    max_cost: float | None = None,
+) -> dict[str, Any] | None:
+    """Parse the options of a judge; None if none is given.
+
+    >>> judge_settings("openai:gpt-4o-mini", ["seed=7"], rpm=500)
+    {'model': 'openai:gpt-4o-mini', 'rpm': 500, 'seed': '7'}
+    """
+    options = {
+        "model": model,
+        "concurrency": concurrency,
+        "rpm": rpm,
+        "tpm": tpm,
+        "timeout": timeout,
+        "max_cost": max_cost,
+    }
+    values: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    for text in settings or ():
+        key, equals, value = text.partition("=")
+        if not (key.strip() and equals):
+            raise UsageError(f"Cannot read --judge-set {text!r}.", hint="Write --judge-set seed=7.")
+        values[key.strip()] = value or None
+    return values or None
+
+
+def skips_errors(on_error: str) -> bool:
+    """Whether rows that cannot be read are skipped."""
+    if on_error not in {"stop", "skip"}:
+        raise UsageError(f"Unknown --on-error {on_error!r}.", hint="Use stop or skip.")
+    return on_error == "skip"
+
+
+def cache_choice(path: Path | None, *, no_cache: bool) -> bool | Path:
+    """The vector cache: a file, the user's default cache (True), or none on disk (False)."""
+    if path is not None and no_cache:
+        raise UsageError("Use --cache or --no-cache, not both.")
+    return path if path is not None else not no_cache
