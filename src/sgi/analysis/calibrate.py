@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from sgi.analysis.labels import read_labels
+from sgi.analysis.score_origin import origin_of
 from sgi.engine.calibration_file import (
     CHANCE,
     FORMAT,
@@ -19,7 +20,6 @@ from sgi.engine.calibration_file import (
     Rate,
     Target,
 )
-from sgi.engine.score_origin import origin_of
 from sgi.engine.text_removal import require_texts
 from sgi.kernel.errors import UsageError
 from sgi.stats.auroc_intervals import auroc_interval
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.engine.score_origin import Origin
+    from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.scored import MetricColumn, ScoredRun
     from sgi.stats.conformal import LengthThresholds
     from sgi.stats.probability_maps import IsotonicMap, PlattMap
@@ -200,7 +200,7 @@ def _labelled(
 def _fitted(
     record: RunRecord,
     column: MetricColumn,
-    origin: Origin,
+    origin: MetricProvenance,
     rows: LabelledScores,
     target: Target,
     *,
@@ -220,8 +220,8 @@ def _fitted(
         metric=column.metric,
         version=column.version,
         higher_is_better=column.higher_is_better,
-        encoders=origin.encoders,
-        judge=origin.judge,
+        encoders=origin.models,
+        judge=origin.judge or None,
         prompts=origin.prompts,
         run=record.id,
         dataset=record.dataset,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -24,10 +23,12 @@ from sgi.engine.stored_spec import models_of, require_local_models
 from sgi.engine.summary import summarise
 from sgi.engine.text_removal import require_texts
 from sgi.kernel.errors import SgiError, StoreError, UsageError
+from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.store.judgements import kept_evidence, stored_evidence
-from sgi.store.run_rows import metric_provenance, saved_answers, stored_batch, stored_batches
+from sgi.store.run_provenance import run_provenance
+from sgi.store.run_rows import saved_answers, stored_batch, stored_batches
 from sgi.store.run_writer import RunStart, create_run
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Listener
     from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.scored import Provenance
+    from sgi.kernel.provenance import MetricProvenance, RunProvenance
     from sgi.store.database import Database
     from sgi.store.judgements import KeptEvidence, Said
     from sgi.store.run_queries import RunRecord
@@ -52,7 +53,6 @@ NOT_KEPT = "no evidence of this row was kept"
 
 _OF_ONE_CALL = {"name", "out", "inputs", "rejects", "metrics"}
 """What a run does not hand on of its spec."""
-_JUDGE = re.compile(r"\|judge:(.*)\|n:")
 
 
 @dataclass(frozen=True)
@@ -111,10 +111,10 @@ async def rescore(
     require_local_models(record, () if embedders else names, option="-e")
     require_local_models(record, () if metrics else models_of(chosen), option="-m, with the model")
     with open_models(chosen, embedders or names, cache=cache, **how) as resources:
-        signature = _signature(record, resources)
+        then = run_provenance(database, record)
+        signature = run_signature(resources.fingerprints, n=record.rows, judge=_judge_identity(then))
         start = replace(
-            _start(record, chosen, signature, name),
-            provenance=_provenance(database, record, tasks, resources),
+            _start(record, chosen, signature, name), provenance=_provenance(then, tasks, resources)
         )
         listener(Started("rescoring", record.rows))
         with _whole_or_not(create_run(database, start)) as recorder:
@@ -125,9 +125,7 @@ async def rescore(
     report = RunReport(summary, accumulator.failure_share(), record.rejected, recorder.run)
     sources = {task.metric.canonical: task.source.canonical for task in tasks}
     left_out = () if metrics is not None else _without_evidence(kept)
-    return Rescored(
-        report, sources, (*_new_versions(tasks, kept), *left_out, *_new_models(record, resources))
-    )
+    return Rescored(report, sources, (*_new_versions(tasks, kept), *left_out, *_new_models(then, resources)))
 
 
 def _refuse_changing(record: RunRecord) -> None:
@@ -139,22 +137,32 @@ def _refuse_changing(record: RunRecord) -> None:
         raise UsageError(message, hint=f"Go on with it first: sgi run --resume {record.id}.")
 
 
-def _signature(record: RunRecord, resources: Resources) -> str:
-    found = _JUDGE.search(record.signature)
-    return run_signature(resources.fingerprints, n=record.rows, judge=found[1] if found else "-")
+def _judge_identity(then: RunProvenance) -> str:
+    """The judge and the prompts of a run, as its signature shows them."""
+    asked = {name: record for name, record in then.metrics.items() if record is not None and record.judge}
+    if not asked:
+        return "-"
+    judge = next(iter(asked.values())).judge
+    metrics = [metric for name in asked if (metric := judged_metric(name)) is not None]
+    recorded = {record.prompts for record in asked.values()}
+    same = len(metrics) == len(asked) and recorded == {prompts_digest([metric]) for metric in metrics}
+    return f"{judge}@{prompts_digest(metrics) if same else '+'.join(sorted(recorded))}"
 
 
 def _provenance(
-    database: Database, record: RunRecord, tasks: Sequence[Sourced], resources: Resources
-) -> dict[str, Provenance]:
+    then: RunProvenance, tasks: Sequence[Sourced], resources: Resources
+) -> dict[str, MetricProvenance]:
     """The models of now with the judge and the prompts of then; nothing where those were not recorded."""
-    then = metric_provenance(database, record)
-    made = {}
-    for task in tasks:
-        source = then[task.source.canonical]
-        if source is not None:
-            made[task.metric.canonical] = replace(source, models=resources.provenance(task.metric).models)
-    return made
+    return {
+        task.metric.canonical: replace(
+            resources.provenance(task.metric),
+            judge=source.judge,
+            budget=source.budget,
+            prompts=source.prompts,
+        )
+        for task in tasks
+        if (source := then.metrics[task.source.canonical]) is not None
+    }
 
 
 def _start(record: RunRecord, metrics: Sequence[AnyMetric], signature: str, name: str | None) -> RunStart:
@@ -297,7 +305,7 @@ def _without_evidence(kept: Mapping[str, KeptEvidence]) -> Iterator[str]:
             yield f"{name} has no evidence in this run, and is left out."
 
 
-def _new_models(record: RunRecord, resources: Resources) -> Iterator[str]:
+def _new_models(then: RunProvenance, resources: Resources) -> Iterator[str]:
     for fingerprint in resources.fingerprints:
-        if fingerprint not in record.signature:
+        if fingerprint not in then.models:
             yield f"The run was scored without {fingerprint}: scores of vectors can differ for that alone."

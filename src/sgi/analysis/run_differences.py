@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,9 +10,8 @@ import numpy as np
 from sgi.analysis.pairing import read_samples, shortened
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.protocols import ENTAILMENT
+from sgi.kernel.provenance import MetricProvenance
 from sgi.kernel.registry import metric as named_metric
-from sgi.kernel.tokens import TOKENS
 from sgi.stats.paired import mcnemar
 
 if TYPE_CHECKING:
@@ -170,33 +169,19 @@ def _parameters(base: ScoredRun, new: ScoredRun) -> Iterator[Difference]:
 def _by_name(run: ScoredRun) -> dict[str, list[str]]:
     """The canonical strings of a run's metrics by their bare names."""
     found: dict[str, list[str]] = {}
-    for canonical in run.metrics:
-        found.setdefault(canonical.partition("(")[0], []).append(canonical)
+    for canonical, column in run.metrics.items():
+        found.setdefault(column.name, []).append(canonical)
     return found
 
 
 def _of_metric(before: MetricColumn, after: MetricColumn) -> Iterator[Difference]:
     """What computed a metric in one run and not in the other, as far as both tell."""
-    name = (before.metric,)
-    if before.version and after.version and before.version != after.version:
-        yield Difference("version", str(before.version), str(after.version), name)
-    one, two = before.provenance, after.provenance
-    if one is None or two is None:
-        return
-    if one.models != two.models:
-        other = any(model.startswith((TOKENS, ENTAILMENT)) for model in (*one.models, *two.models))
-        what = "model" if other else "embedder"
-        yield Difference(what, _listed(one.models), _listed(two.models), name)
-    if one.judge != two.judge:
-        yield Difference("judge", one.judge or "none", two.judge or "none", name)
-    if one.budget != two.budget:
-        yield Difference("judge's budget of tokens", str(one.budget), str(two.budget), name)
-    if one.prompts != two.prompts:
-        yield Difference("prompts", one.prompts or "none", two.prompts or "none", name)
-
-
-def _listed(models: Sequence[str]) -> str:
-    return shortened(" + ".join(models) or "none", _LONGEST)
+    base, new = before.provenance, after.provenance
+    if base is None or new is None:
+        base = new = MetricProvenance()
+    base, new = replace(base, version=before.version), replace(new, version=after.version)
+    for what, one, two in base.differences(new):
+        yield Difference(what, shortened(one, _LONGEST), shortened(two, _LONGEST), (before.metric,))
 
 
 def _merged(found: Iterable[Difference]) -> Iterator[Difference]:

@@ -18,6 +18,7 @@ from sgi.cli.options import (
     complete_run,
 )
 from sgi.kernel.errors import UnknownNameError, UsageError
+from sgi.kernel.registry import metric_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -295,7 +296,7 @@ def _named(request: _Request, wanted: str, known: list[str]) -> str:
     """The metric with this full name, or with this name without parameters."""
     import difflib
 
-    found = [name for name in known if wanted in {name, name.partition("(")[0]}]
+    found = [name for name in known if wanted in {name, metric_name(name)}]
     if wanted in known:
         return wanted
     if len(found) == 1:

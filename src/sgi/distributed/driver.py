@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from sgi.distributed.storage import Source
     from sgi.engine.progress import Listener
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.scored import Provenance
+    from sgi.kernel.provenance import MetricProvenance
 
 
 @dataclass(frozen=True)
@@ -277,7 +277,7 @@ def _stored(spec: RunSpec, metrics: Sequence[AnyMetric]) -> dict[str, Any]:
     return resolved.stored() | places
 
 
-async def _origin(settings: Settings, rows: int) -> tuple[str, dict[str, Provenance]]:
+async def _origin(settings: Settings, rows: int) -> tuple[str, dict[str, MetricProvenance]]:
     """The signature, and what computes each metric."""
     async with open_engine(settings) as resources:
         provenance = {metric.canonical: resources.provenance(metric) for metric in settings.metrics}

@@ -14,7 +14,7 @@ from sgi.distributed.partition import Manifest, made_anew, partition_name
 from sgi.io.write import json_line
 from sgi.kernel.errors import RunMismatchError, StoreError, UsageError
 from sgi.kernel.json_shapes import AnyText, JsonObject, Rows, checked, first_problem
-from sgi.kernel.scored import Provenance  # noqa: TC001 - likewise
+from sgi.kernel.provenance import MetricProvenance  # noqa: TC001 - likewise
 from sgi.kernel.signature import canonical_json, digest
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class KeptRun:
     metrics: tuple[AnyText, ...]
     pieces: tuple[Piece, ...]
     summary: JsonObject | None = None
-    provenance: Mapping[AnyText, Provenance] = field(default_factory=dict)
+    provenance: Mapping[AnyText, MetricProvenance] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:

@@ -21,7 +21,6 @@ from pydantic import (
     model_validator,
 )
 
-from sgi.engine.score_origin import Origin
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.parsing import read_json
@@ -323,11 +322,11 @@ class CalibrationFile(BaseModel):
             UsageError: an embedding model, the judge or what it is asked is another; names both.
         """
         inner = self.inner()
-        used = Origin.of_resources(inner, resources)
-        if used.encoders != self.encoders:
-            raise self._other("encoder", " + ".join(self.encoders), " + ".join(used.encoders))
-        unknown = isinstance(inner, JudgedMetric) and used.judge is None
-        if used.judge != self.judge or unknown:
+        used = resources.provenance(inner)
+        if used.models != self.encoders:
+            raise self._other("encoder", " + ".join(self.encoders), " + ".join(used.models))
+        unknown = isinstance(inner, JudgedMetric) and not used.judge
+        if used.judge != (self.judge or "") or unknown:
             raise self._other("judge", self.judge, used.judge)
         if used.prompts != self.prompts:
             raise self._other("set of prompts", self.prompts, used.prompts)

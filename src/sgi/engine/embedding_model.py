@@ -14,6 +14,7 @@ import numpy as np
 from sgi.geometry.angles import unit
 from sgi.kernel.errors import EmbedderError, UsageError
 from sgi.kernel.protocols import Embedded, Embedder, embedder_name, encode
+from sgi.kernel.provenance import UNOPENED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -128,8 +129,6 @@ class UnavailableModel:
     """
 
     def __init__(self, name: str, reason: EmbedderError) -> None:
-        from sgi.store.evaluations import UNOPENED
-
         self.fingerprint = f"{name}{UNOPENED}"
         self._reason = reason
 

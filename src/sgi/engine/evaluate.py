@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from sgi.engine.score import BatchScores
     from sgi.io.dataset import DataLike, Dataset
     from sgi.io.rows import Rejected
+    from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.sample import Batch, Sample
-    from sgi.kernel.scored import Provenance
 
     CalibrationLike = str | Path | CalibrationFile
     CascadeLike = str | Mapping[str, Any] | Cascade
@@ -234,7 +234,7 @@ class _Work:
     listener: Listener
     signature: str = ""
     usage: Usage = field(default_factory=Usage)
-    provenance: Mapping[str, Provenance] = field(default_factory=dict)
+    provenance: Mapping[str, MetricProvenance] = field(default_factory=dict)
 
     async def score(self) -> Accumulator:
         metrics = self.planned.metrics

@@ -12,7 +12,7 @@ import numpy as np
 from sgi.engine.summary import MetricSummary, metric_summary
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import RATIO
-from sgi.kernel.registry import BUILT_IN, metric_class
+from sgi.kernel.registry import BUILT_IN, metric_class, metric_name
 from sgi.kernel.short_repr import short_repr
 from sgi.metrics.calibrated import SPEC as CALIBRATED
 
@@ -89,7 +89,7 @@ def in_order(metric: str, counts: Mapping[str, int]) -> dict[str, int]:
 
 def _spec(metric: str) -> MetricSpec:
     """The facts of a metric that is installed here, by its canonical string; raises UnknownNameError."""
-    name = metric.partition("(")[0]
+    name = metric_name(metric)
     return CALIBRATED if name == CALIBRATED.name else metric_class(name).spec
 
 
@@ -104,10 +104,9 @@ def with_range(column: MetricColumn) -> MetricColumn:
     >>> column.is_share, with_range(column).is_share
     (False, True)
     """
-    name = column.metric.partition("(")[0]
-    if name not in BUILT_IN:
+    if column.name not in BUILT_IN:
         return column
-    spec = metric_class(name).spec
+    spec = metric_class(column.name).spec
     if spec.unit == RATIO and not column.unit:  # of every version, also those that did not say so
         column = replace(column, unit=RATIO)
     if column.version != spec.version:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sgi.geometry.passages import VERBATIM_ANGLE
+from sgi.kernel.registry import metric_name
 from sgi.stats.intervals import NoInterval, interval_or_none
 from sgi.stats.ratios import bounded_ratio, ratio_of, ratio_slope
 
@@ -82,7 +83,7 @@ def ratio_notes(metrics: Iterable[MetricColumn | MetricSummary | MetricCompariso
     """What is meant by the mean of a ratio, for each of the metrics that are ratios."""
     for made in metrics:
         if made.is_ratio:
-            name = made.metric.partition("(")[0]
+            name = metric_name(made.metric)
             yield f"The mean of {made.metric} is that of {name}/(1 + {name}), converted back."
 
 

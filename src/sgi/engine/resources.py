@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from sgi.engine.entailments import require_entailment_models
 from sgi.engine.token_vectors import require_token_models
 from sgi.kernel.errors import UsageError
 from sgi.kernel.judged_metric import JudgedMetric, prompts_digest
 from sgi.kernel.protocols import Embedder, embedder_name
-from sgi.kernel.scored import Provenance
-from sgi.kernel.signature import run_signature
+from sgi.kernel.provenance import MetricProvenance, RunProvenance
+from sgi.kernel.signature import package_version, run_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -67,7 +68,7 @@ class Resources:
         """Everything that can change a number: of embedders, token encoders and entailment models."""
         return self._fingerprints(self.token_encoders, self.entailment_models)
 
-    def provenance(self, metric: AnyMetric) -> Provenance:
+    def provenance(self, metric: AnyMetric) -> MetricProvenance:
         """What computes the scores of a metric here, beside the data and the metric itself."""
         names = metric.wanted_models(self.names) if metric.embeds else ()
         models = [self.embedders[name].fingerprint for name in names]
@@ -75,9 +76,20 @@ class Resources:
             models.append(self.token_encoders[metric.token_model].fingerprint)
         if metric.entailment_model is not None:
             models.append(self.entailment_models[metric.entailment_model].fingerprint)
+        own: dict[str, Any] = {
+            "name": metric.spec.name,
+            "parameters": json.loads(json.dumps(metric.parameters)),  # lists, as they are read back
+            "version": metric.spec.version,
+        }
         if self.judge is None or not isinstance(metric, JudgedMetric):
-            return Provenance(tuple(models))
-        return Provenance(tuple(models), self.judge.fingerprint, self.judge.budget, prompts_digest([metric]))
+            return MetricProvenance(tuple(models), **own)
+        prompts = prompts_digest([metric])
+        return MetricProvenance(tuple(models), self.judge.fingerprint, self.judge.budget, prompts, **own)
+
+    def run_provenance(self, metrics: Sequence[AnyMetric], dataset: str) -> RunProvenance:
+        """What computes the scores of these metrics over the data with this hash."""
+        made = {metric.canonical: self.provenance(metric) for metric in metrics}
+        return RunProvenance(dataset, package_version(), made)
 
     def signature(self, metrics: Sequence[AnyMetric], *, n: int) -> str:
         """The line under every table: what makes the numbers of these metrics over ``n`` rows."""

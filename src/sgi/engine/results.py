@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from sgi.engine.judge_batch import Evidence
     from sgi.io.rows import Rejected
     from sgi.kernel.metric import AnyMetric, Scores
+    from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.sample import Sample
-    from sgi.kernel.scored import Provenance
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Result(NotebookRepr, Mapping[str, "Scores"]):
     _ledger: Accumulator = field(repr=False)
     evidence: Mapping[str, Evidence] = field(default_factory=dict, repr=False)
     usage: Usage = field(default_factory=Usage)
-    provenance: Mapping[str, Provenance] = field(default_factory=dict, repr=False)
+    provenance: Mapping[str, MetricProvenance] = field(default_factory=dict, repr=False)
     columns: ColumnUse = field(default_factory=ColumnUse)
 
     __repr__ = short_repr

@@ -12,6 +12,7 @@ from sgi.kernel.errors import RunMismatchError, SgiError
 from sgi.kernel.placeholders import dataset_without_texts
 from sgi.kernel.protocols import DurableJudge, Usage, usage_of
 from sgi.kernel.signature import package_version
+from sgi.store.run_provenance import run_provenance
 from sgi.store.run_queries import find_run, open_recorder, run_usage
 from sgi.store.run_rows import saved_answers, stored_batch
 from sgi.store.run_writer import RunStart, create_run
@@ -179,7 +180,7 @@ def resume_recording(
         RunBusyError: another process writes the run.
         RunMismatchError: the data, the spec, a model or the version of the package is not the same any more.
     """
-    check_same(record, spec, plan, resources)
+    check_same(database, record, spec, plan, resources)
     recorder = open_recorder(database, record, take_over=take_over)
     recording = Recording(database, record, recorder, plan.metrics, resources.judge)
     if retry_failed:
@@ -187,24 +188,25 @@ def resume_recording(
     return recording
 
 
-def check_same(record: RunRecord, spec: RunSpec, plan: Plan, resources: Resources) -> None:
-    """Raise a RunMismatchError that says what is no longer as it was when the run began, if anything is."""
-    signature = resources.signature(plan.metrics, n=record.rows)
-    then_and_now = {
-        "its data": (record.dataset, _dataset(spec, plan)),
-        "what was asked for": (record.spec_hash, spec.identity(plan.metrics)),
-        "what makes its numbers": (record.signature, signature),
-    }
-    changed = [name for name, (then, now) in then_and_now.items() if then != now]
+def check_same(
+    database: Database, record: RunRecord, spec: RunSpec, plan: Plan, resources: Resources
+) -> None:
+    """Raise a RunMismatchError that says what changed since the run began, if anything did."""
+    then = run_provenance(database, record)
+    now = resources.run_provenance(plan.metrics, _dataset(spec, plan))
+    changed = ["its data"] if then.dataset != now.dataset else []
+    if record.spec_hash != spec.identity(plan.metrics):
+        changed.append("what was asked for")
+    elif differences := "; ".join(map(str, then.differences(now))):
+        changed.append(f"what makes its numbers ({differences})")
     if changed:
-        shown = f" (then {record.signature}, now {signature})" if record.signature != signature else ""
-        raise mismatch(record, " and ".join(changed), shown)
+        raise mismatch(record, " and ".join(changed))
 
 
-def mismatch(record: RunRecord, changed: str, shown: str = "") -> RunMismatchError:
+def mismatch(record: RunRecord, changed: str) -> RunMismatchError:
     """The error of a run that cannot be resumed, since something changed."""
     return RunMismatchError(
-        f"The run {record.label} cannot be resumed: {changed} changed{shown}.",
+        f"The run {record.label} cannot be resumed: {changed} changed.",
         hint="Start a new run, without --resume.",
     )
 

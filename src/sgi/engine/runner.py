@@ -180,7 +180,7 @@ async def resume(
         planned = plan_run(spec, listener=around.listener)
         resources = await _open(stack, spec, planned, around, again=retry_failed)
         if finished:
-            check_same(record, spec, planned, resources)
+            check_same(database, record, spec, planned, resources)
             return _finished(spec, record, database)
         options = {"retry_failed": retry_failed, "take_over": take_over}
         recording = resume_recording(database, record, spec, planned, resources, **options)

@@ -194,12 +194,17 @@ class AnyMetric(ABC):
 
         It reads the same in API, command line, files and reports, and parses back.
         """
-        changed = [
-            f"{field.name}={_literal(getattr(self, field.name))}"
+        changed = ", ".join(f"{name}={_literal(value)}" for name, value in self.parameters.items())
+        return f"{self.spec.name}({changed})" if changed else self.spec.name
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters that differ from their defaults."""
+        return {
+            field.name: getattr(self, field.name)
             for field in fields(self)  # type: ignore[arg-type]  # every metric is a dataclass
             if getattr(self, field.name) != _default(field)
-        ]
-        return f"{self.spec.name}({', '.join(changed)})" if changed else self.spec.name
+        }
 
     @property
     @abstractmethod

@@ -143,11 +143,19 @@ def metric(text: str | AnyMetric) -> AnyMetric:
         raise UsageError(f"{text[:200]}: {error}.") from error
 
 
+def metric_name(canonical: str) -> str:
+    """The metric's name in a canonical string, without parameters.
+
+    >>> metric_name("rouge_l(beta=1.2)")
+    'rouge_l'
+    """
+    return canonical.partition("(")[0].strip()
+
+
 def _parse(text: str) -> tuple[str, dict[str, Any]]:
     """Split ``name(key=value, …)``; values are literals, with JSON's true, false and null also known."""
-    name, bracket, _ = text.strip().partition("(")
-    if not bracket:
-        return name, {}
+    if "(" not in text:
+        return text.strip(), {}
     try:
         call = ast.parse(text.strip(), mode="eval").body
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.args:

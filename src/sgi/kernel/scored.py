@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.kernel.errors import UnknownNameError
-from sgi.kernel.json_shapes import AnyText, Count  # noqa: TC001 - pydantic reads the annotations
 from sgi.kernel.metric import PERCENT, RATIO, SCORE, Status
+from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
@@ -19,38 +19,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.sample import Sample
 
     ReadSamples = Callable[[Sequence[int]], Iterable[Sample]]
 
 STATUSES = tuple(Status)
 """The statuses in the order of their codes."""
-
-
-@dataclass(frozen=True)
-class Provenance:
-    """What computed the scores of a metric, beside the data and the metric itself.
-
-    Attributes:
-        models: fingerprints of the embedders, token encoders and entailment models that the metric uses.
-        judge: fingerprint of the judge with its parameters; empty where none is asked.
-        budget: the most tokens of passages in one inquiry; None where no judge is asked.
-        prompts: a hash of the prompts; empty where no judge is asked.
-    """
-
-    models: tuple[AnyText, ...] = ()
-    judge: AnyText = ""
-    budget: Count | None = None
-    prompts: AnyText = ""
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The provenance that `dataclasses.asdict` made these values of.
-
-        >>> Provenance.from_dict({"models": ["minilm@3f2a"]}).models
-        ('minilm@3f2a',)
-        """
-        return cls(**{**values, "models": tuple(values.get("models", ()))})
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,9 +52,14 @@ class MetricColumn:
     higher_is_better: bool = True
     version: int = 0
     unit: str = ""
-    provenance: Provenance | None = None
+    provenance: MetricProvenance | None = None
 
     __repr__ = short_repr
+
+    @property
+    def name(self) -> str:
+        """The metric's name, without parameters."""
+        return metric_name(self.metric)
 
     @property
     def ok(self) -> NDArray[np.bool_]:
@@ -172,7 +152,7 @@ class ScoredRun:
         """
         if name in self.metrics:
             return self.metrics[name]
-        named = [found for canonical, found in self.metrics.items() if canonical.partition("(")[0] == name]
+        named = [column for column in self.metrics.values() if column.name == name]
         if len(named) == 1:
             return named[0]
         raise UnknownNameError(f"metric of {self.name}", name, hint=f"It has: {', '.join(self.metrics)}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -129,9 +128,9 @@ class Calibrated(Metric):
         object.__setattr__(self, "spec", _spec_around(self.metric))
 
     @property
-    def canonical(self) -> str:
+    def parameters(self) -> dict[str, Any]:
         """The metric within, and the calibration's digest."""
-        return _canonical(self.metric, self.calibration)
+        return {"metric": self.metric.canonical, "calibration": self.calibration.digest}
 
     @property
     def embeds(self) -> bool:
@@ -193,9 +192,9 @@ class CalibratedJudged(JudgedMetric[Any]):
         object.__setattr__(self, "prompts", self.metric.prompts)
 
     @property
-    def canonical(self) -> str:
+    def parameters(self) -> dict[str, Any]:
         """The metric within, and the calibration's digest."""
-        return _canonical(self.metric, self.calibration)
+        return {"metric": self.metric.canonical, "calibration": self.calibration.digest}
 
     @property
     def embeds(self) -> bool:
@@ -234,11 +233,6 @@ def calibrated(metric: AnyMetric, calibration: Calibration) -> Calibrated | Cali
         return CalibratedJudged(metric, calibration)
     assert isinstance(metric, Metric)  # noqa: S101 - there is no third kind
     return Calibrated(metric, calibration)
-
-
-def _canonical(metric: AnyMetric, calibration: Calibration) -> str:
-    quoted = json.dumps(metric.canonical, ensure_ascii=False)
-    return f'{SPEC.name}(metric={quoted}, calibration="{calibration.digest}")'
 
 
 def _spec_around(metric: AnyMetric) -> MetricSpec:

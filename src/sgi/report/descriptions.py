@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.analysis.compare import Comparison
+from sgi.kernel.registry import metric_name
 from sgi.report.formatting import beginning, plain
 from sgi.report.views.comparison import ComparisonView
 from sgi.report.views.correlation import Correlation
@@ -55,7 +56,7 @@ def middle_line(metric: str) -> float | None:
     >>> middle_line("sgi(epsilon=0.001)"), middle_line("bleu")
     (1.0, None)
     """
-    return 1.0 if metric.partition("(")[0] == "sgi" else None
+    return 1.0 if metric_name(metric) == "sgi" else None
 
 
 def description_of(

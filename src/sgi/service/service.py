@@ -14,7 +14,7 @@ from sgi.engine.resources import DEFAULT_EMBEDDER
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.metric import Status
 from sgi.kernel.protocols import embedder_name, encode
-from sgi.kernel.registry import metric
+from sgi.kernel.registry import metric, metric_name
 from sgi.kernel.sample import Batch, Sample
 from sgi.service.records import (
     Evaluation,
@@ -388,7 +388,7 @@ def _log(told: StoredAnswer, scores: Mapping[str, MetricScore], failures: Mappin
     for reason in failures.values():
         logger.error("No vectors: %s", reason)
     for name, score in scores.items():
-        if name.partition("(")[0] == SIMILARITY:
+        if metric_name(name) == SIMILARITY:
             _warn(score.details)
             if score.status is Status.FAILED and told.reason is None and not failures:
                 logger.error("Failed to calculate %s: %s", name, score.reason)

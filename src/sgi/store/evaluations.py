@@ -15,6 +15,7 @@ from sqlalchemy.exc import IntegrityError
 
 from sgi.kernel.errors import RunMismatchError, UnknownNameError, UsageError
 from sgi.kernel.metric import MetricSpec, Status
+from sgi.kernel.provenance import UNOPENED
 from sgi.kernel.registry import metric
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.store import schema
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
     from sqlalchemy import Connection
 
+    from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.sample import Sample
-    from sgi.kernel.scored import Provenance
     from sgi.store.database import Database
     from sgi.store.run_writer import StoredAnswer
 
@@ -41,9 +42,6 @@ NOT_SAVED = "nothing was saved for this metric"
 
 GROWING = "service-"
 """What the name of a run's own data begins with; the run's id follows."""
-
-UNOPENED = "@unopened"
-"""How the fingerprint of a model ends that could not be opened: what it would have been is not known."""
 
 _ROWS_A_BATCH = 256
 _ANOTHER = "Save it under another test_run_id."
@@ -97,7 +95,7 @@ class MetricScore:
     details: Mapping[str, JsonValue] = field(default_factory=dict)
     reasoning: str | None = None
     spec: MetricSpec | None = None
-    provenance: Provenance | None = None
+    provenance: MetricProvenance | None = None
     evidence: Mapping[str, JsonValue] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.placeholders import shown
+from sgi.kernel.registry import metric_name
 from sgi.store import schema
 from sgi.store.angles import angles_in, plane_metric
 from sgi.store.row_filters import rows_of_group, wanted_rows
@@ -240,7 +241,7 @@ def _require_range(one: str, low: float | None, other: str, high: float | None) 
 
 def _known(name: str, numbers: Mapping[str, int], record: RunRecord) -> str:
     """The canonical string of a metric of the run."""
-    bare = [metric for metric in numbers if metric.partition("(")[0] == name]
+    bare = [metric for metric in numbers if metric_name(metric) == name]
     if name in numbers:
         return name
     if len(bare) == 1:

@@ -13,7 +13,7 @@ from sgi.kernel.clusters import unknown_column
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.sample import Batch, are_numbers
-from sgi.kernel.scored import STATUSES, MetricColumn, Provenance, ScoredRun
+from sgi.kernel.scored import STATUSES, MetricColumn, ScoredRun
 from sgi.kernel.short_repr import short_repr
 from sgi.store import schema
 from sgi.store.driver_rows import driver_rows
@@ -23,6 +23,7 @@ from sgi.store.run_queries import committed, metric_ids, run_metrics
 from sgi.store.run_samples import sample_reader
 from sgi.store.run_writer import StoredAnswer
 from sgi.store.samples import sample_of
+from sgi.store.stored_json import read_provenance
 from sgi.store.text_codec import equal_json_shared, restored, restored_json
 
 if TYPE_CHECKING:
@@ -290,17 +291,7 @@ def _column(connection: Connection, metric: Row[Any], positions: NDArray[np.int6
     if not np.array_equal(found, positions):
         values, codes = _spread(found, values, codes, positions)
     facts = (metric.low, metric.high, metric.higher_is_better, metric.version, metric.unit)
-    return MetricColumn(metric.metric, values, codes, *facts, _provenance(metric))
-
-
-def metric_provenance(database: Database, record: RunRecord) -> dict[str, Provenance | None]:
-    """What computed each metric of a run, by canonical string; None where that was not recorded."""
-    with database.reading() as connection:
-        return {row.metric: _provenance(row) for row in connection.execute(run_metrics(record.id))}
-
-
-def _provenance(metric: Row[Any]) -> Provenance | None:
-    return None if metric.provenance is None else Provenance.from_dict(metric.provenance)
+    return MetricColumn(metric.metric, values, codes, *facts, read_provenance(metric.provenance))
 
 
 def _spread(

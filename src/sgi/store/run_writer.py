@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from sgi.kernel.metric import AnyMetric, MetricSpec, Scores
     from sgi.kernel.protocols import Usage
+    from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.sample import Sample
-    from sgi.kernel.scored import Provenance
     from sgi.store.database import Database
 
 
@@ -77,7 +77,7 @@ class RunStart:
     metrics: Sequence[AnyMetric]
     name: str | None = None
     rejected: int = 0
-    provenance: Mapping[str, Provenance] = field(default_factory=dict)
+    provenance: Mapping[str, MetricProvenance] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -349,7 +349,7 @@ def add_metric(
     position: int,
     name: str,
     spec: MetricSpec,
-    provenance: Provenance | None = None,
+    provenance: MetricProvenance | None = None,
 ) -> int:
     """Insert a metric of a run and return its number."""
     row = {

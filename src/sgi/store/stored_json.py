@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, checked, first_problem
 from sgi.kernel.metric import Status
-from sgi.store.text_codec import restored_json
+from sgi.kernel.provenance import MetricProvenance
+from sgi.store.text_codec import damaged, restored_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -165,3 +166,19 @@ def read_stored_json(texts: Mapping[str, str | None]) -> tuple[dict[str, Any], s
         else:
             read[name] = value
     return read, damage
+
+
+def read_provenance(value: Any) -> MetricProvenance | None:
+    """The record of what computed a metric; None where there is none.
+
+    Raises:
+        StoreDamagedError: the value does not have its shape.
+
+    >>> read_provenance({"models": ["minilm@3f2a"]}).models
+    ('minilm@3f2a',)
+    """
+    try:
+        record: MetricProvenance | None = None if value is None else checked(MetricProvenance, value)
+    except ValidationError as errors:
+        raise damaged(f"the provenance of a metric: {first_problem(errors)}") from errors
+    return record

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, Rows, checked, first_problem
 from sgi.kernel.names import MAX_METRIC, MAX_NAME, as_name, name_problem
-from sgi.kernel.scored import Provenance
+from sgi.kernel.provenance import MetricProvenance
 from sgi.store import schema
 from sgi.store.run_names import checked_tags, require_run_name
 from sgi.store.text_codec import stored, stored_json
@@ -28,7 +28,7 @@ _JSON: dict[str, Any] = {
     "runs.spec": JsonObject,
     "runs.versions": dict[AnyText, AnyText],
     "runs.summary": JsonObject,
-    "run_metrics.provenance": Provenance,
+    "run_metrics.provenance": MetricProvenance,
     "batches.truncated": dict[AnyText, Rows],
     "batches.failures": dict[AnyText, AnyText],
     "answers.contexts": _Texts,

@@ -18,8 +18,9 @@ from sgi.service.service import RAGEvalService
 from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.judgements import kept_evidence, stored_evidence
+from sgi.store.run_provenance import run_provenance
 from sgi.store.run_queries import find_run, list_runs, run_usage
-from sgi.store.run_rows import metric_provenance, scored_run, stored_batches
+from sgi.store.run_rows import scored_run, stored_batches
 from sgi.store.run_writer import RunRecorder
 from support.answers import write
 from support.judged_metrics import Politeness, judged_run, offer
@@ -80,9 +81,11 @@ def test_other_weights_from_the_same_evidence(database, origin):
     assert (report.metric, report.ok, report.mean) == (WEIGHTED, 4, pytest.approx(np.nanmean(wanted)))
     assert sum(report.classes.values()) == 4
     assert (made.report.failures, made.report.rejected) == (1 / 6, 0)
-    then = metric_provenance(database, origin)["politeness"]
+    then = run_provenance(database, origin).metrics["politeness"]
     assert (then.judge, then.prompts) != ("", "")
-    assert metric_provenance(database, find_run(database, "weighted")) == {WEIGHTED: then}
+    now = run_provenance(database, find_run(database, "weighted")).metrics
+    assert list(now) == [WEIGHTED]
+    assert list(then.differences(now[WEIGHTED])) == []
 
 
 def test_the_new_run_is_a_run_like_any_other(database, origin):
@@ -240,10 +243,8 @@ def test_a_metric_without_any_reply_is_left_out_and_told(database, tmp_path):
 
 def test_a_changed_version_and_a_changed_model_are_told(database, origin):
     with database.writing() as connection:
-        connection.execute(sa.update(schema.run_metrics).values(version=7))
-        connection.execute(
-            sa.update(schema.runs).values(signature="sgi:1|emb:minilm@old|judge:x|y@ab|n:6|v:0")
-        )
+        made = {"models": ["minilm@old"], "judge": "x|y", "budget": 9, "prompts": "ab"}
+        connection.execute(sa.update(schema.run_metrics).values(version=7, provenance=made))
     made = made_of(database, find_run(database, "judged"), WEIGHTED, "echo")
     first, second, third = made.notes
     assert first == f"{WEIGHTED} is of version 1 now; the run was scored with version 7."

@@ -8,13 +8,13 @@ import pytest
 from sgi.analysis.compare import compare
 from sgi.analysis.run_differences import RunsDifferError
 from sgi.kernel.clusters import Clustering
+from sgi.kernel.provenance import MetricProvenance
 from sgi.kernel.sample import Sample
-from sgi.kernel.scored import Provenance
 from support.scored_runs import column, run
 
 VALUES = np.random.default_rng(0).beta(8, 2, 100)
-PLAIN = Provenance(("minilm@1,f32",))
-JUDGED = Provenance((), "openai:m,temperature=0.0", 16000, "3f2a")
+PLAIN = MetricProvenance(("minilm@1,f32",))
+JUDGED = MetricProvenance((), "openai:m,temperature=0.0", 16000, "3f2a")
 
 
 def made(name, provenance=PLAIN, version=1, values=VALUES, metric="sgi"):
@@ -33,8 +33,12 @@ def differences(base, new):
 @pytest.mark.parametrize(
     ("before", "after", "told"),
     [
-        (PLAIN, Provenance(("minilm@2,f32",)), "embedder of sgi: minilm@1,f32 → minilm@2,f32"),
-        (Provenance(("tokens:m@1",)), Provenance(("tokens:m@2",)), "model of sgi: tokens:m@1 → tokens:m@2"),
+        (PLAIN, MetricProvenance(("minilm@2,f32",)), "embedder of sgi: minilm@1,f32 → minilm@2,f32"),
+        (
+            MetricProvenance(("tokens:m@1",)),
+            MetricProvenance(("tokens:m@2",)),
+            "model of sgi: tokens:m@1 → tokens:m@2",
+        ),
         (
             JUDGED,
             replace(JUDGED, judge="openai:m,temperature=1.0"),
@@ -53,7 +57,7 @@ def test_every_difference_is_told_at_once_and_equal_ones_together():
         columns = [replace(column(m, VALUES), provenance=provenance, version=version) for m in ("a", "b")]
         return run(*columns, column("rouge_l" if version == 1 else "rouge_l(beta=1.2)", VALUES), name=name)
 
-    assert differences(several("monday", PLAIN, 1), several("friday", Provenance(("other@1",)), 2)) == [
+    assert differences(several("monday", PLAIN, 1), several("friday", MetricProvenance(("other@1",)), 2)) == [
         "parameters of rouge_l, rouge_l(beta=1.2): rouge_l → rouge_l(beta=1.2)",
         "version of a, b: 1 → 2",
         "embedder of a, b: minilm@1,f32 → other@1",
@@ -63,8 +67,8 @@ def test_every_difference_is_told_at_once_and_equal_ones_together():
 def test_only_the_metrics_that_are_compared_have_to_be_alike():
     def two(name, model):
         return run(
-            replace(column("sgi", VALUES), provenance=Provenance((model,)), version=1),
-            replace(column("rouge_l", VALUES), provenance=Provenance(), version=1),
+            replace(column("sgi", VALUES), provenance=MetricProvenance((model,)), version=1),
+            replace(column("rouge_l", VALUES), provenance=MetricProvenance(), version=1),
             name=name,
         )
 

@@ -14,6 +14,7 @@ from sgi.engine.runner import RunContext, plan_run, resume, start_run
 from sgi.engine.spec import RunSpec
 from sgi.engine.summary import metric_summary
 from sgi.kernel.errors import DataError, RunMismatchError, SgiError, StoreError, TargetError, UsageError
+from sgi.kernel.provenance import MetricProvenance
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run, list_runs
 from sgi.store.run_rows import saved_answers, scored_run
@@ -247,8 +248,10 @@ def test_a_finished_run_is_not_told_for_another_one(data, sqlite_url, tmp_path):
 def test_another_model_under_the_same_name_is_noticed(data, sqlite_url, monkeypatch):
     with pytest.raises(ArithmeticError):
         performed(spec(data), sqlite_url, listener=Breaking(1))
-    monkeypatch.setattr("sgi.engine.resources.run_signature", lambda *_, **__: "sgi:1|emb:other")
-    with pytest.raises(RunMismatchError, match="emb:other"):
+    monkeypatch.setattr(
+        "sgi.engine.resources.Tools.provenance", lambda *_: MetricProvenance(("minilm@other",))
+    )
+    with pytest.raises(RunMismatchError, match=r"embedder of rouge_l: none → minilm@other"):
         resumed(spec(data), sqlite_url)
 
 

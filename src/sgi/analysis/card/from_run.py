@@ -26,6 +26,7 @@ from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.sample import Batch, Field
 from sgi.metrics.calibrated import SPEC as CALIBRATED
+from sgi.store.run_provenance import derived_provenance
 from sgi.store.run_rows import grouped_run, stored_batches
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ async def card_of_run(
     clusters = dict(zip(scored.ids, scored.clusters.tolist(), strict=True))
     with _models(again.metric, embedder, record, cache) as resources:
         of_question, of_passage = await rows.cosines(resources, listener)
-        rescored = await again.scores(rows.samples, resources, record, seed, listener)
+        rescored = await again.scores(rows.samples, resources, record, column, seed, listener)
     made = detector_card(
         f"{column.metric} on {record.dataset_name}",
         rows.scores,
@@ -136,7 +137,7 @@ async def card_of_run(
 def _seen_before(record: RunRecord, column: MetricColumn) -> Iterator[str]:
     """Whether the probabilities were fitted on the data they are held against."""
     fitted = record.spec.get("calibration") or {}
-    if column.metric.partition("(")[0] == CALIBRATED.name and fitted.get("dataset") == record.dataset:
+    if column.name == CALIBRATED.name and fitted.get("dataset") == record.dataset:
         yield (
             "The calibration was fitted on these very rows: how well it ranks them, and how far its"
             " probabilities hold, does not show what it makes of others."
@@ -292,15 +293,17 @@ class _Again:
         samples: Sequence[Sample],
         resources: Resources,
         record: RunRecord,
+        column: MetricColumn,
         seed: int,
         listener: Listener,
     ) -> Floats | str:
         """The scores with contexts of other questions; or why there are none."""
         if self.metric is None:
             return self.reason
-        strange = [name for name in resources.fingerprints if name not in record.signature]
-        if self.metric.embeds and strange:
-            return f"the run was scored without {', '.join(strange)}"
+        then = column.provenance or derived_provenance(record, column.metric)
+        other = [m for m in resources.provenance(self.metric).models if then is None or m not in then.models]
+        if self.metric.embeds and other:
+            return f"the run was scored without {', '.join(other)}"
         contexts = shuffled_contexts(samples, seed=seed, questions=record.cluster == BY_QUESTION)
         if contexts is None:
             return "the rows have one question, or one list of contexts, among them all"

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sgi.engine.judge_batch import judged
 from sgi.io.benchmarks.uri import absolute
 from sgi.kernel.errors import UsageError
+from sgi.kernel.registry import metric_name
 from sgi.metrics.grounding.detector import Grounding
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ def beside(named: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
     >>> [found.canonical for found in beside(["faithfulness"])], beside(["grounding"])
     (['grounding'], ())
     """
-    names = (name.partition("(")[0].strip() if isinstance(name, str) else name.spec.name for name in named)
+    names = (metric_name(name) if isinstance(name, str) else name.spec.name for name in named)
     return () if DETECTOR in names else (Grounding(),)
 
 

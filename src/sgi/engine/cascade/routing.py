@@ -13,6 +13,7 @@ from sgi.engine.cascade.config import detector_of, shown
 from sgi.engine.judge_batch import Asked, ask_batch, judged
 from sgi.engine.score import BatchScores, evaluate_batch
 from sgi.kernel.metric import Scores, Status
+from sgi.kernel.registry import metric_name
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ class Router:
     @property
     def reason(self) -> str:
         """Why a cleared row has no value."""
-        name = self.detector.partition("(")[0]
-        above = shown(math.inf if self.fitted.threshold is None else self.fitted.threshold)
+        name = metric_name(self.detector)
+        above = shown(math.inf if self.fitted.threshold is None else self.learnt.threshold)
         return f"not asked: {name} above {above} clears it (cascade, alpha {self.alpha:g})"
 
     def cleared(self, scores: Mapping[str, Scores]) -> NDArray[np.bool_]:

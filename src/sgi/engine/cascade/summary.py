@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sgi.engine.cascade.config import Cascade, shown
+from sgi.kernel.registry import metric_name
 from sgi.stats.intervals import Interval, interval_or_none
 from sgi.stats.means import mean_interval
 
@@ -89,7 +90,7 @@ class CascadeSummary:
 
     def told(self) -> Iterator[str]:
         """What a reader of the headline has to know, a sentence or two at a time."""
-        name = self.detector.partition("(")[0]
+        name = metric_name(self.detector)
         share = self.cleared / self.rows if self.rows else 0.0
         if self.threshold is None:
             fewest = Cascade(alpha=self.alpha).fewest

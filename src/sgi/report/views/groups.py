@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sgi.engine.groups import class_keys, grouped
 from sgi.kernel.errors import UnknownNameError
+from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
 from sgi.store.row_filters import column_reader, group_name
 from sgi.store.run_rows import grouped_run
@@ -77,7 +78,7 @@ def sorted_groups(table: GroupTable, metric: str | None) -> GroupTable:
         return table
     names = [made.metric for made in table.groups[0].metrics]
     found = [name for name in names if name == metric] or [
-        name for name in names if name.partition("(")[0] == metric
+        name for name in names if metric_name(name) == metric
     ]
     if len(found) != 1:
         raise UnknownNameError("metric of the run", metric, hint=f"It has: {', '.join(names)}.")

@@ -12,9 +12,9 @@ from sgi.analysis.gate.gate import gate
 from sgi.analysis.gate.rules import Condition, Rule
 from sgi.kernel.clusters import Clustering
 from sgi.kernel.errors import UsageError
+from sgi.kernel.provenance import MetricProvenance
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
-from sgi.kernel.scored import Provenance
 from sgi.stats import Interval, mean_interval
 from support.scored_runs import column, run
 
@@ -411,7 +411,7 @@ def test_rules_at_the_ends_of_a_range_are_rules():
 
 def test_a_drop_of_runs_that_differ_is_not_met_unless_that_is_allowed():
     def scored(model):
-        facts = {"provenance": Provenance((model,)), "version": 1}
+        facts = {"provenance": MetricProvenance((model,)), "version": 1}
         return run(replace(column("m", VALUES), **facts), replace(column("k", VALUES), version=1))
 
     rules = [Rule(name, Condition.MAX_DROP, 0.5) for name in ("m", "k")]

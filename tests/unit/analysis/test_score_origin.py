@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgi.analysis.score_origin import origin_of
 from sgi.engine.resources import Resources
-from sgi.engine.score_origin import Origin, origin_of
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.registry import metric
@@ -48,11 +48,18 @@ def column(name="sgi", version=None):
     return MetricColumn(name, np.zeros(4), np.zeros(4, dtype=np.int8), version=version)
 
 
+def essence(provenance):
+    """What a calibration is bound to."""
+    return provenance.models, provenance.judge, provenance.prompts
+
+
+@pytest.mark.parametrize("recorded", [True, False])
 @pytest.mark.parametrize("names", [("hash",), ("hash", "bge"), ("bge", "hash")])
 @pytest.mark.parametrize("judge", [None, ScriptedJudge({})])
 @pytest.mark.parametrize("name", ["sgi", "rouge_l", "faithfulness", "ragas_answer_relevance", BOTH])
-def test_a_run_has_the_origin_of_its_resources(name, judge, names):
-    """A run has the origin of the resources that scored it, unless they cannot score the metric."""
+def test_the_origin_is_what_the_resources_say_recorded_or_derived_from_the_signature(
+    name, judge, names, recorded
+):
     inner = metric(name)
     resources = Resources({name: MODELS[name] for name in names}, judge=judge)
     lacking = (name == BOTH and len(names) == 1) or (
@@ -60,16 +67,41 @@ def test_a_run_has_the_origin_of_its_resources(name, judge, names):
     )
     if lacking:
         return
-    kept = record(resources.signature([inner, metric("sgi")], n=4), [name, "sgi"])
-    assert origin_of(kept, column(name, inner.spec.version)) == Origin.of_resources(inner, resources)
+    kept = record("" if recorded else resources.signature([inner, metric("sgi")], n=4), [name, "sgi"])
+    scores = replace(column(name), provenance=resources.provenance(inner) if recorded else None)
+    assert essence(origin_of(kept, scores)) == essence(resources.provenance(inner))
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    [
+        {"models": ()},
+        {"models": ("hash@unopened",)},
+        {"judge": ""},
+    ],
+)
+def test_a_record_without_its_models_or_its_judge_is_refused(lacking):
+    inner = metric("ragas_answer_relevance")
+    made = Resources(MODELS, judge=ScriptedJudge({})).provenance(inner)
+    with pytest.raises(UsageError, match="r1 does not record what made its scores of ragas_answer_relevance"):
+        origin_of(record("sgi:1"), replace(column(inner.canonical), provenance=replace(made, **lacking)))
+
+
+def test_prompts_that_changed_since_the_run_are_refused():
+    inner = metric("faithfulness")
+    made = replace(Resources(MODELS, judge=ScriptedJudge({})).provenance(inner), prompts="00000000")
+    with pytest.raises(UsageError, match=r"have changed since r1 was scored \(then 00000000, now "):
+        origin_of(record("sgi:1"), replace(column("faithfulness"), provenance=made))
+    rescored = record("sgi:1", rescored_from="r0")
+    assert origin_of(rescored, replace(column("faithfulness"), provenance=made)).judge == "scripted"
 
 
 def test_only_what_the_metric_uses_is_of_its_origin():
-    asked = prompts_digest([metric("faithfulness")])
+    prompts = prompts_digest([metric("faithfulness")])
     resources = Resources(MODELS, judge=ScriptedJudge({}))
-    assert Origin.of_resources(metric("rouge_l"), resources) == Origin((), None, "")
-    assert Origin.of_resources(metric("sgi"), resources) == Origin((MODELS["hash"].fingerprint,), None, "")
-    assert Origin.of_resources(metric("faithfulness"), resources) == Origin((), "scripted", asked)
+    assert essence(resources.provenance(metric("rouge_l"))) == ((), "", "")
+    assert essence(resources.provenance(metric("sgi"))) == ((MODELS["hash"].fingerprint,), "", "")
+    assert essence(resources.provenance(metric("faithfulness"))) == ((), "scripted", prompts)
 
 
 fingerprints = st.lists(
@@ -83,7 +115,7 @@ def test_names_that_run_into_one_another_are_refused_or_read_as_they_are(found):
         told = origin_of(record(run_signature(found, n=4)), column())
     except UsageError:
         return
-    assert told.encoders == (found[0],)
+    assert told.models == (found[0],)
 
 
 @pytest.mark.parametrize(
@@ -104,21 +136,21 @@ def test_names_that_run_into_one_another_are_refused_or_read_as_they_are(found):
 )
 def test_a_signature_that_leaves_it_open_is_refused(signature):
     with pytest.raises(
-        UsageError, match=r"r1 does not tell what made its scores of sgi \(.+\)\. Score the data"
+        UsageError, match=r"r1 does not record what made its scores of sgi \(.+\)\. Score the data"
     ):
         origin_of(record(signature), column())
-    assert origin_of(record(run_signature(["hash@1"], n=4)), column()).encoders == ("hash@1",)
+    assert origin_of(record(run_signature(["hash@1"], n=4)), column()).models == ("hash@1",)
 
 
 def test_a_judge_that_is_not_told_is_refused():
     for judge in ("-", "", "@", "@0000"):
-        with pytest.raises(UsageError, match="does not tell what made its scores of faithfulness"):
+        with pytest.raises(UsageError, match="does not record what made its scores of faithfulness"):
             origin_of(record(run_signature([], n=4, judge=judge)), column("faithfulness"))
 
 
-@pytest.mark.parametrize(("version", "words"), [(0, "a version that is not known"), (9, "version 9")])
+@pytest.mark.parametrize(("version", "words"), [(0, "an unknown version"), (9, "version 9")])
 def test_another_version_of_the_metric_is_refused(version, words):
-    with pytest.raises(UsageError, match=f"r1 was scored with {words} of sgi; here it is 2"):
+    with pytest.raises(UsageError, match=f"r1 was scored with {words} of sgi; the installed one is"):
         origin_of(record(run_signature(["hash@1"], n=4)), column(version=version))
 
 
@@ -133,12 +165,12 @@ def test_prompts_are_those_of_all_metrics_that_were_asked():
     names = [inner.canonical, other.canonical, 'calibrated(metric="faithfulness", calibration="3f2a")']
     kept = record(resources.signature([inner, other], n=4), names)
     asked = column("faithfulness", inner.spec.version)
-    assert origin_of(kept, asked) == Origin.of_resources(inner, resources)
+    assert essence(origin_of(kept, asked)) == essence(resources.provenance(inner))
     fewer = replace(kept, metrics=("faithfulness",))
-    with pytest.raises(UsageError, match="is not what is asked now"):
+    with pytest.raises(UsageError, match="have changed since r1 was scored"):
         origin_of(fewer, asked)
     rescored = replace(fewer, spec={"rescored_from": "r0"})
-    assert origin_of(rescored, asked) == Origin.of_resources(inner, resources)
+    assert origin_of(rescored, asked).judge == "scripted"
 
 
 READERS = {
@@ -153,11 +185,11 @@ def test_an_entailment_model_is_of_the_origin(named):
     resources = Resources({"hash": MODELS["hash"]}, entailment_models=READERS)
     kept = record(resources.signature(inner, n=4), [made.canonical for made in inner])
     for name, made in zip(named, inner, strict=True):
-        told = Origin.of_resources(made, resources)
-        assert told.encoders == (MODELS["hash"].fingerprint, READERS[name].fingerprint)
-        assert origin_of(kept, column(made.canonical)) == told
+        told = resources.provenance(made)
+        assert told.models == (MODELS["hash"].fingerprint, READERS[name].fingerprint)
+        assert essence(origin_of(kept, column(made.canonical))) == essence(told)
     plain = record(resources.signature([metric("grounding")], n=4), ["grounding"])
-    with pytest.raises(UsageError, match="does not tell what made its scores"):
+    with pytest.raises(UsageError, match="does not record what made its scores"):
         origin_of(plain, column(inner[0].canonical))
 
 
@@ -168,6 +200,6 @@ def test_of_models_that_end_alike_it_stays_open_which_is_meant():
         entailment_models={"a/nli": HashEntailment("nli"), "b/x-nli": HashEntailment("x-nli")},
     )
     kept = record(resources.signature(inner, n=4), [made.canonical for made in inner])
-    assert origin_of(kept, column(inner[0].canonical)) == Origin.of_resources(inner[0], resources)
-    with pytest.raises(UsageError, match="does not tell what made its scores"):
+    assert essence(origin_of(kept, column(inner[0].canonical))) == essence(resources.provenance(inner[0]))
+    with pytest.raises(UsageError, match="does not record what made its scores"):
         origin_of(kept, column(inner[1].canonical))

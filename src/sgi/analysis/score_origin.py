@@ -1,0 +1,55 @@
+"""What made the scores that a calibration is fitted on; a run that does not record it is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sgi.kernel.errors import UsageError
+from sgi.kernel.judged_metric import JudgedMetric, prompts_digest
+from sgi.kernel.registry import metric as named_metric
+from sgi.store.run_provenance import derived_provenance
+
+if TYPE_CHECKING:
+    from sgi.kernel.provenance import MetricProvenance
+    from sgi.kernel.scored import MetricColumn
+    from sgi.store.run_queries import RunRecord
+
+_HINT = "Score the data again: sgi run."
+
+
+def origin_of(record: RunRecord, column: MetricColumn) -> MetricProvenance:
+    """What made a run's scores of a metric.
+
+    Scores of another model, another judge or another definition look the same, so all of it must be known.
+
+    Args:
+        record: the run.
+        column: the metric's scores in it.
+
+    Raises:
+        UsageError: the run was scored with another version of the metric than the installed one, or with an
+            unknown version; a model or the judge is not recorded; or the prompts have changed.
+        UnknownNameError: the metric is not installed.
+    """
+    inner = named_metric(column.metric)
+    if inner.spec.version != column.version:
+        then = f"version {column.version}" if column.version else "an unknown version"
+        message = f"{record.label} was scored with {then} of {column.metric}; the installed one is version"
+        raise UsageError(f"{message} {inner.spec.version}.", hint=_HINT)
+    judged = isinstance(inner, JudgedMetric)
+    uses_models = inner.embeds or inner.token_model is not None or inner.entailment_model is not None
+    origin = column.provenance or derived_provenance(record, column.metric)
+    if (
+        origin is None
+        or not origin.is_complete
+        or (uses_models and not origin.models)
+        or (judged and not origin.judge)
+    ):
+        message = f"The run {record.label} does not record what made its scores of {column.metric}"
+        raise UsageError(f"{message} ({record.signature or 'no signature'}).", hint=_HINT)
+    prompts = prompts_digest([inner])
+    if origin.prompts != prompts and "rescored_from" not in record.spec:
+        message = f"The prompts of {column.metric} have changed since {record.label} was scored"
+        raise UsageError(f"{message} (then {origin.prompts}, now {prompts}).", hint=_HINT)
+    return replace(origin, prompts=prompts)  # a rescored run asked nothing itself

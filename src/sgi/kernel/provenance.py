@@ -1,0 +1,108 @@
+"""What made the numbers of a run: a record that is stored with the run and compared field by field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from sgi.kernel.json_shapes import AnyText, Count, JsonObject  # noqa: TC001 - pydantic reads the annotations
+from sgi.kernel.protocols import ENTAILMENT
+from sgi.kernel.tokens import TOKENS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+UNOPENED = "@unopened"
+"""How the fingerprint of a model ends that could not be opened, so that its digest is not known."""
+
+
+class FieldDifference(NamedTuple):
+    """A field of two records that differs."""
+
+    field: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.before} → {self.after}"
+
+
+@dataclass(frozen=True)
+class MetricProvenance:
+    """What computed the scores of a metric, beside the data.
+
+    Attributes:
+        models: fingerprints (name, digest, settings) of the embedders, token encoders and entailment models
+            that the metric uses.
+        judge: fingerprint of the judge with its parameters; empty without a judge.
+        budget: the most tokens of passages in one inquiry; None without a judge, or where not recorded.
+        prompts: a hash of the prompts; empty without a judge.
+        name: of the metric; empty where not recorded.
+        parameters: of the metric, those that differ from their defaults.
+        version: of the metric's definition; 0 where not recorded.
+    """
+
+    models: tuple[AnyText, ...] = ()
+    judge: AnyText = ""
+    budget: Count | None = None
+    prompts: AnyText = ""
+    name: AnyText = ""
+    parameters: JsonObject = field(default_factory=dict)
+    version: Count = 0
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every model was opened, so that its digest is known."""
+        return not any(model.endswith(UNOPENED) for model in self.models)
+
+    def differences(self, after: MetricProvenance) -> Iterator[FieldDifference]:
+        """The fields in which a later record differs; what one of them does not record is not compared.
+
+        >>> list(map(str, MetricProvenance(("m@1",)).differences(MetricProvenance(("m@2",)))))
+        ['embedder: m@1 → m@2']
+        """
+        if self.version and after.version and self.version != after.version:
+            yield FieldDifference("version", str(self.version), str(after.version))
+        if self.models != after.models:
+            other = any(model.startswith((TOKENS, ENTAILMENT)) for model in (*self.models, *after.models))
+            before, now = (" + ".join(record.models) or "none" for record in (self, after))
+            yield FieldDifference("model" if other else "embedder", before, now)
+        if self.judge != after.judge:
+            yield FieldDifference("judge", self.judge or "none", after.judge or "none")
+        if self.budget != after.budget and None not in (self.budget, after.budget):
+            yield FieldDifference("judge's budget of tokens", str(self.budget), str(after.budget))
+        if self.prompts != after.prompts:
+            yield FieldDifference("prompts", self.prompts or "none", after.prompts or "none")
+
+
+@dataclass(frozen=True)
+class RunProvenance:
+    """What made the numbers of a run.
+
+    Attributes:
+        dataset: a hash of the samples.
+        package: the version of this package; empty where not recorded.
+        metrics: by canonical string; None where not recorded.
+    """
+
+    dataset: str
+    package: str
+    metrics: Mapping[str, MetricProvenance | None]
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The fingerprints of all models, each once."""
+        return tuple(dict.fromkeys(m for record in self.metrics.values() if record for m in record.models))
+
+    def differences(self, after: RunProvenance) -> Iterator[FieldDifference]:
+        """The fields in which a later record of the same metrics differs, beside the data."""
+        if self.package != after.package:
+            yield FieldDifference("version of SGI", self.package or "not recorded", after.package)
+        for name, record in self.metrics.items():
+            now = after.metrics[name]
+            if record is None or now is None:
+                before, later = ("not recorded" if one is None else "recorded" for one in (record, now))
+                yield FieldDifference(f"provenance of {name}", before, later)
+                continue
+            for difference in record.differences(now):
+                yield difference._replace(field=f"{difference.field} of {name}")

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+
+from sgi.kernel.errors import StoreDamagedError
+from sgi.kernel.provenance import MetricProvenance, RunProvenance
+from sgi.kernel.registry import metric
+from sgi.kernel.signature import run_signature
+from sgi.store import schema
+from sgi.store.database import open_database
+from sgi.store.run_provenance import run_provenance
+from sgi.store.run_queries import find_run
+from sgi.store.run_rows import scored_run
+from sgi.store.run_writer import RunStart, create_run
+
+
+@pytest.fixture
+def database(database_url):
+    with open_database(database_url) as database:
+        yield database
+
+
+RECORD = MetricProvenance(("hash@1",), name="sgi", parameters={"passages": "mean"}, version=2)
+SIGNATURE = run_signature(["hash@1"], n=1)
+
+
+def started(database, provenance, signature="", metrics=("sgi(passages='mean')", "rouge_l")):
+    metrics = [metric(name) for name in metrics]
+    start = RunStart(
+        "hash", "rows.jsonl", 1, {}, "spec", signature, {"sgi": "0.1"}, metrics, provenance=provenance
+    )
+    return find_run(database, create_run(database, start).run)
+
+
+def test_a_record_is_read_as_it_was_stored(database):
+    name = metric("sgi(passages='mean')").canonical
+    lexical = MetricProvenance(name="rouge_l", version=1)
+    record = started(database, {name: RECORD, "rouge_l": lexical})
+    stored = run_provenance(database, record)
+    assert stored == RunProvenance("hash", "0.1", {name: RECORD, "rouge_l": lexical})
+    assert stored.models == ("hash@1",)
+    assert scored_run(database, record).metrics[name].provenance == RECORD
+    assert scored_run(database, record).metrics[name].name == "sgi"
+
+
+def test_a_run_from_before_the_record_is_derived_from_its_signature(database):
+    record = started(database, {}, SIGNATURE)
+    name = metric("sgi(passages='mean')").canonical
+    derived = run_provenance(database, record)
+    assert derived.metrics == {
+        name: MetricProvenance(("hash@1",), version=2),
+        "rouge_l": MetricProvenance(version=1),
+    }
+    now = RunProvenance("hash", "0.1", {name: RECORD, "rouge_l": MetricProvenance(name="rouge_l", version=1)})
+    assert list(derived.differences(now)) == []
+    assert scored_run(database, record).metrics[name].provenance is None
+
+
+@pytest.mark.parametrize(
+    ("change", "difference"),
+    [
+        ({"models": ("hash@2",)}, "embedder of sgi: hash@1 → hash@2"),
+        ({"models": ("tokens:m@1",)}, "model of sgi: hash@1 → tokens:m@1"),
+        ({"version": 3}, "version of sgi: 2 → 3"),
+        ({"judge": "openai:m"}, "judge of sgi: none → openai:m"),
+        ({"prompts": "3f2a"}, "prompts of sgi: none → 3f2a"),
+    ],
+)
+def test_each_field_that_differs_is_named(change, difference):
+    before = RunProvenance("hash", "0.1", {"sgi": RECORD})
+    after = RunProvenance(
+        "hash", "0.1", {"sgi": MetricProvenance(**{"models": ("hash@1",), "version": 2} | change)}
+    )
+    assert list(map(str, before.differences(after))) == [difference]
+
+
+def test_another_version_of_the_package_and_a_record_that_is_missing_differ():
+    before = RunProvenance("hash", "", {"sgi": None})
+    after = RunProvenance("hash", "0.1", {"sgi": RECORD})
+    assert list(map(str, before.differences(after))) == [
+        "version of SGI: not recorded → 0.1",
+        "provenance of sgi: not recorded → recorded",
+    ]
+
+
+@pytest.mark.parametrize("value", [{"models": "hash@1"}, {"budget": -1}, {"parameters": []}, []])
+def test_a_damaged_record_is_refused(database, value):
+    record = started(database, {}, SIGNATURE)
+    with database.writing() as connection:
+        connection.execute(sa.update(schema.run_metrics).values(provenance=value))
+    for read in (run_provenance, scored_run):
+        with pytest.raises(StoreDamagedError, match="the provenance of a metric: "):
+            read(database, record)
