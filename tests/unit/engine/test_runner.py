@@ -249,7 +249,7 @@ def test_another_model_under_the_same_name_is_noticed(data, sqlite_url, monkeypa
     with pytest.raises(ArithmeticError):
         performed(spec(data), sqlite_url, listener=Breaking(1))
     monkeypatch.setattr(
-        "sgi.engine.resources.Tools.provenance", lambda *_: MetricProvenance(("minilm@other",))
+        "sgi.engine.resources.Resources.provenance", lambda *_: MetricProvenance(("minilm@other",))
     )
     with pytest.raises(RunMismatchError, match=r"embedder of rouge_l: none → minilm@other"):
         resumed(spec(data), sqlite_url)
