@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -78,7 +78,10 @@ def _plain(kind: Any, value: Any) -> Any:
 
 def _json(kind: Any, value: Any) -> str:
     made = _shaped(kind, value)
-    return stored_json(asdict(made) if is_dataclass(made) and not isinstance(made, type) else made)
+    if kind is MetricProvenance:  # its known fields, and only those that the file has
+        fields = asdict(made)
+        made = {name: fields[name] for name in value if name in fields}
+    return stored_json(made)
 
 
 def _text(name: str, value: Any) -> str:

@@ -65,7 +65,7 @@ class Router:
     def reason(self) -> str:
         """Why a cleared row has no value."""
         name = metric_name(self.detector)
-        above = shown(math.inf if self.fitted.threshold is None else self.learnt.threshold)
+        above = shown(math.inf if self.fitted.threshold is None else self.fitted.threshold)
         return f"not asked: {name} above {above} clears it (cascade, alpha {self.alpha:g})"
 
     def cleared(self, scores: Mapping[str, Scores]) -> NDArray[np.bool_]:
