@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-PROJECT = "semantic-grounding-index"
-PAGE = Path(__file__).parents[1] / "docs" / "licences.md"
+ROOT = Path(__file__).parents[1]
+PYPROJECT, PAGE = ROOT / "pyproject.toml", ROOT / "docs" / "licences.md"
 ALLOWED = {
     *(
         "0BSD",
@@ -70,24 +71,24 @@ class Environment:
 def dependencies(environment: Environment) -> dict[str, set[str]]:
     """The installed packages that SGI needs, each with the extras that need it; none for the base."""
     found: dict[str, set[str]] = {}
-    project = distribution(PROJECT)
-    extras = sorted(project.metadata.get_all("Provides-Extra") or ())
-    for extra in ["", *extras]:
-        waiting, seen = [(PROJECT, frozenset({extra}))], set()
+    project = tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]
+    for extra, direct in {"": project["dependencies"], **project["optional-dependencies"]}.items():
+        waiting = [Requirement(text) for text in direct]
+        seen: set[tuple[str, frozenset[str]]] = set()
         while waiting:
-            name, wanted = waiting.pop()
-            package = environment.find(name)
-            if package is None or (name, wanted) in seen:
+            wanted = waiting.pop()
+            key = canonicalize_name(wanted.name), frozenset(wanted.extras)
+            package = environment.find(wanted.name)
+            if package is None or key in seen:
                 continue
-            seen.add((name, wanted))
-            found.setdefault(name, set()).add(extra)
+            seen.add(key)
+            found.setdefault(key[0], set()).add(extra)
             for text in package.requires or ():
                 needed = Requirement(text)
                 if needed.marker is None or any(
-                    needed.marker.evaluate({"extra": some}) for some in wanted | {""}
+                    needed.marker.evaluate({"extra": some}) for some in wanted.extras | {""}
                 ):
-                    waiting.append((canonicalize_name(needed.name), frozenset(needed.extras)))
-    del found[PROJECT]
+                    waiting.append(needed)
     return {name: set() if "" in extras else extras for name, extras in found.items()}
 
 
