@@ -91,7 +91,7 @@ def test_a_run_is_calibrated_into_a_file(sgi, nightly, tmp_path):
     assert (tmp_path / "other.json").read_text() == (tmp_path / "content_f1.calibration.json").read_text()
     assert told.json["file"] == "other.json"
     assert told.json | found == told.json
-    assert f"The calibration {told.json['digest']} is in content_f1.calibration.json." in nightly.err
+    assert f"Calibration {told.json['digest']} written to content_f1.calibration.json." in nightly.err
 
 
 def test_a_calibration_makes_a_column_that_every_table_knows(sgi, nightly, tmp_path):
@@ -323,10 +323,10 @@ def test_what_is_worth_knowing_is_said(sgi, tmp_path):
     dull = sgi("calibrate", "r1", "-m", "sgi", "--target", "fpr=0.05", "--map", "isotonic")
     assert "It may flag no larger share of the ungrounded answers" in dull.err
     assert "no better than the constant base rate" in dull.err
-    assert re.search(r"sgi is not shown to rank grounded answers over others: AUROC 0\.[45]\d+, 95", dull.err)
+    assert re.search(r"may not rank grounded answers above ungrounded ones: AUROC 0\.[45]\d+, 95", dull.err)
     scarce = sgi("calibrate", "r2", "-m", "sgi", "--target", "fpr=0.05")
-    assert "any characters: 15 questions with a grounded answer are too few to promise 5 %" in scarce.err
-    assert "enough for 1 of 4 ranges" in scarce.err
+    assert "any characters: 15 questions with a grounded answer are too few for 5 %" in scarce.err
+    assert "for only 1 of 4 length ranges" in scarce.err
 
 
 def test_a_metric_that_ranks_the_wrong_way_is_refused_and_writes_nothing(sgi, tmp_path):
