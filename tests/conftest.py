@@ -12,6 +12,7 @@ import typer.main
 import typer.testing
 from hypothesis import settings
 
+from sgi.models.cores import usable_cores
 from support.quick_databases import use_quick_databases, use_real_databases
 
 if TYPE_CHECKING:
@@ -26,6 +27,12 @@ settings.load_profile("steady")
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 _REMOTE = ("OPENAI_", "AZURE_OPENAI_", "OLLAMA_", "ANTHROPIC_", "GOOGLE_", "GEMINI_")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are cores: many tests wait for a server, a disk or another process."""
+    return usable_cores() + 1
 
 
 @pytest.fixture(scope="session", autouse=True)

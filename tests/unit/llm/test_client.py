@@ -246,10 +246,15 @@ def test_an_error_with_an_endless_body_is_told_by_its_status(packed):
         complete(Wire(answer(said, head, "500 Internal Server Error")))
 
 
-def test_an_error_whose_body_breaks_off_is_told_by_its_status():
-    head = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 100\r\n\r\n"
+@pytest.mark.parametrize("closes", [True, False])
+def test_an_error_whose_body_does_not_end_is_reported_by_its_status(closes):
+    async def write_half(writer):
+        writer.write(b'HTTP/1.1 401 Unauthorized\r\nContent-Length: 100\r\n\r\n{"error"')
+        if closes:
+            writer.close()
+
     with pytest.raises(JudgeRejectedError, match=r"refused the key \(401\)"):
-        complete(Wire(head + b'{"error"'))
+        complete(Wire(then=write_half), timeout=1)
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -154,7 +154,7 @@ for thread in threads:
 """
 
 
-@pytest.mark.parametrize("attempt", range(3))
+@pytest.mark.parametrize("attempt", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3))])
 def test_threads_that_read_their_first_array_together_do_not_deadlock(attempt):
     """A runtime that no thread has used for arrays before deadlocks here in about 8 of 10 processes."""
     command = [sys.executable, "-c", FIRST_ARRAYS]
