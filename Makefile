@@ -11,7 +11,7 @@ export HF_HUB_OFFLINE = 1
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint check oracles fuzz bench bench-peers example-judge lock audit wheel-demo clean
+.PHONY: help demo test test-all lint lint-types lint-style check oracles fuzz bench bench-peers example-judge lock audit wheel-demo clean
 
 help:            ## Say what there is to do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -51,10 +51,14 @@ test: $(VENV)/.development            ## Install the development environment and
 test-all: $(VENV)/.development        ## Run every test, also the slow ones, with more random examples
 	$(PYTEST) --hypothesis-profile=thorough $(TESTS)
 
-lint: $(VENV)/.development            ## Style, types, and which part may import which
+lint: lint-types lint-style            ## Check style, types and import rules
+
+lint-types: $(VENV)/.development
+	$(BIN)/mypy
+
+lint-style: $(VENV)/.development
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 check: lint test                      ## All of it

@@ -119,7 +119,6 @@ def sample(generator, n):
     return generator.normal(size=n) - lengths / 25, lengths
 
 
-@pytest.mark.slow
 def test_the_rate_holds_in_every_stratum_where_one_threshold_breaks_it():
     generator = np.random.default_rng(1)
     rate, draws = 0.1, 300

@@ -69,13 +69,14 @@ def test_a_drop_of_six_points_does_not_pass_as_two(simulation, questions):
         assert met <= 0.03
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("metrics", "clusters"), [(1, 12), (3, 30), (10, 12), (10, 100)])
+@pytest.mark.parametrize(
+    ("metrics", "clusters"),
+    [(1, 12), (3, 30), *(pytest.param(10, clusters, marks=pytest.mark.slow) for clusters in (12, 100))],
+)
 def test_the_detectable_difference_is_found_four_times_in_five(simulation, metrics, clusters):
     assert simulation.power(metrics, clusters, 4, 1000) == pytest.approx(0.8, abs=0.05)
 
 
-@pytest.mark.slow
 # Yes and no in 12 clusters is left out: sums tie so often that one of seventy is found.
 @pytest.mark.parametrize(
     ("kind", "clusters"),

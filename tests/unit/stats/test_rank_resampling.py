@@ -114,8 +114,7 @@ def test_average_precision_has_no_interval_where_nothing_is_seen_of_its_spread()
 
 
 # Of binormal scores at AUROC 0.76: ∫ TPR/(TPR + FPR) dTPR, and 1 − Φ(1 − 1.645).
-@pytest.mark.slow
-@pytest.mark.parametrize("questions", [20, 50, 200])
+@pytest.mark.parametrize("questions", [20, 50, pytest.param(200, marks=pytest.mark.slow)])
 def test_intervals_of_average_precision_cover_as_often_as_they_say(questions):
     generator = np.random.default_rng((11, questions))
     found = [average_precision_interval(*drawn(generator, questions)) for _ in range(400)]
