@@ -21,7 +21,7 @@ import numpy as np
 
 from material import write_rows
 from measured import Figure, Timing, by_turns, piece, seconds_of
-from sgi.engine.groups import grouped
+from sgi.analysis.groups import grouped
 from sgi.engine.runner import RunContext, start_run
 from sgi.engine.spec import RunSpec
 from sgi.kernel.metric import Scores

@@ -8,7 +8,7 @@ import numpy as np
 
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.score import BatchScores
-from sgi.engine.summary import summarise
+from sgi.engine.summarise import summarise
 from sgi.kernel.metric import Scores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample

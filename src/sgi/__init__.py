@@ -16,10 +16,9 @@ from sgi.kernel import telemetry
 if TYPE_CHECKING:
     from sgi import geometry, testing
     from sgi.analysis.card.detector import detector_card
-    from sgi.engine.check import GroundingReport, evidence_map
-    from sgi.engine.evaluate import aevaluate, evaluate
+    from sgi.engine.evaluate import aevaluate, evaluate, evidence_map
     from sgi.engine.resources import load_embedder
-    from sgi.engine.results import Result
+    from sgi.engine.results import GroundingReport, Result
     from sgi.engine.summary import Summary
     from sgi.geometry.sgi import compute_sgi
     from sgi.io.benchmarks import load_halueval_qa, open_benchmark
@@ -38,7 +37,7 @@ _HOMES = {
     "Batch": "sgi.kernel.sample",
     "DummyEmbedder": "sgi.testing",
     "Field": "sgi.kernel.sample",
-    "GroundingReport": "sgi.engine.check",
+    "GroundingReport": "sgi.engine.results",
     "JudgedMetric": "sgi.kernel.judged_metric",
     "Metric": "sgi.kernel.metric",
     "MetricSpec": "sgi.kernel.metric",
@@ -56,7 +55,7 @@ _HOMES = {
     "cosine_similarity": "sgi.metrics.similarity",
     "detector_card": "sgi.analysis.card.detector",
     "evaluate": "sgi.engine.evaluate",
-    "evidence_map": "sgi.engine.check",
+    "evidence_map": "sgi.engine.evaluate",
     "load_embedder": "sgi.engine.resources",
     "load_halueval_qa": "sgi.io.benchmarks",
     "open_benchmark": "sgi.io.benchmarks",

@@ -67,7 +67,7 @@ def calibration(data: bytes) -> None:
 
 @target(b"alpha=0.05,labelled=a,b.jsonl", b'{"alpha": 0.1, "learnt": {"threshold": 0.5}}', weight=30)
 def cascade(data: bytes) -> None:
-    from sgi.engine.cascade.config import parse_cascade
+    from sgi.engine.cascade import parse_cascade
 
     parse_cascade(data.decode("utf-8", "replace"))
     with suppress(ValueError, RecursionError):

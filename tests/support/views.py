@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sgi.analysis.compare import ChangedRow, Comparison, LackingPairs, MetricComparison
+from sgi.analysis.groups import Group
 from sgi.analysis.run_differences import Difference
-from sgi.engine.groups import Group
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Usage

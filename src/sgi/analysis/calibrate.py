@@ -20,7 +20,7 @@ from sgi.engine.calibration_file import (
     Rate,
     Target,
 )
-from sgi.engine.text_removal import require_texts
+from sgi.engine.run_recorder import require_texts
 from sgi.kernel.errors import UsageError
 from sgi.stats.auroc_intervals import auroc_interval
 from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold

@@ -11,14 +11,13 @@ import numpy as np
 
 from sgi.analysis.pairing import pair_rows, pairing_notes
 from sgi.analysis.run_differences import Difference, RunsDifferError, find_differences, unknown_origin
-from sgi.engine.groups import with_range
-from sgi.engine.mean_scale import on_mean_scale, ratio_difference, ratio_notes
-from sgi.engine.notebook_repr import NotebookRepr
-from sgi.engine.summary import without_interval
+from sgi.engine.summarise import on_mean_scale, with_range
+from sgi.engine.summary import NotebookRepr, ratio_notes, without_interval
 from sgi.kernel.errors import UsageError
 from sgi.kernel.scored import STATUSES
 from sgi.kernel.short_repr import short_repr
 from sgi.stats.paired import McNemar, PairedDifference, holm, mcnemar, paired_differences
+from sgi.stats.ratios import ratio_of, ratio_slope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -358,4 +357,23 @@ def _most_changed(before: ScoredRun, after: ScoredRun, name: str, named: _Named)
             float(changes[row]),
         )
         for row in most
+    )
+
+
+def ratio_difference(made: PairedDifference) -> PairedDifference:
+    """A difference on the bounded scale in the unit of the ratio.
+
+    Every number is multiplied by the slope between the two means. So the difference is that of the converted
+    means, and the interval excludes 0 exactly where it did before.
+    """
+    if made.first is None or made.second is None:
+        return made
+    slope = ratio_slope(made.first, made.second)
+    first, second = ratio_of(made.first), ratio_of(made.second)
+    interval = made.interval
+    if interval is not None:
+        interval = replace(interval, low=slope * interval.low, high=slope * interval.high)
+    smallest = None if made.smallest is None else slope * made.smallest
+    return replace(
+        made, first=first, second=second, difference=second - first, interval=interval, smallest=smallest
     )

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.analysis.stored_judgements import judged_metric
-from sgi.engine.accumulator import Accumulator
-from sgi.engine.cascade.config import DETECTOR, Cascade
-from sgi.engine.cascade.routing import Router
-from sgi.engine.cascade.summary import CascadeSummary, cascade_summary
-from sgi.engine.clusters import ClusterAccumulator
-from sgi.engine.finalize import growing_summary
-from sgi.engine.groups import class_keys, in_order, with_range
+from sgi.engine.accumulator import Accumulator, ClusterAccumulator
+from sgi.engine.cascade import DETECTOR, Cascade, CascadeSummary
+from sgi.engine.routing import Router
 from sgi.engine.score import BatchScores
-from sgi.engine.summary import metric_summary, summarise
+from sgi.engine.summarise import (
+    cascade_summary,
+    class_keys,
+    growing_summary,
+    in_order,
+    metric_summary,
+    summarise,
+    with_range,
+)
 from sgi.kernel.errors import StoreError
 from sgi.kernel.json_shapes import checked
 from sgi.kernel.registry import metric as named_metric

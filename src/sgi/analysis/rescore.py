@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from sgi.analysis.stored_judgements import find_sources, judged_metric, require_alike
-from sgi.engine.accumulator import Accumulator
-from sgi.engine.cascade.summary import CascadeSummary
-from sgi.engine.clusters import ClusterAccumulator
+from sgi.engine.accumulator import Accumulator, ClusterAccumulator
+from sgi.engine.cascade import CascadeSummary
 from sgi.engine.judge_batch import Asked
 from sgi.engine.pipeline import RunReport
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.resources import open_models
-from sgi.engine.run_recorder import versions
+from sgi.engine.run_recorder import require_texts, versions
 from sgi.engine.score import BatchScores, evaluate_batch
 from sgi.engine.spec import model_settings
 from sgi.engine.stored_spec import models_of, require_local_models
-from sgi.engine.summary import summarise
-from sgi.engine.text_removal import require_texts
+from sgi.engine.summarise import summarise
 from sgi.kernel.errors import SgiError, StoreError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.metric import Scores, Status

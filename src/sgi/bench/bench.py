@@ -20,7 +20,7 @@ from sgi.bench.judge_faults import JudgeFault, SpoiledChat, open_clean
 from sgi.bench.matrix import Bench, Change, Paired, fault_cell, levels, row_cells, too_few_note
 from sgi.bench.measures import simultaneous_level
 from sgi.bench.perturbation import Others, Perturbation
-from sgi.engine.clusters import clustering_of
+from sgi.engine.accumulator import clustering_of
 from sgi.engine.evaluate import evaluate
 from sgi.engine.judge_batch import judged, no_judge
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent

@@ -68,7 +68,7 @@ def agree(
     """
     from sgi.analysis.agreement import agree as engine
     from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
-    from sgi.engine.groups import class_keys
+    from sgi.engine.summarise import class_keys
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
     from sgi.store.run_rows import grouped_run

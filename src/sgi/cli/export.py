@@ -60,8 +60,7 @@ def export(
 
 def _print_rows(database: Database, record: RunRecord, *, inputs: bool) -> None:
     from sgi.cli.console import print_json_line
-    from sgi.engine.export import exported_batches
-    from sgi.engine.result_rows import nested_row
+    from sgi.engine.export import exported_batches, nested_row
 
     for stored in exported_batches(database, record, inputs=inputs):
         for row in nested_row(stored.batch, stored.scores, inputs=inputs):

@@ -169,8 +169,8 @@ async def _pour(
         Whether any row failed; the number of rows; and the rows with a truncated text, by field.
     """
     from sgi.cli.console import print_json_line
+    from sgi.engine.export import nested_row
     from sgi.engine.open_judge import with_judge
-    from sgi.engine.result_rows import nested_row
     from sgi.engine.score import batches, evaluate_batch
     from sgi.kernel.metric import Status
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from sgi.analysis.groups import class_tables
 from sgi.cli.console import MEANS, add_row, means_cells, new_table, one_line, scaled, span
-from sgi.engine.groups import class_tables
 from sgi.report import formatting
 from sgi.report.formatting import beginning, moment, probability
 from sgi.report.views.run_header import state_of
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.compare import Comparison, MetricComparison
     from sgi.analysis.gate.gate import GateReport
-    from sgi.engine.groups import ClassTable, Group
+    from sgi.analysis.groups import ClassTable, Group
     from sgi.kernel.scored import MetricColumn
     from sgi.report.views.lowest import WorstRows
     from sgi.store.run_queries import RunRecord

@@ -21,14 +21,13 @@ from sgi.distributed.partition import Manifest, partition_name, read_partition
 from sgi.distributed.scan import FragmentSurvey, chosen_metrics, refuse_weighing, survey
 from sgi.distributed.storage import Folder, sources
 from sgi.distributed.worker import Settings, Task, Worker, cache_of, open_engine
-from sgi.engine.accumulator import MAX_FAILURES, Accumulator
-from sgi.engine.clusters import ClusterAccumulator
+from sgi.engine.accumulator import Accumulator, ClusterAccumulator
 from sgi.engine.pipeline import RunReport
 from sgi.engine.plan import resolve
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.engine.run_recorder import versions
-from sgi.engine.spec import RunSpec
-from sgi.engine.summary import summarise
+from sgi.engine.spec import MAX_FAILURES, RunSpec
+from sgi.engine.summarise import summarise
 from sgi.io.benchmarks.uri import named
 from sgi.io.column_use import ColumnUse
 from sgi.kernel.errors import EmbedderError, JudgeError, StoreError, UsageError

@@ -12,12 +12,11 @@ from sgi.distributed.fragments import FragmentDataset
 from sgi.distributed.import_sources import damage_in, require_own_files, with_named_sources
 from sgi.distributed.manifest import KeptRun
 from sgi.distributed.storage import Folder
-from sgi.engine.accumulator import Accumulator
-from sgi.engine.clusters import ClusterAccumulator
+from sgi.engine.accumulator import Accumulator, ClusterAccumulator
 from sgi.engine.plan import batch_digest, merge_metrics, resolve
 from sgi.engine.score import batches
 from sgi.engine.stored_spec import checked_spec
-from sgi.engine.summary import summarise
+from sgi.engine.summarise import summarise
 from sgi.kernel.errors import RunMismatchError, StoreError, UsageError
 from sgi.kernel.protocols import Usage
 from sgi.store.run_queries import list_runs

@@ -20,9 +20,9 @@ import orjson
 from pydantic import AfterValidator, ValidationError
 
 from sgi.distributed.scan import combined
+from sgi.engine.export import output_rows
 from sgi.engine.pipeline import rejected_row, score_stream
 from sgi.engine.plan import batch_digest
-from sgi.engine.result_rows import output_rows
 from sgi.engine.score import BatchScores
 from sgi.io.write import json_line
 from sgi.kernel.errors import StoreError

@@ -12,18 +12,16 @@ import anyio
 import anyio.to_thread
 import numpy as np
 
-from sgi.engine.accumulator import MAX_FAILURES
 from sgi.engine.calibration_file import read_calibration
-from sgi.engine.cascade.config import beside, detector_of, parse_cascade, require_judged
-from sgi.engine.cascade.fit_threshold import fit_threshold
-from sgi.engine.cascade.routing import Router
-from sgi.engine.notebook_progress import default_listener
+from sgi.engine.cascade import beside, detector_of, parse_cascade
 from sgi.engine.open_judge import with_judge
 from sgi.engine.pipeline import score_stream
-from sgi.engine.plan import plan
-from sgi.engine.progress import Finished, Started
+from sgi.engine.plan import plan, require_judged
+from sgi.engine.progress import Finished, Started, default_listener
 from sgi.engine.resources import open_models
-from sgi.engine.results import Result
+from sgi.engine.results import Result, grounding_report
+from sgi.engine.routing import Router, fit_threshold
+from sgi.engine.spec import MAX_FAILURES
 from sgi.io.dataset import open_dataset
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UsageError
@@ -38,12 +36,13 @@ if TYPE_CHECKING:
 
     from sgi.engine.accumulator import Accumulator
     from sgi.engine.calibration_file import CalibrationFile
-    from sgi.engine.cascade.config import Cascade
+    from sgi.engine.cascade import Cascade
     from sgi.engine.judge_batch import Evidence
     from sgi.engine.open_judge import JudgeLike
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
     from sgi.engine.resources import EmbedderLike, Resources
+    from sgi.engine.results import GroundingReport
     from sgi.engine.score import BatchScores
     from sgi.io.dataset import DataLike, Dataset
     from sgi.io.rows import Rejected
@@ -304,3 +303,34 @@ def _joined(parts: Sequence[Mapping[str, Scores]], name: str) -> Scores:
         tuple(reason for column in columns for reason in column.reasons),
         tuple(detail for column in columns for detail in column.details),
     )
+
+
+def evidence_map(
+    response: str,
+    contexts: str | Sequence[str],
+    *,
+    question: str = "",
+    embedder: EmbedderLike | None = None,
+    nli: str = "",
+) -> GroundingReport:
+    """Is every sentence of a response supported by its passages? The Python side of ``sgi check``.
+
+    Args:
+        response: the response.
+        contexts: the passages, or one passage.
+        question: the question, where there is one.
+        embedder: a name, a folder or an embedder; None for the embedded model.
+        nli: an entailment model that reads sentences and passages too: a folder or ``owner/model``.
+
+    >>> report = evidence_map("The tower is 312 m tall.", "The tower is 330 m tall.")
+    >>> report.doubtful, report.evidence.sentences[0].checks[0].verdict
+    (('The tower is 312 m tall.',), 'contradicted')
+    """
+    from sgi.kernel.sample import Sample
+    from sgi.metrics.grounding.detector import Grounding
+
+    passages = (contexts,) if isinstance(contexts, str) else tuple(contexts)
+    sample = Sample(id="response", question=question, contexts=passages, response=response)
+    metric = Grounding(nli)
+    scores = evaluate([sample], metric, embedder, max_failures=1.0)[metric.canonical]
+    return grounding_report(sample, scores, 0)

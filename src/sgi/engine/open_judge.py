@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from sgi.engine.judge_batch import ask_batch, judged, no_judge
-from sgi.engine.score import batches
+from sgi.engine.judge_batch import judged, no_judge
 from sgi.kernel.errors import JudgeMalformedError, UsageError
 from sgi.kernel.judged_metric import ReplyModel
 from sgi.kernel.protocols import Judge, usage_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from sgi.engine.resources import Resources
     from sgi.kernel.judged_metric import Inquiry
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Cache, Usage
-    from sgi.kernel.sample import Sample
     from sgi.llm.spec import JudgeSpec
 
     JudgeLike = str | Mapping[str, Any] | JudgeSpec | Judge
@@ -87,7 +85,7 @@ async def with_judge(
     from sgi.llm.spec import JudgeSpec
 
     files = {"replay" if cassette.replaying else "record": cassette.path} if cassette is not None else {}
-    with _kept_replies(cache) as kept:
+    with open_reply_cache(cache) as kept:
         spec = judge if isinstance(judge, JudgeSpec) else JudgeSpec.of(judge)
         async with open_judge(spec, kept, again=again, **files) as opened:
             yield replace(resources, judge=opened)
@@ -132,34 +130,6 @@ def _told(errors: ValidationError) -> str:
     return f"{place}: {problem}" if place else problem
 
 
-async def estimate(
-    samples: Iterable[Sample],
-    metrics: Sequence[AnyMetric],
-    judge: JudgeSpec,
-    *,
-    cache: bool | str | Path = True,
-    again: bool = False,
-) -> Usage:
-    """What the judge would be asked about these samples, beyond the replies that are kept.
-
-    Tokens and cost are rough: replies are taken to be as long as those of the prompts' examples.
-
-    Args:
-        samples: all rows, with their responses.
-        metrics: what would be scored; those that ask no judge are passed over.
-        judge: which one.
-        cache: as for `with_judge`.
-        again: as for `with_judge`.
-    """
-    from sgi.llm.estimate import Sketching
-
-    with _kept_replies(cache) as kept:
-        sketching = Sketching.of(judge, kept, again=again)
-        for batch in batches(samples):
-            await ask_batch(batch, metrics, sketching, {})
-    return sketching.usage
-
-
 def replies_path(vectors: Path) -> Path:
     """Where a judge's replies are kept, for a place of vectors: beside them.
 
@@ -171,7 +141,8 @@ def replies_path(vectors: Path) -> Path:
 
 
 @contextmanager
-def _kept_replies(place: bool | str | Path) -> Iterator[Cache]:
+def open_reply_cache(place: bool | str | Path) -> Iterator[Cache]:
+    """Open the cache of judge replies that belongs to this vector cache; in memory if False."""
     from sgi.store.cache import BoundedCache, SqliteCache, default_cache_path
 
     if place is False:

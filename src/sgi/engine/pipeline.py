@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from sgi.engine.accumulator import MAX_FAILURES, Accumulator
-from sgi.engine.cascade.routing import route_batch, score_routed
-from sgi.engine.clusters import ClusterAccumulator
+from sgi.engine.accumulator import Accumulator, ClusterAccumulator
+from sgi.engine.export import output_rows
 from sgi.engine.generate import AnsweredBatch, answer_batch
 from sgi.engine.judge_batch import Asked, ask_batch, judged
 from sgi.engine.plan import batch_digest
 from sgi.engine.prefetch import ahead
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started, silent
-from sgi.engine.result_rows import output_rows
+from sgi.engine.routing import route_batch, score_routed
 from sgi.engine.score import BATCH_SIZE, BatchScores, batches, evaluate_batch
-from sgi.engine.summary import Summary, summarise
+from sgi.engine.spec import MAX_FAILURES
+from sgi.engine.summarise import summarise
 from sgi.engine.token_vectors import with_frequencies
 from sgi.io.write import RowWriter, open_writer
 from sgi.kernel.clusters import BY_QUESTION
@@ -33,11 +33,12 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.engine.cascade.routing import RoutedBatch, Router
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
     from sgi.engine.resources import Resources
+    from sgi.engine.routing import RoutedBatch, Router
     from sgi.engine.run_recorder import Recording
+    from sgi.engine.summary import Summary
     from sgi.io.column_use import ColumnUse
     from sgi.io.dataset import Dataset
     from sgi.io.rows import Rejected

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from sgi.engine.judge_batch import judged
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.engine.score import batches
 from sgi.io.column_use import ColumnUse
@@ -248,3 +249,12 @@ def _wanted(batch: Batch, metrics: Sequence[AnyMetric]) -> Iterable[str]:
             continue
         complete = batch.take(batch.present(metric.spec.needs).nonzero()[0])
         yield from metric.texts(complete)
+
+
+def require_judged(metrics: Sequence[AnyMetric]) -> None:
+    """Raise a UsageError where no metric asks a judge."""
+    if not judged(metrics):
+        hint = "Name one that asks, such as -m faithfulness, or leave the cascade out."
+        raise UsageError(
+            "A cascade picks the rows that a judge is asked about, and no metric asks one.", hint=hint
+        )

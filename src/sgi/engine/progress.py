@@ -1,10 +1,12 @@
-"""What a long job tells the person waiting: events, which the command line turns into a bar or lines."""
+"""Progress events of a long job, and a progress bar for notebooks."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sgi.io.column_use import ColumnUse
@@ -75,8 +77,65 @@ class Finished:
 
 
 Event = RunBegan | ColumnsRead | Started | Advanced | Embedded | Judged | Finished
+
+
 Listener = Callable[[Event], None]
 
 
 def silent(_: Event) -> None:
     """Listen to nothing."""
+
+
+def default_listener() -> Listener:
+    """A bar where this process is the kernel of a notebook; otherwise nothing is shown.
+
+    >>> default_listener() is silent
+    True
+    """
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    if getattr(shell, "kernel", None) is None:
+        return silent
+    from IPython.display import display
+
+    return NotebookProgress(display)
+
+
+class NotebookProgress:
+    """Draws the progress of each stage into the output of the cell, and removes it at the end.
+
+    Args:
+        display: IPython's function of this name.
+    """
+
+    def __init__(self, display: Callable[..., Any]) -> None:
+        self._display = display
+        self._handle: Any = None
+        self._stage = ""
+        self._total: int | None = None
+        self._scored = 0
+
+    def __call__(self, event: Event) -> None:
+        """Draw the stage as it is after this event."""
+        match event:
+            case Started(stage, total):
+                self._stage, self._total, self._scored = stage, total, 0
+                self._handle = self._display(self._drawn(0), raw=True, display_id=True)
+            case Advanced(rows):
+                self._scored += rows
+                self._draw(self._drawn(self._scored))
+            case Embedded(done, total):
+                texts = f", {done:,} of {total:,} texts of this batch"
+                self._draw(self._drawn(int(self._scored + event.row_share), texts))
+            case Finished():
+                self._draw({"text/html": "", "text/plain": ""})
+
+    def _draw(self, data: dict[str, str]) -> None:
+        if self._handle is not None:
+            self._handle.update(data, raw=True)
+
+    def _drawn(self, rows: int, texts: str = "") -> dict[str, str]:
+        of_all = "" if self._total is None else f" of {self._total:,}"
+        line = f"{self._stage}: {rows:,}{of_all} rows{texts}"
+        bar = "" if self._total is None else f'<progress max="{self._total}" value="{rows}"></progress> '
+        return {"text/plain": line, "text/html": f"<div>{bar}{escape(line)}</div>"}

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypedDict
 
+import anyio.from_thread
+import numpy as np
+
 from sgi.engine.entailments import require_entailment_models
 from sgi.engine.token_vectors import require_token_models
-from sgi.kernel.errors import UsageError
+from sgi.kernel.errors import EmbedderError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric, prompts_digest
-from sgi.kernel.protocols import Embedder, embedder_name
+from sgi.kernel.protocols import Embedded, Embedder, embedder_name, encode
 from sgi.kernel.provenance import MetricProvenance, RunProvenance
 from sgi.kernel.signature import package_version, run_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
 
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Cache, EntailmentModel, Judge, Target, TokenEncoder
     from sgi.kernel.tokens import TokenFrequencies, TokenModel
 
-DEFAULT_EMBEDDER = "minilm"
+from sgi.engine.spec import DEFAULT_EMBEDDER
 
 EmbedderLike = str | Path | Embedder
 
@@ -278,7 +286,6 @@ def _further(metrics: Sequence[AnyMetric], configured: tuple[str, ...]) -> list[
 
 def _open(wanted: object, cache: Cache, how: _How) -> Embedder:
     """An embedder behind a cache: the run's for a known model, one in memory for the caller's own."""
-    from sgi.engine.embedding_model import ErrorWrapping
     from sgi.models.cached_embedder import CachedEmbedder
     from sgi.store.cache import MemoryCache
 
@@ -292,3 +299,50 @@ def _open(wanted: object, cache: Cache, how: _How) -> Embedder:
     return (
         wanted if isinstance(wanted, CachedEmbedder) else CachedEmbedder(ErrorWrapping(wanted), MemoryCache())
     )
+
+
+class ErrorWrapping:
+    """An embedder around one that may raise anything: all of it becomes an EmbedderError.
+
+    That names type and HTTP status alone: the words of a client's error may hold a key. They are in the
+    error's ``__cause__``. Errors of ours pass as they are.
+
+    Args:
+        embedder: the caller's own.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.fingerprint = embedder.fingerprint
+        self._call: Callable[[list[str]], Any] = partial(encode, embedder)
+
+    def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
+        """The embedder's rows."""
+        return self.encode(texts).rows
+
+    def encode(self, texts: Sequence[str], /) -> Embedded:
+        """The embedder's rows, and what it says of their length.
+
+        Raises:
+            EmbedderError: it raised.
+        """
+        made = self._asked(list(texts))
+        return made if isinstance(made, Embedded) else Embedded(made, np.zeros(len(texts), dtype=np.bool_))
+
+    def _asked(self, texts: list[str]) -> Any:
+        try:
+            if inspect.iscoroutinefunction(self._call):
+                return anyio.from_thread.run(self._call, texts)
+            made = self._call(texts)
+            return anyio.from_thread.run(_awaited, made) if inspect.isawaitable(made) else made
+        except EmbedderError:
+            raise
+        except Exception as error:
+            status = getattr(error, "status_code", None)
+            shown = f" ({status})" if type(status) is int else ""
+            message = f"{embedder_name(self)} raised {type(error).__name__}{shown}."
+            hint = "Its own words are not repeated, as they may hold a key; call it yourself to read them."
+            raise EmbedderError(message, hint=hint) from error
+
+
+async def _awaited(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable

@@ -1,23 +1,24 @@
-"""The result of an evaluation in Python: scores by metric, and doors to every kind of table."""
+"""Results of an evaluation in Python: scores by metric, tables, and the grounding report of one response."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sgi.engine.check import GroundingReport, grounding_report
-from sgi.engine.notebook_repr import NotebookRepr
-from sgi.engine.result_rows import flat_row, nested_row
-from sgi.engine.summary import Summary, summarise
+from sgi.engine.export import flat_row, nested_row
+from sgi.engine.summarise import summarise
+from sgi.engine.summary import NotebookRepr, Summary
 from sgi.io.column_use import ColumnUse
 from sgi.io.write import json_line
 from sgi.kernel.errors import MissingExtraError, UnknownNameError
+from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Usage
 from sgi.kernel.sample import Batch, are_numbers
 from sgi.kernel.scored import ScoredRun
 from sgi.kernel.short_repr import short_repr
+from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +33,72 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric, Scores
     from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.sample import Sample
+
+
+_DOUBTFUL = 0.5
+
+
+@dataclass(frozen=True)
+class GroundingReport(NotebookRepr):
+    """One response beside its passages: its grounding, and what each sentence rests on.
+
+    In a notebook it is shown as the evidence map: the sentences with their unsupported words marked, the
+    facts that were checked, and the similarity of each sentence to each passage.
+
+    Attributes:
+        response: the text.
+        contexts: its passages.
+        value: the value of ``grounding`` in [0, 1], higher = better supported; None where there is none.
+        status: ``ok``, ``undefined``, ``missing`` or ``failed``.
+        reason: why there is no value; empty where there is one.
+        evidence: the evidence map; None without a value.
+    """
+
+    response: str
+    contexts: tuple[str, ...]
+    value: float | None
+    status: str
+    reason: str
+    evidence: EvidenceMap | None
+
+    __repr__ = short_repr
+
+    @property
+    def doubtful(self) -> tuple[str, ...]:
+        """The sentences with a score below 0.5."""
+        sentences = self.evidence.sentences if self.evidence is not None else ()
+        return tuple(made.text for made in sentences if made.score is not None and made.score < _DOUBTFUL)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON values."""
+        evidence = None if self.evidence is None else self.evidence.model_dump(mode="json")
+        return asdict(self) | {"evidence": evidence}
+
+    def __str__(self) -> str:
+        if self.value is None or self.evidence is None:
+            return f"grounding has no value: {self.reason}"
+        of = len(self.evidence.sentences)
+        lines = [f"grounding {self.value:.2f}: {len(self.doubtful)} of {of} sentences are doubtful"]
+        return "\n".join([*lines, *(f"  doubtful: {text}" for text in self.doubtful)])
+
+
+def grounding_report(sample: Sample, scores: Scores, row: int) -> GroundingReport:
+    """The report of a row that ``grounding`` scored.
+
+    Args:
+        sample: the row.
+        scores: of ``grounding``, or of a calibrated ``grounding``.
+        row: its place among the scores.
+    """
+    known = scores.status[row] == Status.OK.value
+    return GroundingReport(
+        response=sample.response,
+        contexts=sample.contexts,
+        value=float(scores.values[row]) if known else None,  # noqa: PD011 - scores are no pandas frame
+        status=str(scores.status[row]),
+        reason=scores.reasons[row],
+        evidence=evidence_in(scores.details[row]),
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,15 +1,16 @@
-"""A run as it is kept: begun or taken up again, its batches committed, its end told."""
+"""Records a run in the store: creates or resumes it, commits batches, and removes texts on request."""
 
 from __future__ import annotations
 
 import platform
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from sgi.engine.score import BatchScores
-from sgi.engine.text_removal import REASON_NOT_KEPT, batch_without_texts, summary_without_texts
-from sgi.kernel.errors import RunMismatchError, SgiError
-from sgi.kernel.placeholders import dataset_without_texts
+from sgi.kernel.errors import RunMismatchError, SgiError, UsageError
+from sgi.kernel.metric import Scores, Status
+from sgi.kernel.placeholders import dataset_without_texts, placeholder, without_texts
 from sgi.kernel.protocols import DurableJudge, Usage, usage_of
 from sgi.kernel.signature import package_version
 from sgi.store.run_provenance import run_provenance
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
     from sgi.store.run_writer import RunRecorder, StoredAnswer
+
 
 _NUMERICAL = ("numpy", "onnxruntime", "tokenizers")
 
@@ -233,3 +235,67 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:  # pragma: no cover - all of these are always installed
             continue
     return found
+
+
+REASON_NOT_KEPT = "the reason is not kept, since it can quote texts"
+"""What is stored in place of the reason of a failed row or model."""
+
+
+def batch_without_texts(made: BatchScores, categories: Mapping[str, str]) -> BatchScores:
+    """The scores of a batch without the texts in their details, their reasons and their evidence.
+
+    Args:
+        made: the scores.
+        categories: the key of a metric's details that names a row's class, by canonical string; may be empty.
+    """
+    scores = {
+        name: scores_without_texts(found, categories.get(name, "")) for name, found in made.scores.items()
+    }
+    return replace(made, scores=scores, failures=dict.fromkeys(made.failures, REASON_NOT_KEPT), evidence={})
+
+
+def scores_without_texts(scores: Scores, category: str = "") -> Scores:
+    """The scores with the numbers of their details, and with reasons that quote no text.
+
+    Args:
+        scores: of some rows.
+        category: the key of the details that names a row's class, which is kept; may be empty.
+
+    >>> failed = Scores.without_value(Status.FAILED, ["the judge replied 'Paris'"])
+    >>> scores_without_texts(failed).reasons
+    ('the reason is not kept, since it can quote texts',)
+    """
+    failed = (scores.status == Status.FAILED.value).tolist()
+    reasons = tuple(
+        REASON_NOT_KEPT if lost else reason for lost, reason in zip(failed, scores.reasons, strict=True)
+    )
+    details = tuple(_numbers(body, category) for body in scores.details)
+    return Scores(scores.values, scores.status, reasons, details)
+
+
+def _numbers(body: Mapping[str, JsonValue], category: str) -> dict[str, JsonValue]:
+    kept = {name: without_texts(value) for name, value in body.items() if not isinstance(value, str)}
+    return kept | {category: body[category]} if category in body else kept
+
+
+def summary_without_texts(summary: Summary) -> Summary:
+    """The summary with a placeholder for the question that most rows share."""
+    dominant = summary.clustering.dominant
+    if dominant is None:
+        return summary
+    found = replace(dominant, text=placeholder(dominant.text))
+    return replace(summary, clustering=replace(summary.clustering, dominant=found))
+
+
+def require_texts(record: RunRecord, purpose: str) -> None:
+    """Raise a UsageError if the run keeps no texts.
+
+    Args:
+        record: the run.
+        purpose: what needs the texts, as the subject of a sentence.
+    """
+    if record.no_texts:
+        raise UsageError(
+            f"{purpose} needs the texts, and the run {record.label} keeps none.",
+            hint="Score the data in a run without --no-texts.",
+        )

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from sgi.engine.cascade.config import detector_of, require_judged
-from sgi.engine.cascade.fit_threshold import fit_threshold
-from sgi.engine.cascade.routing import Router
+from sgi.engine.cascade import detector_of
 from sgi.engine.export import export
-from sgi.engine.judge_batch import judged, no_judge
-from sgi.engine.open_judge import estimate, with_judge
+from sgi.engine.judge_batch import ask_batch, judged, no_judge
+from sgi.engine.open_judge import open_reply_cache, with_judge
 from sgi.engine.pipeline import RunReport, run
-from sgi.engine.plan import merge_metrics, plan, resolve
+from sgi.engine.plan import merge_metrics, plan, require_judged, resolve
 from sgi.engine.progress import RunBegan, silent
 from sgi.engine.resources import open_models
+from sgi.engine.routing import Router, fit_threshold
 from sgi.engine.run_recorder import begin_recording, check_same, mismatch, resume_recording
+from sgi.engine.score import batches
 from sgi.engine.summary import Summary
 from sgi.io.dataset import open_dataset
 from sgi.kernel.errors import RunMismatchError, SgiError, UsageError
@@ -28,7 +28,7 @@ from sgi.kernel.sample import CONTEXTS, RESPONSE, Field
 from sgi.store.database import open_database
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from sgi.engine.open_judge import Cassette
@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from sgi.engine.resources import Resources
     from sgi.engine.run_recorder import Recording
     from sgi.engine.spec import RunSpec
+    from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Usage
+    from sgi.kernel.sample import Sample
+    from sgi.llm.spec import JudgeSpec
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
@@ -286,3 +289,31 @@ def _finished(spec: RunSpec, record: RunRecord, database: Database) -> RunReport
     summary = Summary.from_dict(record.summary or {})
     failed = max((made.counts[Status.FAILED] for made in summary.metrics), default=0)
     return RunReport(summary, failed / max(summary.rows, 1), record.rejected, record.id)
+
+
+async def estimate(
+    samples: Iterable[Sample],
+    metrics: Sequence[AnyMetric],
+    judge: JudgeSpec,
+    *,
+    cache: bool | str | Path = True,
+    again: bool = False,
+) -> Usage:
+    """What the judge would be asked about these samples, beyond the replies that are kept.
+
+    Tokens and cost are rough: replies are taken to be as long as those of the prompts' examples.
+
+    Args:
+        samples: all rows, with their responses.
+        metrics: what would be scored; those that ask no judge are passed over.
+        judge: which one.
+        cache: as for `with_judge`.
+        again: as for `with_judge`.
+    """
+    from sgi.llm.estimate import Sketching
+
+    with open_reply_cache(cache) as kept:
+        sketching = Sketching.of(judge, kept, again=again)
+        for batch in batches(samples):
+            await ask_batch(batch, metrics, sketching, {})
+    return sketching.usage

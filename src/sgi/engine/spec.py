@@ -9,10 +9,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from sgi.engine.accumulator import MAX_FAILURES
 from sgi.engine.calibration_file import CalibrationFile, read_calibration
-from sgi.engine.cascade.config import Cascade, beside, parse_cascade
-from sgi.engine.resources import DEFAULT_EMBEDDER
+from sgi.engine.cascade import Cascade, beside, parse_cascade
 from sgi.io.benchmarks.uri import absolute
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownNameError, UsageError
@@ -28,6 +26,10 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from sgi.kernel.metric import AnyMetric
+
+DEFAULT_EMBEDDER = "minilm"
+MAX_FAILURES = 0.05
+"""The share of failed rows above which a run stops."""
 
 _PATHS = ("data", "out", "rejects")
 _READ_FROM = (*_PATHS, "calibration")

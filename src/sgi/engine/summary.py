@@ -1,31 +1,44 @@
-"""The headline of a run: means with intervals and coverage, and rankings beside trivial baselines."""
+"""The summary of a run: means with intervals and coverage, and rankings beside trivial baselines."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import asdict, dataclass, field, fields
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
-import numpy as np
-
-from sgi.engine.cascade.summary import CascadeSummary, cascade_summary
-from sgi.engine.mean_scale import on_mean_scale, ratio_notes, ratio_summary, verbatim_notes
-from sgi.engine.notebook_repr import NotebookRepr
+from sgi.engine.cascade import CascadeSummary
+from sgi.geometry.passages import VERBATIM_ANGLE
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering, DominantQuestion
-from sgi.kernel.metric import COUNT, SCORE, Status
+from sgi.kernel.metric import Status
+from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
-from sgi.stats.confounds import Baseline, trivial_baselines
-from sgi.stats.intervals import Interval, NoInterval, interval_or_none
-from sgi.stats.means import mean_interval
-from sgi.stats.ranking import Ranking, ranking
+from sgi.stats.confounds import Baseline
+from sgi.stats.intervals import Interval
+from sgi.stats.ranking import Ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from numpy.typing import NDArray
 
-    from sgi.engine.accumulator import Accumulator
-    from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.scored import MetricColumn
+_PAGE = "sgi.report.notebook:html_of"
+"""What draws it stands above the engine, and is found by its name when a notebook asks."""
+
+
+class NotebookRepr:
+    """What notebooks show as a table and a chart, and as its text wherever HTML is not to be had."""
+
+    def _repr_html_(self) -> str | None:
+        """Its table and chart; None, so that the text stands alone, where what draws them is missing."""
+        module, _, name = _PAGE.partition(":")
+        try:
+            draw: Callable[[NotebookRepr], str] = getattr(import_module(module), name)
+        except ImportError:
+            return None
+        return draw(self)
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        """Its text, which stands beside the HTML, in place of what `repr` says."""
+        return {"text/plain": str(self)}
 
 
 @dataclass(frozen=True)
@@ -233,83 +246,25 @@ def _baseline_line(baseline: Baseline) -> str:
     return f"{name:<74}  {baseline.ranking.auroc:.3f}"
 
 
-def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature: str) -> Summary:
-    """The summary of what the accumulator holds."""
-    labels = np.array(accumulator.labels, dtype=np.int8)
-    clusters = accumulator.clusters.numbers
-    known = labels >= 0
-    return Summary(
-        rows=len(accumulator),
-        questions=len(np.unique(clusters)),
-        labelled=int(known.sum()),
-        positives=int((labels == 1).sum()),
-        metrics=tuple(
-            replace(
-                metric_summary(accumulator.column(metric), clusters, labels),
-                classes=accumulator.classes(metric),
-            )
-            for metric in metrics
-        ),
-        baselines=trivial_baselines(
-            labels[known] == 1,
-            lengths=np.array(accumulator.lengths, dtype=np.float64)[known],
-            overlaps=np.array(accumulator.overlaps, dtype=np.float64)[known],
-            clusters=clusters[known],
-        ),
-        copies=accumulator.copies,
-        truncated=dict(accumulator.truncated),
-        left_out=dict(accumulator.left_out),
-        signature=signature,
-        cascade=cascade_summary(accumulator),
-        verbatim_copies=accumulator.verbatim_copies,
-        clustering=accumulator.clusters.clustering(),
-    )
+class _RatioOrNot(Protocol):
+    @property
+    def metric(self) -> str: ...
+    @property
+    def is_ratio(self) -> bool: ...
 
 
-def metric_summary(
-    column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8] | None = None
-) -> MetricSummary:
-    """The summary of one metric.
-
-    Args:
-        column: its values and statuses.
-        clusters: rows that are not independent share a number, shape (n,).
-        labels: 1, 0, or −1 where unknown, shape (n,); without them there is no ranking.
-    """
-    made = _own_summary(on_mean_scale(column), clusters, labels)
-    made = ratio_summary(made) if column.is_ratio else made
-    values = column.values[column.ok]
-    if column.unit == COUNT or not len(values):
-        return made
-    least, most = float(values.min()), float(values.max())
-    worst, best = (least, most) if column.higher_is_better else (most, least)
-    return replace(made, best=best, worst=worst)
+def ratio_notes(metrics: Iterable[_RatioOrNot]) -> Iterator[str]:
+    """What is meant by the mean of a ratio, for each of the metrics that are ratios."""
+    for made in metrics:
+        if made.is_ratio:
+            name = metric_name(made.metric)
+            yield f"The mean of {made.metric} is that of {name}/(1 + {name}), converted back."
 
 
-def _own_summary(
-    column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8] | None
-) -> MetricSummary:
-    """The summary on the scale of the values."""
-    ok = column.ok
-    values = column.values[ok]
-    found = mean_interval(values, clusters[ok], low=column.low, high=column.high)
-    return MetricSummary(
-        metric=column.metric,
-        mean=float(values.mean()) if ok.any() else None,
-        interval=interval_or_none(found),
-        deviation=float(values.std(ddof=1)) if len(values) > 1 else None,
-        counts=column.counts(),
-        ranking=None if labels is None else _ranking(column, clusters, labels),
-        is_share=column.is_share,
-        is_percentage=column.is_percentage,
-        is_score=column.unit == SCORE,
-        no_interval=found.reason if isinstance(found, NoInterval) else "",
-        total=float(values.sum()) if column.unit == COUNT and ok.any() else None,
-        higher_is_better=column.higher_is_better,
-    )
-
-
-def _ranking(column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8]) -> Ranking | None:
-    ranked = column.ok & (labels >= 0)
-    direction = 1.0 if column.higher_is_better else -1.0
-    return ranking(direction * column.values[ranked], labels[ranked] == 1, clusters[ranked])
+def verbatim_notes(copies: int, rows: int) -> Iterator[str]:
+    """How many responses are verbatim copies of a passage, and what SGI makes of them."""
+    if copies:
+        yield (
+            f"{copies:,} of {rows:,} responses copy a passage verbatim; their SGI is capped at"
+            f" θ(r,c) = {VERBATIM_ANGLE:g} rad."
+        )

@@ -7,7 +7,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from sgi.engine.mean_scale import ratio_notes, verbatim_notes
+from sgi.engine.summary import ratio_notes, verbatim_notes
 from sgi.kernel.metric import Status
 
 if TYPE_CHECKING:

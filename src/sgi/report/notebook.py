@@ -9,8 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from sgi.analysis.compare import Comparison
-from sgi.engine.check import GroundingReport
-from sgi.engine.results import Result
+from sgi.engine.results import GroundingReport, Result
 from sgi.engine.summary import Summary, reasons_without_interval
 from sgi.kernel.install_hint import install_target
 from sgi.report import formatting as wording
@@ -20,7 +19,7 @@ from sgi.report.views.evidence_map import support_view
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from sgi.engine.notebook_repr import NotebookRepr
+    from sgi.engine.summary import NotebookRepr
     from sgi.report.charts import Chart
 
 _CHARTS = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from sgi.engine.groups import class_tables
+from sgi.analysis.groups import class_tables
 from sgi.report import formatting as wording
 from sgi.report.descriptions import description_of, description_of_scatter
 from sgi.report.evidence_map_markdown import support_markdown

@@ -8,19 +8,24 @@ from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+from sgi.engine.summarise import growing_summary
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.registry import metric_names
 from sgi.kernel.sample import Sample
 from sgi.kernel.short_repr import short_repr
 from sgi.store.evals_columns import METRICS, REASONED, REASONING
+from sgi.store.evaluations import finish_growing
+from sgi.store.run_queries import list_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from sgi.engine.resources import Resources
     from sgi.engine.score import BatchScores
+    from sgi.engine.summary import Summary
     from sgi.kernel.metric import AnyMetric
+    from sgi.store.database import Database
     from sgi.store.evaluation_records import StoredEvaluation
     from sgi.store.evaluations import EvaluationRow, MetricScore
 
@@ -254,3 +259,14 @@ def _score(name: str, value: Any) -> MetricScore:
     if not math.isfinite(number):
         return MetricScore(None, Status.FAILED, f"the value given is {number}, which is no score")
     return MetricScore(number)
+
+
+def finish(database: Database, name: str) -> Summary:
+    """Sum up what was saved and close the run; to be called when nobody saves into it any more."""
+    runs = list_runs(database)
+    record = next((run for key in ("name", "id") for run in runs if getattr(run, key) == name), None)
+    if record is None:
+        raise UnknownNameError("run", name, hint="`sgi runs` lists them.")
+    summary = growing_summary(database, record)
+    finish_growing(database, name, summary.to_dict())
+    return summary

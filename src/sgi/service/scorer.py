@@ -13,8 +13,9 @@ import anyio.to_thread
 from anyio.from_thread import start_blocking_portal
 
 from sgi.engine.plan import PREFERRED
-from sgi.engine.resources import DEFAULT_EMBEDDER, Resources, require_resources
+from sgi.engine.resources import Resources, require_resources
 from sgi.engine.score import BATCH_SIZE, BatchScores, evaluate_batch
+from sgi.engine.spec import DEFAULT_EMBEDDER
 from sgi.kernel.errors import EmbedderError, SgiError, UsageError
 from sgi.kernel.metric import AnyMetric, Metric, Scores
 from sgi.kernel.protocols import Embedder, embedder_name, encode
@@ -343,7 +344,7 @@ def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
 def _opened(
     embedders: Sequence[str | Path | Embedder], backend: str, precision: str, cache_bytes: int
 ) -> Resources:
-    from sgi.engine.embedding_model import ErrorWrapping
+    from sgi.engine.resources import ErrorWrapping
     from sgi.models.cached_embedder import CachedEmbedder
     from sgi.models.embedder.load import load_embedder
     from sgi.store.cache import BoundedCache

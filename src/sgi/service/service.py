@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import anyio.to_thread
 
-from sgi.engine.resources import DEFAULT_EMBEDDER
+from sgi.engine.spec import DEFAULT_EMBEDDER
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.metric import Status
 from sgi.kernel.protocols import embedder_name, encode
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
-    from sgi.engine.embedding_model import EmbeddingModel
     from sgi.engine.generate import AnsweredBatch
     from sgi.engine.open_judge import JudgeLike
     from sgi.engine.resources import Resources
     from sgi.engine.summary import Summary
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Embedded, Embedder
+    from sgi.service.embedding_models import EmbeddingModel
     from sgi.service.shared_target import TargetLike
     from sgi.store.database import Database
     from sgi.store.evaluations import MetricScore
@@ -96,7 +96,7 @@ class RAGEvalService:
         embedder: EmbeddingModel | None = None,
         cache: bool | str | Path = True,
     ) -> None:
-        from sgi.engine.embedding_model import EmbeddingModels
+        from sgi.service.embedding_models import EmbeddingModels
         from sgi.service.shared_judge import shared_judge
         from sgi.service.shared_target import SharedTarget
 
@@ -287,7 +287,7 @@ class RAGEvalService:
             UsageError: the run was not made by this service.
             StoreError: the database cannot be written.
         """
-        from sgi.engine.finalize import finish
+        from sgi.service.records import finish
 
         return finish(self._opened_database(), required("test_run_id", test_run_id))
 
@@ -350,7 +350,7 @@ class RAGEvalService:
         return Resources(models, judge=judge)
 
     async def _model(self, wanted: EmbeddingModel | None) -> Embedder:
-        from sgi.engine.embedding_model import OwnModel, UnavailableModel
+        from sgi.service.embedding_models import OwnModel, UnavailableModel
 
         meant = self._embedder if wanted is None else wanted
         if not isinstance(meant, (str, Path)):
@@ -373,7 +373,7 @@ class RAGEvalService:
 
 
 def _vectors(embedder: Embedder, texts: list[str]) -> Embedded:
-    from sgi.engine.embedding_model import UnusableVectorsError
+    from sgi.service.embedding_models import UnusableVectorsError
 
     try:
         return encode(embedder, texts)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from sgi.engine.clusters import ClusterAccumulator, clustering_of
+from sgi.engine.accumulator import ClusterAccumulator, clustering_of
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import Sample
 

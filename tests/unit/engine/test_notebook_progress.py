@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from sgi.engine.notebook_progress import NotebookProgress
-from sgi.engine.progress import Advanced, Embedded, Finished, Started
+from sgi.engine.progress import Advanced, Embedded, Finished, NotebookProgress, Started
 
 
 class Output:

@@ -10,8 +10,9 @@ import anyio
 import pytest
 
 from sgi.engine.evaluate import evaluate
-from sgi.engine.open_judge import Cassette, estimate, replies_path, with_judge
+from sgi.engine.open_judge import Cassette, replies_path, with_judge
 from sgi.engine.resources import Resources
+from sgi.engine.runner import estimate
 from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.protocols import usage_of
 from sgi.kernel.registry import metric

@@ -6,7 +6,7 @@ import numpy as np
 import orjson
 import pytest
 
-from sgi.engine.result_rows import flat_row, nested_row, output_rows
+from sgi.engine.export import flat_row, nested_row, output_rows
 from sgi.kernel.metric import Scores
 from sgi.kernel.sample import Batch, Sample
 

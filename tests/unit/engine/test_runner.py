@@ -8,11 +8,10 @@ import anyio
 import pytest
 
 from sgi.engine.export import export
-from sgi.engine.groups import column_summary
 from sgi.engine.progress import RunBegan
 from sgi.engine.runner import RunContext, plan_run, resume, start_run
 from sgi.engine.spec import RunSpec
-from sgi.engine.summary import metric_summary
+from sgi.engine.summarise import column_summary, metric_summary
 from sgi.kernel.errors import DataError, RunMismatchError, SgiError, StoreError, TargetError, UsageError
 from sgi.kernel.provenance import MetricProvenance
 from sgi.store.database import open_database

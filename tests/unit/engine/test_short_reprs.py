@@ -9,7 +9,7 @@ import sgi
 from sgi.analysis.agreement.agree import agree
 from sgi.analysis.compare import compare
 from sgi.analysis.gate.gate import gate
-from sgi.engine.groups import grouped
+from sgi.analysis.groups import grouped
 from sgi.kernel.short_repr import MAX_REPR, short
 from sgi.kernel.vectors import VectorTable
 

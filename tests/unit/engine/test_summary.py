@@ -8,7 +8,7 @@ import pytest
 
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.score import BatchScores
-from sgi.engine.summary import metric_summary, summarise
+from sgi.engine.summarise import metric_summary, summarise
 from sgi.kernel.metric import COUNT, Scores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample

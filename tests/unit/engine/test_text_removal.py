@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from sgi.engine.accumulator import Accumulator
-from sgi.engine.summary import summarise
-from sgi.engine.text_removal import REASON_NOT_KEPT, scores_without_texts, summary_without_texts
+from sgi.engine.run_recorder import REASON_NOT_KEPT, scores_without_texts, summary_without_texts
+from sgi.engine.summarise import summarise
 from sgi.kernel.clusters import Clustering, DominantQuestion
 from sgi.kernel.metric import Scores, Status
 

@@ -10,7 +10,7 @@ import pytest
 import vl_convert
 
 from sgi.analysis.compare import Comparison, MetricComparison
-from sgi.engine.groups import Group
+from sgi.analysis.groups import Group
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.report import figures

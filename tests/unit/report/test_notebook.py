@@ -14,7 +14,7 @@ import pytest
 
 import sgi
 from sgi.analysis.compare import compare
-from sgi.engine.notebook_repr import NotebookRepr
+from sgi.engine.summary import NotebookRepr
 from sgi.kernel.errors import UsageError
 from sgi.report.notebook import html_of
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.analysis.compare import Comparison, LackingPairs, MetricComparison
-from sgi.engine.groups import Group
+from sgi.analysis.groups import Group
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Usage

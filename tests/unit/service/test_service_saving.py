@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sgi.engine.embedding_model import EmbeddingModels, OwnModel
 from sgi.engine.summary import Summary
 from sgi.kernel.errors import RunMismatchError, UnknownNameError, UsageError
 from sgi.kernel.metric import Status
+from sgi.service.embedding_models import EmbeddingModels, OwnModel
 from sgi.service.service import DEFAULT_METRICS, RAGEvalService
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run

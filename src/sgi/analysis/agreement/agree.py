@@ -19,7 +19,7 @@ from sgi.analysis.agreement.report import (
     rate_verdicts,
 )
 from sgi.analysis.labels import read_labels
-from sgi.engine.groups import class_keys, with_range
+from sgi.engine.summarise import class_keys, with_range
 from sgi.kernel.errors import UsageError
 from sgi.kernel.scored import STATUSES
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha

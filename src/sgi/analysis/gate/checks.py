@@ -10,8 +10,7 @@ import numpy as np
 
 from sgi.analysis.gate.rules import Condition
 from sgi.analysis.pairing import shortened
-from sgi.engine.groups import with_range
-from sgi.engine.mean_scale import on_mean_scale
+from sgi.engine.summarise import on_mean_scale, with_range
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.stats.intervals import Interval, NoInterval
 from sgi.stats.means import mean_interval

@@ -17,8 +17,8 @@ from sgi.analysis.gate.checks import (
     not_met,
 )
 from sgi.analysis.gate.rules import Condition, Rule, check_range, checked_share, checked_threshold, read_rules
-from sgi.engine.groups import with_range
-from sgi.engine.mean_scale import ratio_notes
+from sgi.engine.summarise import with_range
+from sgi.engine.summary import ratio_notes
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.short_repr import short_repr
 

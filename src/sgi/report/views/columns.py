@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.engine.groups import class_keys, with_range
+from sgi.engine.summarise import class_keys, with_range
 from sgi.kernel.short_repr import short_repr
 from sgi.store.row_filters import group_name
 from sgi.store.run_rows import whole_run

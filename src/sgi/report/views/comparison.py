@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sgi.analysis.compare import compare
-from sgi.engine.groups import with_range
+from sgi.engine.summarise import with_range
 from sgi.report.views.run_header import run_head
 from sgi.report.views.sample import sample_views
 from sgi.store.run_rows import scored_run

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sgi.engine.groups import class_keys, grouped
+from sgi.analysis.groups import grouped
+from sgi.engine.summarise import class_keys
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
@@ -15,7 +16,7 @@ from sgi.store.run_rows import grouped_run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.engine.groups import Group
+    from sgi.analysis.groups import Group
     from sgi.report.views.columns import RunColumns
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord

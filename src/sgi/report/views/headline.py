@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.engine.cascade.summary import CascadeSummary  # noqa: TC001 - the JSON API reads the type's fields
-from sgi.engine.groups import grouped
-from sgi.engine.summary import Summary, metric_summary
+from sgi.analysis.groups import grouped
+from sgi.engine.cascade import CascadeSummary  # noqa: TC001 - the JSON API reads the type's fields
+from sgi.engine.summarise import metric_summary
+from sgi.engine.summary import Summary
 from sgi.kernel.clusters import DEFAULT_CLUSTERING, Clustering
 from sgi.kernel.short_repr import short_repr
 from sgi.report.views.stored import RunViews

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import orjson
 
-from sgi.engine.groups import class_keys
+from sgi.engine.summarise import class_keys
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.signature import canonical_json, digest, package_version
 from sgi.report.views.columns import run_columns

@@ -13,7 +13,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from sgi.engine.groups import Group
+from sgi.analysis.groups import Group
 from sgi.stats.calibration import Reliability
 
 _NAMES: dict[str, Any] = {"Mapping": Mapping, "Group": Group, "Reliability": Reliability}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from sgi.engine.groups import grouped
+from sgi.analysis.groups import grouped
 from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import Sample
 from sgi.report.views.columns import run_columns

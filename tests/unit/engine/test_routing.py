@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from sgi.engine.accumulator import Accumulator
-from sgi.engine.cascade.config import Cascade, FittedThreshold
-from sgi.engine.cascade.routing import Router, route_batch, score_routed
+from sgi.engine.cascade import Cascade, FittedThreshold
 from sgi.engine.resources import Resources
+from sgi.engine.routing import Router, route_batch, score_routed
 from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Embedded

@@ -1,23 +1,21 @@
-"""Embedding models as an application hands them over: by name, as an Embedder, or as its own client."""
+"""Embedding models of an application: by name, as an Embedder, or as its own client."""
 
 from __future__ import annotations
 
-import inspect
-from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
-import anyio.from_thread
 import numpy as np
 
+from sgi.engine.resources import ErrorWrapping
 from sgi.geometry.angles import unit
 from sgi.kernel.errors import EmbedderError, UsageError
-from sgi.kernel.protocols import Embedded, Embedder, embedder_name, encode
+from sgi.kernel.protocols import Embedded, Embedder, embedder_name
 from sgi.kernel.provenance import UNOPENED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -40,49 +38,6 @@ class UnusableVectorsError(EmbedderError, ValueError):
     >>> issubclass(UnusableVectorsError, EmbedderError) and issubclass(UnusableVectorsError, ValueError)
     True
     """
-
-
-class ErrorWrapping:
-    """An embedder around one that may raise anything: all of it becomes an EmbedderError.
-
-    That names type and HTTP status alone: the words of a client's error may hold a key. They are in the
-    error's ``__cause__``. Errors of ours pass as they are.
-
-    Args:
-        embedder: the caller's own.
-    """
-
-    def __init__(self, embedder: Embedder) -> None:
-        self.fingerprint = embedder.fingerprint
-        self._call: Callable[[list[str]], Any] = partial(encode, embedder)
-
-    def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """The embedder's rows."""
-        return self.encode(texts).rows
-
-    def encode(self, texts: Sequence[str], /) -> Embedded:
-        """The embedder's rows, and what it says of their length.
-
-        Raises:
-            EmbedderError: it raised.
-        """
-        made = self._asked(list(texts))
-        return made if isinstance(made, Embedded) else Embedded(made, np.zeros(len(texts), dtype=np.bool_))
-
-    def _asked(self, texts: list[str]) -> Any:
-        try:
-            if inspect.iscoroutinefunction(self._call):
-                return anyio.from_thread.run(self._call, texts)
-            made = self._call(texts)
-            return anyio.from_thread.run(_awaited, made) if inspect.isawaitable(made) else made
-        except EmbedderError:
-            raise
-        except Exception as error:
-            status = getattr(error, "status_code", None)
-            shown = f" ({status})" if type(status) is int else ""
-            message = f"{embedder_name(self)} raised {type(error).__name__}{shown}."
-            hint = "Its own words are not repeated, as they may hold a key; call it yourself to read them."
-            raise EmbedderError(message, hint=hint) from error
 
 
 class OwnModel(ErrorWrapping):
@@ -221,7 +176,3 @@ class EmbeddingModels:
         if self._cache is None and self._where is not False:
             self._cache = SqliteCache(default_cache_path() if self._where is True else Path(self._where))
         return self._cache
-
-
-async def _awaited(awaitable: Awaitable[Any]) -> Any:
-    return await awaitable

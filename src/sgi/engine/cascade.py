@@ -1,8 +1,9 @@
-"""The rule of a cascade: how much may be missed, learnt on which rows, and the threshold that came of it."""
+"""Settings, fitted threshold and summary of a cascade, which asks the judge only about doubtful rows."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -14,15 +15,21 @@ from sgi.io.benchmarks.uri import absolute
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric_name
 from sgi.metrics.grounding.detector import Grounding
+from sgi.stats.intervals import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sgi.kernel.metric import AnyMetric
 
+
 DETECTOR = Grounding.spec.name
 """The metric that clears rows."""
+
+
 _KEYS = ("alpha", "labelled")
+
+
 _HINT = "Write --cascade alpha=0.05, or --cascade alpha=0.05,labelled=FILE."
 
 
@@ -172,3 +179,113 @@ def require_judged(metrics: Sequence[AnyMetric]) -> None:
         raise UsageError(
             "A cascade picks the rows that a judge is asked about, and no metric asks one.", hint=hint
         )
+
+
+@dataclass(frozen=True)
+class Misses:
+    """Unsupported rows that were cleared, where no row of their question or passages was learnt from.
+
+    Attributes:
+        unsupported: labelled unsupported rows of the data.
+        cleared: of them those that the judge was not asked about.
+        interval: 95 % interval of their share, clustered by question; None of too few.
+    """
+
+    unsupported: int
+    cleared: int
+    interval: Interval | None
+
+    @property
+    def rate(self) -> float:
+        """The share that was missed, in [0, 1]."""
+        return self.cleared / self.unsupported
+
+
+@dataclass(frozen=True)
+class CascadeSummary:
+    """What came of a cascade.
+
+    Attributes:
+        alpha: the share of unsupported rows that may be cleared.
+        threshold: rows that score more were cleared; None cleared none.
+        detector: the canonical string of the metric that clears.
+        judged: the metrics whose numbers are over the other rows alone.
+        rows: all rows.
+        cleared: rows that the judge was not asked about.
+        without_value: of the others, those for which the detector had no value.
+        calls_per_row: different questions to the judge for each row it was asked about, as counted this time;
+            None where it was asked about none.
+        calls_saved: an estimate: cleared rows times that.
+        unsupported: labelled unsupported rows that the threshold is made of, one a question.
+        candidates: labelled unsupported rows, one a question, whether they have a score or not.
+        labelled: labelled rows there were to learn from.
+        misses: what the labels of the data say; None without labels, or where they were learnt from.
+    """
+
+    alpha: float
+    threshold: float | None
+    detector: str
+    judged: tuple[str, ...]
+    rows: int
+    cleared: int
+    without_value: int
+    calls_per_row: float | None
+    calls_saved: int | None
+    unsupported: int
+    candidates: int
+    labelled: int
+    misses: Misses | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as JSON values, with the share that was missed."""
+        found = asdict(self)
+        if self.misses is not None:
+            found["misses"] |= {"rate": self.misses.rate}
+        return found
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """What `to_dict` wrote."""
+        told = values["misses"]
+        interval = told and told["interval"] and Interval(**told["interval"])
+        misses = told and Misses(told["unsupported"], told["cleared"], interval)
+        return cls(**{**values, "judged": tuple(values["judged"]), "misses": misses})
+
+    def told(self) -> Iterator[str]:
+        """What a reader of the headline has to know, a sentence or two at a time."""
+        name = metric_name(self.detector)
+        share = self.cleared / self.rows if self.rows else 0.0
+        if self.threshold is None:
+            fewest = Cascade(alpha=self.alpha).fewest
+            scored = f", of which {self.unsupported:,} have a score of {name}"
+            yield (
+                f"Cascade: the judge was asked about every row. To clear rows, alpha {self.alpha:g} takes "
+                f"{fewest:,} labelled unsupported rows, one a question, and there were {self.candidates:,}"
+                f"{scored if self.unsupported < self.candidates else ''}."
+            )
+            return
+        lacking = f", {self.without_value:,} of them without {name}" if self.without_value else ""
+        yield (
+            f"Cascade: {name} above {shown(self.threshold)} cleared {self.cleared:,} of {self.rows:,} rows "
+            f"({share:.1%}); the judge was asked about the other {self.rows - self.cleared:,}{lacking}."
+        )
+        yield (
+            f"The numbers of {', '.join(self.judged)} are over rows that the judge was asked about: "
+            "the doubtful ones, not all."
+        )
+        if self.calls_saved is not None:
+            yield (
+                f"Judge calls saved: about {self.calls_saved:,}, an estimate from {self.calls_per_row:.3g} "
+                "for each row that was asked about."
+            )
+        yield (
+            f"Promise: at most {self.alpha:.3g} of unsupported answers are cleared, on average, if they are "
+            f"like the {self.unsupported:,} labelled ones that the threshold is made of, one a question."
+        )
+        if self.misses is not None:
+            found = self.misses
+            span = f" [{found.interval.low:.1%}, {found.interval.high:.1%}]" if found.interval else ""
+            yield (
+                f"Measured on questions and passages that were not learnt from: {found.cleared:,} of "
+                f"{found.unsupported:,} unsupported rows were cleared, {found.rate:.1%}{span}."
+            )

@@ -5,9 +5,9 @@ import json
 import anyio
 import pytest
 
-from sgi.engine.cascade.config import Cascade, parse_cascade
-from sgi.engine.cascade.fit_threshold import fit_threshold
+from sgi.engine.cascade import Cascade, parse_cascade
 from sgi.engine.resources import Resources
+from sgi.engine.routing import fit_threshold
 from sgi.io.dataset import open_dataset
 from sgi.kernel.errors import DataError, EmbedderError, UsageError
 from sgi.kernel.registry import metric

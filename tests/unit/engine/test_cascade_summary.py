@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from sgi.engine.cascade.summary import CascadeSummary, Misses
+from sgi.engine.cascade import CascadeSummary, Misses
 from sgi.engine.summary import Summary
 from sgi.report.formatting import notes
 from sgi.report.views.headline import Headline

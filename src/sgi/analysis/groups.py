@@ -1,28 +1,23 @@
-"""A run by groups of its rows: the same summary for each method, question type or any other column."""
+"""Summaries by group of rows: by method, question type or any other metadata column."""
 
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.engine.summary import MetricSummary, metric_summary
+from sgi.engine.summarise import column_summary, in_order
 from sgi.kernel.errors import UsageError
-from sgi.kernel.metric import RATIO
-from sgi.kernel.registry import BUILT_IN, metric_class, metric_name
 from sgi.kernel.short_repr import short_repr
-from sgi.metrics.calibrated import SPEC as CALIBRATED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
+    from sgi.engine.summary import MetricSummary
+    from sgi.kernel.scored import ScoredRun
 
-    from sgi.kernel.metric import MetricSpec
-    from sgi.kernel.scored import MetricColumn, ScoredRun
 
 NO_GROUP = "(none)"
 """The name of the group of rows that have none."""
@@ -78,70 +73,6 @@ def class_tables(groups: Sequence[Group]) -> tuple[ClassTable, ...]:
         if total:
             tables.append(ClassTable(metric, tuple(in_order(metric, total)), by_group))
     return tuple(tables)
-
-
-def in_order(metric: str, counts: Mapping[str, int]) -> dict[str, int]:
-    """Counts of a metric's classes in the metric's own order; by count where it is not installed."""
-    with suppress(UsageError):
-        return _spec(metric).in_order(counts)
-    return dict(Counter(counts).most_common())
-
-
-def _spec(metric: str) -> MetricSpec:
-    """The facts of a metric that is installed here, by its canonical string; raises UnknownNameError."""
-    name = metric_name(metric)
-    return CALIBRATED if name == CALIBRATED.name else metric_class(name).spec
-
-
-def with_range(column: MetricColumn) -> MetricColumn:
-    """The column with the range of the built-in metric of its name and version, where its own is not known.
-
-    A column of another version, or of one that is not known, keeps its own range: its values may be on
-    another scale.
-
-    >>> from sgi.kernel.scored import MetricColumn
-    >>> column = MetricColumn("squad_em", np.ones(3), np.zeros(3, dtype=np.int8), version=1)
-    >>> column.is_share, with_range(column).is_share
-    (False, True)
-    """
-    if column.name not in BUILT_IN:
-        return column
-    spec = metric_class(column.name).spec
-    if spec.unit == RATIO and not column.unit:  # of every version, also those that did not say so
-        column = replace(column, unit=RATIO)
-    if column.version != spec.version:
-        return column
-    low = spec.low if column.low is None else column.low
-    high = spec.high if column.high is None else column.high
-    return replace(column, low=low, high=high, unit=spec.unit)
-
-
-def class_keys(metrics: Iterable[str]) -> dict[str, str]:
-    """Where the details of these metrics, by canonical string, name the class of a row.
-
-    Those that have no classes, and those that are not installed here, are left out.
-
-    >>> class_keys(["factual_accuracy", "rouge_l(beta=1.2)", "gone"])
-    {'factual_accuracy': 'grade'}
-    """
-    found = {}
-    for name in metrics:
-        with suppress(UsageError):
-            found[name] = _spec(name).category
-    return {name: key for name, key in found.items() if key}
-
-
-def column_summary(column: MetricColumn, clusters: NDArray[np.int64]) -> MetricSummary:
-    """The summary of a metric of any run, also of one that was kept without the metric's range.
-
-    The interval of the mean depends on the ends of the scale. Where the run does not know them, they are
-    those of the built-in metric of that name, if there is one.
-
-    Args:
-        column: its values and statuses.
-        clusters: rows with the same question share a number, shape (n,).
-    """
-    return metric_summary(with_range(column), clusters)
 
 
 def grouped(

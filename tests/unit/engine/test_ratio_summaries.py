@@ -7,8 +7,7 @@ import pytest
 
 from sgi.analysis.compare import compare
 from sgi.analysis.gate.gate import gate
-from sgi.engine.groups import column_summary
-from sgi.engine.mean_scale import ratio_interval
+from sgi.engine.summarise import column_summary, ratio_interval
 from sgi.kernel.metric import RATIO
 from sgi.kernel.scored import MetricColumn
 from sgi.stats.intervals import Interval, NoInterval

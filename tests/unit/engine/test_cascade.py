@@ -7,14 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.cascade.config import (
-    Cascade,
-    FittedThreshold,
-    beside,
-    detector_of,
-    parse_cascade,
-    require_judged,
-)
+from sgi.engine.cascade import Cascade, FittedThreshold, beside, detector_of, parse_cascade
+from sgi.engine.plan import require_judged
 from sgi.engine.spec import RunSpec, read_spec
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric

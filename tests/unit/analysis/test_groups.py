@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgi.engine.groups import class_keys, class_tables, column_summary, grouped, with_range
-from sgi.engine.summary import metric_summary
+from sgi.analysis.groups import class_tables, grouped
+from sgi.engine.summarise import class_keys, column_summary, metric_summary, with_range
 from sgi.kernel.errors import UsageError
 from support.scored_runs import column, run
 

@@ -10,16 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.embedding_model import (
-    EmbeddingModels,
-    ErrorWrapping,
-    OwnModel,
-    UnusableVectorsError,
-    unit_rows_of,
-)
+from sgi.engine.resources import ErrorWrapping
 from sgi.kernel.errors import EmbedderError, UnknownNameError, UsageError
 from sgi.kernel.protocols import Embedded
 from sgi.models.cached_embedder import CachedEmbedder
+from sgi.service.embedding_models import EmbeddingModels, OwnModel, UnusableVectorsError, unit_rows_of
 from sgi.testing import HashEmbedder
 
 

@@ -1,0 +1,278 @@
+"""Computes the summary of a run from its accumulator or from its stored columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sgi.engine.cascade import CascadeSummary, Misses
+from sgi.engine.summary import MetricSummary, Summary
+from sgi.kernel.errors import UsageError
+from sgi.kernel.metric import COUNT, RATIO, SCORE
+from sgi.kernel.registry import BUILT_IN, metric_class, metric_name
+from sgi.metrics.calibrated import SPEC as CALIBRATED
+from sgi.stats.confounds import trivial_baselines
+from sgi.stats.intervals import Interval, NoInterval, interval_or_none
+from sgi.stats.means import mean_interval
+from sgi.stats.ranking import Ranking, ranking
+from sgi.stats.ratios import bounded_ratio, ratio_of, ratio_slope
+from sgi.store.run_rows import metadata_values, scored_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.engine.accumulator import Accumulator
+    from sgi.kernel.metric import AnyMetric, MetricSpec
+    from sgi.kernel.scored import MetricColumn
+    from sgi.stats.intervals import Interval
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+
+def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature: str) -> Summary:
+    """The summary of what the accumulator holds."""
+    labels = np.array(accumulator.labels, dtype=np.int8)
+    clusters = accumulator.clusters.numbers
+    known = labels >= 0
+    return Summary(
+        rows=len(accumulator),
+        questions=len(np.unique(clusters)),
+        labelled=int(known.sum()),
+        positives=int((labels == 1).sum()),
+        metrics=tuple(
+            replace(
+                metric_summary(accumulator.column(metric), clusters, labels),
+                classes=accumulator.classes(metric),
+            )
+            for metric in metrics
+        ),
+        baselines=trivial_baselines(
+            labels[known] == 1,
+            lengths=np.array(accumulator.lengths, dtype=np.float64)[known],
+            overlaps=np.array(accumulator.overlaps, dtype=np.float64)[known],
+            clusters=clusters[known],
+        ),
+        copies=accumulator.copies,
+        truncated=dict(accumulator.truncated),
+        left_out=dict(accumulator.left_out),
+        signature=signature,
+        cascade=cascade_summary(accumulator),
+        verbatim_copies=accumulator.verbatim_copies,
+        clustering=accumulator.clusters.clustering(),
+    )
+
+
+def metric_summary(
+    column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8] | None = None
+) -> MetricSummary:
+    """The summary of one metric.
+
+    Args:
+        column: its values and statuses.
+        clusters: rows that are not independent share a number, shape (n,).
+        labels: 1, 0, or −1 where unknown, shape (n,); without them there is no ranking.
+    """
+    made = _own_summary(on_mean_scale(column), clusters, labels)
+    made = ratio_summary(made) if column.is_ratio else made
+    values = column.values[column.ok]
+    if column.unit == COUNT or not len(values):
+        return made
+    least, most = float(values.min()), float(values.max())
+    worst, best = (least, most) if column.higher_is_better else (most, least)
+    return replace(made, best=best, worst=worst)
+
+
+def _own_summary(
+    column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8] | None
+) -> MetricSummary:
+    """The summary on the scale of the values."""
+    ok = column.ok
+    values = column.values[ok]
+    found = mean_interval(values, clusters[ok], low=column.low, high=column.high)
+    return MetricSummary(
+        metric=column.metric,
+        mean=float(values.mean()) if ok.any() else None,
+        interval=interval_or_none(found),
+        deviation=float(values.std(ddof=1)) if len(values) > 1 else None,
+        counts=column.counts(),
+        ranking=None if labels is None else _ranking(column, clusters, labels),
+        is_share=column.is_share,
+        is_percentage=column.is_percentage,
+        is_score=column.unit == SCORE,
+        no_interval=found.reason if isinstance(found, NoInterval) else "",
+        total=float(values.sum()) if column.unit == COUNT and ok.any() else None,
+        higher_is_better=column.higher_is_better,
+    )
+
+
+def _ranking(column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[np.int8]) -> Ranking | None:
+    ranked = column.ok & (labels >= 0)
+    direction = 1.0 if column.higher_is_better else -1.0
+    return ranking(direction * column.values[ranked], labels[ranked] == 1, clusters[ranked])
+
+
+def cascade_summary(accumulator: Accumulator) -> CascadeSummary | None:
+    """What the accumulator knows of its cascade; None where it has none."""
+    router = accumulator.router
+    if router is None:
+        return None
+    cleared = np.array(accumulator.cleared, dtype=np.bool_)
+    per_row = len(router.questions) / accumulator.inquired if accumulator.inquired else None
+    return CascadeSummary(
+        alpha=router.alpha,
+        threshold=router.fitted.threshold,
+        detector=router.detector,
+        judged=tuple(metric.canonical for metric in router.metrics if metric.canonical in router.judged),
+        rows=len(accumulator),
+        cleared=accumulator.cleared_rows,
+        without_value=accumulator.without_value,
+        calls_per_row=per_row,
+        calls_saved=None if per_row is None else round(accumulator.cleared_rows * per_row),
+        unsupported=router.fitted.unsupported,
+        candidates=router.fitted.candidates,
+        labelled=router.fitted.labelled,
+        misses=_misses(accumulator, cleared) if router.fitted.apart else None,
+    )
+
+
+def _misses(accumulator: Accumulator, cleared: np.ndarray[Any, np.dtype[np.bool_]]) -> Misses | None:
+    unsupported = np.array(accumulator.labels, dtype=np.int8) == 0
+    if not unsupported.any():
+        return None
+    missed = cleared[unsupported].astype(np.float64)
+    clusters = accumulator.clusters.numbers[unsupported]
+    found = mean_interval(missed, clusters, low=0.0, high=1.0)
+    return Misses(int(unsupported.sum()), int(missed.sum()), interval_or_none(found))
+
+
+_NO_UPPER_END = "its upper end is infinite"
+
+
+def on_mean_scale(column: MetricColumn) -> MetricColumn:
+    """The column on the scale on which its mean is taken: v/(1+v) for a ratio, else its own."""
+    if not column.is_ratio:
+        return column
+    return replace(column, values=bounded_ratio(column.values), low=0.0, high=1.0, unit="")
+
+
+def ratio_summary(made: MetricSummary) -> MetricSummary:
+    """A summary on the bounded scale in the unit of the ratio.
+
+    Mean and interval are converted back. The standard deviation is multiplied by the slope of the scale at
+    the mean, so that it fits the mean: that of the ratios themselves would follow the few largest.
+    """
+    if made.mean is None:
+        return replace(made, is_share=False, is_ratio=True)
+    slope = ratio_slope(made.mean, made.mean)
+    found = NoInterval(made.no_interval) if made.interval is None else ratio_interval(made.interval)
+    return replace(
+        made,
+        mean=ratio_of(made.mean),
+        interval=interval_or_none(found),
+        no_interval=found.reason if isinstance(found, NoInterval) else "",
+        deviation=None if made.deviation is None else slope * made.deviation,
+        is_share=False,
+        is_ratio=True,
+    )
+
+
+def ratio_interval(found: Interval | NoInterval) -> Interval | NoInterval:
+    """An interval on the bounded scale in the unit of the ratio; there is none without a finite upper end."""
+    if isinstance(found, NoInterval):
+        return found
+    if found.high >= 1.0:
+        return NoInterval(_NO_UPPER_END)
+    return replace(found, low=ratio_of(found.low), high=ratio_of(found.high))
+
+
+def in_order(metric: str, counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts of a metric's classes in the metric's own order; by count where it is not installed."""
+    with suppress(UsageError):
+        return _spec(metric).in_order(counts)
+    return dict(Counter(counts).most_common())
+
+
+def _spec(metric: str) -> MetricSpec:
+    """The facts of a metric that is installed here, by its canonical string; raises UnknownNameError."""
+    name = metric_name(metric)
+    return CALIBRATED if name == CALIBRATED.name else metric_class(name).spec
+
+
+def with_range(column: MetricColumn) -> MetricColumn:
+    """The column with the range of the built-in metric of its name and version, where its own is not known.
+
+    A column of another version, or of one that is not known, keeps its own range: its values may be on
+    another scale.
+
+    >>> from sgi.kernel.scored import MetricColumn
+    >>> column = MetricColumn("squad_em", np.ones(3), np.zeros(3, dtype=np.int8), version=1)
+    >>> column.is_share, with_range(column).is_share
+    (False, True)
+    """
+    if column.name not in BUILT_IN:
+        return column
+    spec = metric_class(column.name).spec
+    if spec.unit == RATIO and not column.unit:  # of every version, also those that did not say so
+        column = replace(column, unit=RATIO)
+    if column.version != spec.version:
+        return column
+    low = spec.low if column.low is None else column.low
+    high = spec.high if column.high is None else column.high
+    return replace(column, low=low, high=high, unit=spec.unit)
+
+
+def class_keys(metrics: Iterable[str]) -> dict[str, str]:
+    """Where the details of these metrics, by canonical string, name the class of a row.
+
+    Those that have no classes, and those that are not installed here, are left out.
+
+    >>> class_keys(["factual_accuracy", "rouge_l(beta=1.2)", "gone"])
+    {'factual_accuracy': 'grade'}
+    """
+    found = {}
+    for name in metrics:
+        with suppress(UsageError):
+            found[name] = _spec(name).category
+    return {name: key for name, key in found.items() if key}
+
+
+def column_summary(column: MetricColumn, clusters: NDArray[np.int64]) -> MetricSummary:
+    """The summary of a metric of any run, also of one that was kept without the metric's range.
+
+    The interval of the mean depends on the ends of the scale. Where the run does not know them, they are
+    those of the built-in metric of that name, if there is one.
+
+    Args:
+        column: its values and statuses.
+        clusters: rows with the same question share a number, shape (n,).
+    """
+    return metric_summary(with_range(column), clusters)
+
+
+def growing_summary(database: Database, record: RunRecord) -> Summary:
+    """The summary of a run that grew row by row, computed from its rows."""
+    run = scored_run(database, record)
+    cut, left_out = (_counted(metadata_values(database, record, kept)) for kept in ("truncated", "left_out"))
+    return Summary(
+        rows=len(run.ids),
+        questions=len(np.unique(run.clusters)),
+        labelled=0,
+        positives=0,
+        metrics=tuple(column_summary(column, run.clusters) for column in run.metrics.values()),
+        baselines=(),
+        copies=0,
+        truncated=cut,
+        left_out=left_out,
+        signature=record.signature,
+    )
+
+
+def _counted(values: list[Iterable[str] | None]) -> dict[str, int]:
+    """How many rows name each of them."""
+    return dict(Counter(name for names in values for name in names or ()))
