@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from measured import Figure, piece
 from sgi.engine.score import BATCH_SIZE
-from sgi.kernel.judged_metric import Example, Prompt, Verdict, Verdicts
+from sgi.kernel.prompts import Example, Prompt, Verdict, Verdicts
 from sgi.llm.calls import Completion
 from sgi.llm.judge import ChatJudge
 from sgi.llm.load import open_judge, wrapped_chat
@@ -27,7 +27,7 @@ from sgi.store.cache import MemoryCache, SqliteCache
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.kernel.judged_metric import Inquiry
+    from sgi.kernel.prompts import Inquiry
     from sgi.kernel.protocols import Judge
     from sgi.llm.calls import Call
 

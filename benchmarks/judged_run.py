@@ -25,7 +25,7 @@ from sgi.engine.resources import open_models
 from sgi.engine.run_recorder import begin_recording
 from sgi.engine.spec import RunSpec
 from sgi.io.dataset import open_dataset
-from sgi.kernel.judged_metric import JudgedMetric, Prompt
+from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric
 from sgi.llm.calls import Completion
 from sgi.llm.judge import ChatJudge
@@ -38,6 +38,7 @@ from sgi.store.database import open_database
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sgi.kernel.prompts import Prompt
     from sgi.kernel.protocols import Usage
     from sgi.llm.calls import Call
 

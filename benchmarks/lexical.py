@@ -16,10 +16,9 @@ from sacrebleu.metrics.bleu import BLEU
 
 from material import data_file
 from measured import REPEATS, Figure, by_turns, piece, seconds_of
-from sgi.kernel.metric import Metric
+from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.kernel.vectors import VectorTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -60,10 +59,8 @@ def batch_of(some: Sequence[Pair]) -> Batch:
 
 def ours(name: str, batches: Sequence[Batch]) -> NDArray[np.float64]:
     scorer = metric(name)
-    if not isinstance(scorer, Metric):
-        raise TypeError(f"{name} asks a judge")
-    # Batches of its own each time: what was made of the texts once does not help again.
-    made = [scorer.score(Batch(batch.samples), VectorTable()).values for batch in batches]
+    # New batches each time: the tokens of a batch are computed once.
+    made = [scorer.score(Batch(batch.samples), Features()).values for batch in batches]
     return np.nan_to_num(np.concatenate(made))
 
 

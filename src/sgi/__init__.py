@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from sgi.geometry.sgi import compute_sgi
     from sgi.io.benchmarks import load_halueval_qa, open_benchmark
     from sgi.kernel.errors import SgiError, TruncationWarning
-    from sgi.kernel.judged_metric import JudgedMetric
+    from sgi.kernel.features import Features
+    from sgi.kernel.judged_metric import Judged, JudgedMetric
     from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
     from sgi.kernel.sample import Batch, Field, Sample
     from sgi.kernel.vectors import VectorTable
@@ -36,8 +37,10 @@ telemetry.disable()
 _HOMES = {
     "Batch": "sgi.kernel.sample",
     "DummyEmbedder": "sgi.testing",
+    "Features": "sgi.kernel.features",
     "Field": "sgi.kernel.sample",
     "GroundingReport": "sgi.engine.results",
+    "Judged": "sgi.kernel.judged_metric",
     "JudgedMetric": "sgi.kernel.judged_metric",
     "Metric": "sgi.kernel.metric",
     "MetricSpec": "sgi.kernel.metric",
@@ -65,8 +68,10 @@ _ROOMS = ("geometry", "testing")
 __all__ = [  # noqa: RUF022 - the order of _HOMES, then the rooms
     "Batch",
     "DummyEmbedder",
+    "Features",
     "Field",
     "GroundingReport",
+    "Judged",
     "JudgedMetric",
     "Metric",
     "MetricSpec",

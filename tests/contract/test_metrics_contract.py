@@ -39,7 +39,8 @@ class Sound(Metric):
     def texts(self, batch, /):
         return [*batch.question, *batch.response]
 
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
+        vectors = features.vectors
         cosines = np.vecdot(vectors.rows(batch.question), vectors.rows(batch.response), dtype=np.float64)
         return Scores.of(np.clip(1 + cosines, 0, 2), details=[{"model": vectors.model}] * len(batch))
 
@@ -56,7 +57,7 @@ def lengths(batch):
 class Lengths(Metric):
     spec: ClassVar[MetricSpec] = SPEC
 
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(lengths(batch))
 
 
@@ -68,7 +69,7 @@ def test_a_sound_metric_without_vectors_passes():
 class NotFrozen(Lengths.__base__):
     spec: ClassVar[MetricSpec] = SPEC
 
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(lengths(batch))
 
 
@@ -128,13 +129,13 @@ class BelowRange(Lengths):
 
 @dataclass(frozen=True)
 class NeverOk(Lengths):
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(lengths(batch), undefined={"never": np.ones(len(batch), dtype=bool)})
 
 
 @dataclass(frozen=True)
 class OwnStatus(Lengths):
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         found = Scores.of(lengths(batch), undefined={"empty": lengths(batch) == 0})
         return replace(found, status=np.where(found.ok, "ok", "unlucky"))
 
@@ -159,8 +160,8 @@ class TextsOfBytes(Sound):
 
 @dataclass(frozen=True)
 class Overwriting(Sound):
-    def score(self, batch, vectors, /):
-        vectors.matrix[:] = 0
+    def score(self, batch, features, /):
+        features.vectors.matrix[:] = 0
         return Scores.of(np.zeros(len(batch)))
 
 
@@ -168,25 +169,25 @@ class Overwriting(Sound):
 class Standardising(Lengths):
     """Depends on the batch: the commonest mistake."""
 
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(lengths(batch) / max(1.0, lengths(batch).max(initial=0)))
 
 
 @dataclass(frozen=True)
 class Positional(Lengths):
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(np.arange(len(batch), dtype=float))
 
 
 @dataclass(frozen=True)
 class Sorting(Lengths):
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(np.sort(lengths(batch)))
 
 
 @dataclass(frozen=True)
 class PositionInDetails(Lengths):
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(lengths(batch), details=[{"place": place} for place in range(len(batch))])
 
 
@@ -195,43 +196,43 @@ COUNTS = iter(range(10**9))
 
 @dataclass(frozen=True)
 class Restless(Lengths):
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(lengths(batch) + next(COUNTS))
 
 
 @dataclass(frozen=True)
 class NotForNothing(Lengths):
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(lengths(batch) if len(batch) else np.zeros(1))
 
 
 @dataclass(frozen=True)
 class TooFew(Lengths):
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(lengths(batch)[1:])
 
 
 @dataclass(frozen=True)
 class NoScores(Lengths):
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return lengths(batch)
 
 
 @dataclass(frozen=True)
 class NumpyDetails(Lengths):
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(lengths(batch), details=[{"length": value} for value in np.arange(len(batch))])
 
 
 @dataclass(frozen=True)
 class NanDetails(Lengths):
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(lengths(batch), details=[{"length": math.nan}] * len(batch))
 
 
 @dataclass(frozen=True)
 class Meddling(Lengths):
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         for sample in batch.samples:
             sample.metadata["seen"] = sample.metadata.get("seen", 0) + 1
         return Scores.of(lengths(batch))
@@ -297,6 +298,6 @@ def test_rows_that_lack_a_field_never_reach_the_metric():
 
 @dataclass(frozen=True)
 class Complete(Lengths):
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         assert batch.present(self.spec.needs).all()
         return Scores.of(lengths(batch))

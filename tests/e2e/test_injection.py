@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import JudgeMalformedError
-from sgi.kernel.judged_metric import Example, Prompt, ReplyModel
+from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.llm.load import open_judge
 from sgi.llm.spec import JudgeSpec
 from sgi.metrics.judged.claims import EXTRACT, VERIFY, verified

@@ -24,7 +24,7 @@ class Brevity(sgi.Metric):
     power: float = 1.0
     spec: ClassVar = sgi.MetricSpec("brevity", 1, frozenset({sgi.Field.RESPONSE}), low=0.0, high=1.0)
 
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         words = np.array([max(len(text.split()), 1) for text in batch.response])
         return sgi.Scores.of(1 / words**self.power)
 '''

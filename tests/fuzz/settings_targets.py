@@ -94,7 +94,7 @@ def cassette(data: bytes) -> None:
 
 @target(b'{"verdicts": [{"index": 1}]}', b'Here: ```json\n{"index": 2}\n```', b"I'm sorry, no.", weight=60)
 def judge_reply(data: bytes) -> None:
-    from sgi.kernel.judged_metric import Verdict
+    from sgi.kernel.prompts import Verdict
     from sgi.llm.calls import Completion
     from sgi.llm.parse_reply import InvalidReplyError, read
 

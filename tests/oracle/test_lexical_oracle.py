@@ -10,9 +10,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.kernel.vectors import VectorTable
 from sgi.text.tokens import mteval_words
 
 Pair = tuple[str, list[str]]
@@ -48,7 +48,7 @@ def lines_of(path: Path) -> list[dict]:
 
 def values(name: str, rows: list[Pair]) -> np.ndarray:
     samples = [Sample(id=str(i), response=r, reference=g) for i, (r, g) in enumerate(rows)]
-    scores = metric(name).score(Batch.of(samples), VectorTable())
+    scores = metric(name).score(Batch.of(samples), Features())
     assert scores.ok.all()
     return scores.values
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.kernel.vectors import VectorTable
 from sgi.testing import HashTokenEncoder
 from sgi.testing.strategies import texts
 
@@ -23,7 +23,7 @@ def score(chosen, rows):
         ]
     )
     table = ENCODER.encode_tokens(list(dict.fromkeys(chosen.token_texts(batch))))
-    return chosen.score(batch, VectorTable(tokens={chosen.token_model: table}))
+    return chosen.score(batch, Features(token_table=table))
 
 
 @given(texts(), texts())

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgi.kernel.features import Features
 from sgi.kernel.registry import BUILT_IN, metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.kernel.vectors import VectorTable
 
 NAMES = [name for name, place in BUILT_IN.items() if place.startswith("sgi.metrics.lexical:")]
 VARIANTS = [*NAMES, 'rouge_l(beta=2.5, tokenizer="unicode")', 'rouge_l_recall(tokenizer="unicode")']
@@ -43,7 +43,7 @@ ROWS = st.lists(st.tuples(TEXTS, REFERENCES), max_size=6)
 
 def scored(name: str, rows: list[tuple[str, list[str]]]):
     samples = [Sample(id=str(i), response=r, reference=g) for i, (r, g) in enumerate(rows)]
-    return metric(name).score(Batch.of(samples), VectorTable())
+    return metric(name).score(Batch.of(samples), Features())
 
 
 @pytest.mark.parametrize("name", VARIANTS)

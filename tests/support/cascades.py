@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from sgi.engine.results import Result
+    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
-    from sgi.kernel.vectors import VectorTable
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Stated(Metric):
 
     spec: ClassVar = MetricSpec("grounding", 1, needs=CONTEXTS | RESPONSE, low=0.0, high=1.0)
 
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
-        del vectors
+    def score(self, batch: Batch, features: Features, /) -> Scores:
+        del features
         stated = [sample.metadata.get("stated") for sample in batch.samples]
         values = np.array([np.nan if value is None else value for value in stated], dtype=np.float64)
         return Scores.of(values, undefined={"nothing is stated": np.isnan(values)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.io.dataset import open_dataset
+from sgi.kernel.features import Features
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
 from sgi.metrics.grounding.detector import Grounding
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 
 def hashed(samples: Sequence[Sample]) -> Scores:
     """The scores of rows, with vectors that know nothing of meaning."""
-    batch = Batch.of(samples)
-    texts = list(dict.fromkeys(Grounding().texts(batch)))
-    return Grounding().score(batch, VectorTable.of("hash", texts, HashEmbedder().embed(texts)))
+    rows = Grounding().prepare(Batch.of(samples))
+    texts = list(dict.fromkeys(Grounding().texts(rows)))
+    vectors = VectorTable.of("hash", texts, HashEmbedder().embed(texts))
+    return Grounding().score(rows, Features.of(vectors))
 
 
 def row(response: str, *contexts: str, question: str = "") -> Sample:

@@ -12,7 +12,7 @@ from sgi.metrics.judged.ratings import ALL
 from support.scripted import ROW
 
 if TYPE_CHECKING:
-    from sgi.kernel.judged_metric import Prompt
+    from sgi.kernel.prompts import Prompt
     from sgi.kernel.sample import Sample
 
 JUDGED: dict[str, type[JudgedMetric[Any]]] = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.errors import BudgetExceededError, JudgeError
-from sgi.kernel.judged_metric import Example, Prompt, Verdict, Verdicts
+from sgi.kernel.prompts import Example, Prompt, Verdict, Verdicts
 from sgi.llm.calls import Call, Completion, Message, Shape
 from sgi.llm.load import open_judge
 from sgi.llm.spec import JudgeSpec

@@ -17,8 +17,9 @@ from sgi.engine.spec import RunSpec
 from sgi.io.dataset import open_dataset
 from sgi.kernel import registry
 from sgi.kernel.errors import JudgeError
-from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, ReplyModel
+from sgi.kernel.judged_metric import Judged, JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores
+from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.protocols import Usage
 from sgi.kernel.sample import QUESTION, REFERENCE, RESPONSE
 from sgi.kernel.signature import digest
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
     import pytest
 
     from sgi.engine.pipeline import RunReport
-    from sgi.kernel.judged_metric import Inquiry
+    from sgi.kernel.features import Features
+    from sgi.kernel.prompts import Inquiry
     from sgi.kernel.protocols import Target
-    from sgi.kernel.sample import Batch, Sample
-    from sgi.kernel.vectors import VectorTable
+    from sgi.kernel.sample import Sample
     from sgi.store.database import Database
 
 
@@ -69,7 +70,7 @@ class Politeness(JudgedMetric[Marks]):
     weights: tuple[float, ...] = (0.5, 0.5)
     depth: int = 1
     spec: ClassVar = MetricSpec("politeness", 1, needs=RESPONSE, low=0.0, high=1.0, category="class")
-    evidence: ClassVar = Marks
+    judgement: ClassVar = Marks
     prompts: ClassVar = (MARK,)
 
     async def ask(self, sample: Sample, judge: Any, /) -> Marks:
@@ -79,9 +80,11 @@ class Politeness(JudgedMetric[Marks]):
     def _judged(self, sample: Sample) -> str:
         return sample.response
 
-    def score(self, batch: Batch, evidence: Sequence[Marks], vectors: VectorTable, /) -> Scores:
-        del batch, vectors
-        values = np.array([np.dot(self.weights, found.marks) / sum(self.weights) for found in evidence])
+    def score(self, judged: Judged[Marks], features: Features, /) -> Scores:
+        del features
+        values = np.array(
+            [np.dot(self.weights, found.marks) / sum(self.weights) for found in judged.judgements]
+        )
         return Scores.of(values, details=[{"class": "kind" if v >= 0.5 else "rude"} for v in values])
 
 
@@ -108,20 +111,21 @@ class Echo(JudgedMetric[Echoes]):
 
     best: bool = False
     spec: ClassVar = MetricSpec("echo", 1, needs=QUESTION | RESPONSE, low=-1.0, high=1.0)
-    evidence: ClassVar = Echoes
+    judgement: ClassVar = Echoes
     prompts: ClassVar = (ECHO,)
 
     async def ask(self, sample: Sample, judge: Any, /) -> Echoes:
         made: Echoes = await judge.ask(ECHO.about(response=sample.response), Echoes)
         return made
 
-    def texts(self, batch: Batch, evidence: Sequence[Echoes], /) -> Iterable[str]:
-        return [*batch.question, *(text for found in evidence for text in found.questions)]
+    def texts(self, judged: Judged[Echoes], /) -> Iterable[str]:
+        return [*judged.batch.question, *(text for found in judged.judgements for text in found.questions)]
 
-    def score(self, batch: Batch, evidence: Sequence[Echoes], vectors: VectorTable, /) -> Scores:
+    def score(self, judged: Judged[Echoes], features: Features, /) -> Scores:
+        vectors = features.vectors
         cosines = [
             vectors.rows(found.questions) @ vectors.rows([question])[0]
-            for question, found in zip(batch.question, evidence, strict=True)
+            for question, found in zip(judged.batch.question, judged.judgements, strict=True)
         ]
         return Scores.of(
             np.array([(max if self.best else np.mean)(row) for row in cosines], dtype=np.float64)

@@ -15,8 +15,8 @@ from sgi.text.overlap import token_precision
 if TYPE_CHECKING:
     import pytest
 
+    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
-    from sgi.kernel.vectors import VectorTable
 
 _WORDS = ("amber", "basalt", "cobalt", "diorite", "emerald", "flint", "gneiss", "halite", "iolite", "jasper")
 
@@ -27,8 +27,8 @@ class Support(Metric):
 
     spec: ClassVar = MetricSpec("support", 1, needs=RESPONSE | CONTEXTS, low=0.0, high=1.0)
 
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
-        del vectors
+    def score(self, batch: Batch, features: Features, /) -> Scores:
+        del features
         shares = [
             token_precision(response, batch.contexts[row]) for row, response in enumerate(batch.response)
         ]

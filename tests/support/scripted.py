@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from sgi.kernel.errors import JudgeError
+from sgi.kernel.features import Features
+from sgi.kernel.judged_metric import Judged
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
 from sgi.testing import HashEmbedder, ScriptedJudge
@@ -14,8 +16,9 @@ from sgi.testing import HashEmbedder, ScriptedJudge
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from sgi.kernel.judged_metric import Inquiry, JudgedMetric
+    from sgi.kernel.judged_metric import JudgedMetric
     from sgi.kernel.metric import Scores
+    from sgi.kernel.prompts import Inquiry
     from sgi.testing.fakes import Script
 
 ROW = Sample(
@@ -38,10 +41,11 @@ def asked(
 
 def scored(metric: JudgedMetric[Any], sample: Sample, evidence: BaseModel) -> Scores:
     """The row's score of kept evidence, with vectors of just the texts that are wanted."""
-    batch = Batch.of([sample])
-    texts = list(dict.fromkeys(metric.texts(batch, [evidence])))
-    vectors = VectorTable.of("hash", texts, HashEmbedder().embed(texts)) if texts else VectorTable()
-    return metric.score(batch, [evidence], vectors)
+    prepared = metric.prepare(Judged(Batch.of([sample]), [evidence]))
+    needs = metric.vector_needs
+    texts = list(dict.fromkeys(needs.texts(prepared))) if needs else []
+    vectors = [VectorTable.of("hash", texts, HashEmbedder().embed(texts))] if texts else []
+    return metric.score(prepared, Features.of(*vectors))
 
 
 def outcome(

@@ -259,7 +259,7 @@ def _read(record: RunRecord, stored: StoredBatch, task: Sourced, said: Said) -> 
     found: list[BaseModel | None] = []
     for row, body in enumerate(said):
         try:
-            found.append(None if body is None else task.metric.evidence.model_validate(body))
+            found.append(None if body is None else task.metric.judgement.model_validate(body))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False, include_context=False)[0]
             place = ".".join(map(str, first["loc"])) or "it"

@@ -122,8 +122,8 @@ def _uses_models(name: str) -> bool:
         found = named_metric(name)
     except UsageError:
         return True
-    models = (found.token_model, found.entailment_model)
-    return found.embeds or isinstance(found, JudgedMetric) or models != (None, None)
+    needs = (found.vector_needs, found.token_needs, found.entailment_needs)
+    return isinstance(found, JudgedMetric) or any(needs)
 
 
 def _clustering(base: ScoredRun, new: ScoredRun) -> Iterator[Difference]:

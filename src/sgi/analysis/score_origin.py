@@ -38,7 +38,7 @@ def origin_of(record: RunRecord, column: MetricColumn) -> MetricProvenance:
         message = f"{record.label} was scored with {then} of {column.metric}; the installed one is version"
         raise UsageError(f"{message} {inner.spec.version}.", hint=_HINT)
     judged = isinstance(inner, JudgedMetric)
-    uses_models = inner.embeds or inner.token_model is not None or inner.entailment_model is not None
+    uses_models = inner.vector_needs or inner.token_needs or inner.entailment_needs
     origin = column.provenance or derived_provenance(record, column.metric)
     if (
         origin is None

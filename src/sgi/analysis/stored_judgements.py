@@ -15,8 +15,8 @@ from sgi.kernel.registry import metric as named_metric
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from sgi.kernel.judged_metric import Inquiry, ReplyModel
     from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.prompts import Inquiry, ReplyModel
     from sgi.kernel.sample import Batch, Sample
     from sgi.store.judgements import KeptEvidence
 
@@ -106,7 +106,7 @@ def _nearness(wanted: _JudgedMetric, source: _JudgedMetric) -> int:
         return 3
     if wanted.spec.name == source.spec.name:
         return 2
-    return int(wanted.evidence is source.evidence and wanted.prompts == source.prompts)
+    return int(wanted.judgement is source.judgement and wanted.prompts == source.prompts)
 
 
 def _asks_otherwise(run: str, wanted: _JudgedMetric, near: Sequence[_JudgedMetric]) -> UsageError:

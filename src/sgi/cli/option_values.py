@@ -63,7 +63,7 @@ def select_embedders(
     from sgi.models.embedder.service import Service, default_embedder
     from sgi.models.known_models import DEFAULT_MODEL
 
-    embeds = metrics is None or any(metric(name).embeds for name in metrics)
+    embeds = metrics is None or any(metric(name).vector_needs for name in metrics)
     if names or not embeds:
         return list(names or ())
     name = default_embedder(backend, precision)

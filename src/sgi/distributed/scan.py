@@ -208,7 +208,9 @@ def chosen_metrics(
 
 def refuse_weighing(metrics: Sequence[AnyMetric]) -> None:
     """Raise where a metric wants to see all rows before it scores one."""
-    weighing = [metric.canonical for metric in metrics if metric.weighs_tokens]
+    weighing = [
+        metric.canonical for metric in metrics if metric.token_needs and metric.token_needs.weighs_tokens
+    ]
     if weighing:
         message = (
             f"{weighing[0]} weighs tokens by all references of the data, and a worker sees a part of them."

@@ -1,4 +1,4 @@
-"""Run blocking work in a thread, and report progress from the event loop meanwhile."""
+"""Run a blocking call in a thread and report progress meanwhile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SECONDS = 0.2
 
 
 async def in_thread(call: Callable[..., T], *arguments: Any) -> T:
-    """The result of a blocking call, made in a thread; the work of this context is reported meanwhile.
+    """Run a blocking call in a thread; report the progress of this context until it returns.
 
     The first exception, of the call or of the report, ends both and is raised as it is.
 

@@ -12,14 +12,14 @@ from pydantic import BaseModel, ValidationError
 
 from sgi.engine.judge_batch import judged, no_judge
 from sgi.kernel.errors import JudgeMalformedError, UsageError
-from sgi.kernel.judged_metric import ReplyModel
+from sgi.kernel.prompts import ReplyModel
 from sgi.kernel.protocols import Judge, usage_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
 
     from sgi.engine.resources import Resources
-    from sgi.kernel.judged_metric import Inquiry
+    from sgi.kernel.prompts import Inquiry
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Cache, Usage
     from sgi.llm.spec import JudgeSpec

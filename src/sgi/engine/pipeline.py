@@ -18,7 +18,7 @@ from sgi.engine.routing import route_batch, score_routed
 from sgi.engine.score import BATCH_SIZE, BatchScores, batches, evaluate_batch
 from sgi.engine.spec import MAX_FAILURES
 from sgi.engine.summarise import summarise
-from sgi.engine.token_vectors import with_frequencies
+from sgi.engine.token_features import with_frequencies
 from sgi.io.write import RowWriter, open_writer
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import DataError, EmbedderError, JudgeError, SgiError, TargetError

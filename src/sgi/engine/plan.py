@@ -14,7 +14,7 @@ from sgi.io.column_use import ColumnUse
 from sgi.io.write import json_line
 from sgi.kernel.clusters import BY_QUESTION, is_column, unknown_column
 from sgi.kernel.errors import DataError, UsageError
-from sgi.kernel.metric import Metric
+from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.registry import metric_class, metric_classes
 from sgi.kernel.sample import Field
@@ -245,10 +245,9 @@ def _count_texts(
 def _wanted(batch: Batch, metrics: Sequence[AnyMetric]) -> Iterable[str]:
     """What is embedded, as far as it is known before a judge is asked."""
     for metric in metrics:
-        if not isinstance(metric, Metric):
-            continue
-        complete = batch.take(batch.present(metric.spec.needs).nonzero()[0])
-        yield from metric.texts(complete)
+        if metric.vector_needs and not isinstance(metric, JudgedMetric):
+            complete = batch.take(batch.present(metric.spec.needs).nonzero()[0])
+            yield from metric.vector_needs.texts(metric.prepare(complete))
 
 
 def require_judged(metrics: Sequence[AnyMetric]) -> None:

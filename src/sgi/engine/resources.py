@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import anyio.from_thread
 import numpy as np
 
-from sgi.engine.entailments import require_entailment_models
-from sgi.engine.token_vectors import require_token_models
 from sgi.kernel.errors import EmbedderError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric, prompts_digest
 from sgi.kernel.protocols import Embedded, Embedder, embedder_name, encode
@@ -78,12 +76,12 @@ class Resources:
 
     def provenance(self, metric: AnyMetric) -> MetricProvenance:
         """What computes the scores of a metric here, beside the data and the metric itself."""
-        names = metric.wanted_models(self.names) if metric.embeds else ()
+        names = metric.embedder_names(self.names) if metric.vector_needs else ()
         models = [self.embedders[name].fingerprint for name in names]
-        if metric.token_model is not None:
-            models.append(self.token_encoders[metric.token_model].fingerprint)
-        if metric.entailment_model is not None:
-            models.append(self.entailment_models[metric.entailment_model].fingerprint)
+        if metric.token_needs:
+            models.append(self.token_encoders[metric.token_needs.token_model].fingerprint)
+        if metric.entailment_needs:
+            models.append(self.entailment_models[metric.entailment_needs.entailment_model].fingerprint)
         own: dict[str, Any] = {
             "name": metric.spec.name,
             "parameters": json.loads(json.dumps(metric.parameters)),  # lists, as they are read back
@@ -101,10 +99,8 @@ class Resources:
 
     def signature(self, metrics: Sequence[AnyMetric], *, n: int) -> str:
         """The line under every table: what makes the numbers of these metrics over ``n`` rows."""
-        wanted = {metric.token_model for metric in metrics}
-        of_tokens = [model for model in self.token_encoders if model in wanted]
-        read = {metric.entailment_model for metric in metrics}
-        of_pairs = [name for name in self.entailment_models if name in read]
+        of_tokens = [model for model in self.token_encoders if model in token_models(metrics)]
+        of_pairs = [name for name in self.entailment_models if name in entailment_models(metrics)]
         judge = self.judge_identity(metrics) or "-"
         return run_signature(self._fingerprints(of_tokens, of_pairs), n=n, judge=judge)
 
@@ -121,8 +117,32 @@ class Resources:
 
 def require_resources(metrics: Sequence[AnyMetric], resources: Resources) -> None:
     """Raise a UsageError where a metric needs a token or entailment model that is not open."""
-    require_token_models(metrics, resources)
-    require_entailment_models(metrics, resources)
+    elsewhere = "Score it with `sgi run` or sgi.evaluate."
+    for metric in metrics:
+        tokens, entailment = metric.token_needs, metric.entailment_needs
+        name = f"The metric {metric.canonical!r}"
+        if tokens and tokens.token_model not in resources.token_encoders:
+            message = f"{name} needs token vectors of {tokens.token_model}, which is not open here."
+            raise UsageError(message, hint=elsewhere)
+        if tokens and tokens.weighs_tokens and tokens.token_model not in resources.frequencies:
+            message = f"{name} weighs tokens by all references of the data; here rows come one by one."
+            raise UsageError(message, hint=f"{elsewhere} Or leave out idf.")
+        if entailment and entailment.entailment_model not in resources.entailment_models:
+            model = entailment.entailment_model
+            message = f"{name} needs an entailment model that is not open here: {model}."
+            raise UsageError(message, hint=elsewhere)
+
+
+def token_models(metrics: Iterable[AnyMetric]) -> list[TokenModel]:
+    """The distinct token models that metrics need."""
+    needs = (metric.token_needs for metric in metrics)
+    return list(dict.fromkeys(need.token_model for need in needs if need))
+
+
+def entailment_models(metrics: Iterable[AnyMetric]) -> list[str]:
+    """The distinct entailment models that metrics need."""
+    needs = (metric.entailment_needs for metric in metrics)
+    return list(dict.fromkeys(need.entailment_model for need in needs if need))
 
 
 @contextmanager
@@ -154,7 +174,7 @@ def open_models(
     how: _How = {"backend": backend, "precision": precision, "threads": threads}
     encoders = open_token_encoders(metrics, **how)
     readers = open_entailment_models(metrics, threads=threads)
-    if not any(metric.embeds for metric in metrics):
+    if not any(metric.vector_needs for metric in metrics):
         yield Resources(token_encoders=encoders, entailment_models=readers)
         return
     with open_cache(cache) as vectors:
@@ -189,7 +209,7 @@ def open_token_encoders(
         UnknownNameError: a metric names a model there isn't.
         UsageError: a model cannot give the layer.
     """
-    wanted = dict.fromkeys(metric.token_model for metric in metrics if metric.token_model is not None)
+    wanted = token_models(metrics)
     if not wanted:
         return {}
     from sgi.models.token_encoder.load import load_token_encoder
@@ -215,9 +235,7 @@ def open_entailment_models(
         EmbedderError: its files are not to be had, or cannot be read.
         MissingExtraError: an optional dependency is not installed.
     """
-    wanted = dict.fromkeys(
-        metric.entailment_model for metric in metrics if metric.entailment_model is not None
-    )
+    wanted = entailment_models(metrics)
     if not wanted:
         return {}
     from sgi.models.entailment.load import load_entailment_model
@@ -279,7 +297,7 @@ def _listed(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[Emb
 def _further(metrics: Sequence[AnyMetric], configured: tuple[str, ...]) -> list[str]:
     """Models that a metric names in its parameters beyond those configured."""
     wanted = dict.fromkeys(
-        name for metric in metrics if metric.embeds for name in metric.wanted_models(configured)
+        name for metric in metrics if metric.vector_needs for name in metric.embedder_names(configured)
     )
     return [name for name in wanted if name not in configured]
 

@@ -1,6 +1,6 @@
-"""One batch of rows through every metric: collect texts, embed each once, score, account for every row.
+"""Score one batch with every metric; each row gets a value, or a status with a reason.
 
-No store, no globals: the command line, the Python functions and tests all call this one function.
+The command line, the Python functions and the service all call `evaluate_batch`.
 """
 
 from __future__ import annotations
@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sgi.engine.entailments import entailments
+from sgi.engine.features import BatchFeatures, FeatureRequest, compute_features
 from sgi.engine.judge_batch import Asked, Evidence, ask_batch
 from sgi.engine.resources import require_resources
-from sgi.engine.text_vectors import TextVectors, text_vectors
-from sgi.engine.token_vectors import token_parts
-from sgi.kernel.judged_metric import JudgedMetric
+from sgi.engine.token_features import token_parts
+from sgi.kernel.judged_metric import Judged
 from sgi.kernel.memory_size import size_of
-from sgi.kernel.metric import Metric, Scores, Status
+from sgi.kernel.metric import Scores, Status
 from sgi.kernel.sample import Batch, Field
-from sgi.kernel.vectors import VectorTable, short
+from sgi.kernel.vectors import short
 from sgi.kernel.work_counter import current_work
 from sgi.metrics.complete_rows import SEPARATOR
 
@@ -29,17 +28,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.engine.entailments import Entailments, Pair
     from sgi.engine.resources import Resources
-    from sgi.engine.token_vectors import TokenVectors
+    from sgi.engine.token_features import TokenFeatures
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Sample
     from sgi.kernel.tokens import TokenModel
 
 BATCH_SIZE = 256
-"""Rows scored together: enough to fill the embedder's batches, few enough to stay small in memory."""
+"""Rows scored together: enough to fill the embedder's batches, few enough to need little memory."""
 MAX_BATCH_BYTES = 16_000_000
-"""Rows of a batch are in memory together. It is no option: the same data must give the same batches."""
+"""Memory for the rows of a batch. It is not an option: the same data must give the same batches."""
 _LARGE = ("question", "contexts", "response", "reference", "alternatives", "metadata")
 """The fields of a sample that can be large."""
 
@@ -52,13 +50,13 @@ _FIELD_TEXTS = (Field.QUESTION, Field.CONTEXTS, Field.RESPONSE, Field.REFERENCE)
 
 @dataclass(frozen=True)
 class BatchScores:
-    """What came of a batch.
+    """The scores of a batch.
 
     Attributes:
         scores: by the metric's canonical string.
-        truncated: rows by the field in which a text was longer than a model reads.
-        failures: models that gave nothing at all, with the reason.
-        evidence: what a judge made of each row, by the metric's canonical string.
+        truncated: how many rows have a truncated text, by field.
+        failures: models that returned nothing at all, with the reason.
+        evidence: the judgement of each row, by the metric's canonical string.
     """
 
     scores: Mapping[str, Scores]
@@ -68,89 +66,59 @@ class BatchScores:
 
 
 @dataclass(frozen=True, eq=False)
-class _Subject:
-    """A metric with rows that have all it needs, and the evidence for them where it asks a judge."""
-
-    metric: AnyMetric
-    batch: Batch
-    evidence: tuple[Any, ...] = ()
-
-    def texts(self) -> Iterable[str]:
-        if isinstance(self.metric, JudgedMetric):
-            return self.metric.texts(self.batch, self.evidence)
-        assert isinstance(self.metric, Metric)  # noqa: S101 - there is no third kind
-        return self.metric.texts(self.batch)
-
-    def token_texts(self) -> Iterable[str]:
-        return self.metric.token_texts(self.batch) if isinstance(self.metric, Metric) else ()
-
-    def pairs(self) -> Iterable[Pair]:
-        if not isinstance(self.metric, Metric) or self.metric.entailment_model is None:
-            return ()
-        return self.metric.entailment_pairs(self.batch)
-
-    def score(self, vectors: VectorTable) -> Scores:
-        if isinstance(self.metric, JudgedMetric):
-            return self.metric.score(self.batch, self.evidence, vectors)
-        assert isinstance(self.metric, Metric)  # noqa: S101 - there is no third kind
-        return self.metric.score(self.batch, vectors)
-
-    def take(self, rows: Sequence[int]) -> _Subject:
-        evidence = tuple(self.evidence[row] for row in rows) if self.evidence else ()
-        return _Subject(self.metric, self.batch.take(rows), evidence)
-
-
-@dataclass(frozen=True, eq=False)
 class _Task:
-    """What a metric scores of a batch.
+    """The rows of a batch that one metric scores.
 
-    ``rows`` are those of the subject; ``failed`` are rows that cannot be scored, with the reason.
+    Attributes:
+        metric: the metric.
+        rows: the rows that have all fields it needs, with their judgements if it asks a judge.
+        positions: the positions of these rows in the batch, ascending.
+        failed: rows of the batch that cannot be scored, with the reason.
+        prepared: what the metric's ``prepare`` returned for the rows.
     """
 
-    subject: _Subject
-    rows: NDArray[np.int64]
+    metric: AnyMetric
+    rows: Batch | Judged[Any]
+    positions: NDArray[np.int64]
     failed: Mapping[int, str]
-    models: tuple[str, ...]
-    texts: tuple[str, ...]
-    pairs: tuple[Pair, ...] = ()
+    prepared: Any
+
+    @classmethod
+    def of(cls, batch: Batch, metric: AnyMetric, failed: Mapping[int, str], asked: Asked) -> _Task:
+        failed = {**asked.failures.get(metric.canonical, _NO_ROWS), **failed}
+        usable = batch.present(metric.spec.needs)
+        usable[list(failed)] = False
+        positions = np.flatnonzero(usable)
+        judgements = asked.evidence.get(metric.canonical)
+        rows: Batch | Judged[Any] = batch if judgements is None else Judged(batch, judgements)
+        rows = rows if len(positions) == len(batch) else rows.take(positions)
+        return cls(metric, rows, positions, failed, metric.prepare(rows))
 
     @property
-    def metric(self) -> AnyMetric:
-        return self.subject.metric
+    def batch(self) -> Batch:
+        """The rows, without judgements."""
+        return self.rows.batch if isinstance(self.rows, Judged) else self.rows
+
+    def take(self, rows: Sequence[int]) -> _Task:
+        """Select some of the task's rows."""
+        taken = self.rows.take(rows)
+        return replace(
+            self, rows=taken, positions=self.positions[list(rows)], prepared=self.metric.prepare(taken)
+        )
 
     def within(self, rows: range) -> _Task:
-        """The part of it that lies among these rows of the batch; they stand in order."""
-        first, last = np.searchsorted(self.rows, (rows.start, rows.stop)).tolist()
-        if last - first == len(self.rows):
-            return self
-        subject = self.subject.take(range(first, last))
-        return replace(self, subject=subject, rows=self.rows[first:last])
+        """Select the task's rows that are among these consecutive rows of the batch."""
+        first, last = np.searchsorted(self.positions, (rows.start, rows.stop)).tolist()
+        return self if last - first == len(self.positions) else self.take(range(first, last))
 
-
-@dataclass(frozen=True, eq=False)
-class _Made:
-    """What models made of a batch, by their names."""
-
-    vectors: Mapping[str, TextVectors]
-    entailed: Mapping[str, Entailments]
-
-    def wanted(self, task: _Task) -> _Made:
-        """What the metric of a task wants of it."""
-        vectors = {model: self.vectors[model] for model in task.models if model in self.vectors}
-        reader = task.metric.entailment_model
-        return _Made(vectors, {} if reader is None else {reader: self.entailed[reader]})
-
-    @property
-    def failure(self) -> str:
-        """Why no row can be scored: no embedder gave a vector, or the entailment model read nothing."""
-        embedders = [found.failure for found in self.vectors.values() if found.failure]
-        if embedders and len(embedders) == len(self.vectors):
-            return " ".join(embedders)
-        return " ".join(found.failure for found in self.entailed.values() if found.failure)
+    def token_texts(self) -> list[str]:
+        """The texts whose token vectors the metric needs."""
+        needs = self.metric.token_needs
+        return list(needs.token_texts(self.prepared)) if needs else []
 
 
 def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch]:
-    """Cut a stream of samples into batches of at most ``size`` rows, and of about 16 MB or one row."""
+    """Divide samples into batches of at most ``size`` rows and of about 16 MB, or of one larger row."""
     rows: list[Sample] = []
     held = 0
     for sample in samples:
@@ -170,82 +138,59 @@ async def evaluate_batch(
     failed: Mapping[int, str] = _NO_ROWS,
     asked: Asked | None = None,
 ) -> BatchScores:
-    """Score one batch with every metric; each distinct text is embedded once for each model that is wanted.
+    """Score one batch with every metric.
 
-    Likewise each distinct pair is read once by each entailment model.
+    Each distinct text is embedded once for each embedder, each distinct pair is read once by each entailment
+    model. Token vectors are held for a part of the rows at a time.
 
-    ``failed`` names rows that cannot be scored, with the reason: what they needed could not be had. A row
-    without a needed field is ``missing``. A row whose vectors an embedder could not give, or about which the
-    judge gave no usable reply, is ``failed``. Token vectors are held for a part of the rows at
-    a time. Anything else that goes wrong in a metric is a bug, and is raised with the metric's name and
-    sample ids. ``asked`` is what the judge said before; without it, it is asked now.
+    A row without a needed field is ``missing``. A row that a model or the judge failed for is ``failed``. Any
+    other exception is a bug in a metric; it is raised with a note that names the metric and sample ids.
+
+    Args:
+        batch: the rows.
+        metrics: the metrics.
+        resources: the models, and the judge.
+        failed: rows that cannot be scored, with the reason.
+        asked: the judgements; None to ask the judge now.
 
     Raises:
-        UsageError: a metric wants token vectors, frequencies or an entailment model that the resources do not
-            hold.
+        UsageError: a metric needs a model or token frequencies that the resources do not hold.
     """
     require_resources(metrics, resources)
     if asked is None:
         asked = await ask_batch(batch, metrics, resources.judge, failed)
-    tasks = [_task(batch, metric, resources.names, failed, asked) for metric in metrics]
-    texts_by_model, pairs_by_model = _texts_by_model(tasks), _pairs_by_model(tasks)
-    token_models = {task.metric.token_model for task in tasks} - {None}
-    current_work().expect(
-        sum(len(texts) for texts in texts_by_model.values())
-        + sum(len(pairs) for pairs in pairs_by_model.values())
-        + len(batch) * len(token_models)
-    )
-    vectors = {
-        model: await text_vectors(model, resources.embedders[model], texts)
-        for model, texts in texts_by_model.items()
-    }
-    read = {
-        name: await entailments(name, resources.entailment_models[name], pairs)
-        for name, pairs in pairs_by_model.items()
-    }
-    made = _Made(vectors, read)
-    computed, failures = await _computed_by_tokens(tasks, batch, made, resources)
-    failures |= {name: found.failure for name, found in (vectors | read).items() if found.failure}
+    tasks = [_Task.of(batch, metric, failed, asked) for metric in metrics]
+    requests = [FeatureRequest.of(task.metric, task.prepared, resources.names) for task in tasks]
+    by_token_model: dict[TokenModel, list[tuple[_Task, FeatureRequest]]] = {}
+    for task, request in zip(tasks, requests, strict=True):
+        if task.metric.token_needs is not None:
+            by_token_model.setdefault(task.metric.token_needs.token_model, []).append((task, request))
+    features = await compute_features(requests, resources, further_units=len(batch) * len(by_token_model))
+    parts: dict[str, list[_Part]] = {metric.canonical: [] for metric in metrics}
+    failures = features.failures
+    for model, group in by_token_model.items():
+        texts = _token_texts([task for task, _ in group], len(batch))
+        async for rows, tokens in token_parts(model, resources, texts):
+            for task, request in group:
+                parts[task.metric.canonical] += _scored(task.within(rows), features.select(request), tokens)
+            if tokens.failure:
+                failures[str(model)] = tokens.failure
+            current_work().add(len(rows))
+    for task, request in zip(tasks, requests, strict=True):
+        if task.metric.token_needs is None:
+            parts[task.metric.canonical] = _scored(task, features.select(request), None)
+    scores = {task.metric.canonical: _assembled(task, batch, parts[task.metric.canonical]) for task in tasks}
+    truncated = _truncated_rows(batch, features.truncated)
+    return BatchScores(asked.with_replies(scores), truncated, failures, asked.evidence)
+
+
+def _token_texts(tasks: Sequence[_Task], n: int) -> list[list[str]]:
+    """The texts of each row of the batch that need token vectors."""
+    texts: list[list[str]] = [[] for _ in range(n)]
     for task in tasks:
-        if task.metric.token_model is None:
-            computed[task.metric.canonical] = _computed(task, made)
-    return BatchScores(
-        asked.with_replies({task.metric.canonical: _account(task, batch, computed) for task in tasks}),
-        _truncated_rows(batch, frozenset().union(*(found.table.truncated for found in vectors.values()))),
-        failures,
-        asked.evidence,
-    )
-
-
-def _task(
-    batch: Batch, metric: AnyMetric, configured: tuple[str, ...], failed: Mapping[int, str], asked: Asked
-) -> _Task:
-    lost = {**asked.failures.get(metric.canonical, _NO_ROWS), **failed}
-    usable = batch.present(metric.spec.needs)
-    usable[list(lost)] = False
-    rows = np.flatnonzero(usable)
-    complete = batch if len(rows) == len(batch) else batch.take(rows)
-    evidence = asked.evidence.get(metric.canonical, ())
-    subject = _Subject(metric, complete, tuple(evidence[row] for row in rows) if evidence else ())
-    models = metric.wanted_models(configured) if metric.embeds else ()
-    texts, pairs = dict.fromkeys(subject.texts()), dict.fromkeys(subject.pairs())
-    return _Task(subject, rows, lost, models, tuple(texts), tuple(pairs))
-
-
-def _texts_by_model(tasks: Sequence[_Task]) -> dict[str, list[str]]:
-    wanted: dict[str, dict[str, None]] = {}
-    for task in tasks:
-        for model in task.models:
-            wanted.setdefault(model, {}).update(dict.fromkeys(task.texts))
-    return {model: list(texts) for model, texts in wanted.items() if texts}
-
-
-def _pairs_by_model(tasks: Sequence[_Task]) -> dict[str, list[Pair]]:
-    wanted: dict[str, dict[Pair, None]] = {}
-    for task in tasks:
-        if task.metric.entailment_model is not None:
-            wanted.setdefault(task.metric.entailment_model, {}).update(dict.fromkeys(task.pairs))
-    return {model: list(pairs) for model, pairs in wanted.items()}
+        for row, position in enumerate(task.positions.tolist()):
+            texts[position] += task.take([row]).token_texts()
+    return texts
 
 
 def _truncated_rows(batch: Batch, texts: frozenset[str]) -> dict[str, int]:
@@ -271,118 +216,70 @@ def _texts(sample: Sample, name: Field) -> tuple[str, ...]:
             return (getattr(sample, name.value),)
 
 
-async def _computed_by_tokens(
-    tasks: Sequence[_Task], batch: Batch, made: _Made, resources: Resources
-) -> tuple[dict[str, list[_Part]], dict[str, str]]:
-    """The scores of the metrics that want token vectors, and which models gave none."""
-    computed: dict[str, list[_Part]] = {}
-    failures: dict[str, str] = {}
-    groups: dict[TokenModel, list[_Task]] = {}
-    for task in tasks:
-        if task.metric.token_model is not None:
-            groups.setdefault(task.metric.token_model, []).append(task)
-    for model, group in groups.items():
-        computed |= {task.metric.canonical: [] for task in group}
-        async for rows, tokens in token_parts(model, resources, _token_texts(group, len(batch))):
-            for task in group:
-                computed[task.metric.canonical] += _computed(task.within(rows), made, tokens)
-            if tokens.failure:
-                failures[str(model)] = tokens.failure
-            current_work().add(len(rows))
-    return computed, failures
-
-
-def _token_texts(tasks: Sequence[_Task], n: int) -> list[list[str]]:
-    """The texts of each row of the batch whose token vectors are wanted."""
-    texts: list[list[str]] = [[] for _ in range(n)]
-    for task in tasks:
-        for place, row in enumerate(task.rows.tolist()):
-            texts[row] += task.subject.take([place]).token_texts()
-    return texts
-
-
-def _account(task: _Task, batch: Batch, by_metric: Mapping[str, Sequence[_Part]]) -> Scores:
-    """The scores of all rows of the batch: computed, missing and failed."""
-    computed = by_metric[task.metric.canonical]
-    if len(computed) == 1 and len(task.rows) == len(batch):
-        return computed[0][1]
-    lost = np.array(sorted(task.failed), dtype=np.int64)
-    absent = np.setdiff1d(np.arange(len(batch)), np.union1d(task.rows, lost))
-    parts = [
-        (lost, Scores.without_value(Status.FAILED, [task.failed[row] for row in lost.tolist()])),
-        (
-            absent,
-            Scores.without_value(
-                Status.MISSING, [batch.samples[row].lacking(task.metric.spec.needs) for row in absent]
-            ),
-        ),
-        *computed,
+def _assembled(task: _Task, batch: Batch, parts: Sequence[_Part]) -> Scores:
+    """The scores of all rows of the batch: scored, failed and missing."""
+    if len(parts) == 1 and len(task.positions) == len(batch):
+        return parts[0][1]
+    failed = np.array(sorted(task.failed), dtype=np.int64)
+    missing = np.setdiff1d(np.arange(len(batch)), np.union1d(task.positions, failed))
+    lacking = [batch.samples[row].lacking(task.metric.spec.needs) for row in missing]
+    unscored = [
+        (failed, Scores.without_value(Status.FAILED, [task.failed[row] for row in failed.tolist()])),
+        (missing, Scores.without_value(Status.MISSING, lacking)),
     ]
-    return Scores.assemble(len(batch), parts)
+    return Scores.assemble(len(batch), [*unscored, *parts])
 
 
-def _computed(task: _Task, of_batch: _Made, tokens: TokenVectors | None = None) -> list[_Part]:
-    """The scores of the rows that have all the metric needs."""
-    if not len(task.rows):
+def _scored(task: _Task, features: BatchFeatures, tokens: TokenFeatures | None) -> list[_Part]:
+    """The scores of a task's rows; rows that a model failed for are ``failed``."""
+    n = len(task.positions)
+    if not n:
         return []
-    made = of_batch.wanted(task)
-    if reason := made.failure or ("" if tokens is None else tokens.failure):
-        return [(task.rows, Scores.without_value(Status.FAILED, [reason] * len(task.rows)))]
-    wanted = frozenset(task.texts)
-    unusable = {text: model for model, found in made.vectors.items() for text in found.unusable & wanted}
+    if reason := features.fatal or ("" if tokens is None else tokens.failure):
+        return [(task.positions, Scores.without_value(Status.FAILED, [reason] * n))]
+    failed = _rows_without_features(task, features, tokens)
+    usable = [row for row in range(n) if row not in failed]
+    lost = Scores.without_value(Status.FAILED, list(failed.values()))
+    parts = [(task.positions[list(failed)], lost)] if failed else []
+    if usable:
+        part = task.take(usable) if failed else task
+        parts.append((part.positions, _score(part, features, tokens)))
+    return parts
+
+
+def _rows_without_features(
+    task: _Task, features: BatchFeatures, tokens: TokenFeatures | None
+) -> dict[int, str]:
+    """The task's rows that need what a model did not return, with the reason."""
+    unusable = {text: model for model, found in features.vectors.items() for text in found.unusable}
     unusable |= {text: str(tokens.model) for text in tokens.unusable} if tokens is not None else {}
-    refused = {text: why for read in made.entailed.values() for text, why in read.unusable.items()}
-    failed = _rows_touching(task, unusable, refused)
-    good = [row for row in range(len(task.rows)) if row not in failed]
-    parts = [
-        (task.rows[list(failed)], Scores.without_value(Status.FAILED, list(failed.values()))),
-        (task.rows[good], _score(task.subject.take(good) if failed else task.subject, made, tokens)),
-    ]
-    return [part for part in parts if len(part[0])]
-
-
-def _rows_touching(task: _Task, unusable: Mapping[str, str], refused: Mapping[str, str]) -> dict[int, str]:
-    """The rows that need what a model could not give, with the reason.
-
-    Args:
-        task: its rows.
-        unusable: texts for which a model gave no usable vector, and the model.
-        refused: hypotheses of which an entailment model said nothing usable, and why.
-    """
+    refused = {text: why for found in features.entailments.values() for text, why in found.unusable.items()}
     if not unusable and not refused:
         return {}
     reasons = {}
-    for row in range(len(task.rows)):
-        subject = task.subject.take([row])
-        for text in (*subject.texts(), *subject.token_texts()):
-            if text in unusable:
-                shown = f"the text {short(text)!r} ({len(text):,} characters)"
-                reasons[row] = f"{unusable[text]} gave no usable vector for {shown}"
-                break
-        for _, hypothesis in subject.pairs() if refused and row not in reasons else ():
-            if hypothesis in refused:
-                reasons[row] = refused[hypothesis]
-                break
+    for row in range(len(task.positions)):
+        alone = task.take([row])
+        needs = FeatureRequest.of(alone.metric, alone.prepared, ())
+        bad = next((text for text in (*needs.texts, *alone.token_texts()) if text in unusable), None)
+        if bad is not None:
+            shown = f"the text {short(bad)!r} ({len(bad):,} characters)"
+            reasons[row] = f"{unusable[bad]} gave no usable vector for {shown}"
+        elif reason := next(
+            (refused[hypothesis] for _, hypothesis in needs.pairs if hypothesis in refused), ""
+        ):
+            reasons[row] = reason
     return reasons
 
 
-def _score(subject: _Subject, made: _Made, tokens: TokenVectors | None) -> Scores:
-    batch = subject.batch
-    tables = {model: found.table for model, found in made.vectors.items() if not found.failure}
-    primary = next(iter(tables.values()), VectorTable())
-    table = replace(
-        primary,
-        others={model: table for model, table in tables.items() if table is not primary},
-        failures={model: found.failure for model, found in made.vectors.items() if found.failure},
-        tokens={tokens.model: tokens.table} if tokens is not None else {},
-        entailed={name: found.table for name, found in made.entailed.items()},
-    )
+def _score(task: _Task, features: BatchFeatures, tokens: TokenFeatures | None) -> Scores:
+    """Call the metric; an exception is raised with a note."""
     try:
-        scores = subject.score(table)
-        if len(scores) != len(batch):
-            raise ValueError(f"{len(scores)} scores for {len(batch)} rows")  # noqa: TRY301 - noted just below
+        scores = task.metric.score(task.prepared, features.table(tokens))
+        if len(scores) != len(task.rows):
+            raise ValueError(f"{len(scores)} scores for {len(task.rows)} rows")  # noqa: TRY301 - noted just below
     except Exception as error:
-        shown = ", ".join(batch.ids[:_NAMED_SAMPLES]) + ("…" if len(batch) > _NAMED_SAMPLES else "")
-        error.add_note(f"in metric {subject.metric.canonical}, samples {shown}")
+        ids = task.batch.ids
+        shown = ", ".join(ids[:_NAMED_SAMPLES]) + ("…" if len(ids) > _NAMED_SAMPLES else "")
+        error.add_note(f"in metric {task.metric.canonical}, samples {shown}")
         raise
     return scores

@@ -129,11 +129,11 @@ def is_local_model(name: str) -> bool:
 def models_of(metrics: Iterable[AnyMetric]) -> Iterator[str]:
     """The models that metrics name in their parameters."""
     for metric in metrics:
-        yield from metric.wanted_models(()) if metric.embeds else ()
-        if metric.token_model is not None:
-            yield metric.token_model.name
-        if metric.entailment_model is not None:
-            yield metric.entailment_model
+        yield from metric.embedder_names(()) if metric.vector_needs else ()
+        if metric.token_needs:
+            yield metric.token_needs.token_model.name
+        if metric.entailment_needs:
+            yield metric.entailment_needs.entailment_model
 
 
 def _unnamed(spec: RunSpec, named: Mapping[str, Any]) -> Iterator[str]:

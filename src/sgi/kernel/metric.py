@@ -1,4 +1,4 @@
-"""What a metric is: facts as data, texts to embed, and a pure function from columns to scores."""
+"""The base classes of metrics, and what a metric receives and returns."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from dataclasses import MISSING, dataclass, fields
 from dataclasses import Field as DataclassField
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
+from typing_extensions import TypeVar
 
 from sgi.kernel.short_repr import short_repr
 
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import JsonValue
 
+    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch, Fields
     from sgi.kernel.tokens import TokenModel
-    from sgi.kernel.vectors import VectorTable
 
 COUNT = "count"
 """The unit of a metric that is 1 or 0 for a row, and whose headline is how many rows have 1."""
@@ -39,6 +40,9 @@ would decide the arithmetic mean of v alone. See `sgi.stats.ratios`.
 """
 
 _NOTHING: Mapping[str, Any] = {}
+
+P = TypeVar("P", default="Batch")
+"""What `Metric.prepare` returns."""
 
 
 class Status(StrEnum):
@@ -179,8 +183,47 @@ class Scores:
         return len(self.values)
 
 
+@runtime_checkable
+class VectorNeeds(Protocol):
+    """A metric that compares embeddings of texts."""
+
+    def texts(self, prepared: Any, /) -> Iterable[str]:
+        """List the texts whose vectors ``score`` looks up; repeats are allowed."""
+
+    def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
+        """Choose the embedders, from those configured for the run or by other names."""
+
+
+@runtime_checkable
+class TokenNeeds(Protocol):
+    """A metric that compares token vectors."""
+
+    @property
+    def token_model(self) -> TokenModel:
+        """The model that encodes the texts."""
+
+    @property
+    def weighs_tokens(self) -> bool:
+        """Whether the token table must hold token frequencies over all references of the data."""
+
+    def token_texts(self, prepared: Any, /) -> Iterable[str]:
+        """List the texts whose token vectors ``score`` looks up; repeats are allowed."""
+
+
+@runtime_checkable
+class EntailmentNeeds(Protocol):
+    """A metric that asks a model whether texts follow from other texts."""
+
+    @property
+    def entailment_model(self) -> str:
+        """The name of the model."""
+
+    def pairs(self, prepared: Any, /) -> Iterable[tuple[str, str]]:
+        """List the (premise, hypothesis) pairs that ``score`` looks up; repeats are allowed."""
+
+
 class AnyMetric(ABC):
-    """What every metric has: its facts, its identity, the models it wants.
+    """What every metric has: its facts, its identity, the features it needs, and a function to scores.
 
     A subclass is a frozen dataclass whose fields are its parameters. It is a `Metric`, or a `JudgedMetric` of
     ``sgi.kernel.judged_metric``, which also asks a judge.
@@ -192,7 +235,7 @@ class AnyMetric(ABC):
     def canonical(self) -> str:
         """The metric's identity: its name, with the parameters that differ from their defaults.
 
-        It reads the same in API, command line, files and reports, and parses back.
+        It is the same in the API, the command line, files and reports; `sgi.kernel.registry.metric` reads it.
         """
         changed = ", ".join(f"{name}={_literal(value)}" for name, value in self.parameters.items())
         return f"{self.spec.name}({changed})" if changed else self.spec.name
@@ -207,62 +250,52 @@ class AnyMetric(ABC):
         }
 
     @property
-    @abstractmethod
-    def embeds(self) -> bool:
-        """Whether the metric needs vectors."""
+    def vector_needs(self) -> VectorNeeds | None:
+        """The metric, if it defines ``texts``; else None."""
+        return self if isinstance(self, VectorNeeds) else None
 
-    def wanted_models(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """The embedding models the metric wants, of those configured for the run or by other names."""
+    @property
+    def token_needs(self) -> TokenNeeds | None:
+        """The metric, if it defines ``token_model``, ``weighs_tokens`` and ``token_texts``; else None."""
+        return self if isinstance(self, TokenNeeds) else None
+
+    @property
+    def entailment_needs(self) -> EntailmentNeeds | None:
+        """The metric, if it defines ``entailment_model`` and ``pairs``; else None."""
+        return self if isinstance(self, EntailmentNeeds) else None
+
+    def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
+        """Choose the embedders whose vectors the metric needs: by default the first one configured."""
         return configured[:1]
 
-    @property
-    def token_model(self) -> TokenModel | None:
-        """The model whose token vectors the metric wants; None where it wants none."""
-        return None
+    def prepare(self, rows: Any, /) -> Any:
+        """Compute once for these rows what the other methods share; by default the rows as they are.
 
-    @property
-    def weighs_tokens(self) -> bool:
-        """Whether it wants to know how rare tokens are among the references of the whole data."""
-        return False
-
-    @property
-    def entailment_model(self) -> str | None:
-        """The name of the model that is asked which texts follow from which; None where none is."""
-        return None
-
-
-class Metric(AnyMetric):
-    """A frozen dataclass whose fields are its parameters; pure: no I/O, no state.
-
-    A subclass names its facts in ``spec``, says in ``texts`` what it wants embedded, and computes in
-    ``score``. The rows it is given have all the fields it needs; the engine sees to the others. One that
-    compares texts token by token names a ``token_model``, and its texts in ``token_texts``; one that asks
-    whether texts follow from others names an ``entailment_model``, and its pairs in ``entailment_pairs``.
-    """
-
-    @property
-    def embeds(self) -> bool:
-        """Whether the metric needs vectors."""
-        return type(self).texts is not Metric.texts
-
-    def texts(self, batch: Batch, /) -> Iterable[str]:
-        """The texts whose vectors ``score`` will look up; repeats do no harm."""
-        del batch
-        return ()
-
-    def token_texts(self, batch: Batch, /) -> Iterable[str]:
-        """The texts whose token vectors ``score`` will look up; repeats do no harm."""
-        del batch
-        return ()
-
-    def entailment_pairs(self, batch: Batch, /) -> Iterable[tuple[str, str]]:
-        """The (premise, hypothesis) pairs that ``score`` will look up; repeats do no harm."""
-        del batch
-        return ()
+        The result is passed to ``texts``, ``token_texts``, ``pairs`` and ``score``.
+        """
+        return rows
 
     @abstractmethod
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
-        """One score for each row of the batch."""
+    def score(self, prepared: Any, features: Features, /) -> Scores:
+        """Return one score for each row."""
+
+
+class Metric(AnyMetric, Generic[P]):
+    """A metric that asks no judge; pure: no I/O, no state.
+
+    A subclass defines ``spec`` and ``score``. One that compares vectors also defines ``texts``; one that
+    compares token vectors, the members of `TokenNeeds`; one that asks an entailment model, those of
+    `EntailmentNeeds`. The rows it receives have all the fields it needs. ``prepare`` turns them into a value
+    that these methods share; without it they receive the batch itself.
+    """
+
+    def prepare(self, rows: Batch, /) -> P:
+        """Compute once for these rows what the other methods share; by default the batch itself."""
+        return cast("P", rows)
+
+    @abstractmethod
+    def score(self, prepared: P, features: Features, /) -> Scores:
+        """Return one score for each row of the batch."""
 
 
 def _default(field: DataclassField[Any]) -> Any:

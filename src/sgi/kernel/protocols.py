@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.judged_metric import Inquiry, ReplyModel
+    from sgi.kernel.prompts import Inquiry, ReplyModel
     from sgi.kernel.tokens import TokenTable
 
 T = TypeVar("T", bound="ReplyModel")

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, JsonValue, model_validator
@@ -18,9 +18,13 @@ from sgi.kernel.ragged import Ragged
 from sgi.kernel.short_repr import short_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+
+T = TypeVar("T")
+A = ParamSpec("A")
 
 
 class Field(StrEnum):
@@ -249,6 +253,23 @@ class Batch:
     def metadata(self) -> tuple[Mapping[str, JsonValue], ...]:
         """What else is known of each row."""
         return tuple(sample.metadata for sample in self.samples)
+
+    @cached_property
+    def _shared(self) -> dict[Hashable, Any]:
+        return {}
+
+    def shared(self, compute: Callable[Concatenate[Batch, A], T], *arguments: A.args, **named: A.kwargs) -> T:
+        """Call ``compute(batch, …)`` once for each set of arguments; metrics of a batch share the result.
+
+        >>> batch = Batch.of([Sample(id="1", response="r")])
+        >>> batch.shared(Batch.take, (0,)) is batch.shared(Batch.take, (0,))
+        True
+        """
+        key = (compute, arguments, *named.items())
+        if key not in self._shared:
+            self._shared[key] = compute(self, *arguments, **named)
+        found: T = self._shared[key]
+        return found
 
     def present(self, fields: Fields) -> NDArray[np.bool_]:
         """Which rows have all of these fields, shape (n,)."""

@@ -1,4 +1,4 @@
-"""The tables the engine hands to every metric: each distinct text embedded, each distinct pair read, once."""
+"""Tables of text embeddings and of entailment probabilities."""
 
 from __future__ import annotations
 
@@ -16,25 +16,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.tokens import TokenModel, TokenTable
-
 _UNIT_TOLERANCE = 1e-6
 _SHOWN = 60
 
 
 @dataclass(frozen=True, eq=False)
 class VectorTable:
-    """Distinct texts and their unit rows, from one model or from several.
+    """Distinct texts with their unit vectors, from one embedding model.
 
     Attributes:
-        model: the name of the model these rows come from.
+        model: the name of the model.
         index: text → row of ``matrix``.
         matrix: unit rows, float32, shape (n, d).
-        others: the tables of further models, by name.
-        failures: models that gave no vectors, with the reason.
-        tokens: the token vectors of the models that the metric wants.
-        entailed: what the entailment models that the metric wants make of its pairs, by their names.
-        truncated: the texts that the model cut at its token limit.
+        truncated: the texts that exceed the model's token limit.
 
     >>> table = VectorTable.of("demo", ["a", "b"], np.eye(2, dtype=np.float32))
     >>> table.rows(["b", "a", "b"]).tolist()
@@ -44,10 +38,6 @@ class VectorTable:
     model: str = ""
     index: Mapping[str, int] = field(default_factory=dict)
     matrix: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.float32))
-    others: Mapping[str, VectorTable] = field(default_factory=dict)
-    failures: Mapping[str, str] = field(default_factory=dict)
-    tokens: Mapping[TokenModel, TokenTable] = field(default_factory=dict)
-    entailed: Mapping[str, EntailmentTable] = field(default_factory=dict)
     truncated: frozenset[str] = frozenset()
 
     __repr__ = short_repr
@@ -56,7 +46,7 @@ class VectorTable:
     def of(
         cls, model: str, texts: Sequence[str], rows: NDArray[np.float32], *, truncated: Iterable[str] = ()
     ) -> Self:
-        """A table of one model, checked: one finite, non-zero row for each text; brought to unit length.
+        """Build the table of one model; the rows are brought to unit length.
 
         Raises:
             EmbedderError: the number of rows differs from the number of texts.
@@ -66,13 +56,9 @@ class VectorTable:
         return cls(model, index, unit_rows(model, texts, rows), truncated=frozenset(truncated))
 
     def rows(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """The unit rows of these texts, shape (len(texts), d)."""
+        """Return the unit vectors of these texts, shape (len(texts), d); KeyError for an unknown text."""
         index = self.index
         return self.matrix[np.fromiter((index[text] for text in texts), dtype=np.int64, count=len(texts))]
-
-    def of_model(self, name: str) -> VectorTable:
-        """The table of the model called ``name``; KeyError if it has none."""
-        return self if name == self.model else self.others[name]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from pydantic import TypeAdapter
 
-from sgi.kernel.judged_metric import estimated_tokens
+from sgi.kernel.prompts import estimated_tokens
 from sgi.kernel.signature import digest
 
 

@@ -25,7 +25,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from sgi.kernel.errors import JudgeMalformedError, UsageError
-from sgi.kernel.judged_metric import estimated_tokens
+from sgi.kernel.prompts import estimated_tokens
 from sgi.llm.calls import Completion, Finish
 from sgi.llm.parse_reply import shown
 from sgi.llm.service_errors import about_schemas, fault, redacted

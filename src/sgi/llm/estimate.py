@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn, Self, TypeVar
 
 from sgi.kernel.errors import UsageError
-from sgi.kernel.judged_metric import ReplyModel, estimated_tokens
+from sgi.kernel.prompts import ReplyModel, estimated_tokens
 from sgi.kernel.protocols import Usage
 from sgi.llm.judge import ChatJudge
 from sgi.llm.prices import price_of
@@ -14,7 +14,7 @@ from sgi.llm.service import fingerprint_of
 from sgi.llm.usage import Tally
 
 if TYPE_CHECKING:
-    from sgi.kernel.judged_metric import Inquiry
+    from sgi.kernel.prompts import Inquiry
     from sgi.kernel.protocols import Cache
     from sgi.llm.calls import Call, Chat
     from sgi.llm.prices import Price

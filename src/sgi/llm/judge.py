@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError
-from sgi.kernel.judged_metric import ReplyModel
+from sgi.kernel.prompts import ReplyModel
 from sgi.llm.calls import Call, Message, Shape
 from sgi.llm.parse_reply import InvalidReplyError, read
 from sgi.llm.usage import Tally
@@ -16,7 +16,7 @@ from sgi.llm.usage import Tally
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from sgi.kernel.judged_metric import Inquiry
+    from sgi.kernel.prompts import Inquiry
     from sgi.kernel.protocols import Usage
     from sgi.llm.calls import Chat, Completion
 

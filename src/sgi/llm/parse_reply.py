@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from pydantic import ValidationError
 
 from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError
-from sgi.kernel.judged_metric import ReplyModel
+from sgi.kernel.prompts import ReplyModel
 from sgi.llm.calls import Finish
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def read(completion: Completion, schema: type[T], context: Mapping[str, Any] | N
         InvalidReplyError: the reply is empty, is no JSON, or does not fit.
 
     >>> from sgi.llm.calls import Completion
-    >>> from sgi.kernel.judged_metric import Verdict
+    >>> from sgi.kernel.prompts import Verdict
     >>> read(Completion('{"index": 2}'), Verdict)
     Verdict(index=2)
     """

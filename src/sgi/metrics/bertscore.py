@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pydantic import JsonValue
 
+    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
     from sgi.kernel.tokens import TextTokens, TokenFrequencies, TokenTable
-    from sgi.kernel.vectors import VectorTable
 
 NO_TOKENS = "the reference holds nothing that the model makes a token of"
 NO_WEIGHT = "every token stands in every reference, so that none weighs anything"
@@ -110,14 +110,12 @@ class _BertScore(Metric):
             if references and response:
                 yield response
 
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+    def score(self, batch: Batch, features: Features, /) -> Scores:
         """The part against the best reference of each row, with all three in the details."""
         values, details = np.zeros(len(batch)), []
         blank, empty = (np.zeros(len(batch), dtype=np.bool_) for _ in range(2))
         for row, (response, references) in enumerate(_compared(batch)):
-            matches = (
-                self._matches(vectors.tokens[self.token_model], response, references) if references else []
-            )
+            matches = self._matches(features.tokens, response, references) if references else []
             blank[row], empty[row] = not references, not matches
             values[row], detail = self._row(matches)
             details.append(detail)
@@ -183,12 +181,12 @@ class BertScore(_BertScore):
 
     >>> from sgi.kernel.sample import Batch, Sample
     >>> from sgi.kernel.tokens import TokenTable
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
     >>> pair = Batch.of([Sample(id="1", response="a b", reference="a")])
     >>> ids, rows = [np.array([1, 2]), np.array([1])], np.eye(2, dtype=np.float32)[[0, 1, 0]]
     >>> table = TokenTable.checked("minilm", ["a b", "a"], ids, rows, special=())
-    >>> vectors = VectorTable(tokens={BertScore().token_model: table})
-    >>> BertScore().score(pair, vectors).details[0]["raw"]
+    >>> features = Features(token_table=table)
+    >>> BertScore().score(pair, features).details[0]["raw"]
     {'precision': 0.5, 'recall': 1.0, 'f1': 0.6666666666666666}
     """
 

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import AnyMetric, Metric, MetricSpec, Scores
+from sgi.kernel.metric import MetricSpec, Scores
+from sgi.metrics.wrapper import JudgedWrapper, MetricWrapper
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from pydantic import JsonValue
 
-    from pydantic import BaseModel, JsonValue
-
-    from sgi.kernel.protocols import Judge
-    from sgi.kernel.sample import Batch, Sample
-    from sgi.kernel.tokens import TokenModel
-    from sgi.kernel.vectors import VectorTable
+    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.sample import Batch
     from sgi.stats.conformal import LengthThresholds
     from sgi.stats.probability_maps import ProbabilityMap
 
@@ -90,7 +87,7 @@ def _detail(score: float, threshold: float, *, flagged: bool) -> dict[str, JsonV
 
 
 @dataclass(frozen=True)
-class Calibrated(Metric):
+class Calibrated(MetricWrapper):
     r"""The probability that a response is grounded, from a metric's score and a calibration of it.
 
     .. math:: P(grounded \mid s)
@@ -107,7 +104,7 @@ class Calibrated(Metric):
     References: Platt (1999); Zadrozny and Elkan (2002); Vovk (2012).
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
     >>> from sgi.metrics.lexical import SquadTokenF1
     >>> from sgi.stats.conformal import LengthThresholds
     >>> from sgi.stats.probability_maps import PlattMap
@@ -116,11 +113,11 @@ class Calibrated(Metric):
     >>> made = Calibrated(SquadTokenF1(), fitted)
     >>> made.canonical
     'calibrated(metric="squad_token_f1", calibration="3f2a")'
-    >>> made.score(rows, VectorTable()).details[0]["verdict"]
+    >>> made.score(made.prepare(rows), Features()).details[0]["verdict"]
     'flagged'
     """
 
-    metric: Metric
+    metric: AnyMetric
     calibration: Calibration
     spec: ClassVar = SPEC
 
@@ -129,97 +126,42 @@ class Calibrated(Metric):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The metric within, and the calibration's digest."""
+        """The inner metric, and the calibration's digest."""
         return {"metric": self.metric.canonical, "calibration": self.calibration.digest}
 
     @property
-    def embeds(self) -> bool:
-        """Whether the metric within needs vectors."""
-        return self.metric.embeds
+    def inner(self) -> AnyMetric:
+        """The metric that was calibrated."""
+        return self.metric
 
-    def wanted_models(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """Those of the metric within."""
-        return self.metric.wanted_models(configured)
-
-    @property
-    def token_model(self) -> TokenModel | None:
-        """That of the metric within."""
-        return self.metric.token_model
-
-    @property
-    def weighs_tokens(self) -> bool:
-        """Whether the metric within does."""
-        return self.metric.weighs_tokens
-
-    @property
-    def entailment_model(self) -> str | None:
-        """That of the metric within."""
-        return self.metric.entailment_model
-
-    def texts(self, batch: Batch, /) -> Iterable[str]:
-        """Those of the metric within."""
-        return self.metric.texts(batch)
-
-    def token_texts(self, batch: Batch, /) -> Iterable[str]:
-        """Those of the metric within."""
-        return self.metric.token_texts(batch)
-
-    def entailment_pairs(self, batch: Batch, /) -> Iterable[tuple[str, str]]:
-        """Those of the metric within."""
-        return self.metric.entailment_pairs(batch)
-
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
-        """The scores of the metric within, as probabilities."""
-        return self.calibration.applied(self.metric.score(batch, vectors), batch)
+    def convert(self, scores: Scores, batch: Batch) -> Scores:
+        """Convert scores to probabilities."""
+        return self.calibration.applied(scores, batch)
 
 
 @dataclass(frozen=True)
-class CalibratedJudged(JudgedMetric[Any]):
-    """The same around a metric that asks a judge; it asks what that one asks, so one call serves both.
+class CalibratedJudged(Calibrated, JudgedWrapper):
+    """The same for a metric that asks a judge; it asks what that one asks, so one call serves both.
 
     Attributes:
-        metric: the one within.
+        metric: the metric that was calibrated.
         calibration: what was fitted on labelled rows.
     """
 
     metric: JudgedMetric[Any]
-    calibration: Calibration
-    spec: ClassVar = SPEC
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "spec", _spec_around(self.metric))
-        object.__setattr__(self, "evidence", self.metric.evidence)
+        super().__post_init__()
+        object.__setattr__(self, "judgement", self.metric.judgement)
         object.__setattr__(self, "prompts", self.metric.prompts)
 
     @property
-    def parameters(self) -> dict[str, Any]:
-        """The metric within, and the calibration's digest."""
-        return {"metric": self.metric.canonical, "calibration": self.calibration.digest}
-
-    @property
-    def embeds(self) -> bool:
-        """Whether the metric within needs vectors."""
-        return self.metric.embeds
-
-    def wanted_models(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """Those of the metric within."""
-        return self.metric.wanted_models(configured)
-
-    async def ask(self, sample: Sample, judge: Judge, /) -> BaseModel:
-        """What the metric within asks."""
-        found: BaseModel = await self.metric.ask(sample, judge)
-        return found
-
-    def texts(self, batch: Batch, evidence: Sequence[Any], /) -> Iterable[str]:
-        """Those of the metric within."""
-        return self.metric.texts(batch, evidence)
-
-    def score(self, batch: Batch, evidence: Sequence[Any], vectors: VectorTable, /) -> Scores:
-        """The scores of the metric within, as probabilities."""
-        return self.calibration.applied(self.metric.score(batch, evidence, vectors), batch)
+    def inner(self) -> JudgedMetric[Any]:
+        """The metric that was calibrated."""
+        return self.metric
 
 
-def calibrated(metric: AnyMetric, calibration: Calibration) -> Calibrated | CalibratedJudged:
+def calibrated(metric: AnyMetric, calibration: Calibration) -> Calibrated:
     """The metric read through the calibration.
 
     >>> from sgi.metrics.lexical import RougeL
@@ -231,7 +173,6 @@ def calibrated(metric: AnyMetric, calibration: Calibration) -> Calibrated | Cali
     """
     if isinstance(metric, JudgedMetric):
         return CalibratedJudged(metric, calibration)
-    assert isinstance(metric, Metric)  # noqa: S101 - there is no third kind
     return Calibrated(metric, calibration)
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, ReplyModel
+from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores, Status
+from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.judged.passage_parts import question_section, reference_section
 from sgi.metrics.judged.reply_types import Reason
@@ -17,11 +18,12 @@ from sgi.metrics.parameters import check_choice
 from sgi.text.refusals import is_no_answer, mentions_uncertainty
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
+    from sgi.kernel.features import Features
+    from sgi.kernel.judged_metric import Judged
     from sgi.kernel.protocols import Judge
-    from sgi.kernel.sample import Batch, Sample
-    from sgi.kernel.vectors import VectorTable
+    from sgi.kernel.sample import Sample
 
 Phrases = Literal["whole", "substring"]
 """Whether a phrase of uncertainty must carry the answer, or may stand anywhere in it."""
@@ -94,7 +96,7 @@ class _Classification(JudgedMetric[Classified]):
     """1 for answers of some class, else 0; a subclass says which class."""
 
     phrases: Phrases = "whole"
-    evidence: ClassVar = Classified
+    judgement: ClassVar = Classified
     prompts: ClassVar = (PROMPT,)
     _counted: ClassVar[AnswerClass]
 
@@ -111,11 +113,11 @@ class _Classification(JudgedMetric[Classified]):
         reply = await judge.ask(inquiry, Judgement)
         return Classified(reasoning=reply.reasoning, verdict=reply.verdict)
 
-    def score(self, batch: Batch, evidence: Sequence[Classified], vectors: VectorTable, /) -> Scores:
+    def score(self, judged: Judged[Classified], features: Features, /) -> Scores:
         """Whether each row is of the class that counts; its class stands in the details."""
-        del vectors
-        made = [self._of_row(*row) for row in zip(batch.samples, evidence, strict=True)]
-        return Scores.assemble(len(batch), ((np.array([row]), one) for row, one in enumerate(made)))
+        del features
+        made = [self._of_row(*row) for row in zip(judged.batch.samples, judged.judgements, strict=True)]
+        return Scores.assemble(len(judged.batch), ((np.array([row]), one) for row, one in enumerate(made)))
 
     def _of_row(self, sample: Sample, found: Classified) -> Scores:
         if _SAYS_SO[self.phrases](sample.response):
@@ -168,11 +170,12 @@ class AnswerClassification(_Classification):
     References: document 002, sections 9 to 11.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> replies = ["Paris.", "Lyon.", "I don't know."]
     >>> rows = Batch.of([Sample(id=text, response=text, reference="Paris") for text in replies])
     >>> found = [Classified(verdict="CORRECT"), Classified(verdict="WRONG"), Classified()]
-    >>> scores = AnswerClassification().score(rows, found, VectorTable())
+    >>> scores = AnswerClassification().score(Judged(rows, found), Features())
     >>> scores.values.tolist(), [detail["class"] for detail in scores.details]
     ([1.0, 0.0, 0.0], ['correct', 'wrong', 'dont_know'])
     """
@@ -194,9 +197,10 @@ class CorrectAnswers(_Classification):
     References: document 002, section 9.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> row = Batch.of([Sample(id="1", response="Paris.", reference="Paris")])
-    >>> CorrectAnswers().score(row, [Classified(verdict="CORRECT")], VectorTable()).values.tolist()
+    >>> CorrectAnswers().score(Judged(row, [Classified(verdict="CORRECT")]), Features()).values.tolist()
     [1.0]
     """
 
@@ -217,9 +221,10 @@ class WrongAnswers(_Classification):
     References: document 002, section 10.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> row = Batch.of([Sample(id="1", response="Lyon.", reference="Paris")])
-    >>> WrongAnswers().score(row, [Classified(verdict="WRONG")], VectorTable()).values.tolist()
+    >>> WrongAnswers().score(Judged(row, [Classified(verdict="WRONG")]), Features()).values.tolist()
     [1.0]
     """
 
@@ -240,9 +245,10 @@ class DontKnowAnswers(_Classification):
     References: document 002, section 11.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> row = Batch.of([Sample(id="1", response="The answer is unknown.", reference="Paris")])
-    >>> DontKnowAnswers().score(row, [Classified()], VectorTable()).values.tolist()
+    >>> DontKnowAnswers().score(Judged(row, [Classified()]), Features()).values.tolist()
     [1.0]
     """
 

@@ -50,8 +50,12 @@ class CompleteRows:
     positions: NDArray[np.int64]
 
     @classmethod
-    def of(cls, batch: Batch, passages: Passages) -> Self:
-        """The rows of a batch, with passages apart or joined to one text."""
+    def of(cls, batch: Batch, passages: Passages) -> CompleteRows:
+        """Select the rows of a batch, with passages apart or joined to one text; once for each batch."""
+        return batch.shared(cls._of, passages)
+
+    @classmethod
+    def _of(cls, batch: Batch, passages: Passages) -> Self:
         contexts = [[(at, text) for at, text in enumerate(row) if text.strip()] for row in batch.contexts]
         kept = [
             row for row in question_and_response(batch.question, batch.response).tolist() if contexts[row]

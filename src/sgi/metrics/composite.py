@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from sgi.kernel.errors import JudgeError
-from sgi.kernel.judged_metric import JudgedMetric, UnusableReply
+from sgi.kernel.judged_metric import Judged, JudgedMetric, UnusableReply
 from sgi.kernel.metric import PERCENT, MetricSpec, Scores, Status
 from sgi.metrics.judged.answer_relevance import Answered, AnswerRelevance
 from sgi.metrics.judged.claims import Claims
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from sgi.kernel.features import Features
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
-    from sgi.kernel.vectors import VectorTable
 
 Failed = Literal["fail", "leave_out"]
 """What becomes of a composite one of whose parts failed."""
@@ -116,7 +116,7 @@ def _detail(parts: Mapping[str, Scores], row: int) -> dict[str, JsonValue]:
 
 
 class RagasParts(BaseModel):
-    """The evidence of the four parts; None where the sample lacks what a part needs, or its judge failed.
+    """The judgements of the four parts; None where the sample lacks what a part needs, or its judge failed.
 
     Attributes:
         faithfulness: the response's claims.
@@ -179,14 +179,15 @@ class RagasScore(JudgedMetric[RagasParts]):
     References: document 002, section 5.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> from sgi.metrics.judged.claims import Claim
     >>> row = Sample(id="1", contexts=["Anke."], response="Anke.", reference="Ida.")
     >>> found = RagasParts(
     ...     faithfulness=Claims(claims=(Claim(claim="It is Anke.", reason="Stated.", supported=1),)),
     ...     context_recall=Claims(claims=(Claim(claim="It is Ida.", reason="Not there.", supported=0),)),
     ... )
-    >>> round(float(RagasScore().score(Batch.of([row]), [found], VectorTable()).values[0]), 4)
+    >>> round(float(RagasScore().score(Judged(Batch.of([row]), [found]), Features()).values[0]), 4)
     60.0
     """
 
@@ -202,7 +203,7 @@ class RagasScore(JudgedMetric[RagasParts]):
         unit=PERCENT,
         citation="GraphRAG evaluation metrics, section 5",
     )
-    evidence: ClassVar = RagasParts
+    judgement: ClassVar = RagasParts
     prompts: ClassVar = tuple({p.name: p for part in _SAFE for p in part.prompts}.values())
 
     def __post_init__(self) -> None:
@@ -211,7 +212,7 @@ class RagasScore(JudgedMetric[RagasParts]):
         check_choice("failed", self.failed, Failed)
 
     async def ask(self, sample: Sample, judge: Judge, /) -> RagasParts:
-        """The evidence of the parts whose fields the sample has, asked at once."""
+        """The judgements of the parts whose fields the sample has, asked at once."""
         parts = [part for part in self._parts if _has_fields(part, sample)]
         found = await _at_once([_asking(part, sample, judge) for part in parts])
         by_name = {part.spec.name: answer for part, answer in zip(parts, found, strict=True)}
@@ -223,24 +224,26 @@ class RagasScore(JudgedMetric[RagasParts]):
             replies={name: UnusableReply.of(error) for name, error in errors.items() if error.text},
         )
 
-    def texts(self, batch: Batch, evidence: Sequence[RagasParts], /) -> Iterator[str]:
+    def texts(self, judged: Judged[RagasParts], /) -> Iterator[str]:
         """What the parts compare."""
         for part in self._parts:
-            found = [getattr(one, part.spec.name) for one in evidence]
-            rows = _with_evidence(found)
-            yield from part.texts(batch.take(rows), [found[row] for row in rows])
+            if part.vector_needs is not None:
+                judgements = [getattr(one, part.spec.name) for one in judged.judgements]
+                yield from part.vector_needs.texts(_judged_rows(judged.batch, judgements)[1])
 
-    def score(self, batch: Batch, evidence: Sequence[RagasParts], vectors: VectorTable, /) -> Scores:
+    def score(self, judged: Judged[RagasParts], features: Features, /) -> Scores:
         """The weighted mean of each row's parts."""
         parts = {}
         for part in self._parts:
             name = part.spec.name
-            found = [getattr(one, name) for one in evidence]
-            failed = {row: one.failed[name] for row, one in enumerate(evidence) if name in one.failed}
-            plain = _part_scores(part, batch, found, vectors, failed)
+            found = [getattr(one, name) for one in judged.judgements]
+            failed = {
+                row: one.failed[name] for row, one in enumerate(judged.judgements) if name in one.failed
+            }
+            plain = _part_scores(part, judged.batch, found, features, failed)
             parts[name] = replace(plain, values=plain.values * _PERCENT)
         scores = weighted_mean_of_parts(parts, self.weights, failed=self.failed, high=_PERCENT)
-        rows = zip(scores.details, scores.ok, evidence, strict=True)
+        rows = zip(scores.details, scores.ok, judged.judgements, strict=True)
         details = [body if ok else {**body, **_reply_details(found)} for body, ok, found in rows]
         return replace(scores, details=tuple(details))
 
@@ -258,24 +261,26 @@ def _has_fields(part: JudgedMetric[Any], sample: Sample) -> bool:
     return all(map(sample.has, part.spec.needs))
 
 
-def _with_evidence(found: Sequence[Any]) -> list[int]:
-    return [row for row, one in enumerate(found) if one is not None]
+def _judged_rows(batch: Batch, judgements: Sequence[Any]) -> tuple[list[int], Judged[Any]]:
+    """The rows that have a judgement: their positions, and the rows."""
+    rows = [row for row, judgement in enumerate(judgements) if judgement is not None]
+    return rows, Judged(batch, judgements).take(rows)
 
 
 def _part_scores(
     part: JudgedMetric[Any],
     batch: Batch,
-    found: Sequence[Any],
-    vectors: VectorTable,
+    judgements: Sequence[Any],
+    features: Features,
     failed: Mapping[int, str] = _NO_ROWS,
 ) -> Scores:
-    """The scores of one part: of rows with evidence, of those that failed, and of those that lack a field."""
-    rows = _with_evidence(found)
+    """Score one part: rows with a judgement, rows that failed, and rows that lack a field."""
+    rows, judged = _judged_rows(batch, judgements)
     absent = sorted({*range(len(batch))} - {*rows, *failed})
     lacking = [batch.samples[row].lacking(part.spec.needs) for row in absent]
     without = Scores.without_value
     parts = [
-        (rows, part.score(batch.take(rows), [found[row] for row in rows], vectors)),
+        (rows, part.score(judged, features)),
         ([*failed], without(Status.FAILED, [*failed.values()])),
         (absent, without(Status.MISSING, lacking)),
     ]
@@ -331,10 +336,11 @@ class LlmJudgedOverall(JudgedMetric[Ratings]):
     References: document 003, its rated columns.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> row = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
     >>> found = Ratings(answer_relevance={"reasoning": "It gives the year.", "rating": 3})
-    >>> LlmJudgedOverall().score(row, [found], VectorTable()).values.tolist()
+    >>> LlmJudgedOverall().score(Judged(row, [found]), Features()).values.tolist()
     [1.0]
     """
 
@@ -346,22 +352,22 @@ class LlmJudgedOverall(JudgedMetric[Ratings]):
         high=1.0,
         citation="RAG evaluation records, rated triad",
     )
-    evidence: ClassVar = Ratings
+    judgement: ClassVar = Ratings
     prompts: ClassVar = (ALL, ANSWER, CONTEXT, GROUNDED)
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Ratings:
         """Every rating that the sample's texts allow."""
         return await ratings_of(sample, judge)
 
-    def score(self, batch: Batch, evidence: Sequence[Ratings], vectors: VectorTable, /) -> Scores:
+    def score(self, judged: Judged[Ratings], features: Features, /) -> Scores:
         """The mean of each row's ratings."""
         parts = {}
         for part, rating in _RATED.items():
             found = [
                 getattr(ratings, rating) if _has_fields(part, sample) else None
-                for sample, ratings in zip(batch.samples, evidence, strict=True)
+                for sample, ratings in zip(judged.batch.samples, judged.judgements, strict=True)
             ]
-            parts[part.spec.name] = _part_scores(part, batch, found, vectors)
+            parts[part.spec.name] = _part_scores(part, judged.batch, found, features)
         return weighted_mean_of_parts(parts, [1.0] * len(parts))
 
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import COUNT, PERCENT, Metric, MetricSpec, Scores, Status
+from sgi.kernel.metric import COUNT, PERCENT, MetricSpec, Scores, Status
 from sgi.metrics.bertscore import BertScore
 from sgi.metrics.classification import AnswerClassification, CorrectAnswers, DontKnowAnswers, WrongAnswers
 from sgi.metrics.judged.answer_relevance import AnswerRelevance, Scale
@@ -23,14 +22,11 @@ from sgi.metrics.judged.faithfulness import Faithfulness
 from sgi.metrics.parameters import check_choice
 from sgi.metrics.references import BLANK
 from sgi.metrics.similarity import SemanticSimilarity
+from sgi.metrics.wrapper import JudgedWrapper, MetricWrapper
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from sgi.kernel.protocols import Judge
-    from sgi.kernel.sample import Batch, Sample
-    from sgi.kernel.tokens import TokenModel
-    from sgi.kernel.vectors import VectorTable
+    from sgi.kernel.judged_metric import JudgedMetric
+    from sgi.kernel.sample import Batch
 
 _CITATION = "GraphRAG evaluation metrics, section "
 _FULL = 100.0
@@ -46,32 +42,19 @@ def _count(plain: MetricSpec, name: str, section: int) -> MetricSpec:
 
 
 @dataclass(frozen=True)
-class _DocumentName(JudgedMetric[Any]):
+class _DocumentName(JudgedWrapper):
     """A plain metric under another name and in another unit; a subclass names the plain metric."""
 
     _default: ClassVar[JudgedMetric[Any]]
 
     @property
-    def _plain(self) -> JudgedMetric[Any]:
+    def inner(self) -> JudgedMetric[Any]:
         """The plain metric, with the conventions of the document."""
         return self._default
 
-    async def ask(self, sample: Sample, judge: Judge, /) -> Any:
-        """What the plain metric asks."""
-        return await self._plain.ask(sample, judge)
-
-    def texts(self, batch: Batch, evidence: Sequence[Any], /) -> Iterable[str]:
-        """What the plain metric compares."""
-        return self._plain.texts(batch, evidence)
-
-    @property
-    def embeds(self) -> bool:
-        """Whether the plain metric needs vectors."""
-        return self._plain.embeds
-
-    def score(self, batch: Batch, evidence: Sequence[Any], vectors: VectorTable, /) -> Scores:
-        """The plain metric's score, in this one's unit."""
-        scores = self._plain.score(batch, evidence, vectors)
+    def convert(self, scores: Scores, batch: Batch) -> Scores:
+        """Convert the scores to this metric's unit."""
+        del batch
         return replace(scores, values=scores.values * self.spec.high)
 
 
@@ -84,15 +67,17 @@ class RagasFaithfulness(_DocumentName):
     References: document 002, section 1.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> from sgi.metrics.judged.claims import Claims
     >>> rows = Batch.of([Sample(id="1", contexts=["Anke."], response="")])
-    >>> RagasFaithfulness().score(rows, [Claims()], VectorTable()).values.tolist()
+    >>> metric = RagasFaithfulness()
+    >>> metric.score(metric.prepare(Judged(rows, [Claims()])), Features()).values.tolist()
     [100.0]
     """
 
     spec: ClassVar = _percent(Faithfulness.spec, "ragas_faithfulness", 1)
-    evidence: ClassVar = Faithfulness.evidence
+    judgement: ClassVar = Faithfulness.judgement
     prompts: ClassVar = Faithfulness.prompts
     _default: ClassVar = Faithfulness(empty="full")
 
@@ -106,15 +91,17 @@ class RagasContextPrecision(_DocumentName):
     References: document 002, section 2.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> from sgi.metrics.judged.context_precision import Relevances
     >>> rows = Batch.of([Sample(id="1", question="When?", contexts=[])])
-    >>> RagasContextPrecision().score(rows, [Relevances()], VectorTable()).values.tolist()
+    >>> metric = RagasContextPrecision()
+    >>> metric.score(metric.prepare(Judged(rows, [Relevances()])), Features()).values.tolist()
     [0.0]
     """
 
     spec: ClassVar = _percent(ContextPrecision.spec, "ragas_context_precision", 2)
-    evidence: ClassVar = ContextPrecision.evidence
+    judgement: ClassVar = ContextPrecision.judgement
     prompts: ClassVar = ContextPrecision.prompts
     _default: ClassVar = ContextPrecision(empty="zero")
 
@@ -128,15 +115,17 @@ class RagasContextRecall(_DocumentName):
     References: document 002, section 3.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> from sgi.metrics.judged.claims import Claims
     >>> rows = Batch.of([Sample(id="1", contexts=["Anke."], reference=" ")])
-    >>> RagasContextRecall().score(rows, [Claims()], VectorTable()).values.tolist()
+    >>> metric = RagasContextRecall()
+    >>> metric.score(metric.prepare(Judged(rows, [Claims()])), Features()).values.tolist()
     [100.0]
     """
 
     spec: ClassVar = _percent(ContextRecall.spec, "ragas_context_recall", 3)
-    evidence: ClassVar = ContextRecall.evidence
+    judgement: ClassVar = ContextRecall.judgement
     prompts: ClassVar = ContextRecall.prompts
     _default: ClassVar = ContextRecall(empty="full")
 
@@ -156,25 +145,30 @@ class RagasAnswerRelevance(_DocumentName):
     References: document 002, section 4.
 
     >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> from sgi.kernel.vectors import VectorTable
     >>> from sgi.metrics.judged.answer_relevance import Answered
     >>> row = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
-    >>> vectors = VectorTable.of("demo", ["When?", "Which year?"], np.array([[3.0, 4.0], [4.0, 3.0]]))
+    >>> rows = np.array([[3.0, 4.0], [4.0, 3.0]])
+    >>> features = Features.of(VectorTable.of("demo", ["When?", "Which year?"], rows))
     >>> found = Answered(questions=("Which year?",), noncommittal=True)
-    >>> RagasAnswerRelevance().score(row, [found], vectors).values.round(2).tolist()
+    >>> metric = RagasAnswerRelevance()
+    >>> metric.score(metric.prepare(Judged(row, [found])), features).values.round(2).tolist()
     [96.0]
     """
 
     scale: Scale = "cosine"
     spec: ClassVar = _percent(AnswerRelevance.spec, "ragas_answer_relevance", 4)
-    evidence: ClassVar = AnswerRelevance.evidence
+    judgement: ClassVar = AnswerRelevance.judgement
     prompts: ClassVar = AnswerRelevance.prompts
 
     def __post_init__(self) -> None:
         check_choice("scale", self.scale, Scale)
 
     @property
-    def _plain(self) -> AnswerRelevance:
+    def inner(self) -> AnswerRelevance:
+        """Answer relevance on this scale."""
         return AnswerRelevance(scale=self.scale, noncommittal="ignore")
 
 
@@ -187,24 +181,26 @@ class FactualAccuracyPercentage(_DocumentName):
     References: document 002, section 6.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> from sgi.metrics.judged.factual_accuracy import Accuracy
     >>> row = Batch.of([Sample(id="1", response="In 1960.", reference="In 1950.")])
     >>> said = {"correctness": 20, "completeness": 90, "consistency": 100}
     >>> found = Accuracy(criteria={name: {"reasoning": "…", "score": n} for name, n in said.items()})
-    >>> scores = FactualAccuracyPercentage().score(row, [found], VectorTable())
+    >>> metric = FactualAccuracyPercentage()
+    >>> scores = metric.score(metric.prepare(Judged(row, [found])), Features())
     >>> round(float(scores.values[0]), 4), scores.details[0]["grade"]
     (57.0, 'C')
     """
 
     spec: ClassVar = _percent(FactualAccuracy.spec, "factual_accuracy_percentage", 6)
-    evidence: ClassVar = FactualAccuracy.evidence
+    judgement: ClassVar = FactualAccuracy.judgement
     prompts: ClassVar = FactualAccuracy.prompts
     _default: ClassVar = FactualAccuracy()
 
 
 @dataclass(frozen=True)
-class SemanticSimilarityPercentage(Metric):
+class SemanticSimilarityPercentage(MetricWrapper):
     r"""Semantic similarity in percent, rounded to two digits, by the first embedding model configured.
 
     .. math:: \mathrm{round}(100 \max(0, \cos\theta(r, g)), 2)
@@ -214,27 +210,35 @@ class SemanticSimilarityPercentage(Metric):
     References: document 002, section 7.
 
     >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.features import Features
     >>> from sgi.kernel.vectors import VectorTable
     >>> pair = Batch.of([Sample(id="1", response="yes", reference="indeed")])
-    >>> vectors = VectorTable.of("demo", ["yes", "indeed"], np.array([[3, 4], [4, 3]], dtype=np.float32))
-    >>> SemanticSimilarityPercentage().score(pair, vectors).values.tolist()
+    >>> rows = np.array([[3, 4], [4, 3]], dtype=np.float32)
+    >>> features = Features.of(VectorTable.of("demo", ["yes", "indeed"], rows))
+    >>> metric = SemanticSimilarityPercentage()
+    >>> metric.score(metric.prepare(pair), features).values.tolist()
     [96.0]
     """
 
     spec: ClassVar = _percent(SemanticSimilarity.spec, "semantic_similarity_percentage", 7)
 
-    def texts(self, batch: Batch, /) -> Iterable[str]:
-        """What semantic similarity compares."""
-        return SemanticSimilarity().texts(batch)
+    @property
+    def inner(self) -> SemanticSimilarity:
+        """Semantic similarity."""
+        return SemanticSimilarity()
 
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
-        """The similarity of each row in percent."""
-        scores = SemanticSimilarity().score(batch, vectors)
+    def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
+        """Choose the first embedder configured."""
+        return configured[:1]
+
+    def convert(self, scores: Scores, batch: Batch) -> Scores:
+        """Convert the scores to percent."""
+        del batch
         return replace(scores, values=np.round(scores.values * _FULL, _DECIMALS))
 
 
 @dataclass(frozen=True)
-class BertScoreF1(Metric):
+class BertScoreF1(MetricWrapper):
     """BERTScore F1 in percent, as it is, where a blank response or reference has 0.
 
     The document's code takes ``torch:microsoft/deberta-xlarge-mnli``; its printed 16.23 and 6.62 are rescaled
@@ -247,12 +251,13 @@ class BertScoreF1(Metric):
 
     >>> from sgi.kernel.sample import Batch, Sample
     >>> from sgi.kernel.tokens import TokenTable
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
     >>> pair = Batch.of([Sample(id="1", response="a b", reference="a")])
     >>> ids, rows = [np.array([1, 2]), np.array([1])], np.eye(2, dtype=np.float32)[[0, 1, 0]]
     >>> table = TokenTable.checked("minilm", ["a b", "a"], ids, rows, special=())
-    >>> vectors = VectorTable(tokens={BertScoreF1().token_model: table})
-    >>> BertScoreF1().score(pair, vectors).values.round(4).tolist()
+    >>> features = Features(token_table=table)
+    >>> metric = BertScoreF1()
+    >>> metric.score(metric.prepare(pair), features).values.round(4).tolist()
     [66.6667]
     """
 
@@ -263,17 +268,13 @@ class BertScoreF1(Metric):
         BertScore(self.model)  # raises what is wrong with the name
 
     @property
-    def token_model(self) -> TokenModel:
-        """That of BERTScore."""
-        return BertScore(self.model).token_model
+    def inner(self) -> BertScore:
+        """BERTScore with this model."""
+        return BertScore(self.model)
 
-    def token_texts(self, batch: Batch, /) -> Iterable[str]:
-        """What BERTScore compares."""
-        return BertScore(self.model).token_texts(batch)
-
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
-        """BERTScore in percent; 0 where the references are blank."""
-        scores = BertScore(self.model).score(batch, vectors)
+    def convert(self, scores: Scores, batch: Batch) -> Scores:
+        """Convert the scores to percent; 0 where the references are blank."""
+        del batch
         blank = np.array([reason == BLANK for reason in scores.reasons], dtype=np.bool_)
         status = np.where(blank, Status.OK.value, scores.status)
         reasons = tuple("" if empty else reason for empty, reason in zip(blank, scores.reasons, strict=True))
@@ -289,15 +290,17 @@ class CorrectAnswersCount(_DocumentName):
     References: document 002, section 9.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> from sgi.metrics.classification import Classified
     >>> row = Batch.of([Sample(id="1", response="Paris.", reference="Paris")])
-    >>> CorrectAnswersCount().score(row, [Classified(verdict="CORRECT")], VectorTable()).values.tolist()
+    >>> metric = CorrectAnswersCount()
+    >>> metric.score(metric.prepare(Judged(row, [Classified(verdict="CORRECT")])), Features()).values.tolist()
     [1.0]
     """
 
     spec: ClassVar = _count(CorrectAnswers.spec, "correct_answers_count", 9)
-    evidence: ClassVar = AnswerClassification.evidence
+    judgement: ClassVar = AnswerClassification.judgement
     prompts: ClassVar = AnswerClassification.prompts
     _default: ClassVar = CorrectAnswers(phrases="substring")
 
@@ -311,15 +314,17 @@ class WrongAnswersCount(_DocumentName):
     References: document 002, section 10.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> from sgi.metrics.classification import Classified
     >>> row = Batch.of([Sample(id="1", response="Lyon.", reference="Paris")])
-    >>> WrongAnswersCount().score(row, [Classified(verdict="WRONG")], VectorTable()).values.tolist()
+    >>> metric = WrongAnswersCount()
+    >>> metric.score(metric.prepare(Judged(row, [Classified(verdict="WRONG")])), Features()).values.tolist()
     [1.0]
     """
 
     spec: ClassVar = _count(WrongAnswers.spec, "wrong_answers_count", 10)
-    evidence: ClassVar = AnswerClassification.evidence
+    judgement: ClassVar = AnswerClassification.judgement
     prompts: ClassVar = AnswerClassification.prompts
     _default: ClassVar = WrongAnswers(phrases="substring")
 
@@ -333,14 +338,16 @@ class DontKnowAnswersCount(_DocumentName):
     References: document 002, section 11.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> from sgi.metrics.classification import Classified
     >>> row = Batch.of([Sample(id="1", response="The Unknown Soldier.", reference="He")])
-    >>> DontKnowAnswersCount().score(row, [Classified()], VectorTable()).values.tolist()
+    >>> metric = DontKnowAnswersCount()
+    >>> metric.score(metric.prepare(Judged(row, [Classified()])), Features()).values.tolist()
     [1.0]
     """
 
     spec: ClassVar = _count(DontKnowAnswers.spec, "dont_know_answers_count", 11)
-    evidence: ClassVar = AnswerClassification.evidence
+    judgement: ClassVar = AnswerClassification.judgement
     prompts: ClassVar = AnswerClassification.prompts
     _default: ClassVar = DontKnowAnswers(phrases="substring")

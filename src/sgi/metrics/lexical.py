@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
-    from sgi.kernel.vectors import VectorTable
 
 Tokenizer = Literal["rouge", "unicode"]
 """Whose tokens ROUGE-L compares: ``rouge`` (a–z and digits) or ``unicode`` (any script)."""
@@ -57,17 +57,17 @@ class Bleu(Metric):
     Post (2018), "A Call for Clarity in Reporting BLEU Scores".
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
     >>> pair = Sample(id="1", response="The capital is Paris.", reference="The capital is Paris, France.")
-    >>> round(float(Bleu().score(Batch.of([pair]), VectorTable()).values[0]), 4)
+    >>> round(float(Bleu().score(Batch.of([pair]), Features()).values[0]), 4)
     0.474
     """
 
     spec: ClassVar = _spec("bleu", "Papineni et al. (2002); tokens and smoothing of Post (2018)")
 
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+    def score(self, batch: Batch, features: Features, /) -> Scores:
         """Sentence BLEU as sacrebleu counts it, against the best reference of each row."""
-        del vectors
+        del features
         return best_reference(batch, _sentence_bleu(batch), comparable=not_blank(batch))
 
 
@@ -87,9 +87,9 @@ class RougeL(Metric):
     References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
     >>> pair = Sample(id="1", response="The capital is Paris.", reference="The capital is Paris, France.")
-    >>> round(float(RougeL().score(Batch.of([pair]), VectorTable()).values[0]), 4)
+    >>> round(float(RougeL().score(Batch.of([pair]), Features()).values[0]), 4)
     0.8889
     """
 
@@ -103,9 +103,9 @@ class RougeL(Metric):
             raise ValueError(f"beta is a number above 0, not {self.beta!r}")
         object.__setattr__(self, "beta", float(self.beta))
 
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+    def score(self, batch: Batch, features: Features, /) -> Scores:
         """The F-score against the best reference of each row."""
-        del vectors
+        del features
         pairs = pairs_of(batch, _TOKENIZERS[self.tokenizer])
         numbers = pairs.in_order.f_score(self.beta)
         return best_reference(batch, numbers, comparable=pairs.filled, empty=_NO_TOKENS[self.tokenizer])
@@ -121,9 +121,9 @@ class _RougeLShare(Metric):
     def __post_init__(self) -> None:
         _check_tokenizer(self.tokenizer)
 
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+    def score(self, batch: Batch, features: Features, /) -> Scores:
         """The share against the best reference of each row."""
-        del vectors
+        del features
         pairs = pairs_of(batch, _TOKENIZERS[self.tokenizer])
         numbers: NDArray[np.float64] = getattr(pairs.in_order, self._part)
         return best_reference(batch, numbers, comparable=pairs.filled, empty=_NO_TOKENS[self.tokenizer])
@@ -142,9 +142,9 @@ class RougeLPrecision(_RougeLShare):
     References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
     >>> pair = Sample(id="1", response="The capital is Paris.", reference="The capital is Paris, France.")
-    >>> RougeLPrecision().score(Batch.of([pair]), VectorTable()).values.tolist()
+    >>> RougeLPrecision().score(Batch.of([pair]), Features()).values.tolist()
     [1.0]
     """
 
@@ -165,9 +165,9 @@ class RougeLRecall(_RougeLShare):
     References: Lin (2004), "ROUGE: A Package for Automatic Evaluation of Summaries".
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
     >>> pair = Sample(id="1", response="The capital is Paris.", reference="The capital is Paris, France.")
-    >>> RougeLRecall().score(Batch.of([pair]), VectorTable()).values.tolist()
+    >>> RougeLRecall().score(Batch.of([pair]), Features()).values.tolist()
     [0.8]
     """
 
@@ -185,17 +185,17 @@ class SquadExactMatch(Metric):
     References: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Comprehension of Text".
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
     >>> rows = [Sample(id="1", response="the paris!", reference=["Rome", "Paris"])]
-    >>> SquadExactMatch().score(Batch.of(rows), VectorTable()).values.tolist()
+    >>> SquadExactMatch().score(Batch.of(rows), Features()).values.tolist()
     [1.0]
     """
 
     spec: ClassVar = _spec("squad_em", "Rajpurkar et al. (2016), v1.1")
 
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+    def score(self, batch: Batch, features: Features, /) -> Scores:
         """1 where the response equals one of the references."""
-        del vectors
+        del features
         # "A" normalises to nothing, and still is an answer: only what was blank before is none.
         pairs = pairs_of(batch, normalise_answer)
         same = pairs.tokens.equal(pairs.responses, pairs.references)
@@ -214,17 +214,17 @@ class SquadTokenF1(Metric):
     References: Rajpurkar et al. (2016), "SQuAD: 100,000+ Questions for Machine Comprehension of Text".
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
     >>> rows = [Sample(id="1", response="It is Paris.", reference="Paris, France")]
-    >>> SquadTokenF1().score(Batch.of(rows), VectorTable()).values.tolist()
+    >>> SquadTokenF1().score(Batch.of(rows), Features()).values.tolist()
     [0.4]
     """
 
     spec: ClassVar = _spec("squad_token_f1", "Rajpurkar et al. (2016), v1.1")
 
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+    def score(self, batch: Batch, features: Features, /) -> Scores:
         """The F1 against the best reference of each row."""
-        del vectors
+        del features
         pairs = pairs_of(batch, normalise_answer)
         return best_reference(batch, pairs.in_bags.f_score(), comparable=pairs.filled, empty=_NOTHING_LEFT)
 
@@ -240,17 +240,17 @@ class ContentF1(Metric):
     References: multiset F1 as in Rajpurkar et al. (2016), over content words.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
     >>> rows = [Sample(id="1", response="It is Paris in 1889.", reference="Paris, France")]
-    >>> round(float(ContentF1().score(Batch.of(rows), VectorTable()).values[0]), 4)
+    >>> round(float(ContentF1().score(Batch.of(rows), Features()).values[0]), 4)
     0.6667
     """
 
     spec: ClassVar = _spec("content_f1", "multiset F1 over content words")
 
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+    def score(self, batch: Batch, features: Features, /) -> Scores:
         """The F1 against the best reference of each row."""
-        del vectors
+        del features
         pairs = pairs_of(batch, content_words)
         return best_reference(batch, pairs.in_bags.f_score(), comparable=pairs.filled, empty=_NO_CONTENT)
 
@@ -266,9 +266,9 @@ class LexicalAggregate(Metric):
     it was left out. No value where all references are blank or no part has one. A blank response scores 0.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
     >>> pair = Sample(id="1", response="Paris.", reference="Paris")
-    >>> scores = LexicalAggregate().score(Batch.of([pair]), VectorTable())
+    >>> scores = LexicalAggregate().score(Batch.of([pair]), Features())
     >>> round(float(scores.values[0]), 4), scores.details[0]["rouge_l"]
     (0.85, 1.0)
     """
@@ -277,9 +277,9 @@ class LexicalAggregate(Metric):
         "lexical_aggregate", "0.30 BLEU + 0.40 ROUGE-L + 0.20 content F1 + 0.10 exact match"
     )
 
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+    def score(self, batch: Batch, features: Features, /) -> Scores:
         """The weighted mean of the parts there are; all stand in the details."""
-        parts = {kind.spec.name: kind().score(batch, vectors) for kind in _WEIGHTS}
+        parts = {kind.spec.name: kind().score(batch, features) for kind in _WEIGHTS}
         values = np.array([part.values for part in parts.values()])
         weights = np.where(np.isnan(values), 0.0, np.array(list(_WEIGHTS.values()))[:, None])
         known = weights.sum(axis=0)

@@ -14,13 +14,14 @@ from sgi.metrics.similarity import SemanticSimilarity
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from sgi.kernel.features import Features
     from sgi.kernel.metric import Scores
     from sgi.kernel.sample import Batch
-    from sgi.kernel.vectors import VectorTable
+    from sgi.metrics.similarity import ComparedTexts
 
 
 @dataclass(frozen=True)
-class ReferenceAggregate(Metric):
+class ReferenceAggregate(Metric["ComparedTexts"]):
     r"""Weighted mean of semantic similarity and the lexical aggregate.
 
     .. math:: w \cdot \mathrm{semantic\ similarity} + (1 - w) \cdot \mathrm{lexical\ aggregate}
@@ -39,10 +40,13 @@ class ReferenceAggregate(Metric):
 
     >>> import numpy as np
     >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.features import Features
     >>> from sgi.kernel.vectors import VectorTable
     >>> pair = Batch.of([Sample(id="1", response="yes", reference="indeed")])
-    >>> vectors = VectorTable.of("demo", ["yes", "indeed"], np.array([[3, 4], [4, 3]], dtype=np.float32))
-    >>> scores = ReferenceAggregate().score(pair, vectors)
+    >>> rows = np.array([[3, 4], [4, 3]], dtype=np.float32)
+    >>> features = Features.of(VectorTable.of("demo", ["yes", "indeed"], rows))
+    >>> metric = ReferenceAggregate()
+    >>> scores = metric.score(metric.prepare(pair), features)
     >>> round(float(scores.values[0]), 4), scores.details[0]["parts"]["lexical_aggregate"]
     (0.864, 0.0)
     """
@@ -62,17 +66,22 @@ class ReferenceAggregate(Metric):
             raise ValueError(f"weight is a number from 0 to 1, not {self.weight!r}")
         object.__setattr__(self, "weight", float(self.weight))
 
-    def wanted_models(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """The embedding models of semantic similarity."""
-        return SemanticSimilarity().wanted_models(configured)
+    def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
+        """Choose the embedders of semantic similarity."""
+        return SemanticSimilarity().embedder_names(configured)
 
-    def texts(self, batch: Batch, /) -> Iterable[str]:
-        """The responses and references that semantic similarity compares."""
-        return SemanticSimilarity().texts(batch)
+    def prepare(self, rows: Batch, /) -> ComparedTexts:
+        """Pair each response with each of its references."""
+        return SemanticSimilarity().prepare(rows)
 
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
-        """The weighted mean of the parts that have a value."""
+    def texts(self, pairs: ComparedTexts, /) -> Iterable[str]:
+        """List the responses and references that semantic similarity compares."""
+        return SemanticSimilarity().texts(pairs)
+
+    def score(self, pairs: ComparedTexts, features: Features, /) -> Scores:
+        """Return the weighted mean of the parts that have a value."""
         parts = {
-            made.spec.name: made.score(batch, vectors) for made in (SemanticSimilarity(), LexicalAggregate())
+            "semantic_similarity": SemanticSimilarity().score(pairs, features),
+            "lexical_aggregate": LexicalAggregate().score(pairs.batch, features),
         }
         return weighted_mean_of_parts(parts, (self.weight, 1.0 - self.weight))

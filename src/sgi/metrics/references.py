@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -55,10 +54,6 @@ class Pairs:
         return self.tokens.lengths[self.references] > 0
 
 
-# Metrics that are scored together read the same tokens; they go when the batch goes.
-_PAIRS: WeakKeyDictionary[Batch, dict[Words, Pairs]] = WeakKeyDictionary()
-
-
 def pairs_of(batch: Batch, words: Words) -> Pairs:
     """The references of a batch beside its responses; the same object for the same batch and tokens.
 
@@ -71,13 +66,14 @@ def pairs_of(batch: Batch, words: Words) -> Pairs:
     >>> pairs_of(batch, str.lower).in_bags.recall.tolist()
     [0.0, 1.0]
     """
-    known = _PAIRS.setdefault(batch, {})
-    if words not in known:
-        references = batch.references
-        tokens = TokenColumn.of((*batch.response, *references.values), words)
-        places = np.arange(len(batch), len(batch) + len(references.values))
-        known[words] = Pairs(tokens, references.owners, places)
-    return known[words]
+    return batch.shared(_pairs, words)
+
+
+def _pairs(batch: Batch, words: Words) -> Pairs:
+    references = batch.references
+    tokens = TokenColumn.of((*batch.response, *references.values), words)
+    places = np.arange(len(batch), len(batch) + len(references.values))
+    return Pairs(tokens, references.owners, places)
 
 
 def best_reference(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from sgi.geometry.passages import PassageAngles
+    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
     from sgi.kernel.vectors import VectorTable
 
@@ -33,7 +34,7 @@ VERBATIM_COPY = "verbatim_copy"
 
 
 @dataclass(frozen=True)
-class _OfPassages(Metric):
+class _OfPassages(Metric[CompleteRows]):
     """A value of question, passages and response; a subclass says which."""
 
     passages: Passages = "max"
@@ -43,13 +44,17 @@ class _OfPassages(Metric):
         if self.passages not in (known := get_args(Passages)):
             raise ValueError(f"passages is one of {', '.join(known)}, not {self.passages!r}")
 
-    def texts(self, batch: Batch, /) -> Iterable[str]:
-        """Questions, passages and responses of the rows that can have a value."""
-        return CompleteRows.of(batch, self.passages).texts
+    def prepare(self, rows: Batch, /) -> CompleteRows:
+        """Select the rows that can have a value."""
+        return CompleteRows.of(rows, self.passages)
 
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
-        """One value for each row."""
-        rows = CompleteRows.of(batch, self.passages)
+    def texts(self, rows: CompleteRows, /) -> Iterable[str]:
+        """List questions, passages and responses."""
+        return rows.texts
+
+    def score(self, rows: CompleteRows, features: Features, /) -> Scores:
+        """Return one value for each row."""
+        vectors = features.vectors
         angles = rows.angles(Ragged.from_rows(zip(rows.responses, strict=True)), vectors)
         values = self._aggregate(angles, self._of_pairs(angles))
         return rows.scores(
@@ -127,9 +132,8 @@ class SemanticGroundingIndex(_OfPassages):
         if not isinstance(self.sentences, bool):
             raise ValueError(f"sentences is true or false, not {self.sentences!r}")  # noqa: TRY004 - as any bad value
 
-    def texts(self, batch: Batch, /) -> Iterable[str]:
-        """Questions, passages, responses and their sentences, of the rows that can have a value."""
-        rows = CompleteRows.of(batch, self.passages)
+    def texts(self, rows: CompleteRows, /) -> Iterable[str]:
+        """List questions, passages, responses and their sentences."""
         return chain(rows.texts, rows.sentences.values if self.sentences else ())
 
     def _of_pairs(self, angles: PassageAngles) -> NDArray[np.float64]:
@@ -276,8 +280,9 @@ class ResponseQuestionAngle(Metric):
         rows = question_and_response(batch.question, batch.response)
         return chain((batch.question[row] for row in rows), (batch.response[row] for row in rows))
 
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
+    def score(self, batch: Batch, features: Features, /) -> Scores:
         """The angle of each row."""
+        vectors = features.vectors
         rows = question_and_response(batch.question, batch.response)
         values = np.full(len(batch), np.nan)
         if rows.size:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
     from pydantic import JsonValue
 
+    from sgi.kernel.features import Features
     from sgi.kernel.sample import Batch
     from sgi.kernel.vectors import VectorTable
 
@@ -61,7 +62,7 @@ def cosine_similarity(vec1: ArrayLike, vec2: ArrayLike) -> float:
 
 
 @dataclass(frozen=True)
-class SemanticSimilarity(Metric):
+class SemanticSimilarity(Metric["ComparedTexts"]):
     r"""How near the response lies to the reference, by the cosine of their embeddings.
 
     .. math:: \max(0, \cos\theta(r, g)), \quad g \text{ the best of the accepted answers}
@@ -86,10 +87,13 @@ class SemanticSimilarity(Metric):
     References: Reimers and Gurevych (2019), "Sentence-BERT", section 3.
 
     >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.features import Features
     >>> from sgi.kernel.vectors import VectorTable
     >>> pair = Batch.of([Sample(id="1", response="yes", reference="indeed")])
-    >>> vectors = VectorTable.of("demo", ["yes", "indeed"], np.array([[3, 4], [4, 3]], dtype=np.float32))
-    >>> scores = SemanticSimilarity().score(pair, vectors)
+    >>> rows = np.array([[3, 4], [4, 3]], dtype=np.float32)
+    >>> features = Features.of(VectorTable.of("demo", ["yes", "indeed"], rows))
+    >>> metric = SemanticSimilarity()
+    >>> scores = metric.score(metric.prepare(pair), features)
     >>> round(float(scores.values[0]), 4), scores.details[0]["band"]
     (0.96, 'nearly identical')
     """
@@ -122,34 +126,37 @@ class SemanticSimilarity(Metric):
         else:
             object.__setattr__(self, "threshold", float(self.threshold))
 
-    def wanted_models(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
+    def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
         """The models named, or all that are configured."""
         return self.models or configured
 
-    def texts(self, batch: Batch, /) -> Iterable[str]:
-        """The responses and references that are compared; blank texts are not."""
-        pairs = _Pairs.of(batch)
+    def prepare(self, rows: Batch, /) -> ComparedTexts:
+        """Pair each response with each of its references."""
+        return ComparedTexts.of(rows)
+
+    def texts(self, pairs: ComparedTexts, /) -> Iterable[str]:
+        """List the responses and references that are compared; blank texts are not."""
         return chain(pairs.responses, pairs.references)
 
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
-        """The similarity to the nearest reference of each row."""
-        pairs = _Pairs.of(batch)
+    def score(self, pairs: ComparedTexts, features: Features, /) -> Scores:
+        """Return the similarity to the most similar reference of each row."""
+        batch = pairs.batch
         compared = np.unique(pairs.rows)
         blank = np.setdiff1d(np.arange(len(batch)), compared)
         parts = [(blank, _of_blank(batch, blank))]
         if len(compared):
-            parts.append((compared, self._of_compared(pairs, compared, vectors)))
+            parts.append((compared, self._of_compared(pairs, compared, features)))
         return Scores.assemble(len(batch), parts)
 
-    def _of_compared(self, pairs: _Pairs, rows: NDArray[np.int64], vectors: VectorTable) -> Scores:
-        wanted = self.models or (*filter(None, [vectors.model]), *vectors.others, *vectors.failures)
-        left_out = {name: vectors.failures[name] for name in wanted if name in vectors.failures}
-        used = [name for name in wanted if name not in left_out]
+    def _of_compared(self, pairs: ComparedTexts, rows: NDArray[np.int64], features: Features) -> Scores:
+        names = self.models or (*features.by_embedder, *features.failures)
+        left_out = {name: features.failures[name] for name in names if name in features.failures}
+        used = [name for name in names if name not in left_out]
         if not used:
             why = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
             reason = f"no model gave vectors: {why}" if why else "no embedding model is configured"
             return Scores.without_value(Status.FAILED, [reason] * len(rows))
-        tables = [vectors.of_model(name) for name in used]
+        tables = [features.by_embedder[name] for name in used]
         by_model = np.stack([pairs.nearest(table, self.scale)[rows] for table in tables])
         votes = by_model if self.threshold is None else (by_model >= self.threshold).astype(np.float64)
         values = _AGGREGATES[self.aggregate](votes)
@@ -174,16 +181,18 @@ class SemanticSimilarity(Metric):
         return found | ({"warning": _BEGINNINGS} if both else {})
 
 
-class _Pairs(NamedTuple):
-    """Each response beside each of its references, blank texts left out."""
+class ComparedTexts(NamedTuple):
+    """Each response of a batch with each of its references, blank texts left out."""
+
+    batch: Batch
 
     rows: NDArray[np.int64]
     responses: tuple[str, ...]
     references: tuple[str, ...]
-    n: int
 
     @classmethod
-    def of(cls, batch: Batch) -> _Pairs:
+    def of(cls, batch: Batch) -> ComparedTexts:
+        """Pair the texts of a batch."""
         response, references = batch.response, batch.references
         kept = [
             (row, response[row], text)
@@ -191,13 +200,13 @@ class _Pairs(NamedTuple):
             if text.strip() and response[row].strip()
         ]
         rows = np.fromiter((row for row, _, _ in kept), dtype=np.int64, count=len(kept))
-        return cls(rows, tuple(r for _, r, _ in kept), tuple(t for _, _, t in kept), len(batch))
+        return cls(batch, rows, tuple(r for _, r, _ in kept), tuple(t for _, _, t in kept))
 
     def nearest(self, table: VectorTable, scale: Scale) -> NDArray[np.float64]:
         """The similarity to the nearest reference by one model, shape (n,); 0 where nothing is compared."""
         u = table.rows(self.responses).astype(np.float64)
         v = table.rows(self.references).astype(np.float64)
-        nearest = np.zeros(self.n)  # a negative cosine stays at this 0
+        nearest = np.zeros(len(self.batch))  # a negative cosine stays at this 0
         np.maximum.at(nearest, self.rows, _SCALES[scale](u, v))
         return nearest
 

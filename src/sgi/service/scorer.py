@@ -17,7 +17,8 @@ from sgi.engine.resources import Resources, require_resources
 from sgi.engine.score import BATCH_SIZE, BatchScores, evaluate_batch
 from sgi.engine.spec import DEFAULT_EMBEDDER
 from sgi.kernel.errors import EmbedderError, SgiError, UsageError
-from sgi.kernel.metric import AnyMetric, Metric, Scores
+from sgi.kernel.judged_metric import JudgedMetric
+from sgi.kernel.metric import AnyMetric, Scores
 from sgi.kernel.protocols import Embedder, embedder_name, encode
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.sample import Batch, Field
@@ -193,13 +194,13 @@ class Scorer:
 
     def _refuse(self, metrics: Sequence[AnyMetric]) -> None:
         for metric in metrics:
-            if not isinstance(metric, Metric):
+            if isinstance(metric, JudgedMetric):
                 hint = (
                     "Score it with `sgi run` and a judge; here only metrics that need no judge are computed."
                 )
                 raise UsageError(f"The metric {metric.canonical!r} asks a judge.", hint=hint)
             require_resources([metric], self.resources)
-            wanted = metric.wanted_models(self.resources.names) if metric.embeds else ()
+            wanted = metric.embedder_names(self.resources.names) if metric.vector_needs else ()
             if strange := [name for name in wanted if name not in self.resources.embedders]:
                 message = (
                     f"The metric {metric.canonical!r} wants a model that is not open here: {strange[0]}."
@@ -377,10 +378,9 @@ def _texts_wanted(batch: Batch, metrics: Sequence[AnyMetric]) -> int:
     wanted: set[str] = set()
     of_tokens = set[str]()
     for metric in metrics:
-        if isinstance(metric, Metric):
-            complete = batch.take(batch.present(metric.spec.needs).nonzero()[0])
-            wanted.update(metric.texts(complete))
-            of_tokens.update(metric.token_texts(complete))
+        prepared = metric.prepare(batch.take(batch.present(metric.spec.needs).nonzero()[0]))
+        wanted.update(metric.vector_needs.texts(prepared) if metric.vector_needs else ())
+        of_tokens.update(metric.token_needs.token_texts(prepared) if metric.token_needs else ())
     return len(wanted) + sum(1 + len(text) // _TEXT for text in of_tokens)  # these are read to their end
 
 

@@ -186,6 +186,7 @@ class RAGEvalService:
             UnusableVectorsError: the vectors differ in dimension, are zero or not finite.
             EmbedderError: the model gave none.
         """
+        from sgi.kernel.features import Features
         from sgi.kernel.vectors import VectorTable
         from sgi.metrics.similarity import SemanticSimilarity
 
@@ -194,14 +195,15 @@ class RAGEvalService:
             required("generated_answer", generated_answer),
         ]
         batch = Batch.of([Sample(id="pair", reference=pair[0], response=pair[1])])
-        table = VectorTable()
+        features = Features()
         if all(text.strip() for text in pair):
             embedder = await self._model(embedding_model)
             made = await anyio.to_thread.run_sync(_vectors, embedder, pair, abandon_on_cancel=True)
-            table = VectorTable.of(embedder_name(embedder), pair, made.rows)
+            features = Features.of(VectorTable.of(embedder_name(embedder), pair, made.rows))
             if made.truncated.any():
                 logger.warning("An answer is longer than the embedding model reads; its end has no effect.")
-        scores = SemanticSimilarity().score(batch, table)
+        similarity = SemanticSimilarity()
+        scores = similarity.score(similarity.prepare(batch), features)
         _warn(scores.details[0])
         return float(scores.values[0])
 
@@ -339,12 +341,12 @@ class RAGEvalService:
         from sgi.engine.resources import Resources
 
         judge = await self._judge.opened()
-        embedding = [made for made in self._metrics if made.embeds]
+        embedding = [made for made in self._metrics if made.vector_needs]
         if not embedding:
             return Resources(judge=judge)
         primary = await self._model(embedding_model)
         models = {embedder_name(primary): primary}
-        for name in dict.fromkeys(name for made in embedding for name in made.wanted_models((*models,)[:1])):
+        for name in dict.fromkeys(name for made in embedding for name in made.embedder_names((*models,)[:1])):
             if name not in models:
                 models[name] = await self._model(name)
         return Resources(models, judge=judge)

@@ -8,7 +8,7 @@ from sgi.engine.judge_batch import judged, no_judge
 from sgi.engine.open_judge import JudgeWrapper, with_judge
 from sgi.engine.resources import Resources
 from sgi.kernel.errors import BudgetExceededError, JudgeError
-from sgi.kernel.judged_metric import ReplyModel
+from sgi.kernel.prompts import ReplyModel
 from sgi.service.shared import Shared
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sgi.engine.open_judge import JudgeLike
-    from sgi.kernel.judged_metric import Inquiry
     from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.prompts import Inquiry
     from sgi.kernel.protocols import Judge
 
 T = TypeVar("T", bound=ReplyModel)

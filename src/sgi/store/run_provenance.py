@@ -72,12 +72,12 @@ def _models(metric: AnyMetric, signed: str) -> tuple[str, ...] | None:
     listed = [] if signed == "-" else signed.split("+")
     by_name = {text.partition("@")[0]: text for text in listed if "@" in text}
     embedders = tuple(name for name in by_name if not name.startswith((TOKENS, ENTAILMENT)))
-    names = metric.wanted_models(embedders) if metric.embeds else ()
-    if metric.token_model is not None:
-        names += (metric.token_model.label,)
-    if metric.entailment_model is not None:
-        names += (_signed_entailment(metric.entailment_model, by_name),)
-    if not (metric.embeds or names):
+    names = metric.embedder_names(embedders) if metric.vector_needs else ()
+    if metric.token_needs:
+        names += (metric.token_needs.token_model.label,)
+    if metric.entailment_needs:
+        names += (_signed_entailment(metric.entailment_needs.entailment_model, by_name),)
+    if not (metric.vector_needs or names):
         return ()
     if not names or len(by_name) != len(listed) or not {*names} <= {*by_name}:
         return None

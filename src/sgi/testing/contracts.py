@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from sgi.kernel.features import Features
 from sgi.kernel.judged_metric import JudgedMetric
-from sgi.kernel.metric import AnyMetric, Metric, MetricSpec, Scores, Status
+from sgi.kernel.metric import AnyMetric, MetricSpec, Scores, Status
 from sgi.kernel.protocols import Embedder, TruncatingEmbedder
 from sgi.kernel.registry import metric as from_canonical
 from sgi.kernel.registry import metric_class, metric_names
@@ -19,14 +20,15 @@ from sgi.kernel.sample import Batch, Field, Sample
 from sgi.kernel.tokens import TokenFrequencies
 from sgi.kernel.vectors import EntailmentTable, VectorTable
 from sgi.testing.fakes import HashEmbedder, HashEntailment, HashTokenEncoder
-from sgi.testing.judging import Answered, answered, require
+from sgi.testing.judging import Judgements, judgements_of, require
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from sgi.kernel.tokens import TokenModel, TokenTable
+    from sgi.kernel.metric import EntailmentNeeds, TokenNeeds
+    from sgi.kernel.tokens import TokenTable
 
 _Key = TypeVar("_Key", bound=Hashable)
 _MODELS = ("hash", "other")
@@ -79,9 +81,6 @@ SAMPLES = (
 """Complete samples, ordinary and odd: blanks, repeats, many passages, several references, many scripts."""
 
 
-Subject = Metric | Answered
-
-
 def check_metric(metric: AnyMetric, samples: Sequence[Sample] = SAMPLES) -> None:
     """Prove that a metric keeps what a run relies on.
 
@@ -115,21 +114,21 @@ def check_metric(metric: AnyMetric, samples: Sequence[Sample] = SAMPLES) -> None
     batch = batch.take(np.flatnonzero(batch.present(metric.spec.needs)))
     require(len(batch) > 1, f"two samples at least have {sorted(metric.spec.needs)}; pass samples=")
     if isinstance(metric, JudgedMetric):
-        judged = answered(metric, batch.samples)
-        reread = judged.reread()
-        scores = _check_scores(judged, batch)
-        require(judged.evidence == reread.evidence, "score changes no evidence")
-        require(_same(scores, _score(reread, batch)), "evidence read back scores the same")
-    elif isinstance(metric, Metric):
+        judgements = judgements_of(metric, batch.samples)
+        reread = judgements.reread()
+        scores = _check_scores(metric, batch, judgements)
+        require(judgements.by_sample == reread.by_sample, "score changes no judgement")
+        require(_same(scores, _score(metric, batch, reread)), "judgements read back score the same")
+    else:
         _check_scores(metric, batch)
 
 
-def _check_scores(metric: Subject, batch: Batch) -> Scores:
-    scores = _score(metric, batch)
+def _check_scores(metric: AnyMetric, batch: Batch, judgements: Judgements | None = None) -> Scores:
+    scores = _score(metric, batch, judgements)
     _check_values(metric.spec, scores)
-    require(_same(scores, _score(metric, batch)), "scoring twice gives the same scores")
-    require(len(_score(metric, batch.take([]))) == 0, "an empty batch has empty scores")
-    _check_company(metric, batch, scores)
+    require(_same(scores, _score(metric, batch, judgements)), "scoring twice gives the same scores")
+    require(len(_score(metric, batch.take([]), judgements)) == 0, "an empty batch has empty scores")
+    _check_company(metric, batch, scores, judgements)
     return scores
 
 
@@ -180,7 +179,7 @@ def check_embedder(embedder: Embedder, *, tolerance: float = 0.0, blanks: bool =
 def _check_identity(metric: Any) -> None:
     kind: Any = type(metric)
     require(
-        isinstance(metric, (Metric, JudgedMetric)),
+        isinstance(metric, AnyMetric),
         f"a metric is a Metric or a JudgedMetric, not a {kind.__name__}",
     )
     require(is_dataclass(kind) and "__dataclass_params__" in vars(kind), f"{kind.__name__} is a dataclass")
@@ -230,14 +229,15 @@ class _Tables:
     How rare tokens are is counted of `SAMPLES`, whatever the batch: in a run it is the whole data's.
     """
 
-    vectors: VectorTable
+    features: Features
     lookups: tuple[_Lookups[Any], ...]
 
     @classmethod
-    def of(cls, metric: Subject, batch: Batch) -> _Tables:
-        texts = list(dict.fromkeys(metric.texts(batch)))
+    def of(cls, metric: AnyMetric, prepared: Any) -> _Tables:
+        needs = metric.vector_needs
+        texts = list(dict.fromkeys(needs.texts(prepared))) if needs else []
         require(all(isinstance(text, str) for text in texts), "texts gives texts")
-        names = metric.wanted_models(_MODELS) if metric.embeds and texts else ()
+        names = needs.embedder_names(_MODELS) if needs and texts else ()
         tables: dict[str, VectorTable] = {}
         lookups: list[_Lookups[Any]] = []
         for name, dimension in zip(names, _DIMENSIONS * len(names), strict=False):
@@ -245,55 +245,51 @@ class _Tables:
             matrix.setflags(write=False)
             lookups.append(_Lookups(texts))
             tables[name] = VectorTable(name, lookups[-1], matrix)
-        primary, *further = tables.values() or (VectorTable(),)
-        others = {table.model: table for table in further}
-        tokens, of_tokens = _tokens(metric, batch)
-        entailed, of_pairs = _entailed(metric, batch)
-        vectors = replace(primary, others=others, tokens=tokens, entailed=entailed)
-        return cls(vectors, (*lookups, *of_tokens, *of_pairs))
+        tokens, of_tokens = _tokens(metric.token_needs, prepared)
+        entailments, of_pairs = _entailments(metric.entailment_needs, prepared)
+        features = Features(tables, token_table=tokens, entailment_table=entailments)
+        return cls(features, (*lookups, *of_tokens, *of_pairs))
 
     def idle(self) -> list[str]:
         """Texts, and pairs as they are written, that were asked for in vain."""
         return sorted({str(key) for table in self.lookups for key in table if key not in table.used})
 
 
-def _tokens(metric: Subject, batch: Batch) -> tuple[dict[TokenModel, TokenTable], tuple[_Lookups[str], ...]]:
-    """The token vectors a metric asked for, if it wants any."""
-    if not isinstance(metric, Metric) or metric.token_model is None:
-        return {}, ()
-    texts = list(dict.fromkeys(metric.token_texts(batch)))
+def _tokens(needs: TokenNeeds | None, prepared: Any) -> tuple[TokenTable | None, tuple[_Lookups[str], ...]]:
+    """The token vectors that a metric needs."""
+    if needs is None:
+        return None, ()
+    texts = list(dict.fromkeys(needs.token_texts(prepared)))
     require(all(isinstance(text, str) for text in texts), "token_texts gives texts")
     encoder, lookups = HashTokenEncoder(), _Lookups(texts)
     references = [text for sample in SAMPLES for text in sample.references]
     counted = TokenFrequencies.none().counting(encoder.token_ids(references))
     table = encoder.encode_tokens(texts)
     table.rows.setflags(write=False)
-    frequencies = counted if metric.weighs_tokens else None
-    return {metric.token_model: replace(table, index=lookups, frequencies=frequencies)}, (lookups,)
+    return replace(table, index=lookups, frequencies=counted if needs.weighs_tokens else None), (lookups,)
 
 
-def _entailed(
-    metric: Subject, batch: Batch
-) -> tuple[dict[str, EntailmentTable], tuple[_Lookups[tuple[str, str]], ...]]:
-    """What a model makes of the pairs a metric asked about, if it wants one."""
-    if not isinstance(metric, Metric):
-        return {}, ()
-    pairs = list(dict.fromkeys(metric.entailment_pairs(batch)))
-    name = metric.entailment_model
-    if name is None:
-        require(not pairs, "a metric with entailment_pairs names an entailment_model")
-        return {}, ()
+def _entailments(
+    needs: EntailmentNeeds | None, prepared: Any
+) -> tuple[EntailmentTable | None, tuple[_Lookups[tuple[str, str]], ...]]:
+    """The entailment probabilities that a metric needs."""
+    if needs is None:
+        return None, ()
+    require(bool(needs.entailment_model), "a metric with pairs names an entailment_model")
+    pairs = list(dict.fromkeys(needs.pairs(prepared)))
     texts = [text for pair in pairs for text in pair]
-    require(all(isinstance(text, str) for text in texts), "entailment_pairs gives pairs of texts")
+    require(all(isinstance(text, str) for text in texts), "pairs gives pairs of texts")
     lookups = _Lookups(pairs)
-    return {name: EntailmentTable(name, lookups, HashEntailment().entail(pairs))}, (lookups,)
+    table = EntailmentTable(needs.entailment_model, lookups, HashEntailment().entail(pairs))
+    return table, (lookups,)
 
 
-def _score(metric: Subject, batch: Batch) -> Scores:
-    tables = _Tables.of(metric, batch)
+def _score(metric: AnyMetric, batch: Batch, judgements: Judgements | None = None) -> Scores:
     before = [sample.model_copy(deep=True) for sample in batch.samples]
+    prepared = metric.prepare(judgements.of(batch) if judgements else batch)
+    tables = _Tables.of(metric, prepared)
     try:
-        scores = metric.score(batch, tables.vectors)
+        scores = metric.score(prepared, tables.features)
     except KeyError as error:
         raise AssertionError(
             f"Broken promise: texts names every text that score looks up ({error})."
@@ -324,16 +320,16 @@ def _json(detail: Mapping[str, Any]) -> str:
         raise AssertionError(f"Broken promise: details are JSON ({error}).") from error
 
 
-def _check_company(metric: Subject, batch: Batch, scores: Scores) -> None:
+def _check_company(metric: AnyMetric, batch: Batch, scores: Scores, judgements: Judgements | None) -> None:
     """No row's score depends on the rows beside it."""
     n = len(batch)
     order = np.random.default_rng(0).permutation(n)
-    shuffled = _score(metric, batch.take(order))
+    shuffled = _score(metric, batch.take(order), judgements)
     require(_same(_rows(scores, order), shuffled), "permuting samples permutes scores and changes no bit")
     half = n // 2
     for rows in (np.arange(half), np.arange(half, n), *np.arange(n)[:, None]):
         require(
-            _same(_rows(scores, rows), _score(metric, batch.take(rows))),
+            _same(_rows(scores, rows), _score(metric, batch.take(rows), judgements)),
             f"splitting a batch changes no score (rows {rows[0]} to {rows[-1]})",
         )
 

@@ -8,19 +8,18 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from sgi.kernel.errors import JudgeError
-from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, ReplyModel, Verdict, Verdicts
+from sgi.kernel.judged_metric import Judged, JudgedMetric
+from sgi.kernel.prompts import Example, Prompt, ReplyModel, Verdict, Verdicts
 from sgi.kernel.protocols import Judge
 from sgi.testing.fakes import ScriptedJudge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from pydantic import BaseModel
 
-    from sgi.kernel.judged_metric import Inquiry
-    from sgi.kernel.metric import MetricSpec, Scores
+    from sgi.kernel.prompts import Inquiry
     from sgi.kernel.sample import Batch, Sample
-    from sgi.kernel.vectors import VectorTable
 
 
 def require(kept: bool, promise: str) -> None:
@@ -49,59 +48,39 @@ def _typical(inquiry: Inquiry, schema: type[Any]) -> ReplyModel:
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
-    """A judged metric with what a judge made of each sample: to its caller like one that asks none."""
+class Judgements:
+    """The judgements of samples, by the identity of the sample."""
 
-    metric: JudgedMetric[Any]
-    evidence: dict[int, BaseModel]
-    """By the identity of the sample."""
+    by_sample: dict[int, BaseModel]
 
-    @property
-    def spec(self) -> MetricSpec:
-        """The metric's facts."""
-        return self.metric.spec
+    def of(self, batch: Batch) -> Judged[Any]:
+        """Add the judgements to the rows of a batch."""
+        return Judged(batch, [self.by_sample[id(sample)] for sample in batch.samples])
 
-    @property
-    def embeds(self) -> bool:
-        """Whether the metric needs vectors."""
-        return self.metric.embeds
-
-    def wanted_models(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """The models the metric wants."""
-        return self.metric.wanted_models(configured)
-
-    def texts(self, batch: Batch, /) -> Iterable[str]:
-        """The texts that score looks up."""
-        return self.metric.texts(batch, self._of(batch))
-
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
-        """The scores of the evidence."""
-        return self.metric.score(batch, self._of(batch), vectors)
-
-    def reread(self) -> Answered:
-        """The same, its evidence written as JSON and read back."""
-        kind = self.metric.evidence
-        texts = {key: found.model_dump_json() for key, found in self.evidence.items()}
-        return Answered(self.metric, {key: kind.model_validate_json(text) for key, text in texts.items()})
-
-    def _of(self, batch: Batch) -> Sequence[BaseModel]:
-        return [self.evidence[id(sample)] for sample in batch.samples]
+    def reread(self) -> Judgements:
+        """Write the judgements as JSON and read them back."""
+        return Judgements(
+            {
+                key: type(judgement).model_validate_json(judgement.model_dump_json())
+                for key, judgement in self.by_sample.items()
+            }
+        )
 
 
-def answered(metric: JudgedMetric[Any], samples: Sequence[Sample]) -> Answered:
-    """The metric with what a typical judge makes of the samples, and the promises of asking proved."""
+def judgements_of(metric: JudgedMetric[Any], samples: Sequence[Sample]) -> Judgements:
+    """Ask a typical judge about the samples, and check what a metric promises about asking."""
     judge = typical_judge()
-    evidence = {id(sample): anyio.run(metric.ask, sample, judge) for sample in samples}
+    judgements = {id(sample): anyio.run(metric.ask, sample, judge) for sample in samples}
     again = [anyio.run(metric.ask, sample, typical_judge()) for sample in samples]
-    require(list(evidence.values()) == again, "asking the same twice gives the same evidence")
-    kinds = {type(found).__name__ for found in again if not isinstance(found, metric.evidence)}
-    require(not kinds, f"ask gives {metric.evidence.__name__}, not {', '.join(kinds)}")
+    require(list(judgements.values()) == again, "asking the same twice gives the same judgement")
+    kinds = {type(found).__name__ for found in again if not isinstance(found, metric.judgement)}
+    require(not kinds, f"ask gives {metric.judgement.__name__}, not {', '.join(kinds)}")
     declared = {prompt.digest for prompt in metric.prompts}
     strange = {inquiry.prompt.name for inquiry in judge.asked if inquiry.prompt.digest not in declared}
     require(not strange, f"prompts names all that ask asks, also {', '.join(sorted(strange))}")
     require(bool(judge.asked), "some sample is asked about; pass samples= where the metric needs its own")
-    made = Answered(metric, evidence)
-    require(made.reread().evidence == evidence, "evidence written as JSON reads back the same")
+    made = Judgements(judgements)
+    require(made.reread().by_sample == judgements, "a judgement written as JSON reads back the same")
     return made
 
 

@@ -50,7 +50,7 @@ class Constant(Metric):
 
     spec: ClassVar = MetricSpec("constant", 1, needs=BOTH, low=0.0, high=1.0)
 
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(np.full(len(batch), 0.5))
 
 
@@ -60,7 +60,7 @@ class Substring(Metric):
 
     spec: ClassVar = MetricSpec("substring", 1, needs=BOTH, low=0.0, high=1.0)
 
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         found = [is_verbatim(text, batch.contexts[row]) for row, text in enumerate(batch.response)]
         return Scores.of(np.array(found, dtype=float))
 
@@ -71,8 +71,8 @@ class FailsClosed(Substring):
 
     spec: ClassVar = MetricSpec("fails_closed", 1, needs=BOTH, low=0.0, high=1.0)
 
-    def score(self, batch, vectors, /):
-        found = super().score(batch, vectors).values
+    def score(self, batch, features, /):
+        found = super().score(batch, features).values
         return Scores.of(found, undefined={"it stands nowhere": found == 0})
 
 
@@ -82,7 +82,7 @@ class FallsOrFails(Substring):
 
     spec: ClassVar = MetricSpec("falls_or_fails", 1, needs=BOTH, low=0.0, high=1.0)
 
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         told = [" ".join(text.split()) for text in batch.response]
         found = np.array([text in passages[0] for text, passages in zip(told, batch.contexts, strict=True)])
         fails = np.array([int(name.split(":")[0]) % 10 < 7 for name in batch.ids])
@@ -95,7 +95,7 @@ class Length(Metric):
 
     spec: ClassVar = MetricSpec("length", 1, needs=RESPONSE, low=0.0, high=np.inf, higher_is_better=False)
 
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(np.array([len(text) for text in batch.response], dtype=float))
 
 
@@ -282,7 +282,7 @@ def test_what_cannot_be_done_is_told_before_any_work(arguments, error, told):
 def test_a_bug_in_a_metric_is_raised_with_the_row():
     @dataclass(frozen=True)
     class Broken(Length):
-        def score(self, batch, vectors, /):
+        def score(self, batch, features, /):
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError) as caught:

@@ -24,7 +24,7 @@ class Graded(Metric):
 
     spec: ClassVar = MetricSpec("graded", 1, needs=RESPONSE, low=0.0, high=1.0, category="grade")
 
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         grades = [text[0] for text in batch.response]
         values = np.array([1 - "ABCDE".index(grade) / 4 for grade in grades])
         return Scores.of(values, details=[{"grade": grade} for grade in grades])

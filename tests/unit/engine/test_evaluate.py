@@ -179,7 +179,7 @@ class ResponseLength(sgi.Metric):
     unit: float = 1000.0
     spec: ClassVar = sgi.MetricSpec("response_length", 1, RESPONSE, 0.0, float("inf"))
 
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return sgi.Scores.of(np.array([len(text) / self.unit for text in batch.response]))
 
 

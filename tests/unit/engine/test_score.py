@@ -105,7 +105,7 @@ class Faulty(Metric):
     short: bool = False
     spec: ClassVar = MetricSpec("faulty", 1, QUESTION, 0.0, 1.0)
 
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(np.zeros(0)) if self.short else Scores.of(1 / np.zeros(0).sum())
 
 

@@ -10,15 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sgi.kernel.judged_metric import (
-    Example,
-    Prompt,
-    ReplyModel,
-    Verdict,
-    Verdicts,
-    estimated_tokens,
-    prompts_digest,
-)
+from sgi.kernel.judged_metric import prompts_digest
+from sgi.kernel.prompts import Example, Prompt, ReplyModel, Verdict, Verdicts, estimated_tokens
 from sgi.kernel.registry import metric, metric_names
 
 
@@ -76,7 +69,7 @@ def test_a_text_that_knows_the_marker_gets_another(text, more):
 
 def test_a_marker_that_stands_in_a_text_by_chance_is_passed_over(monkeypatch):
     made = iter([b"\x11\x11\x11\x11", b"\x22\x22\x22\x22", b"\x33\x33\x33\x33"])
-    monkeypatch.setattr("sgi.kernel.judged_metric.digest", lambda *_, **__: next(made))
+    monkeypatch.setattr("sgi.kernel.prompts.digest", lambda *_, **__: next(made))
     assert tag_of(PROMPT.about(text="11111111", claims=("2222222222",))) == "33333333"
 
 

@@ -16,7 +16,7 @@ class Example(Metric):
     flags: tuple[bool, ...] = field(default_factory=lambda: (True,))
     spec: ClassVar[MetricSpec] = MetricSpec("example", 1, needs=RESPONSE, low=0.0, high=1.0)
 
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(np.zeros(len(batch)))
 
 
@@ -41,13 +41,13 @@ def test_canonical_names_what_differs_from_the_defaults(one, canonical):
 
 
 def test_only_metrics_with_texts_embed():
-    assert (Example().embeds, Embedding().embeds) == (False, True)
-    assert list(Example().texts(None)) == []
+    assert Example().vector_needs is None
+    assert Embedding().vector_needs == Embedding()
 
 
 def test_a_metric_wants_the_first_configured_model():
-    assert Example().wanted_models(("a", "b")) == ("a",)
-    assert Example().wanted_models(()) == ()
+    assert Example().embedder_names(("a", "b")) == ("a",)
+    assert Example().embedder_names(()) == ()
 
 
 def test_a_metric_is_a_frozen_value():

@@ -21,7 +21,7 @@ class Plugin(Metric):
     items: tuple[str, ...] = ()
     spec: ClassVar[MetricSpec] = MetricSpec("plugin_of_a_test", 1, needs=RESPONSE, low=0.0, high=1.0)
 
-    def score(self, batch, vectors, /):
+    def score(self, batch, features, /):
         return Scores.of(np.zeros(len(batch)))
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
+from sgi.kernel.features import Features
 from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.vectors import EntailmentTable, VectorTable, unit_rows, unusable_rows
 
@@ -23,17 +24,8 @@ def test_a_text_that_is_not_there_is_a_key_error():
         VectorTable.of("m", ["a"], np.ones((1, 1), np.float32)).rows(["a", "absent"])
 
 
-def test_tables_of_further_models_by_name():
-    other = VectorTable.of("other", ["a"], np.ones((1, 1), np.float32))
-    table = VectorTable("m", others={"other": other})
-    assert table.of_model("m") is table
-    assert table.of_model("other") is other
-    with pytest.raises(KeyError):
-        table.of_model("absent")
-
-
 def test_an_empty_table_has_no_rows():
-    assert VectorTable().rows([]).shape == (0, 0)
+    assert Features().vectors.rows([]).shape == (0, 0)
     assert VectorTable.of("m", [], np.zeros((0, 7), np.float32)).rows([]).shape == (0, 7)
 
 

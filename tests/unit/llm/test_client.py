@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import JudgeMalformedError, JudgeRejectedError, JudgeUnavailableError
-from sgi.kernel.judged_metric import Verdicts
+from sgi.kernel.prompts import Verdicts
 from sgi.llm.calls import Call, Message, Shape
 from sgi.llm.load import open_chat, open_judge
 from sgi.llm.spec import JudgeSpec

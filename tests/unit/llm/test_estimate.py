@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 
 from sgi.kernel.errors import JudgeMalformedError
-from sgi.kernel.judged_metric import Example, Prompt, ReplyModel, Verdicts, estimated_tokens
+from sgi.kernel.prompts import Example, Prompt, ReplyModel, Verdicts, estimated_tokens
 from sgi.kernel.protocols import CountingJudge, Usage
 from sgi.kernel.sample import Sample
 from sgi.llm.budget import Metered

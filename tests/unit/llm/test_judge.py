@@ -8,7 +8,7 @@ import json
 import pytest
 
 from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError, JudgeUnavailableError
-from sgi.kernel.judged_metric import Verdicts
+from sgi.kernel.prompts import Verdicts
 from sgi.kernel.protocols import CountingJudge
 from sgi.llm.judge import ChatJudge, first_call
 from sgi.llm.reply_cache import Cached

@@ -18,7 +18,7 @@ from sgi.kernel.errors import (
     JudgeUnavailableError,
     UsageError,
 )
-from sgi.kernel.judged_metric import Verdicts
+from sgi.kernel.prompts import Verdicts
 from sgi.kernel.protocols import Usage
 from sgi.llm.load import open_judge
 from sgi.llm.spec import JudgeSpec

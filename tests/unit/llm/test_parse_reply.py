@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError
-from sgi.kernel.judged_metric import ReplyModel, Verdict, Verdicts
+from sgi.kernel.prompts import ReplyModel, Verdict, Verdicts
 from sgi.llm.calls import Completion, Finish
 from sgi.llm.parse_reply import InvalidReplyError, read, shown
 from sgi.metrics.judged.reply_types import Binary, Reason

@@ -174,7 +174,7 @@ _RUN = textwrap.dedent("""
     import asyncio, sys
     from sgi.llm.load import open_judge
     from sgi.llm.spec import JudgeSpec
-    from sgi.kernel.judged_metric import Verdicts
+    from sgi.kernel.prompts import Verdicts
     from sgi.store.cache import SqliteCache
     from support.judge_server import PROMPT, Supported
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic_ai.exceptions import UserError
 
 from sgi.kernel.errors import JudgeMalformedError, JudgeRejectedError, MissingExtraError, UsageError
-from sgi.kernel.judged_metric import Example, Prompt, ReplyModel
+from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.llm.calls import Finish
 from sgi.llm.chat import _encodable
 from sgi.llm.load import open_chat, open_judge

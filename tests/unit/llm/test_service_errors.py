@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from sgi.kernel.errors import JudgeError, JudgeRejectedError, JudgeUnavailableError
-from sgi.kernel.judged_metric import Verdicts
+from sgi.kernel.prompts import Verdicts
 from sgi.llm.load import open_judge
 from sgi.llm.spec import JudgeSpec
 from sgi.store.cache import MemoryCache

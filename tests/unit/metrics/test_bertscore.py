@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from sgi.kernel.errors import UsageError
+from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.tokens import TokenFrequencies, TokenModel, TokenTable
-from sgi.kernel.vectors import VectorTable
 from sgi.metrics.bertscore import BASELINES, NO_TOKENS, NO_WEIGHT, greedy_match
 from sgi.testing import HashTokenEncoder
 
@@ -23,10 +23,11 @@ def score(found, *samples, counted=None):
     batch = Batch.of([sample.model_copy(update={"id": str(n)}) for n, sample in enumerate(samples)])
     chosen = metric(found)
     encoder = HashTokenEncoder()
-    table = encoder.encode_tokens(list(dict.fromkeys(chosen.token_texts(batch))))
+    prepared = chosen.prepare(batch)
+    table = encoder.encode_tokens(list(dict.fromkeys(chosen.token_texts(prepared))))
     if counted is not None:
         table = replace(table, frequencies=TokenFrequencies.none().counting(encoder.token_ids(counted)))
-    return chosen.score(batch, VectorTable(tokens={chosen.token_model: table}))
+    return chosen.score(prepared, Features(token_table=table))
 
 
 def table_of(**texts):
@@ -44,8 +45,7 @@ TABLE = table_of(
 
 def by_hand(name, response, *references, **settings):
     chosen = replace(metric(name), **settings)
-    vectors = VectorTable(tokens={chosen.token_model: TABLE})
-    return chosen.score(Batch.of([pair(response, *references)]), vectors)
+    return chosen.score(Batch.of([pair(response, *references)]), Features(token_table=TABLE))
 
 
 def test_values_by_hand():
@@ -145,8 +145,8 @@ def test_no_rounding_of_weights_lifts_a_value_above_one():
     counted = replace(table, frequencies=TokenFrequencies.none().counting(ids))
     for name in ("bertscore", "bertscore_precision", "bertscore_recall"):
         chosen = replace(metric(name), idf=True)
-        vectors = VectorTable(tokens={chosen.token_model: counted})
-        found = chosen.score(Batch.of([pair(text, text) for text in texts]), vectors).values
+        rows = Batch.of([pair(text, text) for text in texts])
+        found = chosen.score(rows, Features(token_table=counted)).values
         assert found.max() <= 1.0
         assert found == pytest.approx(np.ones(len(texts)), abs=1e-12)
 
@@ -154,7 +154,7 @@ def test_no_rounding_of_weights_lifts_a_value_above_one():
 def test_details_tell_of_windows():
     table = replace(TABLE, windows=np.array([4, 1, 1, 1]))
     chosen = metric("bertscore")
-    found = chosen.score(Batch.of([pair("b", "a")]), VectorTable(tokens={chosen.token_model: table}))
+    found = chosen.score(Batch.of([pair("b", "a")]), Features(token_table=table))
     assert found.details[0]["windows"] == 4
     assert "windows" not in by_hand("bertscore", "b", "a").details[0]
 

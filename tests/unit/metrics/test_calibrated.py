@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from sgi.kernel.features import Features
 from sgi.kernel.metric import MetricSpec, Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.kernel.vectors import VectorTable
 from sgi.metrics.calibrated import SPEC, Calibrated, CalibratedJudged, Calibration, calibrated
 from sgi.metrics.grounding.detector import Grounding
 from sgi.report.views.evidence_map import beside_support, support_view
@@ -50,9 +50,9 @@ def test_it_wants_what_the_metric_within_wants(name):
     made = calibrated(inner, FITTED)
     assert isinstance(made, CalibratedJudged if hasattr(inner, "ask") else Calibrated)
     assert made.spec == replace(SPEC, needs=inner.spec.needs, citation=inner.spec.citation)
-    assert made.embeds == inner.embeds
-    assert made.wanted_models(("a", "b")) == inner.wanted_models(("a", "b"))
-    assert made.entailment_model == inner.entailment_model
+    for needs in ("vector_needs", "token_needs", "entailment_needs"):
+        assert (getattr(made, needs) is None) == (getattr(inner, needs) is None)
+    assert made.embedder_names(("a", "b")) == inner.embedder_names(("a", "b"))
     assert (made.spec.low, made.spec.high, made.spec.category) == (0.0, 1.0, "verdict")
 
 
@@ -61,7 +61,7 @@ def test_the_pairs_are_those_of_the_metric_within():
     rows = Batch.of([Sample(id="1", contexts=("It is red.",), response="It is red and tall.")])
     assert isinstance(made, Calibrated)
     assert made.entailment_model == "owner/model"
-    assert [*made.entailment_pairs(rows)] == [("It is red.", "It is red and tall.")]
+    assert [*made.pairs(made.prepare(rows))] == [("It is red.", "It is red and tall.")]
 
 
 def test_the_name_tells_metric_and_calibration():
@@ -153,7 +153,8 @@ def test_a_calibrated_detector_has_its_evidence_map():
 
 
 def test_no_rows_have_no_scores():
-    assert len(calibrated(metric("content_f1"), FITTED).score(Batch.of([]), VectorTable())) == 0
+    made = calibrated(metric("content_f1"), FITTED)
+    assert len(made.score(made.prepare(Batch.of([])), Features())) == 0
 
 
 def test_the_facts_are_those_of_a_metric():

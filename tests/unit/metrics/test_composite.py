@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import BudgetExceededError, JudgeUnavailableError
+from sgi.kernel.features import Features
+from sgi.kernel.judged_metric import Judged
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
@@ -37,9 +39,9 @@ def of_cosine(parts, cosine, **settings):
     batch = Batch.of([ROW])
     rows = np.array([[1.0, 0.0], [cosine, np.sqrt(1 - cosine**2)]])
     vectors = VectorTable.of("demo", [ROW.question, "Q?"], rows.astype(np.float32))
-    made = RagasScore(**settings)
-    assert list(made.texts(batch, [parts])) == [ROW.question, "Q?"]
-    return made.score(batch, [parts], vectors)
+    made, judged = RagasScore(**settings), Judged(batch, [parts])
+    assert list(made.texts(judged)) == [ROW.question, "Q?"]
+    return made.score(judged, Features.of(vectors))
 
 
 @pytest.mark.parametrize("conventions", ["document", "safe"])

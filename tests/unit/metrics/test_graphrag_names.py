@@ -2,6 +2,8 @@ import numpy as np
 import pytest
 
 from sgi.kernel.errors import UsageError
+from sgi.kernel.features import Features
+from sgi.kernel.judged_metric import Judged
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
@@ -85,9 +87,10 @@ def test_answer_relevance_is_the_mean_cosine_that_the_document_prints(name, expe
     cosines = np.array([0.5, 0.3066, 0.25])
     rows = np.column_stack([cosines, np.sqrt(1 - cosines**2)])
     texts = [ROW.question, "A?", "B?", "C?"]
-    vectors = VectorTable.of("demo", texts, np.vstack([[1.0, 0.0], rows]))
-    evidence = Answered(questions=("A?", "B?", "C?"))
-    assert metric(name).score(batch, [evidence], vectors).values.round(2).tolist() == [expected]
+    features = Features.of(VectorTable.of("demo", texts, np.vstack([[1.0, 0.0], rows])))
+    judged = Judged(batch, [Answered(questions=("A?", "B?", "C?"))])
+    chosen = metric(name)
+    assert chosen.score(chosen.prepare(judged), features).values.round(2).tolist() == [expected]
 
 
 def test_an_unknown_scale_is_refused():
@@ -103,11 +106,11 @@ def test_an_evading_response_is_scored_by_its_questions():
 
 
 def percentage(sample, rows=None):
-    batch = Batch.of([sample])
-    texts = list(dict.fromkeys(SemanticSimilarityPercentage().texts(batch)))
+    similarity = SemanticSimilarityPercentage()
+    prepared = similarity.prepare(Batch.of([sample]))
+    texts = list(dict.fromkeys(similarity.texts(prepared)))
     found = HashEmbedder().embed(texts) if rows is None else np.array(rows, dtype=np.float32)
-    vectors = VectorTable.of("demo", texts, found) if texts else VectorTable()
-    return SemanticSimilarityPercentage().score(batch, vectors)
+    return similarity.score(prepared, Features.of(VectorTable.of("demo", texts, found)))
 
 
 def test_semantic_similarity_is_rounded_to_two_digits_and_never_negative():

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from sgi.kernel.errors import UsageError
+from sgi.kernel.features import Features
 from sgi.kernel.registry import BUILT_IN, metric, metric_class
 from sgi.kernel.sample import REFERENCE, RESPONSE, Batch, Sample
-from sgi.kernel.vectors import VectorTable
 from sgi.metrics.lexical import LexicalAggregate, RougeL, RougeLPrecision, RougeLRecall
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ GOLDEN = ("Paris is the capital of France.", "The capital of France is Paris.")
 
 def scored(name: str, *rows: tuple[str, str | list[str]]) -> Scores:
     samples = [Sample(id=str(i), response=r, reference=g) for i, (r, g) in enumerate(rows)]
-    return metric(name).score(Batch.of(samples), VectorTable())
+    return metric(name).score(Batch.of(samples), Features())
 
 
 def test_all_eight_are_found_by_name() -> None:
@@ -210,7 +210,7 @@ def test_one_beta_has_one_name() -> None:
 def test_metrics_are_frozen_and_want_no_vectors() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         RougeL().beta = 2.0
-    assert not LexicalAggregate().embeds
+    assert not LexicalAggregate().vector_needs
 
 
 def test_what_computes_is_loaded_only_when_something_is_scored() -> None:

@@ -2,9 +2,9 @@ import pytest
 
 import sgi
 from sgi.kernel.errors import UsageError
+from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
-from sgi.kernel.vectors import VectorTable
 
 PAIR = {"response": "The capital of France is Paris.", "reference": "Paris is the capital of France."}
 
@@ -28,15 +28,19 @@ def test_it_is_the_weighted_mean_of_its_two_parts():
     )
 
 
+def score(chosen, rows, features):
+    return chosen.score(chosen.prepare(rows), features)
+
+
 def test_a_part_without_a_value_is_left_out_and_a_failed_one_fails_the_row():
     rows = Batch.of([Sample(id="1", response="a", reference=" ")])
-    blank = metric("reference_aggregate").score(rows, VectorTable())
+    blank = score(metric("reference_aggregate"), rows, Features())
     assert blank.values.tolist() == [0.0]
     assert blank.details[0]["parts"]["lexical_aggregate"] is None
     pair = Batch.of([Sample(id="1", response="a", reference="b")])
-    failed = metric("reference_aggregate").score(pair, VectorTable(failures={"demo": "it is away"}))
+    failed = score(metric("reference_aggregate"), pair, Features(failures={"demo": "it is away"}))
     assert failed.status.tolist() == ["failed"]
-    only_words = metric("reference_aggregate(weight=0)").score(pair, VectorTable(failures={"demo": "away"}))
+    only_words = score(metric("reference_aggregate(weight=0)"), pair, Features(failures={"demo": "away"}))
     assert only_words.ok.tolist() == [True]
 
 
@@ -47,6 +51,7 @@ def test_the_weight_is_a_share(weight):
 
 
 def test_it_uses_the_models_of_semantic_similarity():
-    assert metric("reference_aggregate").wanted_models(("a", "b")) == ("a", "b")
+    assert metric("reference_aggregate").embedder_names(("a", "b")) == ("a", "b")
     batch = Batch.of([Sample(id="1", **PAIR)])
-    assert list(metric("reference_aggregate").texts(batch)) == [PAIR["response"], PAIR["reference"]]
+    chosen = metric("reference_aggregate")
+    assert list(chosen.texts(chosen.prepare(batch))) == [PAIR["response"], PAIR["reference"]]

@@ -7,6 +7,7 @@ import pytest
 from sgi.geometry import angle, compute_sgi, unit
 from sgi.geometry.passages import VERBATIM_ANGLE
 from sgi.kernel.errors import UsageError
+from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
@@ -39,13 +40,17 @@ def sample(question="q", contexts=("c",), response="r"):
 
 def score(one, *samples, vectors=None):
     """Scores, from the given vectors or from hashes, with a table of just the texts asked for."""
-    batch = Batch.of(samples)
-    texts = list(dict.fromkeys(one.texts(batch)))
+    prepared = one.prepare(Batch.of(samples))
+    texts = list(dict.fromkeys(one.texts(prepared)))
     if vectors is None:
         rows = HashEmbedder().embed(texts)
     else:
         rows = unit([vectors[text] for text in texts]).astype(np.float32)
-    return one.score(batch, VectorTable.of("test", texts, rows))
+    return one.score(prepared, Features.of(VectorTable.of("test", texts, rows)))
+
+
+def texts_of(one, row):
+    return list(one.texts(one.prepare(Batch.of([row]))))
 
 
 def at(turn):
@@ -107,7 +112,7 @@ def test_mean_is_over_the_passages():
 def test_joined_is_one_text_without_the_blank_passages():
     row = sample(contexts=("far", " ", "near"))
     one = SemanticGroundingIndex(passages="joined")
-    assert list(one.texts(Batch.of([row]))) == ["q", f"far{SEPARATOR}near", "r"]
+    assert texts_of(one, row) == ["q", f"far{SEPARATOR}near", "r"]
     found = score(one, row, vectors=THREE | {"far\n\nnear": at(1.3)})
     assert found.values[0] == pytest.approx(0.8 / 0.5, rel=1e-5)
     assert found.details[0]["passage"] is None
@@ -122,7 +127,7 @@ def test_blank_passages_are_skipped_and_keep_their_place():
     assert third is None
     assert (second, fourth) == pytest.approx((0.8 / 2.3, 4.0), rel=1e-5)
     assert found.details[0]["passage"] == 3
-    assert {"", " \n"}.isdisjoint(SemanticGroundingIndex().texts(Batch.of([row])))
+    assert {"", " \n"}.isdisjoint(texts_of(SemanticGroundingIndex(), row))
 
 
 REASONS = [
@@ -149,7 +154,7 @@ def test_rows_without_value_say_why(one, row, reason):
 @pytest.mark.parametrize(("row", "reason"), REASONS[:4])
 def test_rows_without_value_ask_for_no_vector(row, reason):
     for one in ALL[:4]:
-        assert list(one.texts(Batch.of([row]))) == [], reason
+        assert texts_of(one, row) == [], reason
 
 
 def test_joined_of_questions_alone_is_another_text():
@@ -234,7 +239,7 @@ def test_sentences_have_the_value_they_would_have_alone(passages):
 def test_a_single_sentence_costs_no_further_text():
     row = sample(response=" Only one. ")
     one = SemanticGroundingIndex()
-    assert list(one.texts(Batch.of([row]))) == ["q", "c", " Only one. "]
+    assert texts_of(one, row) == ["q", "c", " Only one. "]
     found = score(one, row)
     assert found.details[0]["sentences"] == [{"text": "Only one.", "sgi": found.values[0]}]
 
@@ -242,7 +247,7 @@ def test_a_single_sentence_costs_no_further_text():
 def test_sentences_can_be_left_out():
     row = sample(response=TWO)
     one = SemanticGroundingIndex(sentences=False)
-    assert list(one.texts(Batch.of([row]))) == ["q", "c", TWO]
+    assert texts_of(one, row) == ["q", "c", TWO]
     found, full = score(one, row), score(SemanticGroundingIndex(), row)
     assert "sentences" not in found.details[0]
     assert found.values.tolist() == full.values.tolist()
@@ -271,7 +276,7 @@ def test_canonical_strings_lead_back(one):
 def test_facts():
     for one in ALL:
         assert one.spec.citation == "Marín (2025), arXiv:2512.13771"
-        assert one.embeds
+        assert one.vector_needs
     assert (SemanticGroundingIndex.spec.low, SemanticGroundingIndex.spec.high) == (0.0, math.inf)
     assert (BoundedGroundingIndex.spec.low, BoundedGroundingIndex.spec.high) == (-1.0, 1.0)
     assert {one.spec.unit for one in ALL[4:]} == {"rad"}

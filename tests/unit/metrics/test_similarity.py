@@ -3,34 +3,47 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from sgi.kernel.features import Features
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import VectorTable
 from sgi.metrics.similarity import SemanticSimilarity, cosine_similarity
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sgi.kernel.metric import Scores
+
+NOTHING: Mapping[str, str] = {}
 TURNS = {"east": 0.0, "near": 20.0, "half": 60.0, "north": 90.0, "west": 180.0}
 """Texts by the direction of their vectors, in degrees."""
 
 
-def table(model: str = "m", *, stretch: float = 1.0, **others) -> VectorTable:
+def table(model: str = "m", *, stretch: float = 1.0, truncated: tuple[str, ...] = ()) -> VectorTable:
     turns = np.radians(np.array(list(TURNS.values())) * stretch)
     rows = np.stack([np.cos(turns), np.sin(turns)], axis=1).astype(np.float32)
-    return replace(VectorTable.of(model, list(TURNS), rows), **others)
+    return VectorTable.of(model, list(TURNS), rows, truncated=truncated)
+
+
+def score(
+    similarity: SemanticSimilarity, rows: Batch, *tables: VectorTable, failures: Mapping[str, str] = NOTHING
+) -> Scores:
+    features = replace(Features.of(*tables), failures=failures)
+    return similarity.score(similarity.prepare(rows), features)
 
 
 def batch(*rows: tuple[str, str | list[str]]) -> Batch:
     return Batch.of([Sample(id=str(i), response=r, reference=g) for i, (r, g) in enumerate(rows)])
 
 
-def value(
-    parameters: str, response: str, reference: str | list[str], vectors: VectorTable | None = None
-) -> float:
+def value(parameters: str, response: str, reference: str | list[str], *tables: VectorTable) -> float:
     similarity = metric(f"semantic_similarity({parameters})")
-    return float(similarity.score(batch((response, reference)), vectors or table()).values[0])
+    return float(score(similarity, batch((response, reference)), *(tables or [table()])).values[0])
 
 
 @pytest.mark.parametrize(
@@ -38,7 +51,7 @@ def value(
     [("east", 1.0), ("near", math.cos(math.radians(20))), ("half", 0.5), ("north", 0.0), ("west", 0.0)],
 )
 def test_a_cosine_is_never_below_zero(reference: str, cosine: float) -> None:
-    scores = SemanticSimilarity().score(batch(("east", reference)), table())
+    scores = score(SemanticSimilarity(), batch(("east", reference)), table())
     assert scores.values[0] == pytest.approx(cosine, abs=1e-7)
     assert scores.details[0]["models"] == {"m": scores.values[0]}
 
@@ -49,7 +62,7 @@ def test_a_cosine_is_never_below_zero(reference: str, cosine: float) -> None:
 )
 def test_bands_for_reading(cosine: float, band: str) -> None:
     rows = np.array([[1, 0], [cosine, math.sqrt(1 - cosine**2)]], dtype=np.float32)
-    scores = SemanticSimilarity().score(batch(("a", "b")), VectorTable.of("m", ["a", "b"], rows))
+    scores = score(SemanticSimilarity(), batch(("a", "b")), VectorTable.of("m", ["a", "b"], rows))
     assert scores.details[0]["band"] == band
 
 
@@ -74,21 +87,21 @@ def test_the_manhattan_scale_reaches_zero_where_vectors_can_be_no_further_apart(
 
 
 def test_two_texts_that_the_model_cut_are_marked_and_not_called_identical() -> None:
-    cut = table(truncated=frozenset({"east", "near"}))
-    scores = SemanticSimilarity().score(batch(("east", "near"), ("half", "near"), ("east", "half")), cut)
+    cut = table(truncated=("east", "near"))
+    scores = score(SemanticSimilarity(), batch(("east", "near"), ("half", "near"), ("east", "half")), cut)
     both, reference, response = scores.details
     assert scores.values[0] > 0.9
     assert (both["band"], both["truncated"]) == ("both truncated", ["response", "reference"])
     assert "similarity is that of their beginnings" in both["warning"]
     assert (reference["band"], reference["truncated"]) == ("same core", ["reference"])
     assert (response["band"], response["truncated"]) == ("partial", ["response"])
-    angular = metric('semantic_similarity(scale="angular")').score(batch(("east", "near")), cut)
+    angular = score(metric('semantic_similarity(scale="angular")'), batch(("east", "near")), cut)
     assert "warning" in angular.details[0]
     assert "band" not in angular.details[0]
 
 
 def test_other_scales_have_no_band() -> None:
-    scores = metric('semantic_similarity(scale="angular")').score(batch(("east", "near")), table())
+    scores = score(metric('semantic_similarity(scale="angular")'), batch(("east", "near")), table())
     assert "band" not in scores.details[0]
 
 
@@ -102,15 +115,15 @@ def test_equal_texts_score_exactly_one() -> None:
     texts = [str(i) for i in range(50)]
     vectors = VectorTable.of("m", texts, chance.normal(size=(50, 384)).astype(np.float32))
     for scale in ("cosine", "angular", "euclidean", "manhattan"):
-        scores = SemanticSimilarity(scale=scale).score(batch(*zip(texts, texts, strict=True)), vectors)
+        scores = score(SemanticSimilarity(scale=scale), batch(*zip(texts, texts, strict=True)), vectors)
         assert scores.values.tolist() == [1.0] * 50
 
 
 def test_blank_texts_score_zero_with_a_warning_and_are_not_embedded() -> None:
     rows = batch(("", "east"), ("east", " "), ("\n", ["", " "]), ("near", ["", "east"]))
     similarity = SemanticSimilarity()
-    assert set(similarity.texts(rows)) == {"near", "east"}
-    scores = similarity.score(rows, table())
+    assert set(similarity.texts(similarity.prepare(rows))) == {"near", "east"}
+    scores = score(similarity, rows, table())
     assert scores.values[:3].tolist() == [0.0, 0.0, 0.0]
     assert [detail["warning"] for detail in scores.details[:3]] == [
         "the response is blank",
@@ -124,38 +137,37 @@ def test_blank_texts_score_zero_with_a_warning_and_are_not_embedded() -> None:
 def test_a_batch_of_blanks_needs_no_vectors() -> None:
     rows = batch(("", "east"), (" ", "near"))
     for similarity in (SemanticSimilarity(), SemanticSimilarity(models=("absent",))):
-        assert list(similarity.texts(rows)) == []
-        assert similarity.score(rows, VectorTable()).values.tolist() == [0.0, 0.0]
+        assert list(similarity.texts(similarity.prepare(rows))) == []
+        assert score(similarity, rows).values.tolist() == [0.0, 0.0]
 
 
 def test_an_empty_batch_gives_no_scores() -> None:
-    assert len(SemanticSimilarity().score(batch(), VectorTable())) == 0
+    assert len(score(SemanticSimilarity(), batch())) == 0
 
 
 def test_the_models_are_those_named_or_all_configured() -> None:
-    assert SemanticSimilarity().wanted_models(("a", "b")) == ("a", "b")
-    assert SemanticSimilarity(models=("c",)).wanted_models(("a", "b")) == ("c",)
+    assert SemanticSimilarity().embedder_names(("a", "b")) == ("a", "b")
+    assert SemanticSimilarity(models=("c",)).embedder_names(("a", "b")) == ("c",)
 
 
 def test_several_models_become_one_value() -> None:
-    others = {"wide": table("wide", stretch=2), "still": table("still", stretch=0)}
-    vectors = table(others=others)
+    tables = table(), table("wide", stretch=2), table("still", stretch=0)
     single, wide = math.cos(math.radians(20)), math.cos(math.radians(40))
     expected = {"mean": (single + wide + 1) / 3, "median": single, "min": wide, "max": 1.0}
     for aggregate, number in expected.items():
-        assert value(f'aggregate="{aggregate}"', "east", "near", vectors) == pytest.approx(number, abs=1e-6)
-    scores = SemanticSimilarity(models=("still", "wide")).score(batch(("east", "near")), vectors)
+        assert value(f'aggregate="{aggregate}"', "east", "near", *tables) == pytest.approx(number, abs=1e-6)
+    scores = score(SemanticSimilarity(models=("still", "wide")), batch(("east", "near")), *tables)
     assert list(scores.details[0]["models"]) == ["still", "wide"]
     assert scores.values[0] == pytest.approx((1 + wide) / 2, abs=1e-6)
 
 
 def test_a_threshold_holds_for_each_model_before_they_are_aggregated() -> None:
-    vectors = table(others={"wide": table("wide", stretch=2), "still": table("still", stretch=0)})
-    assert value("threshold=0.9", "east", "near", vectors) == pytest.approx(2 / 3)
-    assert value('threshold=0.9, aggregate="min"', "east", "near", vectors) == 0.0
-    assert value('threshold=0.9, aggregate="max"', "east", "near", vectors) == 1.0
-    assert value('threshold=0.9, aggregate="majority"', "east", "near", vectors) == 1.0
-    assert value('threshold=0.99, aggregate="majority"', "east", "near", vectors) == 0.0
+    tables = table(), table("wide", stretch=2), table("still", stretch=0)
+    assert value("threshold=0.9", "east", "near", *tables) == pytest.approx(2 / 3)
+    assert value('threshold=0.9, aggregate="min"', "east", "near", *tables) == 0.0
+    assert value('threshold=0.9, aggregate="max"', "east", "near", *tables) == 1.0
+    assert value('threshold=0.9, aggregate="majority"', "east", "near", *tables) == 1.0
+    assert value('threshold=0.99, aggregate="majority"', "east", "near", *tables) == 0.0
 
 
 def test_a_value_at_the_threshold_reaches_it() -> None:
@@ -164,20 +176,20 @@ def test_a_value_at_the_threshold_reaches_it() -> None:
 
 
 def test_half_of_the_models_is_no_majority() -> None:
-    vectors = table(others={"still": table("still", stretch=0)})
-    assert value('threshold=0.99, aggregate="majority"', "east", "near", vectors) == 0.0
+    tables = table(), table("still", stretch=0)
+    assert value('threshold=0.99, aggregate="majority"', "east", "near", *tables) == 0.0
 
 
 def test_a_thresholded_value_has_no_band_but_keeps_the_models_values() -> None:
-    scores = SemanticSimilarity(threshold=0.5).score(batch(("east", "near")), table())
+    scores = score(SemanticSimilarity(threshold=0.5), batch(("east", "near")), table())
     assert "band" not in scores.details[0]
     assert scores.details[0]["models"]["m"] == pytest.approx(math.cos(math.radians(20)), abs=1e-6)
 
 
 def test_a_failed_model_is_left_out_and_named() -> None:
-    vectors = table(failures={"broken": "no answer within 30 s"})
+    failures = {"broken": "no answer within 30 s"}
     for similarity in (SemanticSimilarity(), SemanticSimilarity(models=("broken", "m"))):
-        scores = similarity.score(batch(("east", "near"), ("", "near")), vectors)
+        scores = score(similarity, batch(("east", "near"), ("", "near")), table(), failures=failures)
         assert scores.status.tolist() == ["ok", "ok"]
         assert list(scores.details[0]["models"]) == ["m"]
         assert scores.details[0]["left_out"] == {"broken": "no answer within 30 s"}
@@ -185,14 +197,14 @@ def test_a_failed_model_is_left_out_and_named() -> None:
 
 @pytest.mark.parametrize("named", [(), ("a", "b")])
 def test_where_all_models_failed_the_row_failed(named: tuple[str, ...]) -> None:
-    vectors = VectorTable(failures={"a": "refused", "b": "timed out"})
-    scores = SemanticSimilarity(models=named).score(batch(("east", "near"), ("", "near")), vectors)
+    failures = {"a": "refused", "b": "timed out"}
+    scores = score(SemanticSimilarity(models=named), batch(("east", "near"), ("", "near")), failures=failures)
     assert scores.status.tolist() == ["failed", "ok"]
     assert scores.reasons[0] == "no model gave vectors: a: refused; b: timed out"
 
 
 def test_without_any_model_the_row_failed() -> None:
-    scores = SemanticSimilarity().score(batch(("east", "near")), VectorTable())
+    scores = score(SemanticSimilarity(), batch(("east", "near")))
     assert scores.reasons == ("no embedding model is configured",)
 
 
@@ -203,9 +215,9 @@ def test_rows_do_not_depend_on_their_neighbours() -> None:
     rows = [(texts[i], texts[39 - i]) for i in range(40)]
     for scale in ("cosine", "angular", "euclidean", "manhattan"):
         similarity = SemanticSimilarity(scale=scale)
-        together = similarity.score(batch(*rows), vectors).values
-        alone = list(chain.from_iterable(similarity.score(batch(row), vectors).values for row in rows))
-        backwards = similarity.score(batch(*rows[::-1]), vectors).values
+        together = score(similarity, batch(*rows), vectors).values
+        alone = list(chain.from_iterable(score(similarity, batch(row), vectors).values for row in rows))
+        backwards = score(similarity, batch(*rows[::-1]), vectors).values
         assert together.tolist() == alone == backwards[::-1].tolist()
 
 

@@ -23,31 +23,31 @@ class Follows(Metric):
     def entailment_model(self):
         return "any/model"
 
-    def entailment_pairs(self, batch, /):
+    def pairs(self, batch, /):
         return [(passage, row.response) for row in batch.samples for passage in row.contexts]
 
-    def score(self, batch, vectors, /):
-        table = vectors.entailed["any/model"]
+    def score(self, batch, features, /):
+        table = features.entailments
         rows = [[(passage, row.response) for passage in row.contexts] for row in batch.samples]
         return Scores.of(np.array([table.pairs(pairs).entailment.max(initial=0.0) for pairs in rows]))
 
 
 @dataclass(frozen=True)
 class Forgetful(Follows):
-    def entailment_pairs(self, batch, /):
-        return [pair for pair in super().entailment_pairs(batch) if "1889" not in pair[1]]
+    def pairs(self, batch, /):
+        return [pair for pair in super().pairs(batch) if "1889" not in pair[1]]
 
 
 @dataclass(frozen=True)
 class Greedy(Follows):
-    def entailment_pairs(self, batch, /):
-        return [*super().entailment_pairs(batch), *(("in vain", row.response) for row in batch.samples)]
+    def pairs(self, batch, /):
+        return [*super().pairs(batch), *(("in vain", row.response) for row in batch.samples)]
 
 
 @dataclass(frozen=True)
 class PairsOfBytes(Follows):
-    def entailment_pairs(self, batch, /):
-        return [(premise.encode(), hypothesis) for premise, hypothesis in super().entailment_pairs(batch)]
+    def pairs(self, batch, /):
+        return [(premise.encode(), hypothesis) for premise, hypothesis in super().pairs(batch)]
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class NamesNoModel(Follows):
 class OfTheBatch(Follows):
     """Looks at what the model said of other rows."""
 
-    def score(self, batch, vectors, /):
-        scores = super().score(batch, vectors)
+    def score(self, batch, features, /):
+        scores = super().score(batch, features)
         return Scores.of(scores.values / scores.values.max(initial=0.5))
 
 
@@ -75,7 +75,7 @@ def test_a_sound_metric_passes():
     [
         (Forgetful, "names every text that score looks up"),
         (Greedy, "asks only for what score looks up.*in vain"),
-        (PairsOfBytes, "entailment_pairs gives pairs of texts"),
+        (PairsOfBytes, "pairs gives pairs of texts"),
         (NamesNoModel, "names an entailment_model"),
         (OfTheBatch, "splitting a batch"),
     ],

@@ -8,8 +8,9 @@ import pytest
 from pydantic import BaseModel
 
 from sgi.kernel.errors import JudgeUnavailableError
-from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, ReplyModel, Verdict, Verdicts
+from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores
+from sgi.kernel.prompts import Example, Prompt, ReplyModel, Verdict, Verdicts
 from sgi.kernel.sample import RESPONSE
 from sgi.testing import ScriptedJudge, check_judge, check_metric
 from sgi.testing.judging import typical_judge
@@ -31,15 +32,15 @@ OTHER = replace(PROMPT, name="test.other")
 @dataclass(frozen=True)
 class Marked(JudgedMetric[Kept]):
     spec: ClassVar = MetricSpec("marks_of_a_test", 1, needs=RESPONSE, low=0.0, high=1.0)
-    evidence: ClassVar = Kept
+    judgement: ClassVar = Kept
     prompts: ClassVar = (PROMPT,)
 
     async def ask(self, sample, judge, /):
         reply = await judge.ask(PROMPT.about(response=sample.response), Mark)
         return Kept(mark=reply.mark, said=sample.id)
 
-    def score(self, batch, evidence, vectors, /):
-        return Scores.of(np.array([found.mark for found in evidence]))
+    def score(self, judged, features, /):
+        return Scores.of(np.array([found.mark for found in judged.judgements]))
 
 
 def test_a_sound_metric_passes():
@@ -48,12 +49,12 @@ def test_a_sound_metric_passes():
 
 @dataclass(frozen=True)
 class Compares(Marked):
-    def texts(self, batch, evidence, /):
-        return [f"said of {found.said}" for found in evidence]
+    def texts(self, judged, /):
+        return [f"said of {found.said}" for found in judged.judgements]
 
-    def score(self, batch, evidence, vectors, /):
-        vectors.rows(self.texts(batch, evidence))
-        return super().score(batch, evidence, vectors)
+    def score(self, judged, features, /):
+        features.vectors.rows(self.texts(judged))
+        return super().score(judged, features)
 
 
 def test_a_sound_metric_with_vectors_passes():
@@ -94,7 +95,7 @@ class Hidden(BaseModel):
 
 @dataclass(frozen=True)
 class LostInJson(Marked):
-    evidence: ClassVar = Hidden
+    judgement: ClassVar = Hidden
 
     async def ask(self, sample, judge, /):
         found = Hidden(mark=0.5)
@@ -104,28 +105,28 @@ class LostInJson(Marked):
 
 @dataclass(frozen=True)
 class Overwriting(Marked):
-    def score(self, batch, evidence, vectors, /):
-        for found in evidence:
+    def score(self, judged, features, /):
+        for found in judged.judgements:
             found.mark = 1 - found.mark / 3
-        return Scores.of(np.full(len(batch), 0.5))
+        return Scores.of(np.full(len(judged.batch), 0.5))
 
 
 @dataclass(frozen=True)
 class OutOfRange(Marked):
-    def score(self, batch, evidence, vectors, /):
-        return Scores.of(np.array([4 * found.mark for found in evidence]))
+    def score(self, judged, features, /):
+        return Scores.of(np.array([4 * found.mark for found in judged.judgements]))
 
 
 @dataclass(frozen=True)
 class Standardising(Marked):
-    def score(self, batch, evidence, vectors, /):
-        return Scores.of(np.array([found.mark / (1 + len(evidence)) for found in evidence]))
+    def score(self, judged, features, /):
+        return Scores.of(np.array([found.mark / (1 + len(judged.judgements)) for found in judged.judgements]))
 
 
 @dataclass(frozen=True)
 class Greedy(Marked):
-    def texts(self, batch, evidence, /):
-        return [found.said for found in evidence]
+    def texts(self, judged, /):
+        return [found.said for found in judged.judgements]
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ class NoExample(Marked):
         (OtherEvidence, "ask gives Kept, not Mark"),
         (Restless, "asking the same twice"),
         (LostInJson, "written as JSON reads back"),
-        (Overwriting, "score changes no evidence"),
+        (Overwriting, "score changes no judgement"),
         (OutOfRange, "values lie in"),
         (Standardising, "splitting a batch"),
         (Greedy, "texts asks only for what score looks up"),

@@ -2,7 +2,7 @@ import anyio
 import pytest
 
 from sgi.kernel.errors import JudgeMalformedError, JudgeUnavailableError, UsageError
-from sgi.kernel.judged_metric import Example, Prompt, Verdict, Verdicts
+from sgi.kernel.prompts import Example, Prompt, Verdict, Verdicts
 from sgi.kernel.protocols import Judge, Usage, usage_of
 from sgi.testing import ScriptedJudge
 

@@ -302,7 +302,7 @@ class _Again:
             return self.reason
         then = column.provenance or derived_provenance(record, column.metric)
         other = [m for m in resources.provenance(self.metric).models if then is None or m not in then.models]
-        if self.metric.embeds and other:
+        if self.metric.vector_needs and other:
             return f"the run was scored without {', '.join(other)}"
         contexts = shuffled_contexts(samples, seed=seed, questions=record.cluster == BY_QUESTION)
         if contexts is None:

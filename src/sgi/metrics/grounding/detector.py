@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from sgi.kernel.features import Features
+    from sgi.kernel.metric import EntailmentNeeds
     from sgi.kernel.sample import Batch, Sample
     from sgi.kernel.vectors import VectorTable
 
@@ -33,16 +36,68 @@ _CITATION = "worst stretch of lexical, factual and geometric support; trained by
 _NOTHING: Mapping[str, JsonValue] = {}
 
 
-class _Row(NamedTuple):
-    """What is read of a row that can have a value."""
+@dataclass(frozen=True, eq=False)
+class PreparedRow:
+    """A row with plain typography; its analysis is computed once, when it is first needed."""
 
-    reading: Reading
-    passage_sentences: tuple[tuple[str, ...], ...]
-    origin: Origin
+    sample: Sample
+
+    @cached_property
+    def passages(self) -> list[tuple[int, str]]:
+        """The passages that are not blank, each with its position."""
+        read = ((at, typography(text).text) for at, text in enumerate(self.sample.contexts))
+        return [(at, text) for at, text in read if text.strip()]
+
+    @cached_property
+    def response(self) -> str:
+        """The response."""
+        return typography(self.sample.response).text
+
+    @cached_property
+    def question(self) -> str:
+        """The question; empty where it is blank."""
+        return typography(self.sample.question).text.strip()
+
+    @cached_property
+    def passage_sentences(self) -> tuple[tuple[str, ...], ...]:
+        """The sentences of each passage."""
+        return tuple(tuple(sentences(text)) for _, text in self.passages)
+
+    @cached_property
+    def reason(self) -> str:
+        """Why the row has no value; empty where it has one."""
+        texts = [text for _, text in self.passages]
+        reasons: dict[str, Callable[[], bool]] = {
+            "the response is blank": lambda: not self.response.strip(),
+            "there are no passages": lambda: not self.sample.contexts,
+            "all passages are blank": lambda: not texts,
+            "the response claims nothing that passages could support": lambda: (
+                not claims_something(self.response)
+            ),
+            "the response is not in English": lambda: is_foreign(self.response),
+            "the passages are not in English": lambda: all(map(is_foreign, texts)),
+        }
+        return next((reason for reason, holds in reasons.items() if holds()), "")
+
+    @cached_property
+    def reading(self) -> Reading:
+        """The analysis of the response."""
+        return Reading.of(self.response, [text for _, text in self.passages], self.question)
+
+    @property
+    def origin(self) -> Origin:
+        """The texts as they were written."""
+        sample = self.sample
+        return Origin(
+            sample.response,
+            typography(sample.response),
+            tuple(typography(sample.contexts[at]) for at, _ in self.passages),
+            tuple(at for at, _ in self.passages),
+        )
 
 
 @dataclass(frozen=True)
-class Grounding(Metric):
+class Grounding(Metric[tuple[PreparedRow, ...]]):
     r"""Score of how well the passages support every part of the response; no judge is asked.
 
     .. math:: \sigma\Big(b + \sum_k w_k (x_k - m_k) / s_k\Big), \quad w_k \ge 0
@@ -87,79 +142,53 @@ class Grounding(Metric):
             raise TypeError(f"nli is the name of an entailment model or its folder, not {named!r}")
 
     @property
-    def entailment_model(self) -> str | None:
+    def entailment_model(self) -> str:
         """The model that ``nli`` names."""
-        return self.nli or None
+        return self.nli
 
-    def texts(self, batch: Batch, /) -> Iterable[str]:
-        """Sentences of responses and passages, and the questions, of the rows that can have a value."""
-        for sample in batch.samples:
-            if _reason(sample):
-                continue
-            yield from sentences(typography(sample.response).text)
-            yield from chain.from_iterable(sentences(text) for _, text in _passages(sample))
-            if question := typography(sample.question).text.strip():
-                yield question
+    @property
+    def entailment_needs(self) -> EntailmentNeeds | None:
+        """The metric, if ``nli`` names a model."""
+        return self if self.nli else None
 
-    def entailment_pairs(self, batch: Batch, /) -> Iterable[tuple[str, str]]:
-        """Each sentence that claims something behind each of its best passages, where there is a model."""
-        for sample in batch.samples if self.nli else ():
-            if not _reason(sample):
-                yield from chain.from_iterable(pairs_of(_row(sample).reading))
+    def prepare(self, rows: Batch, /) -> tuple[PreparedRow, ...]:
+        """Prepare each row; its texts are analysed once, when they are first needed."""
+        return tuple(map(PreparedRow, rows.samples))
 
-    def score(self, batch: Batch, vectors: VectorTable, /) -> Scores:
-        """The score of each row, with its evidence."""
-        why = [_reason(sample) for sample in batch.samples]
-        values = np.full(len(batch), np.nan)
-        details: list[Mapping[str, JsonValue]] = [_NOTHING] * len(batch)
-        for number, (sample, reason) in enumerate(zip(batch.samples, why, strict=True)):
-            if reason:
-                continue
-            row = _row(sample)
-            entailed = Entailed.of(row.reading, vectors.entailed[self.nli]) if self.nli else None
-            values[number], details[number] = _scored(row, vectors, entailed)
+    def texts(self, rows: tuple[PreparedRow, ...], /) -> Iterable[str]:
+        """List sentences of responses and passages, and questions, of the rows that have a value."""
+        for row in rows:
+            if not row.reason:
+                yield from sentences(row.response)
+                yield from chain.from_iterable(row.passage_sentences)
+                if row.question:
+                    yield row.question
+
+    def pairs(self, rows: tuple[PreparedRow, ...], /) -> Iterable[tuple[str, str]]:
+        """List each sentence that claims something with each of its best passages."""
+        for row in rows:
+            if not row.reason:
+                yield from chain.from_iterable(pairs_of(row.reading))
+
+    def score(self, rows: tuple[PreparedRow, ...], features: Features, /) -> Scores:
+        """Return the score of each row, with its evidence map."""
+        values = np.full(len(rows), np.nan)
+        details: list[Mapping[str, JsonValue]] = [_NOTHING] * len(rows)
+        for number, row in enumerate(rows):
+            if not row.reason:
+                entailed = Entailed.of(row.reading, features.entailments) if self.nli else None
+                values[number], details[number] = _scored(row, features.vectors, entailed)
+        reasons = [row.reason for row in rows]
         undefined = {
-            reason: np.array([reason == found for found in why], dtype=np.bool_)
-            for reason in dict.fromkeys(filter(None, why))
+            reason: np.array([reason == other for other in reasons], dtype=np.bool_)
+            for reason in dict.fromkeys(filter(None, reasons))
         }
         return Scores.of(values, undefined=undefined, details=details)
 
 
-def _reason(sample: Sample) -> str:
-    """Why a row can have no value; "" where it can."""
-    response, passages = typography(sample.response).text, [text for _, text in _passages(sample)]
-    reasons: dict[str, Callable[[], bool]] = {
-        "the response is blank": lambda: not response.strip(),
-        "there are no passages": lambda: not sample.contexts,
-        "all passages are blank": lambda: not passages,
-        "the response claims nothing that passages could support": lambda: not claims_something(response),
-        "the response is not in English": lambda: is_foreign(response),
-        "the passages are not in English": lambda: all(map(is_foreign, passages)),
-    }
-    return next((reason for reason, holds in reasons.items() if holds()), "")
-
-
-def _passages(sample: Sample) -> list[tuple[int, str]]:
-    """The passages that are not blank as they are read, each with its position."""
-    read = ((at, typography(text).text) for at, text in enumerate(sample.contexts))
-    return [(at, text) for at, text in read if text.strip()]
-
-
-def _row(sample: Sample) -> _Row:
-    passages = _passages(sample)
-    texts = [text for _, text in passages]
-    response = typography(sample.response)
-    origin = Origin(
-        sample.response,
-        response,
-        tuple(typography(sample.contexts[at]) for at, _ in passages),
-        tuple(at for at, _ in passages),
-    )
-    reading = Reading.of(response.text, texts, typography(sample.question).text.strip())
-    return _Row(reading, tuple(tuple(sentences(text)) for text in texts), origin)
-
-
-def _scored(row: _Row, vectors: VectorTable, entailed: Entailed | None) -> tuple[float, dict[str, JsonValue]]:
+def _scored(
+    row: PreparedRow, vectors: VectorTable, entailed: Entailed | None
+) -> tuple[float, dict[str, JsonValue]]:
     reading = row.reading
     stated = [reading.response[sentence.start : sentence.end] for sentence in reading.sentences]
     question = vectors.rows([reading.question])[0] if reading.question else None

@@ -9,8 +9,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
 from sgi.geometry.angles import cosine
-from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, ReplyModel
+from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores
+from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import QUESTION, RESPONSE
 from sgi.metrics.judged.claims import blank
 from sgi.metrics.judged.passage_parts import pieces
@@ -18,13 +19,15 @@ from sgi.metrics.judged.reply_types import Flag, Quarters, Reason, Statement
 from sgi.metrics.parameters import check_choice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from pydantic import JsonValue
 
-    from sgi.kernel.judged_metric import Inquiry
+    from sgi.kernel.features import Features
+    from sgi.kernel.judged_metric import Judged
+    from sgi.kernel.prompts import Inquiry
     from sgi.kernel.protocols import Judge
-    from sgi.kernel.sample import Batch, Sample
+    from sgi.kernel.sample import Sample
     from sgi.kernel.vectors import VectorTable
 
 Scale = Literal["cosine", "affine"]
@@ -175,11 +178,15 @@ class AnswerRelevance(JudgedMetric[Answered]):
     References: Es et al. (2023), "Ragas", section 3; document 002, section 4.
 
     >>> from sgi.kernel.sample import Batch, Sample
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> from sgi.kernel.vectors import VectorTable
     >>> row = Sample(id="1", question="When?", response="In 1950.")
-    >>> vectors = VectorTable.of("demo", ["When?", "Which year?"], np.array([[3.0, 4.0], [4.0, 3.0]]))
+    >>> rows = np.array([[3.0, 4.0], [4.0, 3.0]])
+    >>> features = Features.of(VectorTable.of("demo", ["When?", "Which year?"], rows))
     >>> found = Answered(questions=("Which year?",), reason="It gives a year.")
-    >>> round(float(AnswerRelevance(questions=1).score(Batch.of([row]), [found], vectors).values[0]), 4)
+    >>> judged = Judged(Batch.of([row]), [found])
+    >>> round(float(AnswerRelevance(questions=1).score(judged, features).values[0]), 4)
     0.96
     """
 
@@ -189,7 +196,7 @@ class AnswerRelevance(JudgedMetric[Answered]):
     spec: ClassVar = MetricSpec(
         "answer_relevance", 2, needs=QUESTION | RESPONSE, low=0.0, high=1.0, citation="Es et al. (2023)"
     )
-    evidence: ClassVar = Answered
+    judgement: ClassVar = Answered
     prompts: ClassVar = (GENERATE, RATE)
 
     def __post_init__(self) -> None:
@@ -221,18 +228,21 @@ class AnswerRelevance(JudgedMetric[Answered]):
         places = tuple(f"question {number}" for number in range(1, self.questions + 1))
         return GENERATE.about(response=response, places=places)
 
-    def texts(self, batch: Batch, evidence: Sequence[Answered], /) -> Iterator[str]:
+    def texts(self, judged: Judged[Answered], /) -> Iterator[str]:
         """The question and those found, where they are compared."""
-        for sample, found in zip(batch.samples, evidence, strict=True):
+        for sample, found in zip(judged.batch.samples, judged.judgements, strict=True):
             if self._compares(sample, found):
                 yield sample.question
                 yield from found.questions
 
-    def score(self, batch: Batch, evidence: Sequence[Answered], vectors: VectorTable, /) -> Scores:
+    def score(self, judged: Judged[Answered], features: Features, /) -> Scores:
         """The relevance of each row."""
-        made = [self._of_row(*row, vectors) for row in zip(batch.samples, evidence, strict=True)]
+        made = [
+            self._of_row(*row, features.vectors)
+            for row in zip(judged.batch.samples, judged.judgements, strict=True)
+        ]
         values = np.array([value for value, _ in made], dtype=np.float64)
-        undefined = {"the question is blank": blank(batch.question)}
+        undefined = {"the question is blank": blank(judged.batch.question)}
         return Scores.of(values, undefined=undefined, details=[details for _, details in made])
 
     def _compares(self, sample: Sample, found: Answered) -> bool:

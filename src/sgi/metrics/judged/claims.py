@@ -11,8 +11,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
 from sgi.kernel.errors import JudgeMalformedError
-from sgi.kernel.judged_metric import Example, Prompt, ReplyModel, Verdict, Verdicts
 from sgi.kernel.metric import Scores
+from sgi.kernel.prompts import Example, Prompt, ReplyModel, Verdict, Verdicts
 from sgi.metrics.judged.passage_parts import MOST_ENTRIES, Portion, pieces, portions, question_section
 from sgi.metrics.judged.reply_types import Binary, Reason, Statement
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, Verdict, Verdicts
+from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores, Status
+from sgi.kernel.prompts import Example, Prompt, Verdict, Verdicts
 from sgi.kernel.sample import CONTEXTS, QUESTION
 from sgi.metrics.judged.claims import blank
 from sgi.metrics.judged.passage_parts import MOST_ENTRIES, portions, question_section, reference_section
@@ -19,9 +20,10 @@ from sgi.metrics.parameters import check_choice
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sgi.kernel.features import Features
+    from sgi.kernel.judged_metric import Judged
     from sgi.kernel.protocols import Judge
-    from sgi.kernel.sample import Batch, Sample
-    from sgi.kernel.vectors import VectorTable
+    from sgi.kernel.sample import Sample
 
 Weighting = Literal["mean", "rank"]
 """Whether the places of the relevant passages count."""
@@ -140,7 +142,8 @@ class ContextPrecision(JudgedMetric[Relevances]):
     References: document 002, section 2; average precision, Manning et al. (2008), section 8.4.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> found = Relevances(
     ...     passages=(
     ...         PassageRelevance(reason="Another ferry.", relevance=5, relevant=False),
@@ -148,7 +151,7 @@ class ContextPrecision(JudgedMetric[Relevances]):
     ...     )
     ... )
     >>> rows = Batch.of([Sample(id="1", question="When?", contexts=["The Ida.", "The Anke, 1950."])])
-    >>> ContextPrecision().score(rows, [found], VectorTable()).values.tolist()
+    >>> ContextPrecision().score(Judged(rows, [found]), Features()).values.tolist()
     [0.5]
     """
 
@@ -162,7 +165,7 @@ class ContextPrecision(JudgedMetric[Relevances]):
         high=1.0,
         citation="GraphRAG evaluation metrics, section 2",
     )
-    evidence: ClassVar = Relevances
+    judgement: ClassVar = Relevances
     prompts: ClassVar = (PROMPT,)
 
     def __post_init__(self) -> None:
@@ -185,24 +188,24 @@ class ContextPrecision(JudgedMetric[Relevances]):
         numbers = range(1, len(sample.contexts) + 1)
         return Relevances(passages=tuple(best.get(number, _BLANK_PASSAGE) for number in numbers))
 
-    def score(self, batch: Batch, evidence: Sequence[Relevances], vectors: VectorTable, /) -> Scores:
+    def score(self, judged: Judged[Relevances], features: Features, /) -> Scores:
         """The precision of each row."""
-        del vectors
-        empty = np.array([not sample.contexts for sample in batch.samples], dtype=np.bool_)
+        del features
+        empty = np.array([not sample.contexts for sample in judged.batch.samples], dtype=np.bool_)
         lost = np.flatnonzero(empty & (self.empty == "missing"))
-        kept = np.setdiff1d(np.arange(len(batch)), lost)
+        kept = np.setdiff1d(np.arange(len(judged.batch)), lost)
         parts = [
-            (kept, self._of_passages(batch.take(kept), [evidence[row] for row in kept])),
+            (kept, self._of_passages(judged.take(kept))),
             (lost, Scores.without_value(Status.MISSING, [_NO_PASSAGES] * len(lost))),
         ]
-        return Scores.assemble(len(batch), parts)
+        return Scores.assemble(len(judged.batch), parts)
 
-    def _of_passages(self, batch: Batch, evidence: Sequence[Relevances]) -> Scores:
-        rows = [[passage.relevant for passage in found.passages] for found in evidence]
+    def _of_passages(self, judged: Judged[Relevances]) -> Scores:
+        rows = [[passage.relevant for passage in found.passages] for found in judged.judgements]
         formula = _average_precision if self.weighting == "rank" else _share
         values = np.array([formula(relevant) for relevant in rows], dtype=np.float64)
         details = [{"passages": len(relevant), "relevant": sum(relevant)} for relevant in rows]
-        return Scores.of(values, undefined={_BLANK_QUESTION: blank(batch.question)}, details=details)
+        return Scores.of(values, undefined={_BLANK_QUESTION: blank(judged.batch.question)}, details=details)
 
 
 def _worth(found: PassageRelevance) -> tuple[bool, int]:

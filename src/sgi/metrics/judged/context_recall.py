@@ -14,12 +14,11 @@ from sgi.metrics.judged.claims import EXTRACT, VERIFY, Claims, blank, claims_of,
 from sgi.metrics.parameters import check_choice
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from sgi.kernel.features import Features
+    from sgi.kernel.judged_metric import Judged
     from sgi.kernel.metric import Scores
     from sgi.kernel.protocols import Judge
-    from sgi.kernel.sample import Batch, Sample
-    from sgi.kernel.vectors import VectorTable
+    from sgi.kernel.sample import Sample
 
 Empty = Literal["undefined", "full"]
 """What a reference without statements is worth: nothing one can say, or 1."""
@@ -50,11 +49,12 @@ class ContextRecall(JudgedMetric[Claims]):
     References: Es et al. (2023), "Ragas"; document 002, section 3.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> from sgi.metrics.judged.claims import Claim
     >>> row = Sample(id="1", contexts=["Anke is a ferry."], reference="Anke, a ferry.")
     >>> found = Claims(claims=(Claim(claim="Anke is a ferry.", reason="Stated.", supported=1, passage=1),))
-    >>> ContextRecall().score(Batch.of([row]), [found], VectorTable()).values.tolist()
+    >>> ContextRecall().score(Judged(Batch.of([row]), [found]), Features()).values.tolist()
     [1.0]
     """
 
@@ -62,7 +62,7 @@ class ContextRecall(JudgedMetric[Claims]):
     spec: ClassVar = MetricSpec(
         "context_recall", 1, needs=CONTEXTS | REFERENCE, low=0.0, high=1.0, citation="Es et al. (2023)"
     )
-    evidence: ClassVar = Claims
+    judgement: ClassVar = Claims
     prompts: ClassVar = (EXTRACT, VERIFY)
 
     def __post_init__(self) -> None:
@@ -72,11 +72,13 @@ class ContextRecall(JudgedMetric[Claims]):
         """The reference's statements, each with its verdict."""
         return await verified(await claims_of(sample.references[0], sample, judge), sample.contexts, judge)
 
-    def score(self, batch: Batch, evidence: Sequence[Claims], vectors: VectorTable, /) -> Scores:
+    def score(self, judged: Judged[Claims], features: Features, /) -> Scores:
         """The attributed share of each row."""
-        del vectors
+        del features
         undefined = {
-            "the reference is blank": blank([batch.references[row][0] for row in range(len(batch))]),
-            "the reference states nothing": np.ones(len(batch), dtype=np.bool_),
+            "the reference is blank": blank(
+                [judged.batch.references[row][0] for row in range(len(judged.batch))]
+            ),
+            "the reference states nothing": np.ones(len(judged.batch), dtype=np.bool_),
         }
-        return supported_share(evidence, undefined, full=self.empty == "full")
+        return supported_share(judged.judgements, undefined, full=self.empty == "full")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, ReplyModel
+from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores
+from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import REFERENCE, RESPONSE
 from sgi.metrics.judged.passage_parts import question_section, reference_section
 from sgi.metrics.judged.reply_types import Percentage, Reason
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
+    from sgi.kernel.features import Features
+    from sgi.kernel.judged_metric import Judged
     from sgi.kernel.protocols import Judge
-    from sgi.kernel.sample import Batch, Sample
-    from sgi.kernel.vectors import VectorTable
+    from sgi.kernel.sample import Sample
 
 CRITERIA = ("correctness", "completeness", "consistency")
 """What is rated, in the order of the weights."""
@@ -130,11 +132,12 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
     References: Liu et al. (2023), "G-Eval"; document 002, section 6.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> row = Batch.of([Sample(id="1", response="In 1960.", reference="In 1950.")])
     >>> said = {"correctness": 20, "completeness": 90, "consistency": 100}
     >>> found = Accuracy(criteria={name: {"reasoning": "…", "score": n} for name, n in said.items()})
-    >>> scores = FactualAccuracy().score(row, [found], VectorTable())
+    >>> scores = FactualAccuracy().score(Judged(row, [found]), Features())
     >>> scores.values.tolist(), scores.details[0]["grade"]
     ([0.57], 'C')
     """
@@ -150,7 +153,7 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
         category="grade",
         classes=("A", "B", "C", "D", "E"),
     )
-    evidence: ClassVar = Accuracy
+    judgement: ClassVar = Accuracy
     prompts: ClassVar = (PROMPT,)
 
     def __post_init__(self) -> None:
@@ -164,12 +167,12 @@ class FactualAccuracy(JudgedMetric[Accuracy]):
         inquiry = PROMPT.about(**question_section(sample), **accepted, response=sample.response)
         return Accuracy(criteria=await judge.ask(inquiry, Criteria))
 
-    def score(self, batch: Batch, evidence: Sequence[Accuracy], vectors: VectorTable, /) -> Scores:
+    def score(self, judged: Judged[Accuracy], features: Features, /) -> Scores:
         """The weighted mean of each row, with its grade."""
-        del vectors
-        made = [self._of_row(found) for found in evidence]
+        del features
+        made = [self._of_row(found) for found in judged.judgements]
         values = np.array([value for value, _ in made], dtype=np.float64)
-        no_reference = np.array([not reference_section(s) for s in batch.samples], dtype=np.bool_)
+        no_reference = np.array([not reference_section(s) for s in judged.batch.samples], dtype=np.bool_)
         undefined = {"the reference is blank": no_reference}
         details = [{} if lost else detail for lost, (_, detail) in zip(no_reference, made, strict=True)]
         return Scores.of(values, undefined=undefined, details=details)

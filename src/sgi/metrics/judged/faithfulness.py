@@ -14,12 +14,11 @@ from sgi.metrics.judged.claims import EXTRACT, VERIFY, Claims, blank, claims_of,
 from sgi.metrics.parameters import check_choice
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from sgi.kernel.features import Features
+    from sgi.kernel.judged_metric import Judged
     from sgi.kernel.metric import Scores
     from sgi.kernel.protocols import Judge
-    from sgi.kernel.sample import Batch, Sample
-    from sgi.kernel.vectors import VectorTable
+    from sgi.kernel.sample import Sample
 
 Empty = Literal["undefined", "full"]
 """What a text without claims is worth: nothing one can say, or 1."""
@@ -49,7 +48,8 @@ class Faithfulness(JudgedMetric[Claims]):
     References: Es et al. (2023), "Ragas", section 3; document 002, section 1.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> from sgi.metrics.judged.claims import Claim
     >>> row = Sample(id="1", contexts=["Anke is a ferry."], response="Anke is a ferry of 1950.")
     >>> claims = Claims(
@@ -58,7 +58,7 @@ class Faithfulness(JudgedMetric[Claims]):
     ...         Claim(claim="Anke was built in 1950.", reason="No year is given.", supported=0),
     ...     )
     ... )
-    >>> Faithfulness().score(Batch.of([row]), [claims], VectorTable()).values.tolist()
+    >>> Faithfulness().score(Judged(Batch.of([row]), [claims]), Features()).values.tolist()
     [0.5]
     """
 
@@ -66,7 +66,7 @@ class Faithfulness(JudgedMetric[Claims]):
     spec: ClassVar = MetricSpec(
         "faithfulness", 1, needs=CONTEXTS | RESPONSE, low=0.0, high=1.0, citation="Es et al. (2023)"
     )
-    evidence: ClassVar = Claims
+    judgement: ClassVar = Claims
     prompts: ClassVar = (EXTRACT, VERIFY)
 
     def __post_init__(self) -> None:
@@ -76,11 +76,11 @@ class Faithfulness(JudgedMetric[Claims]):
         """The response's claims, each with its verdict."""
         return await verified(await claims_of(sample.response, sample, judge), sample.contexts, judge)
 
-    def score(self, batch: Batch, evidence: Sequence[Claims], vectors: VectorTable, /) -> Scores:
+    def score(self, judged: Judged[Claims], features: Features, /) -> Scores:
         """The supported share of each row."""
-        del vectors
+        del features
         undefined = {
-            "the response is blank": blank(batch.response),
-            "the response claims nothing": np.ones(len(batch), dtype=np.bool_),
+            "the response is blank": blank(judged.batch.response),
+            "the response claims nothing": np.ones(len(judged.batch), dtype=np.bool_),
         }
-        return supported_share(evidence, undefined, full=self.empty == "full")
+        return supported_share(judged.judgements, undefined, full=self.empty == "full")

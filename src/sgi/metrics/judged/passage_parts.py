@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sgi.kernel.judged_metric import estimated_tokens
+from sgi.kernel.prompts import estimated_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

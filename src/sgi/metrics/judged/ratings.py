@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from sgi.kernel.judged_metric import Example, JudgedMetric, Prompt, ReplyModel
+from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.metric import MetricSpec, Scores, Status
+from sgi.kernel.prompts import Example, Prompt, ReplyModel
 from sgi.kernel.sample import CONTEXTS, QUESTION, RESPONSE
 from sgi.metrics.judged.passage_parts import portions
 from sgi.metrics.judged.reply_types import Rating, Reason
@@ -24,10 +25,11 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from sgi.kernel.judged_metric import Section
+    from sgi.kernel.features import Features
+    from sgi.kernel.judged_metric import Judged
+    from sgi.kernel.prompts import Section
     from sgi.kernel.protocols import Judge
-    from sgi.kernel.sample import Batch, Fields, Sample
-    from sgi.kernel.vectors import VectorTable
+    from sgi.kernel.sample import Fields, Sample
 
 _NAMES = ("bad", "average", "good", "excellent")
 _BEST = len(_NAMES) - 1
@@ -185,7 +187,7 @@ _NO_PASSAGES = "there is no passage, or only blank ones"
 class _RatedMetric(JudgedMetric[Rated]):
     """A rating as a share of the best; a subclass says which, and what holds where it was not asked for."""
 
-    evidence: ClassVar = Rated
+    judgement: ClassVar = Rated
     _rating: ClassVar[str]
 
     async def ask(self, sample: Sample, judge: Judge, /) -> Rated:
@@ -195,11 +197,11 @@ class _RatedMetric(JudgedMetric[Rated]):
         found: Rated = getattr(await ratings_of(sample, judge), self._rating)
         return found
 
-    def score(self, batch: Batch, evidence: Sequence[Rated], vectors: VectorTable, /) -> Scores:
+    def score(self, judged: Judged[Rated], features: Features, /) -> Scores:
         """The rating of each row, divided by 3."""
-        del vectors
-        made = [self._of_row(*row) for row in zip(batch.samples, evidence, strict=True)]
-        return Scores.assemble(len(batch), ((np.array([row]), one) for row, one in enumerate(made)))
+        del features
+        made = [self._of_row(*row) for row in zip(judged.batch.samples, judged.judgements, strict=True)]
+        return Scores.assemble(len(judged.batch), ((np.array([row]), one) for row, one in enumerate(made)))
 
     def _of_row(self, sample: Sample, found: Rated) -> Scores:
         if found.rating is None:
@@ -234,10 +236,11 @@ class AnswerRelevanceRated(_RatedMetric):
     References: document 003, its rated columns.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> row = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
     >>> found = Rated(reasoning="It gives the year.", rating=3)
-    >>> AnswerRelevanceRated().score(row, [found], VectorTable()).values.tolist()
+    >>> AnswerRelevanceRated().score(Judged(row, [found]), Features()).values.tolist()
     [1.0]
     """
 
@@ -267,10 +270,11 @@ class ContextRelevance(_RatedMetric):
     References: document 003, its rated columns.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> row = Batch.of([Sample(id="1", question="When?", contexts=["In 1950."])])
     >>> found = Rated(reasoning="Nearly all of it.", rating=2)
-    >>> round(float(ContextRelevance().score(row, [found], VectorTable()).values[0]), 4)
+    >>> round(float(ContextRelevance().score(Judged(row, [found]), Features()).values[0]), 4)
     0.6667
     """
 
@@ -302,10 +306,11 @@ class Groundedness(_RatedMetric):
     References: document 003, its rated columns.
 
     >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.vectors import VectorTable
+    >>> from sgi.kernel.features import Features
+    >>> from sgi.kernel.judged_metric import Judged
     >>> row = Batch.of([Sample(id="1", contexts=["In 1950."], response="In 1960.")])
     >>> found = Rated(reasoning="The passage says 1950.", rating=0)
-    >>> Groundedness().score(row, [found], VectorTable()).values.tolist()
+    >>> Groundedness().score(Judged(row, [found]), Features()).values.tolist()
     [0.0]
     """
 

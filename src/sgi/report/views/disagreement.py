@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.kernel.errors import SgiError
-from sgi.kernel.metric import Metric
+from sgi.kernel.judged_metric import JudgedMetric
 from sgi.kernel.registry import metric as metric_called
 from sgi.kernel.sample import Field
 from sgi.report.views.sample import sample_views
@@ -144,4 +144,5 @@ def _compares(canonical: str, *, embeds: bool) -> bool:
         found = metric_called(canonical)
     except SgiError:  # one of a plugin that is not installed here
         return False
-    return isinstance(found, Metric) and Field.REFERENCE in found.spec.needs and found.embeds is embeds
+    compares = Field.REFERENCE in found.spec.needs and not isinstance(found, JudgedMetric)
+    return compares and bool(found.vector_needs) is embeds

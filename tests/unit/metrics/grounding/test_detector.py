@@ -45,7 +45,7 @@ def test_where_there_is_no_value_there_is_a_reason(sample, reason):
     "sample", [row("", TOWER), row("Yes.", TOWER), row(GERMAN, TOWER), row("It is old.")]
 )
 def test_a_row_without_a_value_wants_nothing_embedded(sample):
-    assert list(Grounding().texts(Batch.of([sample]))) == []
+    assert list(Grounding().texts(Grounding().prepare(Batch.of([sample])))) == []
 
 
 def test_one_passage_in_english_is_enough():

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sgi.kernel.features import Features
 from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
@@ -33,14 +34,14 @@ SAMPLE = Sample(id="1", question="How tall?", contexts=PASSAGES, response=RESPON
 
 def scored(samples, entailed, grounding):
     """The scores of rows whose pairs have the entailment and contradiction that a function gives them."""
-    batch = Batch.of(samples)
-    texts = list(dict.fromkeys(grounding.texts(batch)))
+    rows = grounding.prepare(Batch.of(samples))
+    texts = list(dict.fromkeys(grounding.texts(rows)))
     vectors = VectorTable.of("hash", texts, HashEmbedder().embed(texts))
-    pairs = list(dict.fromkeys(grounding.entailment_pairs(batch)))
+    pairs = list(dict.fromkeys(grounding.pairs(rows)))
     follows, against = np.array([entailed(*pair) for pair in pairs], dtype=np.float64).reshape(-1, 2).T
     made = EntailmentScores(follows, against, np.full(len(pairs), 2))
-    tables = {grounding.nli: EntailmentTable.of("m", pairs, made)} if grounding.nli else {}
-    return grounding.score(batch, replace(vectors, entailed=tables))
+    features = replace(Features.of(vectors), entailment_table=EntailmentTable.of("m", pairs, made))
+    return grounding.score(rows, features)
 
 
 def logit(p):
@@ -63,9 +64,7 @@ def test_passages_that_tie_come_in_their_order_and_equal_ones_once():
 
 
 def test_the_plain_metric_wants_no_model_and_asks_nothing():
-    batch = Batch.of([SAMPLE])
-    assert Grounding().entailment_model is None
-    assert list(Grounding().entailment_pairs(batch)) == []
+    assert Grounding().entailment_needs is None
 
 
 def test_rows_without_response_or_passages_ask_nothing():
@@ -73,7 +72,7 @@ def test_rows_without_response_or_passages_ask_nothing():
         Sample(id="1", contexts=("a",), response=" "),
         Sample(id="2", contexts=("", " "), response="Yes."),
     ]
-    assert list(Grounding(nli="m").entailment_pairs(Batch.of(empty))) == []
+    assert list(Grounding(nli="m").pairs(Grounding().prepare(Batch.of(empty)))) == []
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.kernel.judged_metric import estimated_tokens
+from sgi.kernel.prompts import estimated_tokens
 from sgi.kernel.sample import Sample
 from sgi.metrics.judged.passage_parts import pieces, portions, question_section, reference_section
 

@@ -10,8 +10,8 @@ import anyio
 import numpy as np
 import pytest
 
-from sgi.engine.entailments import AT_ONCE, CHARACTERS_AT_ONCE, entailments, require_entailment_models
-from sgi.engine.resources import Resources, open_models
+from sgi.engine.features import MAX_CHARACTERS, MAX_PAIRS, entail
+from sgi.engine.resources import Resources, open_models, require_resources
 from sgi.engine.score import evaluate_batch
 from sgi.kernel.errors import EmbedderError, ModelMissingError, NonFiniteVectorError, UsageError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
@@ -35,12 +35,12 @@ class Follows(Metric):
     def entailment_model(self):
         return self.model
 
-    def entailment_pairs(self, batch, /):
+    def pairs(self, batch, /):
         return [(text, row.response) for row in batch.samples for text in row.contexts]
 
-    def score(self, batch, vectors, /):
-        table = vectors.entailed[self.model]
-        found = [table.pairs(list(self.entailment_pairs(batch.take([row])))) for row in range(len(batch))]
+    def score(self, batch, features, /):
+        table = features.entailments
+        found = [table.pairs(list(self.pairs(batch.take([row])))) for row in range(len(batch))]
         return Scores.of(np.array([scores.entailment.min() for scores in found]))
 
 
@@ -78,7 +78,7 @@ class Failing(HashEntailment):
 
 
 def asked(model, pairs):
-    return anyio.run(entailments, "m", model, pairs)
+    return anyio.run(entail, "m", model, pairs)
 
 
 def rows(*responses, contexts=("a", "b")):
@@ -101,7 +101,7 @@ def test_each_distinct_pair_is_asked_about_once_the_longest_first():
 
 
 def test_many_pairs_are_asked_about_in_parts_and_lose_nothing():
-    pairs = [(f"premise {number}", "it") for number in range(3 * AT_ONCE + 1)]
+    pairs = [(f"premise {number}", "it") for number in range(3 * MAX_PAIRS + 1)]
     calls = []
 
     class Counting(HashEntailment):
@@ -110,13 +110,13 @@ def test_many_pairs_are_asked_about_in_parts_and_lose_nothing():
             return super().entail(pairs)
 
     made = asked(Counting(), pairs)
-    assert calls == [AT_ONCE, AT_ONCE, AT_ONCE, 1]
+    assert calls == [MAX_PAIRS, MAX_PAIRS, MAX_PAIRS, 1]
     expected = HashEntailment().entail(pairs)
     assert made.table.pairs(pairs).entailment.tolist() == expected.entailment.tolist()
 
 
 def test_long_passages_are_asked_about_in_short_calls():
-    lengths = [CHARACTERS_AT_ONCE + 7, CHARACTERS_AT_ONCE - 2, 9, *[CHARACTERS_AT_ONCE // 2] * 5]
+    lengths = [MAX_CHARACTERS + 7, MAX_CHARACTERS - 2, 9, *[MAX_CHARACTERS // 2] * 5]
     pairs = [(chr(65 + place) * length, "it") for place, length in enumerate(lengths)]
     calls = []
 
@@ -126,7 +126,7 @@ def test_long_passages_are_asked_about_in_short_calls():
             return super().entail(pairs)
 
     made = asked(Weighing(), pairs)
-    half = CHARACTERS_AT_ONCE // 2
+    half = MAX_CHARACTERS // 2
     assert calls == [lengths[:1], lengths[1:2], [half], [half], [half], [half], [half, 9]]
     expected = HashEntailment().entail(pairs)
     assert made.table.pairs(pairs).entailment.tolist() == expected.entailment.tolist()
@@ -205,7 +205,7 @@ def test_a_model_that_gives_up_fails_every_row_of_its_metrics_alone():
     class Length(Metric):
         spec: ClassVar[MetricSpec] = MetricSpec("length_here", 1, needs=RESPONSE, low=0.0, high=9.0)
 
-        def score(self, batch, vectors, /):
+        def score(self, batch, features, /):
             return Scores.of(np.array([float(len(text)) for text in batch.response]))
 
     made = score(rows("x", "y"), (Follows(), Length()), Failing(error="out of memory"))
@@ -231,8 +231,8 @@ def test_rows_without_the_fields_ask_nothing():
 
 
 def test_a_model_that_is_not_open_is_a_users_error():
-    with pytest.raises(UsageError, match="wants an entailment model that is not open here: m"):
-        require_entailment_models([Follows()], Resources())
+    with pytest.raises(UsageError, match="needs an entailment model that is not open here: m"):
+        require_resources([Follows()], Resources())
     with pytest.raises(UsageError, match="sgi run"):
         anyio.run(evaluate_batch, Batch.of(rows("x")), [Follows()], Resources())
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 import sgi
 from sgi.engine import pipeline as run_module
 from sgi.engine import plan as plan_module
-from sgi.engine import token_vectors
+from sgi.engine import token_features
 from sgi.engine.progress import Advanced
 from sgi.engine.resources import Resources, open_models
 from sgi.engine.runner import RunContext, resume, start_run
 from sgi.engine.score import evaluate_batch
 from sgi.engine.spec import RunSpec
-from sgi.engine.token_vectors import row_parts, with_frequencies
+from sgi.engine.token_features import row_parts, with_frequencies
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError, UsageError
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
@@ -94,7 +94,7 @@ def test_each_distinct_text_is_encoded_once_for_all_metrics():
 def test_values_do_not_depend_on_the_parts(monkeypatch, most):
     whole = score(ROWS, FAMILY, HashTokenEncoder()).scores
     encoder = HashTokenEncoder()
-    monkeypatch.setattr(token_vectors, "MOST_BYTES", most)
+    monkeypatch.setattr(token_features, "MAX_BYTES", most)
     cut = score(ROWS, FAMILY, encoder).scores
     assert len(encoder.texts_seen) > 7
     assert all(same(whole[name], cut[name]) for name in whole)
@@ -110,7 +110,7 @@ def test_vectors_held_at_once_stay_within_the_bound(monkeypatch):
             held.append(made.rows.nbytes)
             return made
 
-    monkeypatch.setattr(token_vectors, "MOST_BYTES", 5000)
+    monkeypatch.setattr(token_features, "MAX_BYTES", 5000)
     score(ROWS, FAMILY, Weighed())
     assert len(held) > 3
     assert max(held) <= 5000

@@ -1,0 +1,263 @@
+"""Compute the embeddings and entailment probabilities that the metrics of a batch need, each one once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import compress
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from sgi.engine.in_thread import in_thread
+from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
+from sgi.kernel.features import Features
+from sgi.kernel.protocols import EntailmentScores, encode
+from sgi.kernel.vectors import EntailmentTable, VectorTable, unusable_rows
+from sgi.kernel.work_counter import current_work
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from sgi.engine.resources import Resources
+    from sgi.engine.token_features import TokenFeatures
+    from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.protocols import Embedder, EntailmentModel
+
+Pair = tuple[str, str]
+
+MAX_PAIRS = 64
+"""Pairs in one call of an entailment model."""
+MAX_CHARACTERS = 200_000
+"""Characters of these pairs, unless a single pair has more.
+
+A run that is stopped does not wait for a call; its thread works until the call ends, so calls are short.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureRequest:
+    """What a metric needs for its rows, beside token vectors.
+
+    Attributes:
+        embedders: the embedders whose vectors it needs; empty where it needs none.
+        texts: the distinct texts to embed.
+        entailment_model: the entailment model; empty where it needs none.
+        pairs: the distinct (premise, hypothesis) pairs.
+    """
+
+    embedders: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    entailment_model: str = ""
+    pairs: tuple[Pair, ...] = ()
+
+    @classmethod
+    def of(cls, metric: AnyMetric, prepared: Any, configured: tuple[str, ...]) -> Self:
+        """Collect what a metric needs for rows that it prepared.
+
+        Args:
+            metric: the metric.
+            prepared: what its ``prepare`` returned.
+            configured: the names of the embedders of the run.
+        """
+        vectors, entailment = metric.vector_needs, metric.entailment_needs
+        return cls(
+            vectors.embedder_names(configured) if vectors else (),
+            tuple(dict.fromkeys(vectors.texts(prepared))) if vectors else (),
+            entailment.entailment_model if entailment else "",
+            tuple(dict.fromkeys(entailment.pairs(prepared))) if entailment else (),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TextVectors:
+    """What one embedder returned.
+
+    Attributes:
+        table: the vectors.
+        unusable: texts without a usable vector.
+        failure: why there is no vector at all; empty where there are some.
+    """
+
+    table: VectorTable
+    unusable: frozenset[str] = frozenset()
+    failure: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Entailments:
+    """What one entailment model returned.
+
+    Attributes:
+        table: the probabilities.
+        unusable: hypotheses without a usable probability, with the reason.
+        failure: why there is no probability at all; empty where there are some.
+    """
+
+    table: EntailmentTable
+    unusable: Mapping[str, str] = field(default_factory=dict)
+    failure: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class BatchFeatures:
+    """What the models returned for a batch, by their names."""
+
+    vectors: Mapping[str, TextVectors]
+    entailments: Mapping[str, Entailments]
+
+    def select(self, request: FeatureRequest) -> BatchFeatures:
+        """Select the models of one metric."""
+        vectors = {name: self.vectors[name] for name in request.embedders if name in self.vectors}
+        model = request.entailment_model
+        return BatchFeatures(vectors, {model: self.entailments[model]} if model else {})
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Models that returned nothing, with the reason."""
+        failures = {name: found.failure for name, found in self.vectors.items()}
+        failures |= {name: found.failure for name, found in self.entailments.items()}
+        return {name: reason for name, reason in failures.items() if reason}
+
+    @property
+    def fatal(self) -> str:
+        """Why no row can be scored: every embedder failed, or the entailment model; empty otherwise."""
+        embedders = [found.failure for found in self.vectors.values() if found.failure]
+        if embedders and len(embedders) == len(self.vectors):
+            return " ".join(embedders)
+        return " ".join(found.failure for found in self.entailments.values() if found.failure)
+
+    @property
+    def truncated(self) -> frozenset[str]:
+        """The texts that an embedder truncated."""
+        return frozenset().union(*(found.table.truncated for found in self.vectors.values()))
+
+    def table(self, tokens: TokenFeatures | None) -> Features:
+        """Build the features of a metric."""
+        return Features(
+            {name: found.table for name, found in self.vectors.items() if not found.failure},
+            {name: found.failure for name, found in self.vectors.items() if found.failure},
+            None if tokens is None else tokens.table,
+            next((found.table for found in self.entailments.values()), None),
+        )
+
+
+async def compute_features(
+    requests: Sequence[FeatureRequest], resources: Resources, *, further_units: int
+) -> BatchFeatures:
+    """Embed each distinct text once for each embedder, and read each distinct pair once.
+
+    Args:
+        requests: of all metrics.
+        resources: hold the models.
+        further_units: work that follows, for the progress that is reported.
+    """
+    texts: dict[str, dict[str, None]] = {}
+    pairs: dict[str, dict[Pair, None]] = {}
+    for request in requests:
+        for name in request.embedders if request.texts else ():
+            texts.setdefault(name, {}).update(dict.fromkeys(request.texts))
+        if request.entailment_model:
+            pairs.setdefault(request.entailment_model, {}).update(dict.fromkeys(request.pairs))
+    current_work().expect(sum(map(len, texts.values())) + sum(map(len, pairs.values())) + further_units)
+    vectors = {name: await embed(name, resources.embedders[name], [*found]) for name, found in texts.items()}
+    entailments = {
+        name: await entail(name, resources.entailment_models[name], found) for name, found in pairs.items()
+    }
+    return BatchFeatures(vectors, entailments)
+
+
+async def embed(name: str, embedder: Embedder, texts: Sequence[str]) -> TextVectors:
+    """Embed texts in a thread; texts without a usable vector are named and left out."""
+    unusable: frozenset[str] = frozenset()
+    while True:
+        asked = [text for text in texts if text not in unusable]
+        try:
+            rows, truncated = await in_thread(encode, embedder, asked)
+            bad = unusable_rows(name, asked, rows)
+        except EmbedderError as error:
+            named = unusable_texts(error) - unusable
+            if not named:
+                return TextVectors(VectorTable(name), failure=str(error))
+            unusable |= named
+        else:
+            usable = list(compress(asked, ~bad))
+            table = VectorTable.of(name, usable, rows[~bad], truncated=compress(asked, truncated))
+            return TextVectors(table, unusable.union(compress(asked, bad)))
+
+
+def unusable_texts(error: EmbedderError) -> frozenset[str]:
+    """The texts that an error blames; none where the model failed as a whole."""
+    return frozenset(error.texts) if isinstance(error, NonFiniteVectorError) else frozenset()
+
+
+async def entail(name: str, model: EntailmentModel, pairs: Iterable[Pair]) -> Entailments:
+    """Read pairs with an entailment model, in a thread, the longest first; repeats are read once.
+
+    A hypothesis that the model cannot read beside a passage, or for which it returns no probability, is named
+    and left out. Any other failure holds for all pairs.
+
+    Args:
+        name: the model's name in reasons.
+        model: the model.
+        pairs: (premise, hypothesis).
+    """
+    try:
+        return await _entail(name, model, list(dict.fromkeys(pairs)))
+    except EmbedderError as error:
+        return Entailments(_joined(name, []), failure=str(error))
+
+
+async def _entail(name: str, model: EntailmentModel, pairs: Sequence[Pair]) -> Entailments:
+    hypotheses = list(dict.fromkeys(hypothesis for _, hypothesis in pairs))
+    if not hypotheses:
+        return Entailments(_joined(name, []))
+    readable = await in_thread(model.readable, hypotheses)
+    unusable = {
+        hypothesis: f"one of its sentences is too long for {name} to read beside a passage"
+        for hypothesis, fits in zip(hypotheses, readable, strict=True)
+        if not fits
+    }
+    tables = []
+    for call in _calls(pairs):
+        tables.append(await _read(name, model, call, unusable))
+        current_work().add(len(call))
+    return Entailments(_joined(name, tables), unusable)
+
+
+def _calls(pairs: Sequence[Pair]) -> Iterator[list[Pair]]:
+    """Divide the pairs, the longest first, among calls of the model."""
+    call: list[Pair] = []
+    characters = 0
+    for pair in sorted(pairs, key=lambda pair: -len(pair[0]) - len(pair[1])):
+        length = len(pair[0]) + len(pair[1])
+        if call and (len(call) == MAX_PAIRS or characters + length > MAX_CHARACTERS):
+            yield call
+            call, characters = [], 0
+        call.append(pair)
+        characters += length
+    if call:
+        yield call
+
+
+async def _read(
+    name: str, model: EntailmentModel, pairs: Sequence[Pair], unusable: dict[str, str]
+) -> EntailmentTable:
+    """Read the pairs of one call; adds the hypotheses that it leaves out to ``unusable``."""
+    while True:
+        asked = [pair for pair in pairs if pair[1] not in unusable]
+        if not asked:
+            return _joined(name, [])
+        try:
+            return EntailmentTable.of(name, asked, await in_thread(model.entail, asked))
+        except NonFiniteVectorError as error:
+            named = set(error.texts) - unusable.keys()
+            if not named & {hypothesis for _, hypothesis in asked}:
+                raise
+            reason = f"{name} gave no usable probability for one of its sentences"
+            unusable.update(dict.fromkeys(named, reason))
+
+
+def _joined(name: str, tables: Sequence[EntailmentTable]) -> EntailmentTable:
+    pairs = [pair for table in tables for pair in table.index]
+    columns = zip(*(table.scores for table in tables), strict=True) if tables else [[np.zeros(0)]] * 3
+    return EntailmentTable.of(name, pairs, EntailmentScores(*(np.concatenate(column) for column in columns)))
