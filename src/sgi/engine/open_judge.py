@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
 
     from sgi.engine.resources import Resources
-    from sgi.kernel.prompts import Inquiry
     from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.prompts import Inquiry
     from sgi.kernel.protocols import Cache, Usage
     from sgi.llm.spec import JudgeSpec
 

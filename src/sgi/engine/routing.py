@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from sgi.io.rows import Rejected
     from sgi.kernel.prompts import Inquiry
     from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.prompts import Inquiry
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
 

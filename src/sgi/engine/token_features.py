@@ -122,7 +122,9 @@ def _empty(model: TokenModel) -> TokenTable:
     return TokenTable.checked(str(model), [], [], np.zeros((0, 0), dtype=np.float32), special=())
 
 
-async def with_frequencies(batches: Iterable[Batch], metrics: Iterable[AnyMetric], resources: Resources) -> Resources:
+async def with_frequencies(
+    batches: Iterable[Batch], metrics: Iterable[AnyMetric], resources: Resources
+) -> Resources:
     """Add token frequencies over all references, for the models of metrics that weigh tokens.
 
     Args:
