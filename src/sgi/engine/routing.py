@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from sgi.engine.resources import Resources
     from sgi.io.dataset import Dataset
     from sgi.io.rows import Rejected
-    from sgi.kernel.prompts import Inquiry
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.prompts import Inquiry
     from sgi.kernel.protocols import Judge
