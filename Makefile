@@ -17,6 +17,7 @@ help:            ## Say what there is to do
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 $(VENV)/bin/python:
+	@echo "Creating the environment $(VENV)"
 	$(PYTHON) -m venv $(VENV)
 
 # All versions are pinned with hashes, also those of the build tools; only torch is not pinned (see below).
