@@ -29,8 +29,8 @@ from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.run_rows import scored_run
 from sgi.store.run_writer import RunRecorder, RunStart, create_run
+from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ import pytest
 from sgi.report.html import run_report
 from sgi.report.views.rows import row_page
 from sgi.report.views.run import run_view
-from sgi.store.row_pages import RowQuery
+from sgi.store.row_filters import RowQuery
 from sgi.store.run_queries import find_run
 from support.browser import chromium, serious_faults, watched_page
 from support.evidence_maps import CONTEXTS, RESPONSE

@@ -11,7 +11,8 @@ import pytest
 from sgi.kernel.placeholders import is_placeholder
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.run_rows import scored_run, stored_batches
+from sgi.store.scored_runs import scored_run
+from sgi.store.stored_batches import stored_batches
 from support.command import sgi
 from support.judge_server import JudgeServer, Says, fails
 from support.kept_runs import write_rows

@@ -18,7 +18,7 @@ from sgi.kernel.errors import StoreError
 from sgi.service.service import RAGEvalService
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.run_rows import scored_run
+from sgi.store.scored_runs import scored_run
 
 # As printed, with the service made by a name of ours and a stand-in for the printed client.
 PRINTED = """

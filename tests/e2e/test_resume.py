@@ -17,7 +17,8 @@ import pytest
 from sgi.kernel.errors import StoreError
 from sgi.store.database import open_database
 from sgi.store.run_queries import list_runs
-from sgi.store.run_rows import saved_answers, scored_run
+from sgi.store.scored_runs import scored_run
+from sgi.store.stored_batches import saved_answers
 from support.target_server import Sent, TargetServer
 
 KILLS = 3

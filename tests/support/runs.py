@@ -11,7 +11,7 @@ from sgi.engine.summary import Summary
 from sgi.kernel.registry import metric_class
 from sgi.kernel.sample import Sample
 from sgi.store import schema
-from sgi.store.bulk_insert import insert_rows
+from sgi.store.bulk_rows import insert_rows
 from sgi.store.samples import sample_row
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def add_run(
     with database.writing() as connection:
         data = f"data of {run}"
         insert_rows(connection, schema.datasets, [(data, data, len(samples), "2026-01-01T00:00:00")])
-        rows = (tuple(sample_row(data, k, sample).values()) for k, sample in enumerate(samples))
+        rows = (sample_row(data, k, sample) for k, sample in enumerate(samples))
         insert_rows(connection, schema.samples, rows)
         made = ("{}", "hash", "sgi:1", "{}", "2026-01-01T00:00:00", "2026-01-01T00:00:01", None, 0, None)
         insert_rows(connection, schema.runs, [(run, data, name, *made)])

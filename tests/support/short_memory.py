@@ -23,9 +23,11 @@ from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.store.cache import SqliteCache
 from sgi.store.database import open_database, status
-from sgi.store.run_queries import find_run, open_recorder
-from sgi.store.run_rows import scored_run, stored_batches
-from sgi.store.run_writer import RunStart, StoredAnswer, create_run
+from sgi.store.run_queries import find_run
+from sgi.store.run_writer import RunStart, create_run, open_recorder
+from sgi.store.samples import StoredAnswer
+from sgi.store.scored_runs import scored_run
+from sgi.store.stored_batches import stored_batches
 from support.runs import bare_summary, contents
 
 if TYPE_CHECKING:

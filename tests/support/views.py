@@ -33,8 +33,8 @@ from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.paired import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
-from sgi.store.row_pages import RowQuery
-from sgi.store.run_rows import Reason
+from sgi.store.row_filters import RowQuery
+from sgi.store.scored_runs import Reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

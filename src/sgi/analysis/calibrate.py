@@ -29,7 +29,8 @@ from sgi.stats.intervals import interval_or_none
 from sgi.stats.means import mean_interval
 from sgi.stats.probability_maps import fit_isotonic, fit_platt
 from sgi.stats.ranking import auroc
-from sgi.store.run_rows import grouped_run, stored_batches
+from sgi.store.scored_runs import grouped_run
+from sgi.store.stored_batches import stored_batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -25,7 +25,8 @@ from sgi.kernel.errors import StoreError
 from sgi.kernel.json_shapes import checked
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.scored import STATUSES
-from sgi.store.run_rows import scored_run, stored_batches
+from sgi.store.scored_runs import scored_run
+from sgi.store.stored_batches import stored_batches
 from sgi.store.transfer import Imported, import_
 
 if TYPE_CHECKING:

@@ -24,10 +24,15 @@ from sgi.kernel.errors import SgiError, StoreError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.signature import canonical_json, digest, run_signature
-from sgi.store.judgements import kept_evidence, stored_evidence
 from sgi.store.run_provenance import run_provenance
-from sgi.store.run_rows import saved_answers, stored_batch, stored_batches
 from sgi.store.run_writer import RunStart, create_run
+from sgi.store.stored_batches import (
+    kept_evidence,
+    saved_answers,
+    stored_batch,
+    stored_batches,
+    stored_evidence,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,10 +46,9 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.provenance import MetricProvenance, RunProvenance
     from sgi.store.database import Database
-    from sgi.store.judgements import KeptEvidence, Said
     from sgi.store.run_queries import RunRecord
-    from sgi.store.run_rows import StoredBatch
     from sgi.store.run_writer import RunRecorder
+    from sgi.store.stored_batches import KeptEvidence, Said, StoredBatch
 
 NOT_KEPT = "no evidence of this row was kept"
 """Why a row that had a value has none after rescoring."""
@@ -221,7 +225,7 @@ async def _score_all(
             made.scores,
             truncated=made.truncated,
             failures=made.failures,
-            evidence={task.metric.canonical: said[task.source.canonical] for task in tasks},
+            judgements={task.metric.canonical: said[task.source.canonical] for task in tasks},
         )
         accumulator.add(batch, made)
         listener(Advanced(len(batch)))

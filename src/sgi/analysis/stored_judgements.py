@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.prompts import Inquiry, ReplyModel
     from sgi.kernel.sample import Batch, Sample
-    from sgi.store.judgements import KeptEvidence
+    from sgi.store.stored_batches import KeptEvidence
 
 _JudgedMetric = JudgedMetric[Any]
 

@@ -71,7 +71,7 @@ def agree(
     from sgi.engine.summarise import class_keys
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
-    from sgi.store.run_rows import grouped_run
+    from sgi.store.scored_runs import grouped_run
 
     ends = None if scale is None else _ends(scale)
     with open_database(db, create=False) as database:

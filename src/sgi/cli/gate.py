@@ -163,7 +163,7 @@ def _decide(
     from sgi.store.database import open_database
     from sgi.store.gates import earlier_looks, record_gate
     from sgi.store.run_queries import find_run
-    from sgi.store.run_rows import scored_run
+    from sgi.store.scored_runs import scored_run
 
     rules = read_rules(given)
     with open_database(db, create=False) as database:

@@ -229,7 +229,7 @@ def _titled(view: RunView, title: str | None) -> RunView:
 
 def _row_page(database: Database, record: RunRecord, rows: int) -> RowPage:
     from sgi.report.views.rows import row_page
-    from sgi.store.row_pages import RowQuery
+    from sgi.store.row_filters import RowQuery
 
     return row_page(database, record, RowQuery(size=rows))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.report.views.headline import Headline
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
-    from sgi.store.run_rows import Reason
+    from sgi.store.scored_runs import Reason
 
 
 _MAX_LINE = 400
@@ -144,7 +144,7 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
     from sgi.report.formatting import notes
     from sgi.report.views.headline import headline
     from sgi.store.run_queries import run_usage
-    from sgi.store.run_rows import reasons
+    from sgi.store.scored_runs import reasons
 
     summary = headline(database, record)
     found, usage = reasons(database, record), run_usage(database, record.id)
@@ -164,7 +164,7 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
 def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json: bool) -> None:
     from sgi.cli.console import print_json, print_lines
     from sgi.cli.row_details import sample_facts, sample_lines
-    from sgi.store.evaluation_records import sample_story
+    from sgi.store.growing_runs import sample_story
 
     found = sample_story(database, record, sample)
     if as_json:

@@ -143,7 +143,7 @@ def _written(
         for at, (batch, made, evidence) in partitions(kept, folder, done, spec.columns):
             accumulator.add(batch, made)
             facts = {"truncated": made.truncated, "failures": made.failures}
-            recorder.commit(at, batch.samples, made.scores, **facts, evidence=evidence)
+            recorder.commit(at, batch.samples, made.scores, **facts, judgements=evidence)
         recorder.save_usage(_total_usage(done.values()))
         if kept.summary is not None and not missing:
             recorder.finish(summarise(accumulator, metrics, kept.signature).to_dict())

@@ -9,7 +9,7 @@ from sgi.engine.run_recorder import require_texts
 from sgi.engine.summarise import class_keys
 from sgi.io.write import check_target, csv_lines, json_line, open_writer, write_chunks
 from sgi.kernel.errors import StoreError
-from sgi.store.run_rows import stored_batches
+from sgi.store.stored_batches import stored_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Batch, Sample
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
-    from sgi.store.run_rows import StoredBatch
+    from sgi.store.stored_batches import StoredBatch
 
 
 def output_rows(

@@ -10,7 +10,7 @@ import anyio
 
 from sgi.kernel.errors import TargetError
 from sgi.kernel.sample import Batch, Field
-from sgi.store.run_writer import StoredAnswer
+from sgi.store.samples import StoredAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -14,9 +14,9 @@ from sgi.kernel.placeholders import dataset_without_texts, placeholder, without_
 from sgi.kernel.protocols import DurableJudge, Usage, usage_of
 from sgi.kernel.signature import package_version
 from sgi.store.run_provenance import run_provenance
-from sgi.store.run_queries import find_run, open_recorder, run_usage
-from sgi.store.run_rows import saved_answers, stored_batch
-from sgi.store.run_writer import RunStart, create_run
+from sgi.store.run_queries import find_run, run_usage
+from sgi.store.run_writer import RunStart, create_run, open_recorder
+from sgi.store.stored_batches import saved_answers, stored_batch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Batch, Sample
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
-    from sgi.store.run_writer import RunRecorder, StoredAnswer
+    from sgi.store.run_writer import RunRecorder
+    from sgi.store.samples import StoredAnswer
 
 
 _NUMERICAL = ("numpy", "onnxruntime", "tokenizers")
@@ -95,7 +96,7 @@ class Recording:
             made.scores,
             truncated=made.truncated,
             failures=made.failures,
-            evidence={name: [_plain(found) for found in rows] for name, rows in made.evidence.items()},
+            judgements={name: [_plain(found) for found in rows] for name, rows in made.evidence.items()},
             usage=self._usage(),
         )
 

@@ -20,7 +20,7 @@ from sgi.stats.intervals import Interval, NoInterval, interval_or_none
 from sgi.stats.means import mean_interval
 from sgi.stats.ranking import Ranking, ranking
 from sgi.stats.ratios import bounded_ratio, ratio_of, ratio_slope
-from sgi.store.run_rows import metadata_values, scored_run
+from sgi.store.scored_runs import metadata_values, scored_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

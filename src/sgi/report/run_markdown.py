@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sgi.report.views.run import RunView
     from sgi.report.views.run_header import RunHead
     from sgi.report.views.sample import SampleView
-    from sgi.store.run_rows import Reason
+    from sgi.store.scored_runs import Reason
 
 LONGEST = 300
 """Characters of a row's text; of a longer one it is said how long it is."""

@@ -15,7 +15,7 @@ from sgi.kernel.registry import metric_names
 from sgi.kernel.sample import Sample
 from sgi.kernel.short_repr import short_repr
 from sgi.store.evals_columns import METRICS, REASONED, REASONING
-from sgi.store.evaluations import finish_growing
+from sgi.store.growing_runs import finish_growing
 from sgi.store.run_queries import list_runs
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from sgi.engine.summary import Summary
     from sgi.kernel.metric import AnyMetric
     from sgi.store.database import Database
-    from sgi.store.evaluation_records import StoredEvaluation
-    from sgi.store.evaluations import EvaluationRow, MetricScore
+    from sgi.store.evaluations import MetricScore
+    from sgi.store.growing_runs import EvaluationRow, StoredEvaluation
 
 RELEVANCE, RATED = "answer_relevance", "answer_relevance_rated"
 """The column of the published record, and the metric it holds where there is that, as in the view."""
@@ -153,8 +153,8 @@ def evaluation_row(
         UsageError: something is of the wrong type.
         UnknownNameError: there is no such column.
     """
-    from sgi.store.evaluations import EvaluationRow
-    from sgi.store.run_writer import StoredAnswer
+    from sgi.store.growing_runs import EvaluationRow
+    from sgi.store.samples import StoredAnswer
 
     kept = evaluation or Evaluation("", None, None, None, {})
     given = {name: value for name, value in texts.items() if value is not None}

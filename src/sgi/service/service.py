@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sgi.service.shared_target import TargetLike
     from sgi.store.database import Database
     from sgi.store.evaluations import MetricScore
-    from sgi.store.run_writer import StoredAnswer
+    from sgi.store.samples import StoredAnswer
 
 DEFAULT_METRICS = (*LEXICAL, SIMILARITY)
 """What is computed unless the service is told otherwise: all that compares an answer with its reference."""
@@ -246,7 +246,7 @@ class RAGEvalService:
                 computed values of a metric with given ones. Use another ``test_run_id``.
             StoreError: the database cannot be written; nothing of the evaluation is kept.
         """
-        from sgi.store.evaluations import save_evaluation
+        from sgi.store.growing_runs import save_evaluation
 
         texts = {"question": question, "reference": reference, "answer": answer, "contexts": contexts}
         row = evaluation_row(required("qa_pair_id", qa_pair_id), evaluation, texts, values)
@@ -262,7 +262,7 @@ class RAGEvalService:
         Raises:
             StoreError: the database cannot be read.
         """
-        from sgi.store.evaluation_records import read_evaluations
+        from sgi.store.growing_runs import read_evaluations
 
         run = required("test_run_id", test_run_id)
         return [short_record(found) for found in read_evaluations(self._opened_database(), run)]
@@ -273,7 +273,7 @@ class RAGEvalService:
         Raises:
             StoreError: the database cannot be read.
         """
-        from sgi.store.evaluation_records import read_evaluation
+        from sgi.store.growing_runs import read_evaluation
 
         run, pair = required("test_run_id", test_run_id), required("qa_pair_id", qa_pair_id)
         found = read_evaluation(self._opened_database(), run, pair)
@@ -326,7 +326,7 @@ class RAGEvalService:
     async def _answered(self, sample: Sample, answer: str | None) -> tuple[AnsweredBatch, StoredAnswer]:
         """The sample with the answer, and how it came about."""
         from sgi.engine.generate import AnsweredBatch, answer_batch
-        from sgi.store.run_writer import StoredAnswer
+        from sgi.store.samples import StoredAnswer
 
         if answer is not None:
             batch = Batch.of([sample.answered(answer)])

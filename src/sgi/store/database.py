@@ -18,8 +18,7 @@ from sgi.kernel.errors import (
     StoreDamagedError,
     StoreError,
 )
-from sgi.store.database_errors import ANOTHER, RIGHTS, database_error
-from sgi.store.database_location import located, shown_place
+from sgi.store.database_location import ANOTHER, RIGHTS, database_error, located, shown_place
 from sgi.store.fork_safety import close_at_fork
 from sgi.store.migrations import HEAD, REVISIONS, VERSION_TABLE, migrate
 from sgi.store.schema import metadata
@@ -226,6 +225,29 @@ class Database:
         """
         with self._telling():
             return is_damaged(Path(self.shown))
+
+
+class OneTransaction(Database):
+    """A database whose reads and writes all go through one connection, so that they see what it has written.
+
+    Args:
+        database: the database.
+        connection: its connection, inside of a transaction.
+    """
+
+    def __init__(self, database: Database, connection: sa.Connection) -> None:
+        self.__dict__.update(vars(database))
+        self._connection = connection
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """The connection."""
+        yield self._connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """The connection; its transaction goes on when the block ends."""
+        yield self._connection
 
 
 def open_database(where: str | Path | None = None, *, create: bool = True) -> Database:

@@ -1,54 +1,39 @@
-"""Every statement for runs that grow row by row, as an application saves them.
-
-Such a run has data of its own, which grows with it: at any moment each of its rows is committed. Every metric
-of the run has a score in every row; where nothing was saved the score is ``missing``.
-"""
+"""Single rows of any run, with all their scores: what applications look up."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from math import inf
+import difflib
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import IntegrityError
 
-from sgi.kernel.errors import RunMismatchError, UnknownNameError, UsageError
-from sgi.kernel.metric import MetricSpec, Status
-from sgi.kernel.provenance import UNOPENED
-from sgi.kernel.registry import metric
-from sgi.kernel.signature import canonical_json, digest, run_signature
+from sgi.kernel.errors import UnknownNameError, UsageError
+from sgi.kernel.metric import Status
+from sgi.kernel.placeholders import shown
 from sgi.store import schema
-from sgi.store.bulk_insert import insert_rows
-from sgi.store.run_names import refuse_name
-from sgi.store.run_views import count_change
-from sgi.store.run_writer import add_metric, answer_row, bound, new_run_id, now
-from sgi.store.samples import sample_row
-from sgi.store.text_codec import stored, stored_json
+from sgi.store.samples import answered_samples, sample_of
+from sgi.store.text_codec import restored, stored
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from pydantic import JsonValue
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, RowMapping
 
+    from sgi.kernel.metric import MetricSpec
     from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.sample import Sample
     from sgi.store.database import Database
-    from sgi.store.run_writer import StoredAnswer
+    from sgi.store.run_queries import RunRecord
 
-NOT_SAVED = "nothing was saved for this metric"
-"""Why a row has no value for a metric that other rows of its run have."""
+_LOOKED_AT = 20_000
+"""Of the ids that are about as long as one that was not found, how many are compared with it."""
+_SHOWN = 5
+_IDS_A_QUERY = 300
 
-GROWING = "service-"
-"""What the name of a run's own data begins with; the run's id follows."""
 
-_ROWS_A_BATCH = 256
-_ANOTHER = "Save it under another test_run_id."
-
-# Statements of the usual save stand ready, since building one costs as much as running it.
 _THIS: sa.BindParameter[str] = sa.bindparam("this")
-_PLACE: sa.BindParameter[int] = sa.bindparam("place")
 _FIND = (
     sa.select(
         schema.runs.c.id,
@@ -61,17 +46,6 @@ _FIND = (
     .where((schema.runs.c.name == _THIS) | (schema.runs.c.id == _THIS))
 )
 _FIND_AND_LOCK = _FIND.with_for_update()  # SQLite, which doesn't know it, has locked the file already
-_METRICS_OF = (
-    sa.select(schema.run_metrics)
-    .where(schema.run_metrics.c.run == _THIS)
-    .order_by(schema.run_metrics.c.position)
-)
-_POSITION_OF = sa.select(schema.samples.c.position).where(
-    schema.samples.c.dataset == _THIS, schema.samples.c.id == sa.bindparam("sample")
-)
-_GROW_DATA = sa.update(schema.datasets).where(schema.datasets.c.hash == _THIS)
-_GROW_BATCH = sa.update(schema.batches).where(schema.batches.c.run == _THIS, schema.batches.c.start == _PLACE)
-_TOUCH = sa.update(schema.runs).where(schema.runs.c.id == _THIS)
 
 
 @dataclass(frozen=True)
@@ -106,25 +80,6 @@ class MetricScore:
 
 
 @dataclass(frozen=True)
-class EvaluationRow:
-    """A row to be saved.
-
-    Attributes:
-        sample: with the id that the row has in its run; its answer stands in ``answer``.
-        answer: None where nothing is known of one.
-        scores: by the metric's canonical string.
-        embedders: fingerprints of all models that were asked, also of those that gave no vectors.
-        judge: fingerprint of the judge, with the digest of the prompts; empty where none was asked.
-    """
-
-    sample: Sample
-    answer: StoredAnswer | None
-    scores: Mapping[str, MetricScore]
-    embedders: tuple[str, ...] = ()
-    judge: str = ""
-
-
-@dataclass(frozen=True)
 class RunFound:
     """What the statements below have to know of a run.
 
@@ -143,52 +98,28 @@ class RunFound:
     spec: Mapping[str, Any]
 
 
-def save_evaluation(database: Database, run: str, row: EvaluationRow, *, versions: Mapping[str, str]) -> str:
-    """Put a row into a run that grows; a row with the same sample id gives way.
+@dataclass(frozen=True)
+class StoredEvaluation:
+    """A row of any run, as it was read.
 
-    The run is made if it isn't there. One that was finished is open again. Threads and processes may save at
-    once: each waits for its turn.
-
-    Args:
-        database: where.
-        run: its name, or its id.
-        row: what to keep.
-        versions: of the packages, kept when the run is made.
-
-    Returns:
-        The row's id: the run's, and the row's position.
-
-    Raises:
-        UsageError: a run cannot be called so, or the run of this name was made in another way.
-        RunMismatchError: the run's scores were made with another model, judge, prompts or metric version.
-        StoreError: the database cannot be written; nothing of the row is kept.
+    Attributes:
+        id: the run's id and the row's position.
+        run: the run's name, or its id.
+        position: the row's place in the data.
+        sample: with the answer as its response.
+        reason: why there is no answer.
+        scores: by canonical string, without ``spec``.
     """
-    with database.writing() as connection:
-        found = _locked(connection, run) or _created(connection, run, versions)
-        made_with = {"embedders": _agreed(found, row.embedders), "judge": _agreed_judge(found, row.judge)}
-        position = _position(connection, found.dataset, row.sample.id)
-        metrics = _metrics(connection, found, row.scores, position)
-        if position is None:
-            position = found.rows
-            _make_room(connection, found)
-        else:
-            _clear(connection, found, position, metrics)
-        _write(connection, found, position, row, metrics)
-        _touch(connection, found, made_with, n=max(found.rows, position + 1))
-    return f"{found.id}:{position}"
+
+    id: str
+    run: str
+    position: int
+    sample: Sample
+    reason: str
+    scores: Mapping[str, MetricScore]
 
 
-def finish_growing(database: Database, run: str, summary: Mapping[str, Any]) -> None:
-    """The run has all its rows; this is its headline."""
-    with database.writing() as connection:
-        found = _locked(connection, run)
-        if found is None:
-            raise UnknownNameError("run", run, hint="`sgi runs` lists them.")
-        values = {"finished_at": now(), "summary": dict(summary)}
-        connection.execute(sa.update(schema.runs).where(schema.runs.c.id == found.id).values(values))
-
-
-def run_called(connection: Connection, wanted: str, *, lock: bool = False) -> RunFound | None:
+def find_row_run(connection: Connection, wanted: str, *, lock: bool = False) -> RunFound | None:
     """The run of this name or, failing that, of this id."""
     if wanted != stored(wanted):
         return None
@@ -197,201 +128,119 @@ def run_called(connection: Connection, wanted: str, *, lock: bool = False) -> Ru
     return None if row is None else RunFound(row.id, row.name or row.id, row.dataset, row.rows, row.spec)
 
 
-def _locked(connection: Connection, wanted: str) -> RunFound | None:
-    """The run, in this transaction's hands until it ends."""
-    found = run_called(connection, wanted, lock=True)
-    if found is not None and "service" not in found.spec:
-        message = f"The run {wanted!r} was not made by saving single evaluations, and cannot grow."
-        raise UsageError(message, hint=_ANOTHER)
-    return found
+def read_evaluations(database: Database, run: str) -> list[StoredEvaluation]:
+    """The rows of a run, in order; none if there is no such run. Any run will do, however it was made."""
+    with database.reading() as connection:
+        found = find_row_run(connection, run)
+        if found is None:
+            return []
+        scores: dict[int, dict[str, MetricScore]] = {}
+        for position, name, score in _scores(connection, found):
+            scores.setdefault(position, {})[name] = score
+        rows = connection.execute(_rows(found)).mappings()
+        return [_evaluation(found, dict(row), scores.get(row["position"], {})) for row in rows]
 
 
-def _created(connection: Connection, name: str, versions: Mapping[str, str]) -> RunFound:
-    """A new run without rows; the one that another process made meanwhile."""
-    run, moment = new_run_id(), now()
-    dataset, spec = f"{GROWING}{run}", {"service": True}
-    values = {
-        "id": run,
-        "dataset": dataset,
-        "name": name,
-        "spec": spec,
-        "spec_hash": digest(canonical_json(spec)).hex(),
-        "signature": run_signature([], n=0),
-        "versions": dict(versions),
-        "created_at": moment,
-    }
-    try:
-        with connection.begin_nested():
-            refuse_name(connection, name)
-            insert_rows(connection, schema.datasets, [(dataset, stored(name), 0, moment)])
-            connection.execute(sa.insert(schema.runs).values(values))
-    except (IntegrityError, UsageError):
-        there = _locked(connection, name)
-        if there is None:
-            raise
-        return there
-    return RunFound(run, name, dataset, 0, spec)
+def read_evaluation(database: Database, run: str, sample_id: str) -> StoredEvaluation | None:
+    """One row of a run; None if there is none."""
+    with database.reading() as connection:
+        found = find_row_run(connection, run)
+        if found is None:
+            return None
+        query = _rows(found).where(schema.samples.c.id == stored(sample_id))
+        row = connection.execute(query).mappings().first()
+        if row is None:
+            return None
+        scores = {name: score for _, name, score in _scores(connection, found, [row["position"]])}
+        return _evaluation(found, dict(row), scores)
 
 
-def _agreed(run: RunFound, embedders: tuple[str, ...]) -> list[str]:
-    """The models of the run's scores; those of one run have to be the same, or its means say nothing.
+def sample_story(database: Database, record: RunRecord, sample_id: str) -> StoredEvaluation:
+    """All that is kept of one sample of a run.
 
-    A model that could not be opened is any: it made no number. Its place is taken once it is known.
+    Raises:
+        UnknownNameError: the run's data has no such sample; says which ids come near.
+        UsageError: it is not scored yet.
     """
-    before, here = list(run.spec.get("embedders", ())), list(embedders)
-    if not before or not here:
-        return before or here
-    if len(before) != len(here) or not all(map(_may_be_one, before, here)):
-        message = f"The run {run.label} was made with {' + '.join(before)}, this evaluation with "
-        raise RunMismatchError(f"{message}{' + '.join(here)}.", hint=_ANOTHER)
-    return [new if old.endswith(UNOPENED) else old for old, new in zip(before, here, strict=True)]
+    found = read_evaluation(database, record.id, sample_id)
+    if found is not None:
+        return found
+    samples = schema.samples
+    ours = samples.c.dataset == record.dataset
+    alike = sa.func.length(samples.c.id).between(len(sample_id) - 2, len(sample_id) + 2)
+    with database.reading() as connection:
+        there = sa.select(samples.c.id).where(ours, samples.c.id == stored(sample_id))
+        if connection.execute(there).first() is not None:
+            message = f"The sample {sample_id!r} of the run {record.label} is not scored yet."
+            raise UsageError(message, hint=f"Go on with sgi run --resume {record.id}.")
+        some = sa.select(samples.c.id).where(ours, alike).order_by(samples.c.position).limit(_LOOKED_AT)
+        known = [restored(name) for name in connection.execute(some).scalars()]
+        some = sa.select(samples.c.id).where(ours).order_by(samples.c.position).limit(_SHOWN)
+        first = [restored(name) for name in connection.execute(some).scalars()]
+    near = tuple(difflib.get_close_matches(sample_id, known, n=3))
+    hint = f"Its first ids: {', '.join(map(repr, first))}."
+    raise UnknownNameError(f"sample of {record.dataset_name}", sample_id, near, hint="" if near else hint)
 
 
-def _agreed_judge(run: RunFound, judge: str) -> str:
-    """The judge of the run's scores, with the digest of its prompts; one run has one judge."""
-    before = str(run.spec.get("judge", ""))
-    if before and judge and before != judge:
-        then, now_ = (found.rpartition("@") for found in (before, judge))
-        what = "other prompts" if then[0] == now_[0] else now_[0]
-        raise RunMismatchError(
-            f"The run {run.label} was judged by {then[0]}, this evaluation by {what}.", hint=_ANOTHER
-        )
-    return judge or before
+def sample_stories(
+    database: Database, record: RunRecord, sample_ids: Iterable[str]
+) -> dict[str, StoredEvaluation]:
+    """All that is kept of some samples of a run, by id; those that are not scored are left out."""
+    wanted = list(dict.fromkeys(sample_ids))
+    found = {}
+    with database.reading() as connection:
+        run = find_row_run(connection, record.id)
+        if run is None:
+            return {}
+        for some in (wanted[start : start + _IDS_A_QUERY] for start in range(0, len(wanted), _IDS_A_QUERY)):
+            query = _rows(run).where(schema.samples.c.id.in_([stored(name) for name in some]))
+            rows = {row["position"]: dict(row) for row in connection.execute(query).mappings()}
+            scores: dict[int, dict[str, MetricScore]] = {}
+            for position, name, score in _scores(connection, run, list(rows)):
+                scores.setdefault(position, {})[name] = score
+            for position, row in rows.items():
+                made = _evaluation(run, row, scores.get(position, {}))
+                found[made.sample.id] = made
+    return {name: found[name] for name in wanted if name in found}
 
 
-def _may_be_one(one: str, other: str) -> bool:
-    return one == other or one.endswith(UNOPENED) or other.endswith(UNOPENED)
+def _rows(run: RunFound) -> sa.Select[Any]:
+    """The committed rows, in order, with the answers of the target."""
+    samples, batches = schema.samples, schema.batches
+    committed = sa.exists().where(batches.c.run == run.id, schema.in_batch(samples.c.position))
+    return answered_samples(run.id, run.dataset).where(committed).order_by(samples.c.position)
 
 
-def _metrics(
-    connection: Connection, run: RunFound, scores: Mapping[str, MetricScore], position: int | None
-) -> dict[str, int]:
-    """The number of every metric of the run; those it hasn't had yet are added to all its rows.
-
-    The first value of a metric says of which version it is; before that, anything may come.
-    """
-    there = {row.metric: row for row in connection.execute(_METRICS_OF, {"this": run.id})}
-    numbers = {name: int(row.id) for name, row in there.items()}
-    for name, score in scores.items():
-        if name not in there:
-            numbers[name] = _new_metric(connection, run, len(numbers), name, score)
-        elif score.status is Status.OK and (spec := _facts(name, score)).version != there[name].version:
-            if _has_values(connection, numbers[name], position):
-                raise _mixed(run, name, there[name].version, spec.version)
-            _pin(connection, numbers[name], spec)
-        if name in there and score.status is Status.OK and there[name].provenance is None:
-            _record_provenance(connection, numbers[name], score)
-    return numbers
+def _scores(
+    connection: Connection, run: RunFound, positions: Sequence[int] | None = None
+) -> Iterator[tuple[int, str, MetricScore]]:
+    """Position, metric and score of some rows, or of all."""
+    metrics, scores, details, evidence = schema.run_metrics, schema.scores, schema.details, schema.evidence
+    joined = metrics.join(scores, scores.c.metric == metrics.c.id)
+    for table in (details, evidence):
+        beside = (table.c.metric == scores.c.metric) & (table.c.position == scores.c.position)
+        joined = joined.outerjoin(table, beside)
+    bodies = (details.c.body.label("details"), evidence.c.body.label("evidence"))
+    query = sa.select(metrics.c.metric.label("name"), *scores.c, *bodies).select_from(joined)
+    query = query.where(metrics.c.run == run.id).order_by(metrics.c.position)
+    if positions is not None:
+        query = query.where(scores.c.position.in_(positions))
+    for row in connection.execute(query).mappings():
+        yield row["position"], row["name"], _score(row)
 
 
-def _facts(name: str, score: MetricScore) -> MetricSpec:
-    """What is known of the metric.
-
-    A number that was not computed here is of version 0 and has no bounds: nobody knows which formula made it.
-    """
-    if score.spec is not None:
-        return score.spec
-    try:
-        known = metric(name).spec
-    except UsageError:  # also UnknownNameError
-        known = None
-    if known is not None and score.status is not Status.OK:
-        return known
-    upwards = known is None or known.higher_is_better
-    return MetricSpec(name, 0, frozenset(), -inf, inf, higher_is_better=upwards)
+def _score(row: RowMapping) -> MetricScore:
+    return MetricScore(
+        row["value"],
+        Status(row["status"]),
+        restored(row["reason"] or ""),
+        details=row["details"] or {},
+        evidence=row["evidence"] or {},
+    )
 
 
-def _has_values(connection: Connection, number: int, but: int | None) -> bool:
-    """Whether any row has a value, but for the one that is about to be replaced."""
-    scores = schema.scores
-    ours = (scores.c.metric == number) & (scores.c.status == Status.OK.value)
-    if but is not None:
-        ours &= scores.c.position != but
-    return connection.execute(sa.select(scores.c.position).where(ours).limit(1)).first() is not None
-
-
-def _mixed(run: RunFound, name: str, then: int, here: int) -> RunMismatchError:
-    before, now_ = (f"computed (version {version})" if version else "given" for version in (then, here))
-    message = f"The values of {name} in the run {run.label} were {before}, this one was {now_}; "
-    return RunMismatchError(f"{message}their mean would say nothing.", hint=_ANOTHER)
-
-
-def _record_provenance(connection: Connection, number: int, score: MetricScore) -> None:
-    """What computed the first value of a metric: a score without one may lack its model."""
-    if score.provenance is not None:
-        this = schema.run_metrics.c.id == number
-        values = {"provenance": asdict(score.provenance)}
-        connection.execute(sa.update(schema.run_metrics).where(this).values(values))
-
-
-def _pin(connection: Connection, number: int, spec: MetricSpec) -> None:
-    metrics = schema.run_metrics
-    values = {"version": spec.version, "higher_is_better": spec.higher_is_better}
-    bounds = {"low": bound(spec.low), "high": bound(spec.high)}
-    connection.execute(sa.update(metrics).where(metrics.c.id == number).values(values | bounds))
-
-
-def _new_metric(connection: Connection, run: RunFound, position: int, name: str, score: MetricScore) -> int:
-    computed = score.provenance if score.status is Status.OK else None
-    number = add_metric(connection, run.id, position, name, _facts(name, score), computed)
-    samples, missing = schema.samples, (sa.literal(Status.MISSING.value), sa.literal(NOT_SAVED))
-    earlier = sa.select(sa.literal(number), samples.c.position, *missing)
-    earlier = earlier.where(samples.c.dataset == run.dataset)
-    columns = ["metric", "position", "status", "reason"]
-    connection.execute(sa.insert(schema.scores).from_select(columns, earlier))
-    return number
-
-
-def _position(connection: Connection, dataset: str, sample_id: str) -> int | None:
-    return connection.execute(_POSITION_OF, {"this": dataset, "sample": stored(sample_id)}).scalar()
-
-
-def _make_room(connection: Connection, run: RunFound) -> None:
-    """One row more in the data and in the batch it falls into."""
-    connection.execute(_GROW_DATA, {"this": run.dataset, "rows": run.rows + 1})
-    start = run.rows - (inside := run.rows % _ROWS_A_BATCH)
-    if inside:
-        connection.execute(_GROW_BATCH, {"this": run.id, "place": start, "rows": inside + 1})
-    else:
-        insert_rows(connection, schema.batches, [(run.id, start, 1, "{}", "{}")])
-
-
-def _clear(connection: Connection, run: RunFound, position: int, metrics: Mapping[str, int]) -> None:
-    """Forget what is known of a row."""
-    samples, answers = schema.samples, schema.answers
-    places = {samples: samples.c.dataset == run.dataset, answers: answers.c.run == run.id}
-    for table in (schema.scores, schema.details, schema.evidence):
-        places[table] = table.c.metric.in_(list(metrics.values()))
-    for table, owned in places.items():
-        connection.execute(sa.delete(table).where(owned, table.c.position == position))
-
-
-def _write(
-    connection: Connection, run: RunFound, position: int, row: EvaluationRow, metrics: Mapping[str, int]
-) -> None:
-    values = tuple(sample_row(run.dataset, position, row.sample).values())
-    insert_rows(connection, schema.samples, [values])
-    if row.answer is not None:
-        insert_rows(connection, schema.answers, [answer_row(run.id, position, row.answer)])
-    scores, details, evidence = [], [], []
-    for name, number in metrics.items():
-        score = row.scores.get(name) or MetricScore(None, Status.MISSING, NOT_SAVED)
-        reason = stored(score.reason) if score.reason else None
-        scores.append((number, position, score.value, score.status.value, reason))
-        if score.details:
-            details.append((number, position, stored_json(dict(score.details))))
-        if score.evidence:
-            evidence.append((number, position, stored_json(dict(score.evidence))))
-    insert_rows(connection, schema.scores, scores)
-    insert_rows(connection, schema.details, details)
-    insert_rows(connection, schema.evidence, evidence)
-
-
-def _touch(connection: Connection, run: RunFound, made_with: Mapping[str, Any], *, n: int) -> None:
-    """What made the numbers of the rows there are now; a headline of fewer rows holds no longer."""
-    signature = run_signature(made_with["embedders"], n=n, judge=made_with["judge"] or "-")
-    values: dict[str, Any] = {"finished_at": None, "summary": None, "signature": signature}
-    if (spec := {**run.spec, **{name: value for name, value in made_with.items() if value}}) != run.spec:
-        values["spec"] = spec
-    connection.execute(_TOUCH, {"this": run.id, **values})
-    count_change(connection, run.id)
+def _evaluation(run: RunFound, row: dict[str, Any], scores: Mapping[str, MetricScore]) -> StoredEvaluation:
+    sample = sample_of(row).with_texts(shown)
+    reason = restored(row["answer_reason"] or "")
+    position = row["position"]
+    return StoredEvaluation(f"{run.id}:{position}", run.label, position, sample, reason, scores)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 
 from sgi.store import schema
-from sgi.store.bulk_insert import insert_rows
-from sgi.store.run_writer import now
+from sgi.store.bulk_rows import insert_rows
+from sgi.store.run_inserts import now
 from sgi.store.text_codec import restored, stored
 
 if TYPE_CHECKING:

@@ -9,30 +9,30 @@ from __future__ import annotations
 import math
 import sqlite3
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import blake2b
 from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
-from sgi.kernel.metric import Status
+from sgi.kernel.metric import MetricSpec, Status
 from sgi.kernel.names import MAX_NAME, as_name
 from sgi.kernel.parsing import PARSER_ERRORS, reason
 from sgi.kernel.sample import Sample
 from sgi.kernel.signature import package_version
 from sgi.store import schema
-from sgi.store.bulk_insert import CHUNK, chunks, free_name, insert_rows
+from sgi.store.bulk_rows import CHUNK, chunks, free_name, insert_rows
 from sgi.store.evals_columns import METRICS, REASONING
+from sgi.store.run_inserts import RunStart, ScoreRow, insert_batch, insert_metric, insert_run, insert_scores
 from sgi.store.run_names import is_run_name
 from sgi.store.samples import sample_row
 from sgi.store.sqlite_file import readable_address
-from sgi.store.text_codec import stored, stored_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +51,9 @@ _WAY_OUT = "Name a SQLite file that has a table `evals`."
 _NUMBERED = "run -99999"
 """What can be added to a name."""
 _SHOWN = 60
-_OK, _MISSING, _FAILED = Status.OK.value, Status.MISSING.value, Status.FAILED.value
+_UNKNOWN = MetricSpec("", 0, frozenset(), -math.inf, math.inf)
+"""Version 0: the formula of the old numbers is not known."""
+_SHARE = replace(_UNKNOWN, low=0.0, high=1.0)
 _Cell = str | bytes | int | float | None
 
 
@@ -270,45 +272,32 @@ def _write(
     moment = datetime.now(UTC)
     now, ids = moment.isoformat(timespec="milliseconds"), _Ids()
     key = f"{moment:%Y%m%d-%H%M%S}-{run.content[:12]}"
-    dataset = [(run.content, stored(as_name(file.name)), run.rows, now)]
-    insert_rows(connection, schema.datasets, dataset, unless_there=True)
-    values = {
-        "id": key,
-        "dataset": run.content,
-        "name": run.name,
-        "spec": {"imported_from": file.name},
-        "spec_hash": run.content,
-        "signature": f"imported|n:{run.rows}",
-        "versions": {"sgi": package_version()},
-        "created_at": now,
-        "finished_at": now,
-    }
-    connection.execute(sa.insert(schema.runs).values(values))
+    start = RunStart(
+        dataset=run.content,
+        dataset_name=file.name,
+        rows=run.rows,
+        spec={"imported_from": file.name},
+        spec_hash=run.content,
+        signature=f"imported|n:{run.rows}",
+        versions={"sgi": package_version()},
+        name=run.name,
+    )
+    insert_run(connection, key, start, now, finished_at=now)
     metrics = {
-        name: _add_metric(connection, key, k, name, is_share=name in shares)
+        name: insert_metric(connection, key, k, name, _SHARE if name in shares else _UNKNOWN)
         for k, name in enumerate(table.metrics)
     }
     for number, some in enumerate(chunks(rows)):
-        start = number * CHUNK
-        insert_rows(connection, schema.batches, [(key, start, len(some), "{}", "{}")])
+        first = number * CHUNK
+        insert_batch(connection, key, first, len(some))
         samples = [
             sample_row(run.content, position, _sample(table, row, ids.of(table, row, position)))
-            for position, row in enumerate(some, start)
+            for position, row in enumerate(some, first)
         ]
-        insert_rows(connection, schema.samples, (tuple(row.values()) for row in samples), unless_there=True)
+        insert_rows(connection, schema.samples, samples, unless_there=True)
         for name, metric in metrics.items():
-            place = table.metrics[name]
-            scores = (_score(metric, position, row[place]) for position, row in enumerate(some, start))
-            insert_rows(connection, schema.scores, scores)
-            insert_rows(connection, schema.evidence, _evidence(table, name, metric, start, some))
-
-
-def _add_metric(connection: sa.Connection, run: str, position: int, name: str, *, is_share: bool) -> int:
-    """The metric's number. Version 0: the formula of the old numbers is not known."""
-    values = {"run": run, "position": position, "metric": name, "version": 0, "higher_is_better": True}
-    values |= {"low": 0.0, "high": 1.0} if is_share else {}
-    made = sa.insert(schema.run_metrics).values(values).returning(schema.run_metrics.c.id)
-    return int(connection.execute(made).scalar_one())
+            rows_of_metric = (_score(table, name, metric, n, row) for n, row in enumerate(some, first))
+            insert_scores(connection, rows_of_metric)
 
 
 def _sample(table: _Table, row: Sequence[_Cell], name: str) -> Sample:
@@ -318,30 +307,17 @@ def _sample(table: _Table, row: Sequence[_Cell], name: str) -> Sample:
     )
 
 
-def _score(metric: int, position: int, value: _Cell) -> tuple[int, int, float | None, str, str | None]:
+def _score(table: _Table, name: str, metric: int, position: int, row: Sequence[_Cell]) -> ScoreRow:
+    value, place = row[table.metrics[name]], table.reasons.get(name)
+    reasoning = None if place is None or row[place] is None else {"reasoning": _text(row[place])}
     if value is None:
-        return metric, position, None, _MISSING, _NO_VALUE
+        return ScoreRow(metric, position, None, Status.MISSING.value, _NO_VALUE, None, reasoning)
     if isinstance(value, int | float) and math.isfinite(value):
-        return metric, position, float(value), _OK, None
+        return ScoreRow(metric, position, float(value), Status.OK.value, "", None, reasoning)
     text = _text(value)
     shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-    return (
-        metric,
-        position,
-        None,
-        _FAILED,
-        stored(f"the old database has no number here: {shown!r}"),
-    )
-
-
-def _evidence(
-    table: _Table, name: str, metric: int, start: int, rows: Sequence[Sequence[_Cell]]
-) -> Iterator[tuple[Any, ...]]:
-    place = table.reasons.get(name)
-    if place is not None:
-        for position, row in enumerate(rows, start):
-            if row[place] is not None:
-                yield metric, position, stored_json({"reasoning": _text(row[place])})
+    reason = f"the old database has no number here: {shown!r}"
+    return ScoreRow(metric, position, None, Status.FAILED.value, reason, None, reasoning)
 
 
 def _text(value: _Cell) -> str:

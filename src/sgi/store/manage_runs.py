@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.store import schema
-from sgi.store.bulk_insert import insert_rows
+from sgi.store.bulk_rows import insert_rows
 from sgi.store.run_names import checked_tags, refuse_name
 from sgi.store.stored_json import read_stored_json
 

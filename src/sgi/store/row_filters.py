@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from math import isnan
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import sqlalchemy as sa
 
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import Status
 from sgi.store import schema
-from sgi.store.angles import angles_in, plane_metric
 from sgi.store.text_codec import stored, stored_json
 
 if TYPE_CHECKING:
@@ -19,13 +20,85 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from sgi.store.row_pages import RowQuery
     from sgi.store.run_queries import RunRecord
 
+Sort = Literal["position", "lowest", "highest"]
+
+LARGEST_PAGE = 10_000
+"""Rows."""
+_LONGEST_TEXT = 1000
+_ANGLE_ROWS = 100
+"""How many rows of a metric are read to know whether its details hold the two angles."""
 _LIKE_SIGNS = re.compile("[/%_]")
 _ESCAPED = r"/\g<0>"
 _NO_GROUP = "(none)"
 _LABEL = "label"
+
+
+@dataclass(frozen=True)
+class RowQuery:
+    """Which rows are wanted, in which order, and which page of them. All that is said has to hold for a row.
+
+    Attributes:
+        text: stands in the id, the question or the response, in any case.
+        metric: whose values ``status``, ``low``, ``high`` and ``sort`` mean, by its canonical string or its
+            bare name.
+        status: ``ok``, ``undefined``, ``missing`` or ``failed``.
+        low: the least value, inclusive.
+        high: the greatest value, inclusive.
+        label: known truth.
+        plane: the least and the greatest θ(r,c), then the least and the greatest θ(r,q), radians, inclusive.
+        group: a column of the metadata, or ``label`` (known truth, unless the metadata of a row has a
+            column of that name), and its value as text: other values as JSON, and ``(none)`` for those
+            without.
+        sort: by the place in the data, or by the metric's value; rows without one come last.
+        page: from 1.
+        size: rows on a page, up to 10,000.
+
+    Raises:
+        UsageError: something cannot be asked like this; says which.
+    """
+
+    text: str = ""
+    metric: str | None = None
+    status: str | None = None
+    low: float | None = None
+    high: float | None = None
+    label: bool | None = None
+    plane: tuple[float, float, float, float] | None = None
+    group: tuple[str, str] | None = None
+    sort: Sort = "position"
+    page: int = 1
+    size: int = 50
+
+    def __post_init__(self) -> None:
+        statuses = [status.value for status in Status]
+        require(len(self.text) <= _LONGEST_TEXT, "text", f"has at most {_LONGEST_TEXT:,} characters")
+        require(self.status in {None, *statuses}, "status", f"is one of {', '.join(statuses)}")
+        require(self.sort in get_args(Sort), "sort", f"is one of {', '.join(get_args(Sort))}")
+        require(self.page >= 1, "page", "is 1 or more")
+        require(1 <= self.size <= LARGEST_PAGE, "size", f"is from 1 to {LARGEST_PAGE:,}")
+        _require_range("low", self.low, "high", self.high)
+        if self.plane is not None:
+            _require_range("plane", self.plane[0], "plane", self.plane[1])
+            _require_range("plane", self.plane[2], "plane", self.plane[3])
+        asked = {"status": self.status, "low": self.low, "high": self.high}
+        asked["sort"] = None if self.sort == "position" else self.sort
+        for name, value in asked.items():
+            require(value is None or self.metric is not None, name, "goes with a metric")
+
+
+def require(holds: bool, name: str, rule: str) -> None:
+    """Raise a UsageError unless the rule for this part of a query holds."""
+    if not holds:
+        raise UsageError(f"Rows cannot be found like this: {name} {rule}.")
+
+
+def _require_range(one: str, low: float | None, other: str, high: float | None) -> None:
+    for name, end in ((one, low), (other, high)):
+        require(end is None or not isnan(end), name, "is a number")
+    rule = "has each least value before the greatest" if one == other else f"is not above {other}"
+    require(low is None or high is None or low <= high, one, rule)
 
 
 def wanted_rows(
@@ -172,3 +245,30 @@ def group_name(value: Any) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def plane_metric(connection: Connection, numbers: Mapping[str, int]) -> tuple[str, int] | None:
+    """The first metric whose details hold the two angles, and its number."""
+    details = schema.details
+    for metric, number in numbers.items():
+        first = sa.select(details.c.body).where(details.c.metric == number)
+        some = first.order_by(details.c.position).limit(_ANGLE_ROWS).subquery()
+        both = [angle.is_not(None) for angle in angles_in(connection, some.c.body)]
+        if connection.execute(sa.select(sa.literal(1)).where(*both).select_from(some).limit(1)).first():
+            return metric, number
+    return None
+
+
+def angles_in(connection: Connection, body: sa.ColumnElement[Any]) -> tuple[sa.ColumnElement[float], ...]:
+    """θ(r,c) and θ(r,q) in the details of a row; NULL where they are not numbers."""
+    return tuple(_number(connection, body, name) for name in ("theta_rc", "theta_rq"))
+
+
+def _number(connection: Connection, body: sa.ColumnElement[Any], name: str) -> sa.ColumnElement[float]:
+    if connection.dialect.name == "sqlite":
+        kind = sa.func.json_type(body, f"$.{name}", type_=sa.Text)
+        value = sa.func.json_extract(body, f"$.{name}", type_=sa.Float(53))
+        return sa.case((kind.in_(["real", "integer"]), value))
+    kind = sa.func.json_typeof(body.op("->", return_type=sa.JSON())(name), type_=sa.Text)
+    text = body.op("->>", return_type=sa.Text())(name)
+    return sa.case((kind == "number", sa.cast(text, sa.Float(53))))

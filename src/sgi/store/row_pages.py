@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from math import isnan
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import sqlalchemy as sa
 
-from sgi.kernel.errors import UnknownNameError, UsageError
+from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.metric import Status
 from sgi.kernel.placeholders import shown
 from sgi.kernel.registry import metric_name
 from sgi.store import schema
-from sgi.store.angles import angles_in, plane_metric
-from sgi.store.row_filters import rows_of_group, wanted_rows
+from sgi.store.row_filters import RowQuery, angles_in, plane_metric, require, rows_of_group, wanted_rows
 from sgi.store.run_queries import metric_ids
 from sgi.store.text_codec import restored
 
@@ -27,66 +25,8 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
 
-Sort = Literal["position", "lowest", "highest"]
-
-LARGEST_PAGE = 10_000
-"""Rows."""
-_LONGEST_TEXT = 1000
 _QUESTION, _RESPONSE = 300, 400
 _CUT_ESCAPE = re.compile("\ufdd0[0-9a-f]{0,3}$")
-
-
-@dataclass(frozen=True)
-class RowQuery:
-    """Which rows are wanted, in which order, and which page of them. All that is said has to hold for a row.
-
-    Attributes:
-        text: stands in the id, the question or the response, in any case.
-        metric: whose values ``status``, ``low``, ``high`` and ``sort`` mean, by its canonical string or its
-            bare name.
-        status: ``ok``, ``undefined``, ``missing`` or ``failed``.
-        low: the least value, inclusive.
-        high: the greatest value, inclusive.
-        label: known truth.
-        plane: the least and the greatest θ(r,c), then the least and the greatest θ(r,q), radians, inclusive.
-        group: a column of the metadata, or ``label`` (known truth, unless the metadata of a row has a
-            column of that name), and its value as text: other values as JSON, and ``(none)`` for those
-            without.
-        sort: by the place in the data, or by the metric's value; rows without one come last.
-        page: from 1.
-        size: rows on a page, up to 10,000.
-
-    Raises:
-        UsageError: something cannot be asked like this; says which.
-    """
-
-    text: str = ""
-    metric: str | None = None
-    status: str | None = None
-    low: float | None = None
-    high: float | None = None
-    label: bool | None = None
-    plane: tuple[float, float, float, float] | None = None
-    group: tuple[str, str] | None = None
-    sort: Sort = "position"
-    page: int = 1
-    size: int = 50
-
-    def __post_init__(self) -> None:
-        statuses = [status.value for status in Status]
-        _require(len(self.text) <= _LONGEST_TEXT, "text", f"has at most {_LONGEST_TEXT:,} characters")
-        _require(self.status in {None, *statuses}, "status", f"is one of {', '.join(statuses)}")
-        _require(self.sort in get_args(Sort), "sort", f"is one of {', '.join(get_args(Sort))}")
-        _require(self.page >= 1, "page", "is 1 or more")
-        _require(1 <= self.size <= LARGEST_PAGE, "size", f"is from 1 to {LARGEST_PAGE:,}")
-        _require_range("low", self.low, "high", self.high)
-        if self.plane is not None:
-            _require_range("plane", self.plane[0], "plane", self.plane[1])
-            _require_range("plane", self.plane[2], "plane", self.plane[3])
-        asked = {"status": self.status, "low": self.low, "high": self.high}
-        asked["sort"] = None if self.sort == "position" else self.sort
-        for name, value in asked.items():
-            _require(value is None or self.metric is not None, name, "goes with a metric")
 
 
 class RowScore(NamedTuple):
@@ -213,7 +153,7 @@ def plane_rows(database: Database, record: RunRecord, *, most: int) -> PlaneRows
     Returns:
         None where no metric of the run has kept the two angles.
     """
-    _require(most >= 1, "most", "is 1 or more")
+    require(most >= 1, "most", "is 1 or more")
     with database.reading() as connection:
         found = plane_metric(connection, metric_ids(connection, record.id))
         if found is None:
@@ -225,18 +165,6 @@ def plane_rows(database: Database, record: RunRecord, *, most: int) -> PlaneRows
         for row in rows
     )
     return PlaneRows(metric, points, rows[0].n if rows else 0)
-
-
-def _require(holds: bool, name: str, rule: str) -> None:
-    if not holds:
-        raise UsageError(f"Rows cannot be found like this: {name} {rule}.")
-
-
-def _require_range(one: str, low: float | None, other: str, high: float | None) -> None:
-    for name, end in ((one, low), (other, high)):
-        _require(end is None or not isnan(end), name, "is a number")
-    rule = "has each least value before the greatest" if one == other else f"is not above {other}"
-    _require(low is None or high is None or low <= high, one, rule)
 
 
 def _known(name: str, numbers: Mapping[str, int], record: RunRecord) -> str:

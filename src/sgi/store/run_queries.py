@@ -13,9 +13,7 @@ from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
 from sgi.kernel.protocols import Usage
 from sgi.store import schema
-from sgi.store.bulk_insert import chunks
-from sgi.store.leases import Lease
-from sgi.store.run_writer import RunRecorder, has_all_samples, now
+from sgi.store.bulk_rows import chunks
 from sgi.store.stored_json import STORED_JSON, read_stored_json
 from sgi.store.text_codec import restored, stored
 
@@ -194,34 +192,6 @@ def run_usage(database: Database, run: str) -> dict[str, Usage]:
         for judge, *counts in connection.execute(query):
             found[restored(judge)] = found.get(restored(judge), Usage()) + Usage(*counts)
     return found
-
-
-def open_recorder(database: Database, record: RunRecord, *, take_over: bool = False) -> RunRecorder:
-    """The writer of a run that is already there; from now on no other process writes it.
-
-    Args:
-        database: where it is.
-        record: the run.
-        take_over: take the run from a process that writes it.
-
-    Raises:
-        RunBusyError: another process writes it.
-        StoreError: it was deleted.
-    """
-    batches, lease = schema.batches, Lease(record.id)
-    with database.writing() as connection:
-        lease.take(connection, now(), take_over=take_over)
-        connection.execute(sa.update(schema.runs).where(schema.runs.c.id == record.id).values(stopped=None))
-        starts = connection.execute(sa.select(batches.c.start).where(batches.c.run == record.id)).scalars()
-        return RunRecorder(
-            database,
-            record.id,
-            record.dataset,
-            metric_ids(connection, record.id),
-            lease,
-            set(starts),
-            samples_are_there=has_all_samples(connection, record.dataset, record.rows),
-        )
 
 
 def _ids(connection: Connection) -> list[tuple[str, str | None]]:

@@ -6,11 +6,8 @@ there together or not at all. A batch that is there is never written again.
 
 from __future__ import annotations
 
-import math
-import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +18,24 @@ from sqlalchemy.exc import IntegrityError
 
 from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Status
-from sgi.kernel.names import as_name
 from sgi.store import schema
-from sgi.store.bulk_insert import insert_rows
+from sgi.store.bulk_rows import insert_rows
 from sgi.store.leases import Lease
+from sgi.store.run_inserts import (
+    RunStart,
+    insert_batch,
+    insert_metric,
+    insert_run,
+    insert_scores,
+    new_run_id,
+    now,
+    score_rows,
+)
 from sgi.store.run_names import refuse_name
+from sgi.store.run_queries import metric_ids
 from sgi.store.run_views import count_change
-from sgi.store.samples import sample_row
-from sgi.store.text_codec import stored, stored_json
+from sgi.store.samples import answer_row, sample_row
+from sgi.store.text_codec import stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,65 +43,19 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
     from sqlalchemy import Connection
 
-    from sgi.kernel.metric import AnyMetric, MetricSpec, Scores
+    from sgi.kernel.metric import Scores
     from sgi.kernel.protocols import Usage
-    from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.sample import Sample
     from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+    from sgi.store.samples import StoredAnswer
 
+__all__ = ["RunRecorder", "RunStart", "create_run", "open_recorder"]
 
-Evidence = Mapping[str, "Sequence[Mapping[str, JsonValue] | None]"]
-"""What a judge said, as JSON, by the metric's canonical string: one entry a row, None where there is none."""
+Judgements = Mapping[str, "Sequence[Mapping[str, JsonValue] | None]"]
+"""Judgements as JSON by the metric's canonical string: one entry a row, None where there is none."""
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-@dataclass(frozen=True)
-class RunStart:
-    """What is known of a run before its first batch.
-
-    Attributes:
-        dataset: the hash of the samples.
-        dataset_name: what messages call the data.
-        rows: how many samples there are.
-        spec: how the run was asked for, as JSON; without secrets.
-        spec_hash: tells specs apart that can give other numbers.
-        signature: everything that can change a number.
-        versions: of the packages that made the numbers.
-        metrics: in the order asked.
-        name: the user's name for it, unique in the database.
-        rejected: rows that could not be read.
-        provenance: what computes each metric, by canonical string.
-    """
-
-    dataset: str
-    dataset_name: str
-    rows: int
-    spec: Mapping[str, JsonValue]
-    spec_hash: str
-    signature: str
-    versions: Mapping[str, str]
-    metrics: Sequence[AnyMetric]
-    name: str | None = None
-    rejected: int = 0
-    provenance: Mapping[str, MetricProvenance] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class StoredAnswer:
-    """What came of asking the target: a response, or the reason why there is none.
-
-    Attributes:
-        response: the answer; None where the call failed.
-        contexts: the passages the target answered from; None where it named none.
-        reason: why there is no response.
-        seconds: how long it took, tries and waits included.
-    """
-
-    response: str | None
-    contexts: tuple[str, ...] | None = None
-    reason: str | None = None
-    seconds: float = 0.0
 
 
 @dataclass(eq=False)
@@ -128,7 +89,7 @@ class RunRecorder:
         *,
         truncated: Mapping[str, int],
         failures: Mapping[str, str],
-        evidence: Evidence = _NOTHING,
+        judgements: Judgements = _NOTHING,
         usage: Mapping[str, Usage] = _NOTHING,
     ) -> None:
         """Keep a batch whose first sample has the position ``start``.
@@ -139,32 +100,32 @@ class RunRecorder:
             scores: by the metric's canonical string.
             truncated: rows by the field that was longer than a model reads.
             failures: models that gave no vectors, with the reason.
-            evidence: what the judged scores were made of.
+            judgements: what the judge found, for judged metrics among the scores.
             usage: totals of this attempt by the judge's fingerprint; they replace those stored before.
 
         Raises:
             RunBusyError: another process took the run over.
             StoreError: the database cannot be written, the batch is there already, or the run was deleted.
         """
-        head = (self.run, start, len(samples), stored_json(dict(truncated)), stored_json(dict(failures)))
+        if unknown := judgements.keys() - scores.keys():
+            raise ValueError(f"judgements of metrics without scores: {sorted(unknown)}")
         with self.database.writing() as connection:
             self.lease.renew(connection)
             if start in self._reopened:
                 self._take_away(connection, start, len(samples))
             try:
-                insert_rows(connection, schema.batches, [head])
+                insert_batch(
+                    connection, self.run, start, len(samples), truncated=truncated, failures=failures
+                )
             except IntegrityError as error:
                 raise self._twice() from error
             count_change(connection, self.run)
             if not self.samples_are_there:
-                rows = (tuple(sample_row(self.dataset, start + n, s).values()) for n, s in enumerate(samples))
+                rows = (sample_row(self.dataset, start + n, sample) for n, sample in enumerate(samples))
                 insert_rows(connection, schema.samples, rows, unless_there=True)
-            for name, made in scores.items():
-                insert_scores(connection, self.metric_ids[name], start, made)
-            for name, said in evidence.items():
-                if len(said) != len(samples):
-                    raise ValueError(f"{len(said)} entries of evidence for {len(samples)} rows of {name}")
-                _insert_evidence(connection, self.metric_ids[name], start, said)
+            for name, found in scores.items():
+                scored = score_rows(self.metric_ids[name], start, found, judgements.get(name))
+                insert_scores(connection, scored)
             self._save_usage(connection, usage)
         self.done.add(start)
         self._reopened.discard(start)
@@ -275,24 +236,10 @@ def create_run(database: Database, start: RunStart) -> RunRecorder:
     with database.writing() as connection:
         if start.name is not None:
             refuse_name(connection, start.name, otherwise=f"go on with it: --resume {start.name}")
-        dataset = (start.dataset, stored(as_name(start.dataset_name)), start.rows, moment)
-        insert_rows(connection, schema.datasets, [dataset], unless_there=True)
-        connection.execute(
-            sa.insert(schema.runs).values(
-                id=run,
-                dataset=start.dataset,
-                name=start.name,
-                spec=dict(start.spec),
-                spec_hash=start.spec_hash,
-                signature=start.signature,
-                versions=dict(start.versions),
-                created_at=moment,
-                rejected=start.rejected,
-            )
-        )
+        insert_run(connection, run, start, moment)
         specs = {metric.canonical: metric.spec for metric in start.metrics}
         ids = {
-            name: add_metric(connection, run, position, name, spec, start.provenance.get(name))
+            name: insert_metric(connection, run, position, name, spec, start.provenance.get(name))
             for position, (name, spec) in enumerate(specs.items())
         }
         there = has_all_samples(connection, start.dataset, start.rows)
@@ -301,75 +248,36 @@ def create_run(database: Database, start: RunStart) -> RunRecorder:
     return RunRecorder(database, run, start.dataset, ids, lease, samples_are_there=there)
 
 
-def new_run_id() -> str:
-    """An id that sorts by time and reads as one; the last part keeps runs of one second apart."""
-    return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+def open_recorder(database: Database, record: RunRecord, *, take_over: bool = False) -> RunRecorder:
+    """The writer of a run that is already there; from now on no other process writes it.
 
+    Args:
+        database: where it is.
+        record: the run.
+        take_over: take the run from a process that writes it.
 
-def now() -> str:
-    """The time, as the tables hold it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def answer_row(run: str, position: int, answer: StoredAnswer) -> tuple[Any, ...]:
-    """The row of the table ``answers``, as a driver takes it, its columns in the table's order."""
-    response = None if answer.response is None else stored(answer.response)
-    contexts = None if answer.contexts is None else stored_json(list(answer.contexts))
-    reason = None if answer.reason is None else stored(answer.reason)
-    return run, position, response, contexts, reason, answer.seconds
-
-
-def insert_scores(connection: Connection, metric: int, start: int, made: Scores) -> None:
-    """The scores of consecutive rows, and what they were made of."""
-    columns = zip(made.values.tolist(), made.status.tolist(), made.reasons, strict=True)
-    rows = [
-        (metric, position, None if reason else value, status, stored(reason) if reason else None)
-        for position, (value, status, reason) in enumerate(columns, start)
-    ]
-    insert_rows(connection, schema.scores, rows)
-    bodies = ((metric, start + n, stored_json(dict(body))) for n, body in enumerate(made.details) if body)
-    insert_rows(connection, schema.details, bodies)
-
-
-def _insert_evidence(
-    connection: Connection, metric: int, start: int, said: Sequence[Mapping[str, JsonValue] | None]
-) -> None:
-    """What a judge said of consecutive rows."""
-    bodies = ((metric, start + n, stored_json(dict(body))) for n, body in enumerate(said) if body is not None)
-    insert_rows(connection, schema.evidence, bodies)
+    Raises:
+        RunBusyError: another process writes it.
+        StoreError: it was deleted.
+    """
+    batches, lease = schema.batches, Lease(record.id)
+    with database.writing() as connection:
+        lease.take(connection, now(), take_over=take_over)
+        connection.execute(sa.update(schema.runs).where(schema.runs.c.id == record.id).values(stopped=None))
+        starts = connection.execute(sa.select(batches.c.start).where(batches.c.run == record.id)).scalars()
+        return RunRecorder(
+            database,
+            record.id,
+            record.dataset,
+            metric_ids(connection, record.id),
+            lease,
+            set(starts),
+            samples_are_there=has_all_samples(connection, record.dataset, record.rows),
+        )
 
 
 def _update(connection: Connection, run: str, **values: Any) -> None:
     connection.execute(sa.update(schema.runs).where(schema.runs.c.id == run).values(**values))
-
-
-def add_metric(
-    connection: Connection,
-    run: str,
-    position: int,
-    name: str,
-    spec: MetricSpec,
-    provenance: MetricProvenance | None = None,
-) -> int:
-    """Insert a metric of a run and return its number."""
-    row = {
-        "run": run,
-        "position": position,
-        "metric": name,
-        "version": spec.version,
-        "low": bound(spec.low),
-        "high": bound(spec.high),
-        "higher_is_better": spec.higher_is_better,
-        "unit": spec.unit,
-        "provenance": None if provenance is None else asdict(provenance),
-    }
-    made = sa.insert(schema.run_metrics).values(row).returning(schema.run_metrics.c.id)
-    return int(connection.execute(made).scalar_one())
-
-
-def bound(value: float) -> float | None:
-    """A bound as the tables hold it: one that is not finite is none."""
-    return value if math.isfinite(value) else None
 
 
 def _is_there(connection: Connection, run: str) -> bool:

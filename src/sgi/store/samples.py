@@ -1,10 +1,14 @@
-"""A sample as a row of its table, and back."""
+"""Samples and answers of the target as rows of their tables, and back."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import sqlalchemy as sa
+
 from sgi.kernel.sample import Sample
+from sgi.store import schema
 from sgi.store.text_codec import restored, stored, stored_json
 
 if TYPE_CHECKING:
@@ -12,40 +16,92 @@ if TYPE_CHECKING:
 
 _TEXTS = ("question", "response", "reference")
 _OTHERS = ("contexts", "alternatives", "label", "metadata")
+_ANSWER = ("run", "response", "contexts", "reason")
 
 
-def sample_row(dataset: str, position: int, sample: Sample) -> dict[str, Any]:
-    """The row of the table ``samples``, as a driver takes it, its columns in the table's order.
+@dataclass(frozen=True)
+class StoredAnswer:
+    """What the target returned for a sample: a response, or the reason why there is none.
 
-    JSON is text here. NULL stands where a field is absent, which is not the same as blank.
+    Attributes:
+        response: the answer; None where the call failed.
+        contexts: the passages that the target used; None where it returned none.
+        reason: why there is no response.
+        seconds: how long it took, with retries and waits.
+    """
 
-    >>> row = sample_row("d", 0, Sample(id="1", question="", contexts=("a",)))
-    >>> row["question"], row["contexts"], row["response"]
+    response: str | None
+    contexts: tuple[str, ...] | None = None
+    reason: str | None = None
+    seconds: float = 0.0
+
+
+def sample_row(dataset: str, position: int, sample: Sample) -> tuple[Any, ...]:
+    """The row of the table ``samples``, as a driver takes it: columns in the table's order, JSON as text.
+
+    NULL marks an absent field, which differs from a blank one.
+
+    >>> sample_row("d", 0, Sample(id="1", question="", contexts=("a",)))[4:7]
     ('', '["a"]', None)
     """
     given = sample.model_fields_set
-    return {
-        "dataset": dataset,
-        "position": position,
-        "id": stored(sample.id),
-        "cluster": sample.cluster(position),
-        "question": stored(sample.question) if "question" in given else None,
-        "contexts": stored_json(sample.contexts) if "contexts" in given else None,
-        "response": stored(sample.response) if "response" in given else None,
-        "reference": None if sample.reference is None else stored(sample.reference),
-        "alternatives": stored_json(sample.alternatives) if "alternatives" in given else None,
-        "label": sample.label,
-        "metadata": stored_json(sample.metadata) if "metadata" in given else None,
-    }
+    return (
+        dataset,
+        position,
+        stored(sample.id),
+        sample.cluster(position),
+        stored(sample.question) if "question" in given else None,
+        stored_json(sample.contexts) if "contexts" in given else None,
+        stored(sample.response) if "response" in given else None,
+        None if sample.reference is None else stored(sample.reference),
+        stored_json(sample.alternatives) if "alternatives" in given else None,
+        sample.label,
+        stored_json(sample.metadata) if "metadata" in given else None,
+    )
+
+
+def answer_row(run: str, position: int, answer: StoredAnswer) -> tuple[Any, ...]:
+    """The row of the table ``answers``, as a driver takes it."""
+    response = None if answer.response is None else stored(answer.response)
+    contexts = None if answer.contexts is None else stored_json(list(answer.contexts))
+    reason = None if answer.reason is None else stored(answer.reason)
+    return run, position, response, contexts, reason, answer.seconds
+
+
+def answer_of(row: sa.Row[Any]) -> StoredAnswer:
+    """The answer in a row of the table ``answers``."""
+    return StoredAnswer(
+        response=None if row.response is None else restored(row.response),
+        contexts=None if row.contexts is None else tuple(row.contexts),
+        reason=None if row.reason is None else restored(row.reason),
+        seconds=row.seconds,
+    )
+
+
+def answered_samples(run: str, dataset: str) -> sa.Select[Any]:
+    """The samples of a dataset, with the answers of the target in a run, in columns ``answer_…``."""
+    samples, answers = schema.samples, schema.answers
+    answered = (answers.c.run == run) & (answers.c.position == samples.c.position)
+    return (
+        sa.select(samples, *(answers.c[name].label(f"answer_{name}") for name in _ANSWER))
+        .select_from(samples.outerjoin(answers, answered))
+        .where(samples.c.dataset == dataset)
+    )
 
 
 def sample_of(row: Mapping[str, Any]) -> Sample:
-    """The sample in a row of the table ``samples``, as SQLAlchemy reads it: JSON is values again.
+    """The sample in a row of the table ``samples``, or of `answered_samples`: then with the target's answer.
 
-    >>> absent = dict.fromkeys(sample_row("d", 0, Sample(id="1")))
+    >>> absent = dict.fromkeys(schema.samples.columns.keys())
     >>> sorted(sample_of(absent | {"id": "1", "response": "", "contexts": ["a"]}).model_fields_set)
     ['contexts', 'id', 'response']
     """
     given = {name: row[name] for name in (*_TEXTS, *_OTHERS) if row[name] is not None}
     texts = {name: restored(given[name]) for name in _TEXTS if name in given}
-    return Sample(id=restored(row["id"]), **(given | texts))
+    sample = Sample(id=restored(row["id"]), **(given | texts))
+    if row.get("answer_run") is None:
+        return sample
+    response, contexts = row["answer_response"], row["answer_contexts"]
+    return sample.answered(
+        None if response is None else restored(response), None if contexts is None else tuple(contexts)
+    )

@@ -25,13 +25,12 @@ from sgi.kernel.errors import SchemaTooNewError, SgiError, StoreError
 from sgi.kernel.limits import how_to_raise, input_limits, shown_size
 from sgi.kernel.part_files import open_part
 from sgi.store import schema
-from sgi.store.bulk_insert import CHUNK, chunks, free_name, insert_rows
-from sgi.store.database import Database
-from sgi.store.evaluations import GROWING
+from sgi.store.bulk_rows import CHUNK, chunks, free_name, insert_rows
+from sgi.store.database import Database, OneTransaction
+from sgi.store.growing_runs import GROWING
 from sgi.store.migrations import HEAD, REVISIONS
 from sgi.store.run_queries import RunRecord, find_run
 from sgi.store.text_codec import damaged, restored, restored_json, stored_json
-from sgi.store.transaction_view import OneTransaction
 from sgi.store.transfer_columns import column_reader
 
 if TYPE_CHECKING:

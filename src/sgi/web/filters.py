@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.kernel.errors import UsageError
-from sgi.store.row_pages import RowQuery
+from sgi.store.row_filters import RowQuery
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,7 +18,8 @@ from sgi.engine.runner import RunContext, start_run
 from sgi.kernel.errors import SgiError
 from sgi.report.views.stored import make_views
 from sgi.store.manage_runs import set_tags
-from sgi.store.run_queries import find_run, open_recorder
+from sgi.store.run_queries import find_run
+from sgi.store.run_writer import open_recorder
 from sgi.web.job_records import JobRecord, restore_jobs
 from sgi.web.throttle import ServerBusyError
 

@@ -18,7 +18,7 @@ from sgi.stats.means import mean_interval
 from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.run_rows import scored_run
+from sgi.store.scored_runs import scored_run
 from support.calibrations import MINILM, labelled_run, signature
 
 FPR = Target.of("fpr=0.1")

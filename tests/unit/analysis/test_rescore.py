@@ -17,11 +17,11 @@ from sgi.kernel.protocols import Reply
 from sgi.service.service import RAGEvalService
 from sgi.store import schema
 from sgi.store.database import open_database
-from sgi.store.judgements import kept_evidence, stored_evidence
 from sgi.store.run_provenance import run_provenance
 from sgi.store.run_queries import find_run, list_runs, run_usage
-from sgi.store.run_rows import scored_run, stored_batches
 from sgi.store.run_writer import RunRecorder
+from sgi.store.scored_runs import scored_run
+from sgi.store.stored_batches import kept_evidence, stored_batches, stored_evidence
 from support.answers import write
 from support.judged_metrics import Politeness, judged_run, offer
 from support.runs import contents

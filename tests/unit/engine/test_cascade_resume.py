@@ -15,7 +15,7 @@ from sgi.kernel import registry
 from sgi.kernel.errors import RunMismatchError, UsageError
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.run_rows import scored_run
+from sgi.store.scored_runs import scored_run
 from support.cascades import row, unsupported
 from support.judge_server import JudgeServer, Says
 from support.judged_metrics import offer

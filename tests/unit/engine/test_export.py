@@ -8,7 +8,8 @@ from sgi.engine.export import export, export_chunks
 from sgi.kernel.errors import StoreError
 from sgi.store.database import open_database
 from sgi.store.manage_runs import delete_run
-from sgi.store.run_queries import find_run, open_recorder
+from sgi.store.run_queries import find_run
+from sgi.store.run_writer import open_recorder
 from support.kept_runs import keep_run, rows
 
 

@@ -8,7 +8,7 @@ from sgi.engine.generate import answer_batch
 from sgi.kernel.errors import StoreError, TargetError
 from sgi.kernel.protocols import Reply
 from sgi.kernel.sample import Batch, Field, Sample
-from sgi.store.run_writer import StoredAnswer
+from sgi.store.samples import StoredAnswer
 
 
 class Scripted:

@@ -16,7 +16,8 @@ from sgi.kernel.errors import DataError, RunMismatchError, SgiError, StoreError,
 from sgi.kernel.provenance import MetricProvenance
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run, list_runs
-from sgi.store.run_rows import saved_answers, scored_run
+from sgi.store.scored_runs import scored_run
+from sgi.store.stored_batches import saved_answers
 
 APP = """
 calls = []

@@ -20,7 +20,7 @@ from sgi.report.views.lowest import WorstRows
 from sgi.report.views.rows import row_page as page_of
 from sgi.report.views.run import run_view as run_of
 from sgi.store.database import open_database
-from sgi.store.row_pages import RowQuery
+from sgi.store.row_filters import RowQuery
 from sgi.store.run_queries import find_run
 from support.evidence_maps import CONTEXTS, RESPONSE, TALL, details, fact, hostile, sentence
 from support.kept_runs import keep_run, rows

@@ -34,7 +34,7 @@ from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.paired import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
-from sgi.store.run_rows import Reason
+from sgi.store.scored_runs import Reason
 
 HOSTILE = "a|b\n# head\n- item <script>alert(1)</script> [x](javascript:y) `c` *d* \x00\x1b\u202e\ud800"
 UP = True

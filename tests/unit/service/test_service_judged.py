@@ -11,7 +11,7 @@ from sgi.kernel.errors import BudgetExceededError, JudgeError, RunMismatchError,
 from sgi.service.service import DEFAULT_METRICS, JUDGED_METRICS, RAGEvalService
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.run_rows import scored_run
+from sgi.store.scored_runs import scored_run
 from sgi.testing.fakes import HashEmbedder, ScriptedJudge
 
 RATINGS = {

@@ -14,7 +14,7 @@ from sgi.service.embedding_models import EmbeddingModels, OwnModel
 from sgi.service.service import DEFAULT_METRICS, RAGEvalService
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.run_rows import scored_run
+from sgi.store.scored_runs import scored_run
 from sgi.testing import HashEmbedder
 from support.service_clients import (
     IDS,

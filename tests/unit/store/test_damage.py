@@ -13,7 +13,8 @@ from sgi.kernel.sample import Sample
 from sgi.store.database import open_database, status
 from sgi.store.legacy_import import import_evals
 from sgi.store.run_queries import list_runs
-from sgi.store.run_rows import scored_run, stored_batches
+from sgi.store.scored_runs import scored_run
+from sgi.store.stored_batches import stored_batches
 from sgi.store.transfer import export
 from support.runs import add_run
 

@@ -1,38 +1,31 @@
 from __future__ import annotations
 
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-
 import numpy as np
 import pytest
-import sqlalchemy as sa
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from sgi.kernel.errors import RunMismatchError, UnknownNameError, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.store.database import open_database
-from sgi.store.evaluation_records import read_evaluation, read_evaluations
-from sgi.store.evaluations import (
-    NOT_SAVED,
-    UNOPENED,
-    EvaluationRow,
-    MetricScore,
-    finish_growing,
-    save_evaluation,
-)
+from sgi.store.evaluations import MetricScore
+from sgi.store.growing_runs import EvaluationRow, read_evaluation, sample_story, save_evaluation
 from sgi.store.run_queries import find_run
-from sgi.store.run_rows import scored_run, stored_batches
-from sgi.store.run_writer import RunStart, StoredAnswer, create_run
-from support.runs import bare_summary
+from sgi.store.run_writer import RunStart, create_run
+from sgi.store.samples import StoredAnswer
+from support.runs import HOSTILE, add_run
 
-BLEU = metric("bleu").spec
-SGI = metric("sgi").spec
-VERSIONS = {"sgi": "1"}
+SAMPLES = (
+    Sample(id="pair 1", question="Who?", contexts=("A.", HOSTILE), response="own", reference="R"),
+    Sample(id=HOSTILE, question="Whom?"),
+)
+SCORES = {
+    "bleu": Scores(
+        np.array([0.5, np.nan]), np.array(["ok", "failed"], dtype="<U9"), ("", HOSTILE), ({"n": 1}, {})
+    ),
+    "rouge_l": Scores.of(np.array([0.25, 0.75])),
+}
+SAID = {"claims": [HOSTILE], "verdicts": [{"index": 1, "reason": HOSTILE, "verdict": 0}], HOSTILE: None}
 
 
 @pytest.fixture
@@ -41,255 +34,68 @@ def database(database_url):
         yield opened
 
 
-def row(sample_id="1", *, answer="an answer", embedders=(), **scores):
-    sample = Sample(id=sample_id, question="Who?", reference="Austen")
-    told = None if answer is None else StoredAnswer(answer, seconds=0.25)
-    return EvaluationRow(sample, told, scores, embedders)
-
-
-def save(database, made, run="nightly"):
-    return save_evaluation(database, run, made, versions=VERSIONS)
-
-
-def counts(database):
-    tables = ("samples", "answers", "scores", "details", "evidence", "run_metrics", "runs", "datasets")
-    with database.reading() as connection:
-        counted = {name: sa.select(sa.func.count()).select_from(sa.table(name)) for name in tables}
-        return {name: connection.execute(query).scalar() for name, query in counted.items()}
-
-
-def test_the_first_row_makes_the_run(database):
-    found = save(database, row(bleu=MetricScore(0.5, details={"n": 1}, reasoning="well", spec=BLEU)))
-    record = find_run(database, "nightly")
-    assert found == f"{record.id}:0"
-    assert (record.rows, record.scored, record.finished_at, record.summary) == (1, 1, None, None)
-    assert (record.metrics, record.versions) == (("bleu",), VERSIONS)
-    assert record.spec == {"service": True}
-    assert record.dataset == f"service-{record.id}"
-    (read,) = read_evaluations(database, "nightly")
-    assert (read.id, read.run, read.sample.response) == (found, "nightly", "an answer")
-    assert read.scores == {"bleu": MetricScore(0.5, Status.OK, "", {"n": 1}, "well")}
-
-
-def test_rows_grow_with_the_batches_and_every_metric_has_every_row(database):
-    for n in range(260):
-        save(database, row(f"q{n}", bleu=MetricScore(n / 1000, spec=BLEU)))
-    assert find_run(database, "nightly").changes == 260
-    save(database, row("late", sgi=MetricScore(1.5, spec=SGI), embedders=("m@1",)))
-    record = find_run(database, "nightly")
-    assert record.rows == record.scored == 261
-    assert record.signature.startswith("sgi:1|emb:m@1|judge:-|n:261|")
-    batches = list(stored_batches(database, record))
-    assert [(made.start, len(made.batch)) for made in batches] == [(0, 256), (256, 5)]
-    run = scored_run(database, record)
-    assert run.ids == (*(f"q{n}" for n in range(260)), "late")
-    assert run.metrics["bleu"].values[:260].tolist() == [n / 1000 for n in range(260)]
-    assert np.isnan(run.metrics["bleu"].values[260])
-    assert run.metrics["sgi"].counts() == {
-        Status.OK: 1,
-        Status.UNDEFINED: 0,
-        Status.MISSING: 260,
-        Status.FAILED: 0,
-    }
-    assert (run.metrics["sgi"].low, run.metrics["sgi"].high) == (0.0, None)
-    assert set(batches[0].scores["sgi"].reasons) == {NOT_SAVED}
-
-
-def test_the_same_row_again_replaces_all_that_was_there(database):
-    first = MetricScore(0.5, details={"n": 1}, reasoning="well", spec=BLEU)
-    save(database, row("a", bleu=first))
-    save(database, row("b", bleu=first))
-    before = counts(database)
-    again = save(
-        database, row("a", answer=None, sgi=MetricScore(None, Status.FAILED, "no vectors", spec=SGI))
+@pytest.fixture
+def record(database):
+    """A run of four rows, two of which are scored; the target answered the first and not the second."""
+    metrics = [metric(name) for name in SCORES]
+    run = create_run(database, RunStart("hash", "rows.jsonl", 4, {}, "spec", "sgi:1", {}, metrics))
+    run.save_answers(
+        {0: StoredAnswer("told", ("found",)), 1: StoredAnswer(None, reason="timeout " + HOSTILE)}
     )
-    assert again.endswith(":0")
-    assert find_run(database, "nightly").rows == 2
-    after = counts(database)
-    assert after == before | {"answers": 1, "scores": 4, "details": 1, "evidence": 1, "run_metrics": 2}
-    read = read_evaluation(database, "nightly", "a")
-    assert not read.sample.model_fields_set & {"response"}
-    assert read.scores["bleu"] == MetricScore(None, Status.MISSING, NOT_SAVED)
-    assert read.scores["sgi"] == MetricScore(None, Status.FAILED, "no vectors")
-    assert read_evaluation(database, "nightly", "b").scores["bleu"].value == 0.5
+    said = {"bleu": [SAID, None]}
+    run.commit(0, SAMPLES, SCORES, truncated={}, failures={}, judgements=said)
+    other = create_run(database, RunStart("hash", "rows.jsonl", 4, {}, "spec", "sgi:1", {}, metrics))
+    more = tuple(Sample(id=f"pair {n}", response="r") for n in (3, 4))
+    other.commit(2, more, SCORES, truncated={}, failures={})
+    return find_run(database, run.run)
 
 
-def test_a_finished_run_opens_again_when_it_grows(database):
-    save(database, row("a", bleu=MetricScore(0.5, spec=BLEU)))
-    finish_growing(database, "nightly", bare_summary(1))
-    assert find_run(database, "nightly").summary == bare_summary(1)
-    save(database, row("b", bleu=MetricScore(0.7, spec=BLEU)))
-    record = find_run(database, "nightly")
-    assert (record.finished_at, record.summary, record.rows) == (None, None, 2)
+def test_all_that_is_kept_of_a_sample(database, record):
+    found = sample_story(database, record, "pair 1")
+    assert (found.sample.response, found.sample.contexts, found.sample.reference) == ("told", ("found",), "R")
+    assert (found.id, found.reason) == (f"{record.id}:0", "")
+    assert found.scores == {
+        "bleu": MetricScore(0.5, details={"n": 1}, evidence=SAID),
+        "rouge_l": MetricScore(0.25),
+    }
+    assert list(found.scores) == ["bleu", "rouge_l"]
 
 
-def test_finishing_what_is_not_there_is_an_error(database):
-    with pytest.raises(UnknownNameError, match="Unknown run 'nightly'"):
-        finish_growing(database, "nightly", {})
+def test_a_sample_with_any_id_that_the_target_did_not_answer(database, record):
+    found = sample_story(database, record, HOSTILE)
+    assert (found.sample.id, found.reason) == (HOSTILE, "timeout " + HOSTILE)
+    assert "response" not in found.sample.model_fields_set
+    assert found.scores["bleu"] == MetricScore(None, Status.FAILED, HOSTILE)
 
 
-def test_a_run_keeps_to_its_model_and_to_its_versions(database):
-    save(database, row("a", bleu=MetricScore(0.5, spec=BLEU)))
-    save(database, row("b", sgi=MetricScore(1.0, spec=SGI), embedders=("small@1",)))
-    before = counts(database)
-    with pytest.raises(RunMismatchError, match="made with small@1, this evaluation with large@1"):
-        save(database, row("c", sgi=MetricScore(1.0, spec=SGI), embedders=("large@1",)))
+def test_an_unknown_sample_names_those_that_come_near(database, record):
     with pytest.raises(
-        RunMismatchError, match=r"bleu .* computed \(version \d\), this one was given; .*another test_run"
-    ):
-        save(database, row("c", bleu=MetricScore(0.5)))
-    assert counts(database) == before
-    save(database, row("c", bleu=MetricScore(None, Status.MISSING, "none given")))
-    assert find_run(database, "nightly").rows == 3
+        UnknownNameError, match=r"sample of rows.jsonl 'pair1'. Did you mean 'pair 1'"
+    ) as told:
+        sample_story(database, record, "pair1")
+    assert told.value.suggestions[0] == "pair 1"
+    for odd in ("nothing like it", "", "%", "' OR 1=1 --", "\0"):
+        with pytest.raises(UnknownNameError, match="Its first ids: 'pair 1', "):
+            sample_story(database, record, odd)
 
 
-def test_a_model_that_could_not_be_opened_is_any_until_it_is_known(database):
-    for n, models in enumerate((("m@1", f"n{UNOPENED}"), ("m@1", "n@2"), (f"m{UNOPENED}", f"n{UNOPENED}"))):
-        save(database, row(str(n), embedders=models))
-    assert find_run(database, "nightly").spec["embedders"] == ["m@1", "n@2"]
-    for others in (("m@1",), ("m@2", "n@2"), (f"m{UNOPENED}", "n@3")):
-        with pytest.raises(RunMismatchError, match=r"made with m@1 \+ n@2"):
-            save(database, row("x", embedders=others))
+def test_a_sample_that_is_not_scored_yet_says_so(database, record):
+    with pytest.raises(UsageError, match=f"'pair 3' .* is not scored yet. .*--resume {record.id}"):
+        sample_story(database, record, "pair 3")
 
 
-NOTHING = MetricScore(None, Status.MISSING, "no value was given")
+def test_a_run_called_like_another_runs_id_changes_nothing(database):
+    add_run(database, "r1", samples=[Sample(id="q1", response="first")])
+    add_run(database, "r2", samples=[Sample(id="q2", response="second")])
+    assert sample_story(database, find_run(database, "r2"), "q2").sample.response == "second"
+    with pytest.raises(UnknownNameError):
+        sample_story(database, find_run(database, "r2"), "q1")
 
 
-def facts(database, run="nightly"):
-    column = scored_run(database, find_run(database, run)).metrics["bleu"]
-    return column.version, column.low, column.high
-
-
-def test_no_value_says_nothing_of_the_version(database):
-    save(database, row("a", bleu=NOTHING))
-    assert facts(database) == (BLEU.version, BLEU.low, BLEU.high)
-    save(database, row("b", bleu=MetricScore(0.5, spec=BLEU)))
-    assert facts(database) == (BLEU.version, BLEU.low, BLEU.high)
-    for run, score in (
-        ("given", MetricScore(40.0)),
-        ("newer", MetricScore(0.5, spec=replace(BLEU, version=9))),
-    ):
-        save(database, row("a", bleu=NOTHING), run=run)
-        save(database, row("b", bleu=score), run=run)
-        save(database, row("a", bleu=NOTHING), run=run)
-    assert facts(database, "given") == (0, None, None)
-    assert facts(database, "newer") == (9, BLEU.low, BLEU.high)
-
-
-def test_given_and_computed_values_do_not_mix(database):
-    save(database, row("a", bleu=MetricScore(0.5)))
-    computed = MetricScore(0.5, spec=BLEU)
-    with pytest.raises(RunMismatchError, match=r"were given, this one was computed \(version 1\)"):
-        save(database, row("b", bleu=computed))
-    save(database, row("a", bleu=computed))  # the only value there was gives way
-    assert facts(database) == (BLEU.version, BLEU.low, BLEU.high)
-
-
-def test_a_number_of_an_unknown_metric_has_no_version_and_no_bounds(database):
-    for n, score in enumerate((NOTHING, MetricScore(7.0), NOTHING)):
-        save(database, row(str(n), groundedness=score))
-    column = scored_run(database, find_run(database, "nightly")).metrics["groundedness"]
-    assert (column.version, column.low, column.high, column.higher_is_better) == (0, None, None, True)
-
-
-@pytest.mark.parametrize("name", ["", "  ", "last", "last~2", "a\0b", "\ud800"])
-def test_some_names_stand_for_something_else(database, name):
-    with pytest.raises(UsageError, match="cannot be called"):
-        save(database, row(), run=name)
-    assert read_evaluations(database, name) == []
-    assert counts(database)["runs"] == 0
-
-
-def stored_run(database, name="by-hand"):
-    start = RunStart("d", "d.csv", 2, {}, "", "", {}, [metric("bleu")], name=name)
-    recorder = create_run(database, start)
-    samples = [Sample(id=str(n), question="Who?", response="r", contexts=("c",)) for n in range(2)]
-    made = {"bleu": Scores.of(np.array([0.25, 0.75]))}
-    recorder.commit(0, samples, made, truncated={}, failures={})
-    recorder.save_answers({1: StoredAnswer("told", ("p",)), 0: StoredAnswer(None, reason="down")})
-    return recorder.run
-
-
-def test_a_run_made_otherwise_is_read_but_does_not_grow(database):
-    run = stored_run(database)
-    with pytest.raises(UsageError, match="was not made by saving single evaluations"):
-        save(database, row(), run="by-hand")
-    with pytest.raises(UsageError, match="was not made by saving single evaluations"):
-        finish_growing(database, "by-hand", {})
-    for name in ("by-hand", run):
-        first, second = read_evaluations(database, name)
-        assert (first.reason, second.reason, second.run) == ("down", "", "by-hand")
-        assert "response" not in first.sample.model_fields_set
-        assert (second.sample.response, second.sample.contexts) == ("told", ("p",))
-        assert second.scores == {"bleu": MetricScore(0.75)}
-
-
-def test_a_name_goes_before_an_id(database):
-    run = stored_run(database)
-    save(database, row("other"), run="nightly")
-    with database.writing() as connection:
-        connection.execute(sa.text("UPDATE runs SET name = :run WHERE name = 'nightly'"), {"run": run})
-    assert [found.sample.id for found in read_evaluations(database, run)] == ["other"]
-
-
-def test_what_is_not_there_is_none(database):
-    assert read_evaluations(database, "nightly") == []
-    assert read_evaluation(database, "nightly", "1") is None
-    save(database, row("1"))
-    assert read_evaluation(database, "nightly", "2") is None
-    assert read_evaluation(database, "nightly", "1").scores == {}
-
-
-def test_threads_lose_no_row_and_share_no_position(database):
-    def work(worker):
-        for n in range(15):
-            save(database, row(f"{worker}-{n}", bleu=MetricScore(0.5, spec=BLEU)))
-            save(database, row("shared", bleu=MetricScore(worker / 10, spec=BLEU)))
-
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(work, range(4)))
-    record = find_run(database, "nightly")
-    assert record.rows == record.scored == 61
-    run = scored_run(database, record)
-    assert sorted(run.ids) == sorted(["shared", *(f"{w}-{n}" for w in range(4) for n in range(15))])
-    assert run.metrics["bleu"].ok.all()
-
-
-PROCESS = """
-import sys
-from sgi.kernel.metric import Status
-from sgi.kernel.sample import Sample
-from sgi.store.database import open_database
-from sgi.store.evaluations import EvaluationRow, MetricScore, save_evaluation
-url, worker = sys.argv[1:]
-with open_database(url) as database:
-    for n in range(20):
-        row = EvaluationRow(Sample(id=f"{worker}-{n}"), None, {"bleu": MetricScore(0.5)})
-        save_evaluation(database, "nightly", row, versions={})
-"""
-
-
-def test_processes_that_begin_at_once_share_one_run(database_url):
-    started = [subprocess.Popen([sys.executable, "-c", PROCESS, database_url, str(n)]) for n in range(3)]
-    assert [process.wait(timeout=120) for process in started] == [0, 0, 0]
-    with open_database(database_url) as database:
-        record = find_run(database, "nightly")
-        assert record.rows == record.scored == 60
-        assert len(set(scored_run(database, record).ids)) == 60
-        assert counts(database) | {"samples": 60} == counts(database)
-        assert counts(database)["runs"] == counts(database)["datasets"] == 1
-
-
-HOSTILE = st.text(st.characters(codec=None), max_size=30)
-
-
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(texts=st.tuples(HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE))
-def test_any_text_comes_back_as_it_was(database, texts):
-    name, question, answer, reason, said = texts
-    sample = Sample(id=name, question=question, reference=answer, contexts=(said, question))
-    score = MetricScore(None, Status.FAILED, reason or "-", {"said": said}, said)
-    save(database, EvaluationRow(sample, StoredAnswer(answer), {"bleu": score}))
-    read = read_evaluation(database, "nightly", name)
-    assert read.sample == sample.answered(answer)
-    assert read.scores == {"bleu": score}
+def test_evidence_that_an_application_saves_comes_back_with_its_reasoning(database):
+    score = MetricScore(0.5, evidence={"rating": 2, "reasoning": "well said"})
+    assert (score.reasoning, MetricScore(0.5, reasoning="so").evidence) == ("well said", {"reasoning": "so"})
+    assert MetricScore(0.5, evidence={"reasoning": [1]}).reasoning is None
+    row = EvaluationRow(Sample(id="1"), None, {"groundedness": score})
+    save_evaluation(database, "live", row, versions={})
+    assert read_evaluation(database, "live", "1").scores == {"groundedness": score}

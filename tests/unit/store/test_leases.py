@@ -15,13 +15,14 @@ from sgi.kernel.errors import RunBusyError
 from sgi.kernel.registry import metric
 from sgi.store import leases, schema
 from sgi.store.database import open_database
-from sgi.store.run_queries import find_run, open_recorder
-from sgi.store.run_writer import RunStart, create_run
+from sgi.store.run_queries import find_run
+from sgi.store.run_writer import RunStart, create_run, open_recorder
 
 HOLDER = """
 import sys, time
 from sgi.store.database import open_database
-from sgi.store.run_queries import find_run, open_recorder
+from sgi.store.run_queries import find_run
+from sgi.store.run_writer import open_recorder
 with open_database(sys.argv[1]) as database:
     recorder = open_recorder(database, find_run(database, "last"))
     print("held", flush=True)

@@ -11,7 +11,7 @@ from alembic.script import ScriptDirectory
 from sgi.kernel.errors import SchemaTooOldError, StoreError
 from sgi.store import database as database_module
 from sgi.store import migrations, schema
-from sgi.store.bulk_insert import insert_rows
+from sgi.store.bulk_rows import insert_rows
 from sgi.store.database import open_database, status, upgrade
 from support.runs import add_run, contents
 

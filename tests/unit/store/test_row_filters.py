@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from sgi.kernel.sample import Sample
 from sgi.store import schema
-from sgi.store.bulk_insert import insert_rows
+from sgi.store.bulk_rows import insert_rows
 from sgi.store.database import open_database
-from sgi.store.row_filters import group_name
-from sgi.store.row_pages import RowQuery, find_rows
+from sgi.store.row_filters import RowQuery, group_name
+from sgi.store.row_pages import find_rows
 from sgi.store.run_queries import find_run
 from sgi.store.samples import sample_row
 from support.runs import add_run
@@ -35,7 +35,7 @@ def only_sample(database, sample):
     """Put this sample in the place of the one there is."""
     with database.writing() as connection:
         connection.execute(schema.samples.delete())
-        insert_rows(connection, schema.samples, [tuple(sample_row("data of r1", 0, sample).values())])
+        insert_rows(connection, schema.samples, [sample_row("data of r1", 0, sample)])
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)

@@ -11,8 +11,8 @@ from sgi.store import schema
 from sgi.store.database import open_database
 from sgi.store.run_provenance import run_provenance
 from sgi.store.run_queries import find_run
-from sgi.store.run_rows import scored_run
 from sgi.store.run_writer import RunStart, create_run
+from sgi.store.scored_runs import scored_run
 
 
 @pytest.fixture

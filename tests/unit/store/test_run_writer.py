@@ -11,18 +11,17 @@ from sgi.kernel.protocols import Usage
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.store.database import open_database
-from sgi.store.judgements import kept_evidence, stored_evidence
-from sgi.store.run_queries import find_run, list_runs, open_recorder, run_usage
-from sgi.store.run_rows import (
-    grouped_run,
-    metadata_values,
+from sgi.store.run_queries import find_run, list_runs, run_usage
+from sgi.store.run_writer import RunStart, create_run, open_recorder
+from sgi.store.samples import StoredAnswer
+from sgi.store.scored_runs import grouped_run, metadata_values, scored_run, whole_run
+from sgi.store.stored_batches import (
+    kept_evidence,
     saved_answers,
-    scored_run,
     stored_batch,
     stored_batches,
-    whole_run,
+    stored_evidence,
 )
-from sgi.store.run_writer import RunStart, StoredAnswer, create_run
 from support.runs import bare_summary, contents
 
 METRICS = (metric("sgi"), metric("rouge_l(beta=1.2)"))
@@ -162,9 +161,9 @@ def said(recorder, start=0):
 def test_evidence_and_usage_are_kept_with_the_batch(database):
     recorder = create_run(database, started(rows=8))
     more = tuple(Sample(id=f"m{n}") for n in range(4))
-    commit(recorder, evidence={"sgi": [CLAIMS, None, None, {}]}, usage={"openai:x": FIRST, HOSTILE: SECOND})
+    commit(recorder, judgements={"sgi": [CLAIMS, None, None, {}]}, usage={"openai:x": FIRST, HOSTILE: SECOND})
     usage = {"openai:x": FIRST + FIRST}
-    commit(recorder, 4, more, evidence={"sgi": [None, {"n": 1}, None, None]}, usage=usage)
+    commit(recorder, 4, more, judgements={"sgi": [None, {"n": 1}, None, None]}, usage=usage)
     assert said(recorder) == (CLAIMS, None, None, {})
     assert said(recorder, 4) == (None, {"n": 1}, None, None)
     assert stored_evidence(database, find_run(database, "last"), range(2, 6), SCORES) == {
@@ -201,23 +200,23 @@ def test_a_batch_that_is_not_kept_leaves_no_evidence_and_no_usage(database):
     rival = open_recorder(database, find_run(database, recorder.run), take_over=True)
     usage = {"openai:x": FIRST}
     for wrong in ({"unknown": [None] * 4}, {"sgi": [CLAIMS]}):
-        with pytest.raises((KeyError, ValueError), match=r"unknown|1 entries of evidence for 4 rows of sgi"):
-            commit(rival, evidence=wrong, usage=usage)
+        with pytest.raises(ValueError, match=r"unknown|1 judgements for 4 rows"):
+            commit(rival, judgements=wrong, usage=usage)
     assert (find_run(database, "last").scored, run_usage(database, recorder.run)) == (0, {})
-    commit(rival, evidence={"sgi": [CLAIMS, None, None, None]}, usage=usage)
+    commit(rival, judgements={"sgi": [CLAIMS, None, None, None]}, usage=usage)
     with pytest.raises(RunBusyError, match="taken over by process"):
-        commit(recorder, evidence={"sgi": [None] * 4}, usage=usage)
+        commit(recorder, judgements={"sgi": [None] * 4}, usage=usage)
     assert said(recorder) == (CLAIMS, None, None, None)
     assert run_usage(database, recorder.run) == usage
 
 
 def test_evidence_of_a_batch_done_again_replaces_the_old(database):
     recorder = create_run(database, started())
-    commit(recorder, evidence={"sgi": [CLAIMS, CLAIMS, None, None]}, usage={"openai:x": FIRST})
+    commit(recorder, judgements={"sgi": [CLAIMS, CLAIMS, None, None]}, usage={"openai:x": FIRST})
     recorder.reopen_failed()
     assert said(recorder) == (CLAIMS, CLAIMS, None, None)
     good = {name: Scores.of(np.ones(4)) for name in SCORES}
-    commit(recorder, scores=good, evidence={"sgi": [None, {"n": 1}, None, None]}, usage={"openai:x": FIRST})
+    commit(recorder, scores=good, judgements={"sgi": [None, {"n": 1}, None, None]}, usage={"openai:x": FIRST})
     assert said(recorder) == (None, {"n": 1}, None, None)
     assert run_usage(database, recorder.run) == {"openai:x": FIRST}
 
@@ -225,7 +224,7 @@ def test_evidence_of_a_batch_done_again_replaces_the_old(database):
 def test_a_run_that_is_discarded_leaves_its_data_and_the_other_runs(database):
     first, second = create_run(database, started(name="first")), create_run(database, started(name="second"))
     for recorder in (first, second):
-        commit(recorder, evidence={"sgi": [CLAIMS, None, None, None]}, usage={"openai:x": FIRST})
+        commit(recorder, judgements={"sgi": [CLAIMS, None, None, None]}, usage={"openai:x": FIRST})
     kept = {name: len(rows) for name, rows in contents(database).items()}
     second.discard()
     assert [record.name for record in list_runs(database)] == ["first"]

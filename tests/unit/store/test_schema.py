@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from sgi.kernel.errors import StoreError
 from sgi.kernel.sample import Sample
 from sgi.store import schema
-from sgi.store.bulk_insert import insert_rows
+from sgi.store.bulk_rows import insert_rows
 from sgi.store.database import open_database
 from sgi.store.text_codec import stored, stored_json
 from support.runs import HOSTILE, add_run

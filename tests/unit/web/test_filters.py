@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.kernel.errors import UsageError
-from sgi.store.row_pages import RowQuery
+from sgi.store.row_filters import RowQuery
 from sgi.web.filters import page_number, parameters, row_query
 
 NUMBERS = st.none() | st.floats(-10, 10)

@@ -27,7 +27,8 @@ from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.sample import Batch, Field
 from sgi.metrics.calibrated import SPEC as CALIBRATED
 from sgi.store.run_provenance import derived_provenance
-from sgi.store.run_rows import grouped_run, stored_batches
+from sgi.store.scored_runs import grouped_run
+from sgi.store.stored_batches import stored_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

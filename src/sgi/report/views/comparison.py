@@ -9,7 +9,7 @@ from sgi.analysis.compare import compare
 from sgi.engine.summarise import with_range
 from sgi.report.views.run_header import run_head
 from sgi.report.views.sample import sample_views
-from sgi.store.run_rows import scored_run
+from sgi.store.scored_runs import scored_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

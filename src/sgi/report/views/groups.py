@@ -11,7 +11,7 @@ from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.registry import metric_name
 from sgi.kernel.short_repr import short_repr
 from sgi.store.row_filters import column_reader, group_name
-from sgi.store.run_rows import grouped_run
+from sgi.store.scored_runs import grouped_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from sgi.store.row_pages import RowQuery, find_rows
+from sgi.store.row_filters import RowQuery
+from sgi.store.row_pages import find_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

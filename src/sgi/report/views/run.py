@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sgi.report.views.scatter import Scatter
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
-    from sgi.store.run_rows import Reason
+    from sgi.store.scored_runs import Reason
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from sgi.report.views.plane import Plane, plane
 from sgi.report.views.scatter import Scatter, scatter
 from sgi.report.views.to_json import as_json, from_json
 from sgi.store.run_queries import find_run
-from sgi.store.run_rows import Reason, reasons
 from sgi.store.run_views import MANY_ROWS, load_view, save_view
+from sgi.store.scored_runs import Reason, reasons
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,7 +25,7 @@ from sgi.stats.confounds import Baseline
 from sgi.stats.intervals import Interval
 from sgi.stats.paired import McNemar, PairedDifference
 from sgi.stats.ranking import Ranking
-from sgi.store.row_pages import RowQuery
+from sgi.store.row_filters import RowQuery
 
 MOST_METRICS = 16
 """Metrics that one request may ask for."""

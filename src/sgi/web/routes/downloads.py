@@ -17,7 +17,7 @@ from sgi.kernel.errors import StoreError
 from sgi.report.html import run_report
 from sgi.report.views.rows import row_page
 from sgi.report.views.run import run_view
-from sgi.store.row_pages import RowQuery
+from sgi.store.row_filters import RowQuery
 from sgi.web.pages import found_run
 from sgi.web.run_views import cached, views_of
 from sgi.web.site import site_of

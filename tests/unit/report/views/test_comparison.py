@@ -5,7 +5,7 @@ from sgi.kernel.errors import UnknownNameError
 from sgi.report.views.comparison import comparison_view
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run
-from sgi.store.run_rows import scored_run
+from sgi.store.scored_runs import scored_run
 from support.kept_runs import keep_run, rows
 
 LEXICAL = ("lexical_aggregate", "content_f1")

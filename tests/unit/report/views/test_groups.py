@@ -12,7 +12,8 @@ from sgi.kernel.sample import Sample
 from sgi.report.views.columns import run_columns
 from sgi.report.views.groups import MOST_GROUPS, GroupTable, group_table, group_tables, sorted_groups
 from sgi.store.database import open_database
-from sgi.store.row_pages import RowQuery, find_rows
+from sgi.store.row_filters import RowQuery
+from sgi.store.row_pages import find_rows
 from sgi.store.run_queries import find_run
 from support.run_columns import columns_of
 from support.runs import add_run

@@ -6,7 +6,7 @@ from sgi.kernel.errors import UnknownNameError
 from sgi.kernel.sample import Sample
 from sgi.report.views.rows import Cell, RowLine, row_page
 from sgi.store.database import open_database
-from sgi.store.row_pages import RowQuery
+from sgi.store.row_filters import RowQuery
 from sgi.store.run_queries import find_run
 from support.runs import HOSTILE, add_run
 

@@ -15,8 +15,8 @@ from sgi.report.views.stored import RunViews
 from sgi.store import schema
 from sgi.store.database import Database, open_database
 from sgi.store.manage_runs import delete_run
-from sgi.store.run_queries import find_run, open_recorder
-from sgi.store.run_writer import RunStart, create_run
+from sgi.store.run_queries import find_run
+from sgi.store.run_writer import RunStart, create_run, open_recorder
 from support.kept_runs import keep_run, rows
 from support.runs import bare_summary
 

@@ -10,7 +10,7 @@ from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.report.views.rows import Cell
 from sgi.report.views.to_json import as_json
-from sgi.store.run_rows import Reason
+from sgi.store.scored_runs import Reason
 
 numbers = st.floats() | st.integers() | st.booleans() | st.none() | st.text()
 values = st.recursive(

@@ -1,33 +1,37 @@
-"""The rows of a run: its scores as columns, its batches as the engine made them, the target's answers."""
+"""Reads the scores of a run as columns, with what its rows are grouped and clustered by."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
 
-from sgi.kernel.clusters import unknown_column
+from sgi.kernel.clusters import (
+    BY_CONTEXTS,
+    BY_ROW,
+    Clustering,
+    DominantQuestion,
+    cluster_number,
+    dominant_question,
+    has_value,
+    unknown_column,
+)
 from sgi.kernel.errors import StoreError
-from sgi.kernel.metric import Scores, Status
-from sgi.kernel.sample import Batch, are_numbers
+from sgi.kernel.metric import Status
+from sgi.kernel.sample import are_numbers
 from sgi.kernel.scored import STATUSES, MetricColumn, ScoredRun
-from sgi.kernel.short_repr import short_repr
 from sgi.store import schema
-from sgi.store.driver_rows import driver_rows
+from sgi.store.bulk_rows import driver_rows
 from sgi.store.row_filters import column_reader
-from sgi.store.run_clusters import run_clusters
 from sgi.store.run_queries import committed, metric_ids, run_metrics
-from sgi.store.run_samples import sample_reader
-from sgi.store.run_writer import StoredAnswer
-from sgi.store.samples import sample_of
+from sgi.store.stored_batches import sample_reader
 from sgi.store.stored_json import read_provenance
-from sgi.store.text_codec import equal_json_shared, restored, restored_json
+from sgi.store.text_codec import equal_json_shared, restored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
     from sqlalchemy import Connection, Row
@@ -36,8 +40,6 @@ if TYPE_CHECKING:
     from sgi.store.run_queries import RunRecord
 
 _NOTHING: Mapping[str, Any] = {}
-_FACTS = {"position", "id", "label", "metadata"}
-"""What a row is known by without its texts."""
 
 
 class Reason(NamedTuple):
@@ -47,27 +49,6 @@ class Reason(NamedTuple):
     status: str
     reason: str
     rows: int
-
-
-@dataclass(frozen=True, eq=False)
-class StoredBatch:
-    """A committed batch, as the engine made it.
-
-    Attributes:
-        start: the position of its first sample.
-        batch: the samples, with the target's answers where there was a target.
-        scores: by canonical string.
-        truncated: rows by the field that was longer than a model reads.
-        failures: models that gave no vectors, with the reason.
-    """
-
-    start: int
-    batch: Batch
-    scores: Mapping[str, Scores]
-    truncated: Mapping[str, int] = field(default_factory=dict)
-    failures: Mapping[str, str] = field(default_factory=dict)
-
-    __repr__ = short_repr
 
 
 def scored_run(database: Database, record: RunRecord) -> ScoredRun:
@@ -203,71 +184,6 @@ def reasons(database: Database, record: RunRecord, *, most: int = 5) -> list[Rea
         return [Reason(m, status, restored(why), n) for m, status, why, n in connection.execute(query)]
 
 
-def stored_batches(database: Database, record: RunRecord, *, texts: bool = True) -> Iterator[StoredBatch]:
-    """The committed batches of a run, in order, each read when it is asked for.
-
-    Args:
-        database: where the run is.
-        record: the run.
-        texts: whether to read the texts of the samples, and not only id, label and metadata.
-
-    Raises:
-        StoreError: the run was deleted meanwhile.
-    """
-    with database.reading() as connection:
-        starts = _starts(connection, record.id)
-    for start in starts:
-        yield stored_batch(database, record, start, texts=texts)
-
-
-def stored_batch(database: Database, record: RunRecord, start: int, *, texts: bool = True) -> StoredBatch:
-    """A committed batch; see `stored_batches`."""
-    batches, samples = schema.batches, schema.samples
-    with database.reading() as connection:
-        wanted = (batches.c.run == record.id) & (batches.c.start == start)
-        head = connection.execute(sa.select(batches).where(wanted)).one_or_none()
-        if head is None:
-            raise StoreError(f"The run {record.label} was changed or deleted meanwhile.", hint="Try again.")
-        inside = samples.c.position.between(start, start + head.rows - 1)
-        columns = (
-            samples.c if texts else [c if c.name in _FACTS else sa.null().label(c.name) for c in samples.c]
-        )
-        query = sa.select(*columns).where(samples.c.dataset == record.dataset, inside)
-        rows = connection.execute(query.order_by(samples.c.position)).mappings().all()
-        given = [sample_of(dict(row)) for row in rows]
-        answers = saved_answers(connection, record.id, start, head.rows) if texts else {}
-        if answers:
-            given = [_answered(sample, answers.get(start + n)) for n, sample in enumerate(given)]
-        scores = _scores(connection, record.id, start, head.rows)
-    return StoredBatch(start, Batch.of(given), scores, head.truncated, head.failures)
-
-
-def saved_answers(connection: Connection, run: str, start: int, rows: int) -> dict[int, StoredAnswer]:
-    """The target's answers to consecutive samples, by position."""
-    answers = schema.answers
-    inside = answers.c.position.between(start, start + rows - 1)
-    found = connection.execute(sa.select(answers).where(answers.c.run == run, inside))
-    return {
-        row.position: StoredAnswer(
-            response=None if row.response is None else restored(row.response),
-            contexts=None if row.contexts is None else tuple(row.contexts),
-            reason=None if row.reason is None else restored(row.reason),
-            seconds=row.seconds,
-        )
-        for row in found
-    }
-
-
-def _answered(sample: Any, answer: StoredAnswer | None) -> Any:
-    return sample if answer is None else sample.answered(answer.response, answer.contexts)
-
-
-def _starts(connection: Connection, run: str) -> list[int]:
-    batches = schema.batches
-    query = sa.select(batches.c.start).where(batches.c.run == run).order_by(batches.c.start)
-    return list(connection.execute(query).scalars())
-
-
 def _sample_columns(connection: Connection, record: RunRecord) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Positions and ids of the committed rows."""
     samples = schema.samples
@@ -315,31 +231,80 @@ def _spread(
     return spread, status
 
 
-def _scores(connection: Connection, run: str, start: int, rows: int) -> dict[str, Scores]:
-    """The scores of consecutive rows, with what they were made of."""
-    scores, details = schema.scores, schema.details
-    joined = scores.outerjoin(
-        details, (details.c.metric == scores.c.metric) & (details.c.position == scores.c.position)
-    )
-    numbers = metric_ids(connection, run)
-    found: dict[int, list[tuple[Any, ...]]] = {number: [] for number in numbers.values()}
-    parts = (scores.c.value, scores.c.status, scores.c.reason, sa.cast(details.c.body, sa.Text))
-    query = (
-        sa.select(scores.c.metric, *parts)
-        .select_from(joined)
-        .where(scores.c.metric.in_(list(found)), scores.c.position.between(start, start + rows - 1))
-        .order_by(scores.c.metric, scores.c.position)
-    )
-    for number, *row in driver_rows(connection, query):
-        found[number].append(tuple(row))
-    return {name: _as_scores(found[number]) for name, number in numbers.items()}
+def run_clusters(connection: Connection, record: RunRecord) -> tuple[NDArray[np.int64], Clustering]:
+    """The cluster of each committed row, in order, and what the notes on them need.
+
+    Args:
+        connection: to the database.
+        record: the run, with the rule that is wanted.
+
+    Returns:
+        Numbers counted from 0 in the order of their first rows, shape (n,), as the engine has them: equal
+        numbers give equal draws.
+
+    Raises:
+        UnknownNameError: the rule is a column that no row has.
+    """
+    match record.cluster:
+        case "question":
+            numbers = _of_questions(connection, record)
+            return numbers, Clustering(dominant=_dominant(connection, record, numbers))
+        case "contexts":
+            return _numbered(list(_contexts_numbers(connection, record))), Clustering(BY_CONTEXTS)
+        case "row":
+            rows = connection.execute(_count(record)).scalar_one()
+            return np.arange(rows, dtype=np.int64), Clustering(BY_ROW)
+        case column:
+            return _of_column(connection, record, column)
 
 
-def _as_scores(rows: Sequence[tuple[Any, ...]]) -> Scores:
-    values, statuses, reasons, bodies = zip(*rows, strict=True) if rows else ((), (), (), ())
-    return Scores(
-        np.array(values, dtype=np.float64),
-        np.array(statuses, dtype="<U9"),
-        tuple("" if reason is None else restored(reason) for reason in reasons),
-        tuple(_NOTHING if body is None else restored_json(body) for body in bodies),
-    )
+def _count(record: RunRecord) -> sa.Select[Any]:
+    return sa.select(sa.func.count()).select_from(committed(record, schema.samples.c.position).subquery())
+
+
+def _of_questions(connection: Connection, record: RunRecord) -> NDArray[np.int64]:
+    rows = driver_rows(connection, committed(record, schema.samples.c.cluster))
+    return _numbered([number for (number,) in rows])
+
+
+def _of_column(
+    connection: Connection, record: RunRecord, column: str
+) -> tuple[NDArray[np.int64], Clustering]:
+    rows = [body or {} for body in connection.execute(committed(record, schema.samples.c.metadata)).scalars()]
+    if rows and not any(column in body for body in rows):
+        raise unknown_column(record.dataset_name, column, {name for body in rows for name in body})
+    numbers = [cluster_number(column, position, metadata=body) for position, body in enumerate(rows)]
+    without = sum(not has_value(body, column) for body in rows)
+    return _numbered(numbers), Clustering(column, without)
+
+
+def _contexts_numbers(connection: Connection, record: RunRecord) -> Iterator[int]:
+    """The cluster number of each row's passages; those that a target returned go before the data's."""
+    samples, answers = schema.samples, schema.answers
+    query = committed(record, samples.c.contexts, answers.c.contexts.label("returned"))
+    answer = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
+    for position, row in enumerate(connection.execute(query.outerjoin(answers, answer))):
+        contexts = row.contexts if row.returned is None else row.returned
+        yield cluster_number(BY_CONTEXTS, position, contexts=contexts or ())
+
+
+def _dominant(
+    connection: Connection, record: RunRecord, numbers: NDArray[np.int64]
+) -> DominantQuestion | None:
+    """The question that most rows share, if there is one; few runs need more than a count for it."""
+    counts = np.bincount(numbers) if len(numbers) else np.zeros(1, dtype=np.int64)
+    most = int(counts.argmax())
+    if 2 * counts[most] <= len(numbers):
+        return None
+    rows = np.flatnonzero(numbers == most)
+    query = committed(record, schema.samples.c.question).offset(int(rows[0])).limit(1)
+    question = connection.execute(query).scalar_one()
+    passages = np.array(list(_contexts_numbers(connection, record)), dtype=np.int64)[rows]
+    text = "" if question is None else restored(question)
+    return dominant_question(text, len(rows), len(np.unique(passages)), of=len(numbers))
+
+
+def _numbered(clusters: list[int]) -> NDArray[np.int64]:
+    """The same clusters, numbered by their first row."""
+    _, first, codes = np.unique(np.array(clusters, dtype=np.int64), return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[codes]

@@ -5,7 +5,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.errors import StoreError
 from sgi.store import schema
-from sgi.store.bulk_insert import CHUNK, chunks, free_name, insert_rows
+from sgi.store.bulk_rows import CHUNK, chunks, free_name, insert_rows
 from sgi.store.database import open_database
 
 

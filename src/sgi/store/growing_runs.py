@@ -1,0 +1,327 @@
+"""Every statement for runs that grow row by row, as an application saves them.
+
+Such a run has data of its own, which grows with it: at any moment each of its rows is committed. Every metric
+of the run has a score in every row; where nothing was saved the score is ``missing``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from sgi.kernel.errors import RunMismatchError, UnknownNameError, UsageError
+from sgi.kernel.metric import MetricSpec, Status
+from sgi.kernel.provenance import UNOPENED
+from sgi.kernel.registry import metric
+from sgi.kernel.signature import canonical_json, digest, run_signature
+from sgi.store import schema
+from sgi.store.bulk_rows import insert_rows
+from sgi.store.evaluations import MetricScore, RunFound, find_row_run
+from sgi.store.run_inserts import (
+    RunStart,
+    ScoreRow,
+    bound,
+    insert_batch,
+    insert_metric,
+    insert_run,
+    insert_scores,
+    new_run_id,
+    now,
+)
+from sgi.store.run_names import refuse_name
+from sgi.store.run_views import count_change
+from sgi.store.samples import answer_row, sample_row
+from sgi.store.text_codec import stored
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection
+
+    from sgi.kernel.sample import Sample
+    from sgi.store.database import Database
+    from sgi.store.samples import StoredAnswer
+
+NOT_SAVED = "nothing was saved for this metric"
+"""Why a row has no value for a metric that other rows of its run have."""
+
+GROWING = "service-"
+"""What the name of a run's own data begins with; the run's id follows."""
+
+_ROWS_A_BATCH = 256
+_ANOTHER = "Save it under another test_run_id."
+
+# Statements of the usual save stand ready, since building one costs as much as running it.
+_THIS: sa.BindParameter[str] = sa.bindparam("this")
+_PLACE: sa.BindParameter[int] = sa.bindparam("place")
+_METRICS_OF = (
+    sa.select(schema.run_metrics)
+    .where(schema.run_metrics.c.run == _THIS)
+    .order_by(schema.run_metrics.c.position)
+)
+_POSITION_OF = sa.select(schema.samples.c.position).where(
+    schema.samples.c.dataset == _THIS, schema.samples.c.id == sa.bindparam("sample")
+)
+_GROW_DATA = sa.update(schema.datasets).where(schema.datasets.c.hash == _THIS)
+_GROW_BATCH = sa.update(schema.batches).where(schema.batches.c.run == _THIS, schema.batches.c.start == _PLACE)
+_TOUCH = sa.update(schema.runs).where(schema.runs.c.id == _THIS)
+
+
+@dataclass(frozen=True)
+class EvaluationRow:
+    """A row to be saved.
+
+    Attributes:
+        sample: with the id that the row has in its run; its answer stands in ``answer``.
+        answer: None where nothing is known of one.
+        scores: by the metric's canonical string.
+        embedders: fingerprints of all models that were asked, also of those that gave no vectors.
+        judge: fingerprint of the judge, with the digest of the prompts; empty where none was asked.
+    """
+
+    sample: Sample
+    answer: StoredAnswer | None
+    scores: Mapping[str, MetricScore]
+    embedders: tuple[str, ...] = ()
+    judge: str = ""
+
+
+def save_evaluation(database: Database, run: str, row: EvaluationRow, *, versions: Mapping[str, str]) -> str:
+    """Put a row into a run that grows; a row with the same sample id gives way.
+
+    The run is made if it isn't there. One that was finished is open again. Threads and processes may save at
+    once: each waits for its turn.
+
+    Args:
+        database: where.
+        run: its name, or its id.
+        row: what to keep.
+        versions: of the packages, kept when the run is made.
+
+    Returns:
+        The row's id: the run's, and the row's position.
+
+    Raises:
+        UsageError: a run cannot be called so, or the run of this name was made in another way.
+        RunMismatchError: the run's scores were made with another model, judge, prompts or metric version.
+        StoreError: the database cannot be written; nothing of the row is kept.
+    """
+    with database.writing() as connection:
+        found = _locked(connection, run) or _created(connection, run, versions)
+        made_with = {"embedders": _agreed(found, row.embedders), "judge": _agreed_judge(found, row.judge)}
+        position = _position(connection, found.dataset, row.sample.id)
+        metrics = _metrics(connection, found, row.scores, position)
+        if position is None:
+            position = found.rows
+            _make_room(connection, found)
+        else:
+            _clear(connection, found, position, metrics)
+        _write(connection, found, position, row, metrics)
+        _touch(connection, found, made_with, n=max(found.rows, position + 1))
+    return f"{found.id}:{position}"
+
+
+def finish_growing(database: Database, run: str, summary: Mapping[str, Any]) -> None:
+    """The run has all its rows; this is its headline."""
+    with database.writing() as connection:
+        found = _locked(connection, run)
+        if found is None:
+            raise UnknownNameError("run", run, hint="`sgi runs` lists them.")
+        values = {"finished_at": now(), "summary": dict(summary)}
+        connection.execute(sa.update(schema.runs).where(schema.runs.c.id == found.id).values(values))
+
+
+def _locked(connection: Connection, wanted: str) -> RunFound | None:
+    """The run, in this transaction's hands until it ends."""
+    found = find_row_run(connection, wanted, lock=True)
+    if found is not None and "service" not in found.spec:
+        message = f"The run {wanted!r} was not made by saving single evaluations, and cannot grow."
+        raise UsageError(message, hint=_ANOTHER)
+    return found
+
+
+def _created(connection: Connection, name: str, versions: Mapping[str, str]) -> RunFound:
+    """A new run without rows; the one that another process made meanwhile."""
+    run, moment = new_run_id(), now()
+    dataset, spec = f"{GROWING}{run}", {"service": True}
+    start = RunStart(
+        dataset=dataset,
+        dataset_name=name,
+        rows=0,
+        spec=spec,
+        spec_hash=digest(canonical_json(spec)).hex(),
+        signature=run_signature([], n=0),
+        versions=versions,
+        name=name,
+    )
+    try:
+        with connection.begin_nested():
+            refuse_name(connection, name)
+            insert_run(connection, run, start, moment)
+    except (IntegrityError, UsageError):
+        there = _locked(connection, name)
+        if there is None:
+            raise
+        return there
+    return RunFound(run, name, dataset, 0, spec)
+
+
+def _agreed(run: RunFound, embedders: tuple[str, ...]) -> list[str]:
+    """The models of the run's scores; those of one run have to be the same, or its means say nothing.
+
+    A model that could not be opened is any: it made no number. Its place is taken once it is known.
+    """
+    before, here = list(run.spec.get("embedders", ())), list(embedders)
+    if not before or not here:
+        return before or here
+    if len(before) != len(here) or not all(map(_may_be_one, before, here)):
+        message = f"The run {run.label} was made with {' + '.join(before)}, this evaluation with "
+        raise RunMismatchError(f"{message}{' + '.join(here)}.", hint=_ANOTHER)
+    return [new if old.endswith(UNOPENED) else old for old, new in zip(before, here, strict=True)]
+
+
+def _agreed_judge(run: RunFound, judge: str) -> str:
+    """The judge of the run's scores, with the digest of its prompts; one run has one judge."""
+    before = str(run.spec.get("judge", ""))
+    if before and judge and before != judge:
+        then, now_ = (found.rpartition("@") for found in (before, judge))
+        what = "other prompts" if then[0] == now_[0] else now_[0]
+        raise RunMismatchError(
+            f"The run {run.label} was judged by {then[0]}, this evaluation by {what}.", hint=_ANOTHER
+        )
+    return judge or before
+
+
+def _may_be_one(one: str, other: str) -> bool:
+    return one == other or one.endswith(UNOPENED) or other.endswith(UNOPENED)
+
+
+def _metrics(
+    connection: Connection, run: RunFound, scores: Mapping[str, MetricScore], position: int | None
+) -> dict[str, int]:
+    """The number of every metric of the run; those it hasn't had yet are added to all its rows.
+
+    The first value of a metric says of which version it is; before that, anything may come.
+    """
+    there = {row.metric: row for row in connection.execute(_METRICS_OF, {"this": run.id})}
+    numbers = {name: int(row.id) for name, row in there.items()}
+    for name, score in scores.items():
+        if name not in there:
+            numbers[name] = _new_metric(connection, run, len(numbers), name, score)
+        elif score.status is Status.OK and (spec := _facts(name, score)).version != there[name].version:
+            if _has_values(connection, numbers[name], position):
+                raise _mixed(run, name, there[name].version, spec.version)
+            _pin(connection, numbers[name], spec)
+        if name in there and score.status is Status.OK and there[name].provenance is None:
+            _record_provenance(connection, numbers[name], score)
+    return numbers
+
+
+def _facts(name: str, score: MetricScore) -> MetricSpec:
+    """What is known of the metric.
+
+    A number that was not computed here is of version 0 and has no bounds: nobody knows which formula made it.
+    """
+    if score.spec is not None:
+        return score.spec
+    try:
+        known = metric(name).spec
+    except UsageError:  # also UnknownNameError
+        known = None
+    if known is not None and score.status is not Status.OK:
+        return known
+    upwards = known is None or known.higher_is_better
+    return MetricSpec(name, 0, frozenset(), -inf, inf, higher_is_better=upwards)
+
+
+def _has_values(connection: Connection, number: int, but: int | None) -> bool:
+    """Whether any row has a value, but for the one that is about to be replaced."""
+    scores = schema.scores
+    ours = (scores.c.metric == number) & (scores.c.status == Status.OK.value)
+    if but is not None:
+        ours &= scores.c.position != but
+    return connection.execute(sa.select(scores.c.position).where(ours).limit(1)).first() is not None
+
+
+def _mixed(run: RunFound, name: str, then: int, here: int) -> RunMismatchError:
+    before, now_ = (f"computed (version {version})" if version else "given" for version in (then, here))
+    message = f"The values of {name} in the run {run.label} were {before}, this one was {now_}; "
+    return RunMismatchError(f"{message}their mean would say nothing.", hint=_ANOTHER)
+
+
+def _record_provenance(connection: Connection, number: int, score: MetricScore) -> None:
+    """What computed the first value of a metric: a score without one may lack its model."""
+    if score.provenance is not None:
+        this = schema.run_metrics.c.id == number
+        values = {"provenance": asdict(score.provenance)}
+        connection.execute(sa.update(schema.run_metrics).where(this).values(values))
+
+
+def _pin(connection: Connection, number: int, spec: MetricSpec) -> None:
+    metrics = schema.run_metrics
+    values = {"version": spec.version, "higher_is_better": spec.higher_is_better}
+    bounds = {"low": bound(spec.low), "high": bound(spec.high)}
+    connection.execute(sa.update(metrics).where(metrics.c.id == number).values(values | bounds))
+
+
+def _new_metric(connection: Connection, run: RunFound, position: int, name: str, score: MetricScore) -> int:
+    computed = score.provenance if score.status is Status.OK else None
+    number = insert_metric(connection, run.id, position, name, _facts(name, score), computed)
+    samples, missing = schema.samples, (sa.literal(Status.MISSING.value), sa.literal(NOT_SAVED))
+    earlier = sa.select(sa.literal(number), samples.c.position, *missing)
+    earlier = earlier.where(samples.c.dataset == run.dataset)
+    columns = ["metric", "position", "status", "reason"]
+    connection.execute(sa.insert(schema.scores).from_select(columns, earlier))
+    return number
+
+
+def _position(connection: Connection, dataset: str, sample_id: str) -> int | None:
+    return connection.execute(_POSITION_OF, {"this": dataset, "sample": stored(sample_id)}).scalar()
+
+
+def _make_room(connection: Connection, run: RunFound) -> None:
+    """One row more in the data and in the batch it falls into."""
+    connection.execute(_GROW_DATA, {"this": run.dataset, "rows": run.rows + 1})
+    start = run.rows - (inside := run.rows % _ROWS_A_BATCH)
+    if inside:
+        connection.execute(_GROW_BATCH, {"this": run.id, "place": start, "rows": inside + 1})
+    else:
+        insert_batch(connection, run.id, start, 1)
+
+
+def _clear(connection: Connection, run: RunFound, position: int, metrics: Mapping[str, int]) -> None:
+    """Forget what is known of a row."""
+    samples, answers = schema.samples, schema.answers
+    places = {samples: samples.c.dataset == run.dataset, answers: answers.c.run == run.id}
+    for table in (schema.scores, schema.details, schema.evidence):
+        places[table] = table.c.metric.in_(list(metrics.values()))
+    for table, owned in places.items():
+        connection.execute(sa.delete(table).where(owned, table.c.position == position))
+
+
+def _write(
+    connection: Connection, run: RunFound, position: int, row: EvaluationRow, metrics: Mapping[str, int]
+) -> None:
+    insert_rows(connection, schema.samples, [sample_row(run.dataset, position, row.sample)])
+    if row.answer is not None:
+        insert_rows(connection, schema.answers, [answer_row(run.id, position, row.answer)])
+    scores = []
+    for name, number in metrics.items():
+        score = row.scores.get(name) or MetricScore(None, Status.MISSING, NOT_SAVED)
+        status, judgement = score.status.value, score.evidence or None
+        scores.append(ScoreRow(number, position, score.value, status, score.reason, score.details, judgement))
+    insert_scores(connection, scores)
+
+
+def _touch(connection: Connection, run: RunFound, made_with: Mapping[str, Any], *, n: int) -> None:
+    """What made the numbers of the rows there are now; a headline of fewer rows holds no longer."""
+    signature = run_signature(made_with["embedders"], n=n, judge=made_with["judge"] or "-")
+    values: dict[str, Any] = {"finished_at": None, "summary": None, "signature": signature}
+    if (spec := {**run.spec, **{name: value for name, value in made_with.items() if value}}) != run.spec:
+        values["spec"] = spec
+    connection.execute(_TOUCH, {"this": run.id, **values})
+    count_change(connection, run.id)

@@ -1,0 +1,213 @@
+"""Reads what a run stores: batches with samples and scores, answers of the target, judgements of a judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import sqlalchemy as sa
+
+from sgi.kernel.errors import StoreError
+from sgi.kernel.metric import Scores
+from sgi.kernel.sample import Batch
+from sgi.kernel.short_repr import short_repr
+from sgi.store import schema
+from sgi.store.bulk_rows import chunks, driver_rows
+from sgi.store.run_queries import metric_ids
+from sgi.store.samples import answer_of, answered_samples, sample_of
+from sgi.store.text_codec import restored, restored_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from pydantic import JsonValue
+    from sqlalchemy import Connection
+
+    from sgi.kernel.sample import Sample
+    from sgi.kernel.scored import ReadSamples
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+    from sgi.store.samples import StoredAnswer
+
+
+Said = tuple["Mapping[str, JsonValue] | None", ...]
+"""What was said of consecutive rows; None where nothing was."""
+
+_NOTHING: Mapping[str, Any] = {}
+_FACTS = {"position", "id", "label", "metadata"}
+"""What a row is known by without its texts."""
+_AT_ONCE = 500
+"""Rows a statement names."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredBatch:
+    """A committed batch, as the engine made it.
+
+    Attributes:
+        start: the position of its first sample.
+        batch: the samples, with the target's answers where there was a target.
+        scores: by canonical string.
+        truncated: rows by the field that was longer than a model reads.
+        failures: models that gave no vectors, with the reason.
+    """
+
+    start: int
+    batch: Batch
+    scores: Mapping[str, Scores]
+    truncated: Mapping[str, int] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+    __repr__ = short_repr
+
+
+class KeptEvidence(NamedTuple):
+    """What there is of a metric's evidence."""
+
+    version: int
+    """Of the metric, when it was scored; 0 where nothing was computed here."""
+    rows: int
+    """How many rows have some."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether there is any that was made here, so that it can be read as the metric's own."""
+        return bool(self.rows and self.version)
+
+
+def stored_batches(database: Database, record: RunRecord, *, texts: bool = True) -> Iterator[StoredBatch]:
+    """The committed batches of a run, in order, each read when it is asked for.
+
+    Args:
+        database: where the run is.
+        record: the run.
+        texts: whether to read the texts of the samples, and not only id, label and metadata.
+
+    Raises:
+        StoreError: the run was deleted meanwhile.
+    """
+    with database.reading() as connection:
+        starts = _starts(connection, record.id)
+    for start in starts:
+        yield stored_batch(database, record, start, texts=texts)
+
+
+def stored_batch(database: Database, record: RunRecord, start: int, *, texts: bool = True) -> StoredBatch:
+    """A committed batch; see `stored_batches`."""
+    batches, samples = schema.batches, schema.samples
+    with database.reading() as connection:
+        wanted = (batches.c.run == record.id) & (batches.c.start == start)
+        head = connection.execute(sa.select(batches).where(wanted)).one_or_none()
+        if head is None:
+            raise StoreError(f"The run {record.label} was changed or deleted meanwhile.", hint="Try again.")
+        inside = samples.c.position.between(start, start + head.rows - 1)
+        if texts:
+            query = answered_samples(record.id, record.dataset)
+        else:
+            columns = (c if c.name in _FACTS else sa.null().label(c.name) for c in samples.c)
+            query = sa.select(*columns).where(samples.c.dataset == record.dataset)
+        rows = connection.execute(query.where(inside).order_by(samples.c.position)).mappings()
+        batch = Batch.of([sample_of(dict(row)) for row in rows])
+        scores = _scores(connection, record.id, start, head.rows)
+    return StoredBatch(start, batch, scores, head.truncated, head.failures)
+
+
+def saved_answers(connection: Connection, run: str, start: int, rows: int) -> dict[int, StoredAnswer]:
+    """The target's answers to consecutive samples, by position."""
+    answers = schema.answers
+    inside = answers.c.position.between(start, start + rows - 1)
+    found = connection.execute(sa.select(answers).where(answers.c.run == run, inside))
+    return {row.position: answer_of(row) for row in found}
+
+
+def _starts(connection: Connection, run: str) -> list[int]:
+    batches = schema.batches
+    query = sa.select(batches.c.start).where(batches.c.run == run).order_by(batches.c.start)
+    return list(connection.execute(query).scalars())
+
+
+def _scores(connection: Connection, run: str, start: int, rows: int) -> dict[str, Scores]:
+    """The scores of consecutive rows, with what they were made of."""
+    scores, details = schema.scores, schema.details
+    joined = scores.outerjoin(
+        details, (details.c.metric == scores.c.metric) & (details.c.position == scores.c.position)
+    )
+    numbers = metric_ids(connection, run)
+    found: dict[int, list[tuple[Any, ...]]] = {number: [] for number in numbers.values()}
+    parts = (scores.c.value, scores.c.status, scores.c.reason, sa.cast(details.c.body, sa.Text))
+    query = (
+        sa.select(scores.c.metric, *parts)
+        .select_from(joined)
+        .where(scores.c.metric.in_(list(found)), scores.c.position.between(start, start + rows - 1))
+        .order_by(scores.c.metric, scores.c.position)
+    )
+    for number, *row in driver_rows(connection, query):
+        found[number].append(tuple(row))
+    return {name: _as_scores(found[number]) for name, number in numbers.items()}
+
+
+def _as_scores(rows: Sequence[tuple[Any, ...]]) -> Scores:
+    values, statuses, reasons, bodies = zip(*rows, strict=True) if rows else ((), (), (), ())
+    return Scores(
+        np.array(values, dtype=np.float64),
+        np.array(statuses, dtype="<U9"),
+        tuple("" if reason is None else restored(reason) for reason in reasons),
+        tuple(_NOTHING if body is None else restored_json(body) for body in bodies),
+    )
+
+
+def sample_reader(database: Database, record: RunRecord, positions: NDArray[np.int64]) -> ReadSamples:
+    """A function that reads the samples of rows, in the order in which it is given them.
+
+    Args:
+        database: must be open when the function is called.
+        record: the run.
+        positions: the position of each of its rows, shape (n,).
+    """
+
+    def read(rows: Sequence[int]) -> Iterator[Sample]:
+        for some in chunks(rows, _AT_ONCE):
+            places = positions[some].tolist()
+            query = answered_samples(record.id, record.dataset)
+            with database.reading() as connection:
+                found = connection.execute(query.where(schema.samples.c.position.in_(places))).mappings()
+                by_position = {row["position"]: dict(row) for row in found}
+            yield from (sample_of(by_position[position]) for position in places)
+
+    return read
+
+
+def kept_evidence(database: Database, record: RunRecord) -> dict[str, KeptEvidence]:
+    """The metrics of a run, in the order asked, with what there is of their evidence."""
+    metrics, evidence = schema.run_metrics, schema.evidence
+    rows = sa.select(sa.func.count()).where(evidence.c.metric == metrics.c.id).scalar_subquery()
+    query = sa.select(metrics.c.metric, metrics.c.version, rows).where(metrics.c.run == record.id)
+    with database.reading() as connection:
+        found = connection.execute(query.order_by(metrics.c.position)).all()
+    return {name: KeptEvidence(version, count) for name, version, count in found}
+
+
+def stored_evidence(
+    database: Database, record: RunRecord, positions: Sequence[int], metrics: Iterable[str]
+) -> dict[str, Said]:
+    """What was said of these consecutive rows, by canonical string.
+
+    Args:
+        database: where the run is.
+        record: the run.
+        positions: of the rows.
+        metrics: canonical strings; KeyError for one that the run does not have.
+    """
+    table = schema.evidence
+    found = {}
+    with database.reading() as connection:
+        ids = metric_ids(connection, record.id)
+        for name in metrics:
+            query = sa.select(table.c.position, table.c.body).where(
+                table.c.metric == ids[name], table.c.position.between(positions[0], positions[-1])
+            )
+            bodies = {row.position: row.body for row in connection.execute(query)}
+            found[name] = tuple(bodies.get(position) for position in positions)
+    return found
