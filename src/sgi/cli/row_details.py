@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sgi.kernel.sample import Sample
-    from sgi.store.evaluations import MetricScore
-    from sgi.store.growing_runs import StoredEvaluation
+    from sgi.store.evaluations import MetricScore, StoredEvaluation
 
 _NO_LIMIT = 100_000
 _BREAKS = str.maketrans("\u2028\u2029", "\n\n")

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from sgi.engine.summary import Summary
     from sgi.kernel.metric import AnyMetric
     from sgi.store.database import Database
-    from sgi.store.evaluations import MetricScore
-    from sgi.store.growing_runs import EvaluationRow, StoredEvaluation
+    from sgi.store.evaluations import MetricScore, StoredEvaluation
+    from sgi.store.growing_runs import EvaluationRow
 
 RELEVANCE, RATED = "answer_relevance", "answer_relevance_rated"
 """The column of the published record, and the metric it holds where there is that, as in the view."""

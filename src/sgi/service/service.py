@@ -262,7 +262,7 @@ class RAGEvalService:
         Raises:
             StoreError: the database cannot be read.
         """
-        from sgi.store.growing_runs import read_evaluations
+        from sgi.store.evaluations import read_evaluations
 
         run = required("test_run_id", test_run_id)
         return [short_record(found) for found in read_evaluations(self._opened_database(), run)]
@@ -273,7 +273,7 @@ class RAGEvalService:
         Raises:
             StoreError: the database cannot be read.
         """
-        from sgi.store.growing_runs import read_evaluation
+        from sgi.store.evaluations import read_evaluation
 
         run, pair = required("test_run_id", test_run_id), required("qa_pair_id", qa_pair_id)
         found = read_evaluation(self._opened_database(), run, pair)

@@ -10,8 +10,7 @@ from sgi.kernel.protocols import Usage
 from sgi.kernel.sample import Sample
 from sgi.service.service import RAGEvalService
 from sgi.store.database import open_database
-from sgi.store.evaluations import MetricScore
-from sgi.store.growing_runs import StoredEvaluation
+from sgi.store.evaluations import MetricScore, StoredEvaluation
 from sgi.store.run_queries import find_run
 from sgi.store.run_writer import open_recorder
 from support.answers import SPITEFUL, write

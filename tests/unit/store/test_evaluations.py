@@ -8,8 +8,8 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.store.database import open_database
-from sgi.store.evaluations import MetricScore
-from sgi.store.growing_runs import EvaluationRow, read_evaluation, sample_story, save_evaluation
+from sgi.store.evaluations import MetricScore, read_evaluation, sample_story
+from sgi.store.growing_runs import EvaluationRow, save_evaluation
 from sgi.store.run_queries import find_run
 from sgi.store.run_writer import RunStart, create_run
 from sgi.store.samples import StoredAnswer

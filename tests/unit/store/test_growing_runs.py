@@ -13,19 +13,12 @@ from hypothesis import strategies as st
 
 from sgi.kernel.errors import RunMismatchError, UnknownNameError, UsageError
 from sgi.kernel.metric import Scores, Status
+from sgi.kernel.provenance import UNOPENED
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.store.database import open_database
-from sgi.store.evaluations import MetricScore
-from sgi.store.growing_runs import (
-    NOT_SAVED,
-    UNOPENED,
-    EvaluationRow,
-    finish_growing,
-    read_evaluation,
-    read_evaluations,
-    save_evaluation,
-)
+from sgi.store.evaluations import MetricScore, read_evaluation, read_evaluations
+from sgi.store.growing_runs import NOT_SAVED, EvaluationRow, finish_growing, save_evaluation
 from sgi.store.run_queries import find_run
 from sgi.store.run_writer import RunStart, create_run
 from sgi.store.samples import StoredAnswer

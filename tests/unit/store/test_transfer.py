@@ -13,8 +13,8 @@ from sgi.kernel.sample import Sample
 from sgi.store import schema
 from sgi.store.bulk_rows import insert_rows
 from sgi.store.database import HEAD, open_database
-from sgi.store.evaluations import MetricScore
-from sgi.store.growing_runs import EvaluationRow, read_evaluations, save_evaluation
+from sgi.store.evaluations import MetricScore, read_evaluations
+from sgi.store.growing_runs import EvaluationRow, save_evaluation
 from sgi.store.text_codec import stored, stored_json
 from sgi.store.transfer import Imported, export, import_
 from support.runs import HOSTILE, add_run, contents

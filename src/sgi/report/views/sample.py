@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sgi.store.growing_runs import sample_stories, sample_story
+from sgi.store.evaluations import sample_stories, sample_story
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from sgi.store.database import Database
-    from sgi.store.growing_runs import StoredEvaluation
+    from sgi.store.evaluations import StoredEvaluation
     from sgi.store.run_queries import RunRecord
 
 
