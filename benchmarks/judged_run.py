@@ -11,7 +11,6 @@ import json
 import tempfile
 import time
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,7 @@ import anyio
 
 from material import write_rows
 from measured import Figure, peak_megabytes, piece
-from sgi.engine.pipeline import run
+from sgi.engine.pipeline import Pipeline
 from sgi.engine.plan import plan
 from sgi.engine.resources import open_models
 from sgi.engine.run_recorder import begin_recording
@@ -87,7 +86,7 @@ def judged(data: Path, folder: Path) -> tuple[float, Usage]:
         resources = replace(opened, judge=judge)
         whole = plan(dataset, METRICS)
         recording = begin_recording(database, spec, whole, resources)
-        report = anyio.run(partial(run, dataset, whole, resources, recording=recording))
+        report = anyio.run(Pipeline(dataset, whole, resources, recording=recording).run)
     if any(made.ok != whole.rows for made in report.summary.metrics):
         raise SystemExit(f"not every row has a value:\n{report.summary}")
     return time.perf_counter() - began, judge.usage

@@ -94,6 +94,6 @@ def test_an_interrupted_run_says_so_and_leaves_no_half_file(data_folder, tmp_pat
     said += running.communicate(timeout=60)[1]
     assert running.returncode == 130
     assert said.startswith(b"scoring: ")
-    assert b"Go on with: sgi run --resume " in said
+    assert b"Resume with: sgi run --resume " in said
     assert b"Traceback" not in said
     assert [path.name for path in tmp_path.iterdir()] == ["sgi.db"]

@@ -16,7 +16,7 @@ import anyio
 import sqlalchemy as sa
 
 from sgi.analysis.import_runs import import_runs
-from sgi.distributed.driver import Place
+from sgi.distributed.driver import ClusterConfig
 from sgi.distributed.import_run import import_partitions
 from sgi.engine.runner import RunContext, start_run
 from sgi.engine.spec import RunSpec
@@ -81,7 +81,7 @@ def folder_seed() -> bytes:
     """A folder of partitions."""
     folder = _home() / "made"
     data = write_data(_home() / "rows.jsonl")
-    by_hand(RunSpec.of({"data": data, "out": folder, "metrics": ["rouge_l"]}), Place(), 300)
+    by_hand(RunSpec.of({"data": data, "out": folder, "metrics": ["rouge_l"]}), ClusterConfig(), 300)
     files = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     return b"".join(_MARK + path.name.encode() + b"\n" + path.read_bytes() for path in files)
 

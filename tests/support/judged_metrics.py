@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import anyio
 import numpy as np
 
-from sgi.engine.pipeline import run
+from sgi.engine.pipeline import Pipeline
 from sgi.engine.plan import plan
 from sgi.engine.resources import open_models
 from sgi.engine.run_recorder import begin_recording
@@ -194,4 +193,5 @@ def judged_run(
     with open_models(planned.metrics, spec.embedders) as opened:
         resources = replace(opened, judge=RuleJudge(), target=target)
         recording = begin_recording(database, spec, planned, resources)
-        return anyio.run(partial(run, dataset, planned, resources, recording=recording, max_failures=1.0))
+        pipeline = Pipeline(dataset, planned, resources, recording=recording, max_failures=1.0)
+        return anyio.run(pipeline.run)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sgi.bench.matrix import Cell
-    from sgi.engine.open_judge import JudgeLike
+    from sgi.engine.open_resources import JudgeLike
     from sgi.engine.progress import Listener
     from sgi.engine.resources import EmbedderLike, Resources
     from sgi.io.dataset import DataLike
@@ -224,7 +224,7 @@ class _Work:
 
     async def _spoiled(self, spec: JudgeSpec, faults: tuple[JudgeFault, ...]) -> Spoiled:
         """Scores by fault and metric, with how many replies were spoiled for them."""
-        from sgi.engine.open_judge import replies_path
+        from sgi.engine.open_resources import replies_path
         from sgi.engine.resources import open_models
         from sgi.llm.judge import ChatJudge
         from sgi.store.cache import SqliteCache

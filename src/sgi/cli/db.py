@@ -156,7 +156,7 @@ def _import_partitions(
     folder: Path, data: str | None, database: str | None, *, incomplete: bool, as_json: bool
 ) -> None:
     from sgi.cli.console import print_json, print_lines
-    from sgi.cli.run_output import database_words
+    from sgi.cli.run_output import database_option
     from sgi.distributed.import_run import import_partitions, read_folder
     from sgi.store.database import open_database
 
@@ -168,7 +168,7 @@ def _import_partitions(
         return
     missing = f", {kept.missing:,} missing" if kept.missing else ""
     print_lines([f"Imported run {kept.run}: {kept.rows:,} rows{missing}."])
-    print_lines([f"Show it: sgi show {kept.run}{database_words(database)}"])
+    print_lines([f"Show it: sgi show {kept.run}{database_option(database)}"])
 
 
 @db.command("import-evals")

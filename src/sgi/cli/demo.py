@@ -50,7 +50,7 @@ def demo(
             )
         run(
             context,
-            sample,
+            data=sample,
             out=out,
             inputs=True,
             db=database,

@@ -47,7 +47,7 @@ def replay(context: typer.Context, file: FileArgument) -> None:
 def _run(context: typer.Context, file: Path, *, replaying: bool) -> None:
     from sgi.cli.console import talk
     from sgi.cli.main import app
-    from sgi.engine.open_judge import Cassette
+    from sgi.engine.open_resources import Cassette
     from sgi.llm.cassette import incomplete_end
 
     if file.exists() and (note := incomplete_end(file)):

@@ -91,7 +91,7 @@ def rescore(
 
 
 def _notes(made: Rescored, db: str | None) -> Iterator[str]:
-    from sgi.cli.run_output import database_words
+    from sgi.cli.run_output import database_option
 
     for metric, source in made.sources.items():
         if metric != source:
@@ -99,4 +99,4 @@ def _notes(made: Rescored, db: str | None) -> Iterator[str]:
     yield from made.notes
     if made.report.failures:
         yield f"{made.report.failures:.1%} of the rows failed; `sgi show` tells the reasons."
-    yield f"The new run is kept: sgi show {made.report.run}{database_words(db)}"
+    yield f"The new run is kept: sgi show {made.report.run}{database_option(db)}"

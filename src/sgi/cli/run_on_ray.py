@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Mapping
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 if TYPE_CHECKING:
+    from sgi.cli.run_options import RunOptions
+    from sgi.engine.open_resources import Cassette
     from sgi.engine.pipeline import RunReport
     from sgi.engine.spec import RunSpec
 
@@ -34,66 +35,65 @@ WorkersOption = Annotated[
 ]
 
 
-def run_on_ray(
-    spec: RunSpec,
-    place: Mapping[str, Any],
-    refused: Mapping[str, object],
-    *,
-    percent: bool,
-    as_json: bool,
-    quiet: bool,
-) -> None:
-    """Do a run on a cluster, and tell what came of it.
-
-    Args:
-        spec: how it is asked for.
-        place: where it is done: the entries of `sgi.distributed.driver.Place`; no address where ``--workers``
-            was written alone.
-        refused: what does not go with a cluster, by its option; refused where it was given.
-        percent: print shares as percent.
-        as_json: print JSON.
-        quiet: no progress, no notes.
+def run_on_ray(spec: RunSpec, options: RunOptions, cassette: Cassette | None) -> None:
+    """Score on a Ray cluster, and print the summary.
 
     Raises:
-        UsageError: an option does not go with the others.
+        UsageError: an option does not go with ``--ray``.
         Exit: rows failed or could not be read (3), or the run was interrupted (130).
     """
-    from sgi.cli.run_output import tell_report
+    from sgi.cli.run_output import print_report
 
-    _check(place["address"], refused)
-    report = _performed(spec, place, quiet=quiet)
+    _check_options(options, cassette)
+    report = _start(spec, options)
     shown, notes = _notes(spec, report)
-    tell_report(shown, report, [] if quiet else notes, percent=percent, as_json=as_json)
+    notes = [] if options.quiet else notes
+    print_report(shown, report, notes, percent=options.percent, as_json=options.as_json)
     if report.failures or report.rejected or report.summary.left_out:
         raise typer.Exit(3)
 
 
-def _check(ray: str | None, refused: Mapping[str, object]) -> None:
+def _check_options(options: RunOptions, cassette: Cassette | None) -> None:
     from sgi.kernel.errors import UsageError
 
-    if ray is None:
-        raise UsageError("--workers goes with --ray.", hint="Write --ray local.")
-    given = [option for option, value in refused.items() if value]
-    if "--dry-run" in given:
-        hint = "The plan of one of the files shows what a row takes: sgi run FILE --dry-run."
+    if options.ray is None:
+        raise UsageError("--workers needs --ray.", hint="Write --ray local.")
+    if options.dry_run:
+        hint = "To see what one row needs: sgi run FILE --dry-run."
         raise UsageError("--dry-run does not go with --ray.", hint=hint)
+    refused = {
+        "--resume": options.resume,
+        "--tag": options.tag,
+        "--db": options.db,
+        "--rejects": options.rejects,
+        "A cassette": cassette,
+    }
+    given = [option for option, value in refused.items() if value]
     if given:
         hint = (
-            "The folder keeps what is done: the same command goes on, and sgi db import FOLDER keeps the run."
+            "The folder keeps finished partitions: the same command resumes the run, and "
+            "sgi db import FOLDER stores it in a database."
         )
         raise UsageError(f"{given[0]} does not go with --ray.", hint=hint)
 
 
-def _performed(spec: RunSpec, place: Mapping[str, Any], *, quiet: bool) -> RunReport:
+def _start(spec: RunSpec, options: RunOptions) -> RunReport:
     from sgi.cli.console import progress, talk
     from sgi.cli.run_output import print_columns
-    from sgi.distributed.driver import Place, start_run
+    from sgi.distributed.driver import ClusterConfig, start_run
 
     try:
-        with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
-            return start_run(spec, Place(**place, listener=listener if quiet else print_columns(listener)))
+        with progress(quiet=options.quiet) as listener, redirect_stdout(sys.stderr):
+            config = ClusterConfig(
+                options.ray or "",
+                options.workers,
+                options.vector_cache,
+                options.retry_failed,
+                listener if options.quiet else print_columns(listener),
+            )
+            return start_run(spec, config)
     except KeyboardInterrupt as error:
-        talk("What is done is kept. Give the same command again to go on.")
+        talk("Finished partitions are kept. To resume, give the same command again.")
         talk("Interrupted.")
         raise typer.Exit(130) from error
 

@@ -33,7 +33,7 @@ def print_columns(listener: Listener) -> Listener:
     return listen
 
 
-def tell_plan(spec: RunSpec, *, cache: bool | Path, quiet: bool, as_json: bool) -> None:
+def print_plan(spec: RunSpec, *, cache: bool | Path, quiet: bool, as_json: bool) -> None:
     """What the run would do, on stdout."""
     from sgi.cli.console import plain, print_json, progress
     from sgi.engine.runner import estimate_judge, plan_run
@@ -92,7 +92,7 @@ def _shown(name: str, value: Any) -> str:
             return str(value)
 
 
-def tell_report(spec: RunSpec, report: RunReport, notes: list[str], *, percent: bool, as_json: bool) -> None:
+def print_report(spec: RunSpec, report: RunReport, notes: list[str], *, percent: bool, as_json: bool) -> None:
     """The headline on stdout, and the notes on stderr."""
     from sgi.cli.console import print_json, print_lines, print_summary, talk
 
@@ -109,7 +109,7 @@ def tell_report(spec: RunSpec, report: RunReport, notes: list[str], *, percent: 
         talk(line)
 
 
-def database_words(database: str | None) -> str:
+def database_option(database: str | None) -> str:
     """What a command needs to find the same database; none where it finds it by itself, or has a user."""
     if database is None or database == os.environ.get("SGI_DATABASE_URL") or "@" in database:
         return ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sgi.engine.open_judge import Cassette
+    from sgi.engine.open_resources import Cassette
     from sgi.engine.spec import RunSpec
     from sgi.kernel.metric import AnyMetric
     from sgi.store.run_queries import RunRecord
@@ -78,13 +78,13 @@ def _stored(
     record: RunRecord, named: Mapping[str, Any], *, trusted: bool, database: str | None
 ) -> dict[str, Any]:
     """The stored settings of a run, once nothing in them is used that the user has to name."""
-    from sgi.cli.run_output import database_words
+    from sgi.cli.run_output import database_option
     from sgi.engine.stored_spec import require_named, stored_spec
 
     left_out = _OF_ONE_CALL if record.finished else {"name"}
     spec = stored_spec(record, without=left_out)
     if not trusted:
-        command = f"sgi run --resume {record.id}{database_words(database)}"
+        command = f"sgi run --resume {record.id}{database_option(database)}"
         require_named(spec, named, run=record.label, command=command)
     return {key: value for key, value in record.spec.items() if key not in left_out}
 

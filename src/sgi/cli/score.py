@@ -39,7 +39,7 @@ from sgi.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from sgi.engine.resources import Resources
+    from sgi.engine.open_resources import ResourceOptions
     from sgi.io.column_use import ColumnUse
     from sgi.io.rows import Rejected
     from sgi.kernel.metric import AnyMetric
@@ -84,8 +84,8 @@ def score(
 
     from sgi.cli.console import talk
     from sgi.cli.run_output import truncation_notes
+    from sgi.engine.open_resources import ResourceOptions
     from sgi.engine.plan import resolve
-    from sgi.engine.resources import open_models
 
     chosen = resolve(with_entailment(metric_list(metric), nli))
     rejected = 0
@@ -99,18 +99,19 @@ def score(
     told = _Columns(quiet=quiet)
     reading = {"columns": column_map(columns), "encoding": encoding}
     rows = _rows(data, reading, ahead=batch_size, on_reject=on_reject, on_columns=told.add)
-    kept = cache_choice(cache, no_cache=no_cache)
-    asked = judge_settings(judge, judge_set)
-    embedders = select_embedders(embedder, chosen, backend=backend, precision=precision)
-    with open_models(chosen, embedders, cache=kept, backend=backend, precision=precision) as resources:
-        pour = partial(
-            _pour, rows, chosen, resources, asked, cache=kept, batch_size=batch_size, inputs=inputs
-        )
-        try:
-            failed, scored, truncated = anyio.run(pour)
-        except BrokenPipeError:
-            _stop_writing()
-            raise typer.Exit from None
+    options = ResourceOptions(
+        embedders=select_embedders(embedder, chosen, backend=backend, precision=precision),
+        judge=judge_settings(judge, judge_set),
+        backend=backend,
+        precision=precision,
+        cache=cache_choice(cache, no_cache=no_cache),
+    )
+    pour = partial(_score_rows, rows, chosen, options, batch_size=batch_size, inputs=inputs)
+    try:
+        failed, scored, truncated = anyio.run(pour)
+    except BrokenPipeError:
+        _stop_writing()
+        raise typer.Exit from None
     told.finish()
     for line in () if quiet else truncation_notes(truncated, scored):
         talk(line)
@@ -153,13 +154,11 @@ class _Columns:
         self._printed = self._last
 
 
-async def _pour(
+async def _score_rows(
     rows: Iterable[Sample],
     metrics: tuple[AnyMetric, ...],
-    resources: Resources,
-    judge: dict[str, Any] | None,
+    options: ResourceOptions,
     *,
-    cache: bool | Path,
     batch_size: int,
     inputs: bool,
 ) -> tuple[bool, int, Counter[str]]:
@@ -170,14 +169,14 @@ async def _pour(
     """
     from sgi.cli.console import print_json_line
     from sgi.engine.export import nested_row
-    from sgi.engine.open_judge import with_judge
+    from sgi.engine.open_resources import open_resources
     from sgi.engine.score import batches, evaluate_batch
     from sgi.kernel.metric import Status
 
     failed, scored, truncated = False, 0, Counter[str]()
-    async with with_judge(resources, metrics, judge, cache=cache) as judging:
+    async with open_resources(metrics, options) as resources:
         for batch in batches(rows, batch_size):
-            made = await evaluate_batch(batch, metrics, judging)
+            made = await evaluate_batch(batch, metrics, resources)
             failed |= any((scores.status == Status.FAILED).any() for scores in made.scores.values())
             for row in nested_row(batch, made.scores, inputs=inputs):
                 print_json_line(row)

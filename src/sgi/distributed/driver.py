@@ -20,7 +20,7 @@ from sgi.distributed.manifest import KeptRun, Piece
 from sgi.distributed.partition import Manifest, partition_name, read_partition
 from sgi.distributed.scan import FragmentSurvey, chosen_metrics, refuse_weighing, survey
 from sgi.distributed.storage import Folder, sources
-from sgi.distributed.worker import Settings, Task, Worker, cache_of, open_engine
+from sgi.distributed.worker import Settings, Task, Worker, cache_of, open_worker_resources
 from sgi.engine.accumulator import Accumulator, ClusterAccumulator
 from sgi.engine.pipeline import RunReport
 from sgi.engine.plan import resolve
@@ -47,21 +47,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a run is done; nothing here changes a number.
+class ClusterConfig:
+    """The cluster that scores a run; nothing here changes a number.
 
     Attributes:
         address: ``local``, ``auto`` or ``HOST:PORT``, of a Ray cluster.
         workers: how many score at once; None for one a core.
         cache: where vectors are kept: a file, each machine's own cache (True), or nowhere (False).
-        again: ask the judge once more where the replies that are kept were bad.
+        retry_failed: request cached judge replies again if they were unusable.
         listener: hears of the progress.
     """
 
     address: str = LOCAL
     workers: int | None = None
     cache: bool | str | Path = True
-    again: bool = False
+    retry_failed: bool = False
     listener: Listener = silent
 
 
@@ -108,31 +108,31 @@ def run(
     """
     asked = {"data": Path(data), "out": Path(out), "metrics": metrics, "embedders": embedder}
     values = {name: value for name, value in (asked | options).items() if value is not None}
-    return start_run(RunSpec.of(values), Place(address, workers, cache, listener=listener))
+    return start_run(RunSpec.of(values), ClusterConfig(address, workers, cache, listener=listener))
 
 
-def start_run(spec: RunSpec, place: Place) -> RunReport:
+def start_run(spec: RunSpec, config: ClusterConfig) -> RunReport:
     """Do a run on a cluster.
 
     Args:
         spec: how it is asked for; its ``out`` is the folder.
-        place: where it is done.
+        config: where it is done.
 
     Raises:
         SgiError: as for `run`.
     """
-    _refuse(spec, place)
+    _refuse(spec, config)
     folder = Folder(_absolute(spec.out or Path()))
     before = KeptRun.read(folder)
     found = sources(as_address(str(spec.data)) or str(spec.data), spec.encoding)
     if before is not None:
         before.check_sources(found, folder)
-    with joined(place.address, place.workers) as cluster:
+    with joined(config.address, config.workers) as cluster:
         fragments = (
             _fragments(found, cluster.workers) if before is None else [p.fragment for p in before.pieces]
         )
-        surveys = _surveyed(fragments, spec, cluster, place.listener)
-        settings, kept = _begun(spec, place, cluster, fragments, surveys, folder)
+        surveys = _surveyed(fragments, spec, cluster, config.listener)
+        settings, kept = _begun(spec, config, cluster, fragments, surveys, folder)
         if before is not None:
             before.check_same(kept, folder)
         else:
@@ -140,8 +140,8 @@ def start_run(spec: RunSpec, place: Place) -> RunReport:
         tally = _Tally(settings.metrics, spec.max_failures)
         done = kept.done(folder)
         tally.add(done.values())
-        place.listener(Started("scoring", kept.rows))
-        place.listener(Advanced(sum(manifest.rows for manifest in done.values())))
+        config.listener(Started("scoring", kept.rows))
+        config.listener(Advanced(sum(manifest.rows for manifest in done.values())))
         tasks = [
             Task(number, partition_name(number), fragment, surveys[number])
             for number, fragment in enumerate(fragments)
@@ -151,9 +151,9 @@ def start_run(spec: RunSpec, place: Place) -> RunReport:
         for number, manifest in _scored(tasks, settings, cluster):
             done[number] = manifest
             usage = sum(manifest.used().values(), usage)
-            place.listener(Advanced(manifest.rows))
+            config.listener(Advanced(manifest.rows))
             tally.add([manifest])
-        place.listener(Finished("scoring"))
+        config.listener(Finished("scoring"))
     return replace(_summed_up(kept, settings, folder, tally.share, usage), columns=_columns(surveys))
 
 
@@ -175,7 +175,7 @@ def partitions(
                 at += len(part[0])
 
 
-def _refuse(spec: RunSpec, place: Place) -> None:
+def _refuse(spec: RunSpec, config: ClusterConfig) -> None:
     """What cannot be done on a cluster is said before anything begins; so are addresses with secrets."""
     for place_named in (spec.data, spec.out):
         as_address(str(place_named))
@@ -191,8 +191,8 @@ def _refuse(spec: RunSpec, place: Place) -> None:
         raise UsageError("A cascade is done by one process.", hint="Leave out --cascade, or --ray.")
     if as_address(str(spec.data)) is None and named(spec.data) is not None:
         raise UsageError("A benchmark is read by one process.", hint="Leave out --ray.")
-    if place.workers is not None and place.workers < 1:
-        raise UsageError(f"There cannot be {place.workers} workers.")
+    if config.workers is not None and config.workers < 1:
+        raise UsageError(f"There cannot be {config.workers} workers.")
     require_backend(spec.backend, spec.precision)
     refuse_weighing((*(resolve(spec.metrics) if spec.metrics else ()), *spec.beside))
 
@@ -235,7 +235,7 @@ def _survey(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:
 
 def _begun(
     spec: RunSpec,
-    place: Place,
+    config: ClusterConfig,
     cluster: Cluster,
     fragments: Sequence[Fragment],
     surveys: Sequence[FragmentSurvey],
@@ -250,7 +250,7 @@ def _begun(
     )
     stored = _stored(spec, metrics)
     settings = Settings(
-        stored, "", folder.text, cache_of(place.cache), cluster.workers, cluster.threads, place.again
+        stored, "", folder.text, cache_of(config.cache), cluster.workers, cluster.threads, config.retry_failed
     )
     signature, provenance = anyio.run(_origin, settings, sum(found.rows for found in surveys))
     kept = KeptRun(
@@ -278,7 +278,7 @@ def _stored(spec: RunSpec, metrics: Sequence[AnyMetric]) -> dict[str, Any]:
 
 async def _origin(settings: Settings, rows: int) -> tuple[str, dict[str, MetricProvenance]]:
     """The signature, and what computes each metric."""
-    async with open_engine(settings) as resources:
+    async with open_worker_resources(settings) as resources:
         provenance = {metric.canonical: resources.provenance(metric) for metric in settings.metrics}
         return resources.signature(settings.metrics, n=rows), provenance
 
@@ -346,4 +346,4 @@ def _summed_up(kept: KeptRun, settings: Settings, folder: Folder, failures: floa
     return RunReport(summary, failures, kept.rejected, None, usage)
 
 
-__all__ = ["MAX_FAILURES", "Place", "partitions", "run", "start_run"]
+__all__ = ["MAX_FAILURES", "ClusterConfig", "partitions", "run", "start_run"]

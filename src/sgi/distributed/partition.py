@@ -21,7 +21,7 @@ from pydantic import AfterValidator, ValidationError
 
 from sgi.distributed.scan import combined
 from sgi.engine.export import output_rows
-from sgi.engine.pipeline import rejected_row, score_stream
+from sgi.engine.pipeline import Pipeline, rejected_row
 from sgi.engine.plan import batch_digest
 from sgi.engine.score import BatchScores
 from sgi.io.write import json_line
@@ -193,7 +193,7 @@ async def write_partition(
         inputs: whether the texts are written beside the scores.
 
     Raises:
-        SgiError: as for `score_stream`, but for the share of failed rows.
+        SgiError: as for `Pipeline.score`, but for the share of failed rows.
     """
     told = usage_of(resources.judge)
     opened: dict[str, RowWriter] = {}
@@ -216,7 +216,7 @@ async def write_partition(
 
         writer("")
         on_reject = reject if plan.rejected else None
-        await score_stream(dataset, plan, resources, take=take, on_reject=on_reject, max_failures=_ALL)
+        await Pipeline(dataset, plan, resources, on_reject=on_reject, max_failures=_ALL).score(take)
     manifest.files = {file: folder.digest(file) for file in (f"{name}{kind}.jsonl" for kind in opened)}
     if resources.judge is not None:
         manifest.usage = {resources.judge.fingerprint: asdict(usage_of(resources.judge).since(told))}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,15 +16,12 @@ from sgi.distributed.fragments import Fragment, FragmentDataset
 from sgi.distributed.partition import Manifest, write_partition
 from sgi.distributed.scan import FragmentSurvey
 from sgi.distributed.storage import Folder
-from sgi.engine.open_judge import with_judge
+from sgi.engine.open_resources import ResourceOptions, open_resources
 from sgi.engine.plan import merge_metrics, resolve
-from sgi.engine.resources import open_models
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import SgiError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
     from sgi.llm.spec import JudgeSpec
@@ -41,7 +38,7 @@ class Settings:
         cache: a file for vectors, the cache of each machine's user (True), or none (False).
         workers: how many there are.
         threads: the cores that each of them may use.
-        again: ask the judge once more where the replies that are kept were bad.
+        retry_failed: request cached judge replies again if they were unusable.
     """
 
     spec: dict[str, Any]
@@ -50,7 +47,7 @@ class Settings:
     cache: bool | str
     workers: int
     threads: int
-    again: bool = False
+    retry_failed: bool = False
 
     @cached_property
     def run_spec(self) -> RunSpec:
@@ -113,28 +110,21 @@ def divided(judge: JudgeSpec, workers: int) -> JudgeSpec:
     return judge.model_copy(update={"concurrency": judge.concurrency // workers, **shares})
 
 
-@asynccontextmanager
-async def open_engine(settings: Settings) -> AsyncIterator[Resources]:
-    """The embedders and the judge of a worker, as long as the context lasts.
+def open_worker_resources(settings: Settings) -> AbstractAsyncContextManager[Resources]:
+    """The models and the judge of a worker, open until the context ends.
 
     Raises:
-        SgiError: something the user can mend: a model, a key, an extra is missing.
+        SgiError: a model, a key or an extra is missing.
     """
-    spec, metrics, cache = settings.run_spec, settings.metrics, settings.cache
-    judge = None if spec.judge is None else divided(spec.judge, settings.workers)
-    opening = open_models(
-        metrics,
-        spec.embedders,
-        cache=cache,
-        backend=spec.backend,
-        precision=spec.precision,
+    spec = settings.run_spec
+    options = replace(
+        ResourceOptions.of(spec),
+        judge=None if spec.judge is None else divided(spec.judge, settings.workers),
         threads=settings.threads,
+        cache=settings.cache,
+        retry_failed=settings.retry_failed,
     )
-    with opening as resources:
-        async with with_judge(resources, metrics, judge, cache=cache, again=settings.again) as complete:
-            if spec.calibration is not None:
-                spec.calibration.check(complete)
-            yield complete
+    return open_resources(settings.metrics, options)
 
 
 class Worker:
@@ -151,7 +141,7 @@ class Worker:
 
     @cached_property
     def _tools(self) -> Resources:
-        opening = self._portal.wrap_async_context_manager(open_engine(self.settings))
+        opening = self._portal.wrap_async_context_manager(open_worker_resources(self.settings))
         return self._held.enter_context(opening)
 
     def score(self, text: str, /) -> str:

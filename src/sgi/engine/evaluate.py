@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
@@ -13,40 +12,35 @@ import anyio.to_thread
 import numpy as np
 
 from sgi.engine.calibration_file import read_calibration
-from sgi.engine.cascade import beside, detector_of, parse_cascade
-from sgi.engine.open_judge import with_judge
-from sgi.engine.pipeline import score_stream
+from sgi.engine.cascade import beside, parse_cascade
+from sgi.engine.open_resources import ResourceOptions
+from sgi.engine.pipeline import Pipeline, open_pipeline
 from sgi.engine.plan import plan, require_judged
-from sgi.engine.progress import Finished, Started, default_listener
-from sgi.engine.resources import open_models
+from sgi.engine.progress import default_listener
 from sgi.engine.results import Result, grounding_report
-from sgi.engine.routing import Router, fit_threshold
 from sgi.engine.spec import MAX_FAILURES
 from sgi.io.dataset import open_dataset
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import AnyMetric, Scores
-from sgi.kernel.protocols import Usage, usage_of
+from sgi.kernel.protocols import usage_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from pydantic import BaseModel
 
-    from sgi.engine.accumulator import Accumulator
     from sgi.engine.calibration_file import CalibrationFile
     from sgi.engine.cascade import Cascade
-    from sgi.engine.judge_batch import Evidence
-    from sgi.engine.open_judge import JudgeLike
-    from sgi.engine.plan import Plan
+    from sgi.engine.open_resources import JudgeLike
     from sgi.engine.progress import Listener
-    from sgi.engine.resources import EmbedderLike, Resources
+    from sgi.engine.resources import EmbedderLike
     from sgi.engine.results import GroundingReport
     from sgi.engine.score import BatchScores
-    from sgi.io.dataset import DataLike, Dataset
+    from sgi.io.dataset import DataLike
     from sgi.io.rows import Rejected
-    from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.sample import Batch, Sample
 
     CalibrationLike = str | Path | CalibrationFile
@@ -160,134 +154,61 @@ def evaluate(
     )
     if rule is not None:
         require_judged(planned.metrics)
-    taken = _Taken()
-    with open_models(planned.metrics, embedder, cache=cache) as resources:
-        work = _Work(
-            dataset,
-            planned,
-            resources,
-            judge,
-            cache,
-            retry_failed,
-            fitted,
-            taken,
-            cascade=rule,
-            columns=columns,
-            skipping=skipping,
-            limit=max_failures,
-            cluster=cluster,
-            listener=default_listener() if listener is None else listener,
-        )
-        accumulator = _outside_any_loop(work.score)
-    scores = {metric.canonical: _joined(taken.parts, metric.canonical) for metric in planned.metrics}
-    samples, evidence = tuple(taken.samples), taken.evidence()
-    return Result(
-        samples,
-        planned.metrics,
-        work.signature,
-        tuple(rejected),
-        scores,
-        accumulator,
-        evidence,
-        work.usage,
-        work.provenance,
-        planned.columns,
+    options = ResourceOptions(
+        embedders=embedder, judge=judge, calibration=fitted, cache=cache, retry_failed=retry_failed
     )
+    opening = open_pipeline(
+        dataset,
+        planned,
+        options,
+        cascade=rule,
+        columns=columns,
+        skip_rejected=skipping,
+        max_failures=max_failures,
+        cluster=cluster,
+        listener=default_listener() if listener is None else listener,
+    )
+    return _run_outside_loop(partial(_collect, opening, rejected))
 
 
-class _Taken:
-    """The rows and scores of all batches, in order."""
+async def _collect(opening: AbstractAsyncContextManager[Pipeline], rejected: Sequence[Rejected]) -> Result:
+    """Score all batches, and collect their rows and scores."""
+    samples: list[Sample] = []
+    parts: list[Mapping[str, Scores]] = []
+    evidence: dict[str, list[BaseModel | None]] = {}
 
-    def __init__(self) -> None:
-        self.samples: list[Sample] = []
-        self.parts: list[Mapping[str, Scores]] = []
-        self._evidence: dict[str, list[BaseModel | None]] = {}
+    def take(batch: Batch, made: BatchScores) -> None:
+        samples.extend(batch.samples)
+        parts.append(made.scores)
+        for name, rows in made.evidence.items():
+            evidence.setdefault(name, []).extend(rows)
 
-    def take(self, batch: Batch, made: BatchScores) -> None:
-        self.samples.extend(batch.samples)
-        self.parts.append(made.scores)
-        for name, found in made.evidence.items():
-            self._evidence.setdefault(name, []).extend(found)
-
-    def evidence(self) -> dict[str, Evidence]:
-        return {name: tuple(found) for name, found in self._evidence.items()}
-
-
-@dataclass(eq=False)
-class _Work:
-    """The scoring of a dataset, inside the event loop in which a judge lives."""
-
-    dataset: Dataset
-    planned: Plan
-    resources: Resources
-    judge: JudgeLike | None
-    cache: bool | str | Path
-    again: bool
-    calibration: CalibrationFile | None
-    taken: _Taken
-    cascade: Cascade | None
-    columns: Mapping[str, str] | None
-    skipping: bool
-    limit: float
-    cluster: str
-    listener: Listener
-    signature: str = ""
-    usage: Usage = field(default_factory=Usage)
-    provenance: Mapping[str, MetricProvenance] = field(default_factory=dict)
-
-    async def score(self) -> Accumulator:
-        metrics = self.planned.metrics
-        async with with_judge(
-            self.resources, metrics, self.judge, cache=self.cache, again=self.again
-        ) as resources:
-            if self.calibration is not None:
-                self.calibration.check(resources)
-            router = await self._screen(resources)
-            self.listener(Started("scoring", self.planned.rows))
-            accumulator = await score_stream(
-                self.dataset,
-                self.planned,
-                resources,
-                take=self.taken.take,
-                router=router,
-                on_reject=(lambda _: None) if self.skipping else None,
-                max_failures=self.limit,
-                cluster=self.cluster,
-                listener=self.listener,
-            )
-            self.listener(Finished("scoring"))
-            self.usage = usage_of(resources.judge)
-            self.signature = resources.signature(metrics, n=len(self.taken.samples))
-            self.provenance = {metric.canonical: resources.provenance(metric) for metric in metrics}
-        return accumulator
-
-    async def _screen(self, resources: Resources) -> Router | None:
-        """Which rows the judge is not asked about, learnt from labels."""
-        metrics = self.planned.metrics
-        if self.cascade is None:
-            return None
-        found = await fit_threshold(
-            self.cascade,
-            detector_of(metrics),
-            resources,
-            self.dataset,
-            columns=self.columns,
-            cluster=self.cluster,
-            on_reject=(lambda _: None) if self.skipping else None,
-            listener=self.listener,
+    async with opening as pipeline:
+        accumulator = await pipeline.score(take)
+        resources, metrics = pipeline.resources, pipeline.plan.metrics
+        return Result(
+            tuple(samples),
+            metrics,
+            resources.signature(metrics, n=len(samples)),
+            tuple(rejected),
+            {metric.canonical: _concatenate(parts, metric.canonical) for metric in metrics},
+            accumulator,
+            {name: tuple(rows) for name, rows in evidence.items()},
+            usage_of(resources.judge),
+            {metric.canonical: resources.provenance(metric) for metric in metrics},
+            pipeline.plan.columns,
         )
-        return Router.of(found, metrics)
 
 
-def _outside_any_loop(work: Callable[[], Coroutine[Any, Any, Accumulator]]) -> Accumulator:
-    """Run the coroutine to its end; where this thread has a running loop, in a thread without one."""
-    if not _in_a_loop():
+def _run_outside_loop(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+    """Run the coroutine in this thread, or in a new one if this thread has a running event loop."""
+    if not _loop_is_running():
         return anyio.run(work)
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(anyio.run, work).result()
 
 
-def _in_a_loop() -> bool:
+def _loop_is_running() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -295,7 +216,7 @@ def _in_a_loop() -> bool:
     return True
 
 
-def _joined(parts: Sequence[Mapping[str, Scores]], name: str) -> Scores:
+def _concatenate(parts: Sequence[Mapping[str, Scores]], name: str) -> Scores:
     columns = [part[name] for part in parts]
     return Scores(
         np.concatenate([column.values for column in columns]),

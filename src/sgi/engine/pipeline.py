@@ -2,52 +2,53 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from functools import partial
+from contextlib import ExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sgi.engine.accumulator import Accumulator, ClusterAccumulator
+from sgi.engine.cascade import detector_of
 from sgi.engine.export import output_rows
 from sgi.engine.generate import AnsweredBatch, answer_batch
 from sgi.engine.judge_batch import Asked, ask_batch, judged
-from sgi.engine.plan import batch_digest
+from sgi.engine.open_resources import open_resources
+from sgi.engine.plan import planned_batches
 from sgi.engine.prefetch import ahead
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started, silent
-from sgi.engine.routing import route_batch, score_routed
+from sgi.engine.routing import Router, fit_threshold, route_batch, score_routed
 from sgi.engine.score import BATCH_SIZE, BatchScores, batches, evaluate_batch
 from sgi.engine.spec import MAX_FAILURES
 from sgi.engine.summarise import summarise
 from sgi.engine.token_features import with_frequencies
 from sgi.io.write import RowWriter, open_writer
 from sgi.kernel.clusters import BY_QUESTION
-from sgi.kernel.errors import DataError, EmbedderError, JudgeError, SgiError, TargetError
+from sgi.kernel.errors import EmbedderError, JudgeError, SgiError, TargetError
 from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Usage, usage_of
 from sgi.kernel.short_repr import short_repr
 from sgi.kernel.work_counter import counting_work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping
     from pathlib import Path
 
     from pydantic import JsonValue
 
+    from sgi.engine.cascade import Cascade
+    from sgi.engine.open_resources import ResourceOptions
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
     from sgi.engine.resources import Resources
-    from sgi.engine.routing import RoutedBatch, Router
+    from sgi.engine.routing import RoutedBatch
     from sgi.engine.run_recorder import Recording
     from sgi.engine.summary import Summary
     from sgi.io.column_use import ColumnUse
     from sgi.io.dataset import Dataset
     from sgi.io.rows import Rejected
-    from sgi.kernel.metric import AnyMetric
     from sgi.kernel.sample import Batch
 
 _IN_FLIGHT = 3
-
-Numbered = tuple[int, "Batch"]
 
 
 @dataclass(frozen=True)
@@ -75,162 +76,235 @@ class RunReport:
     __repr__ = short_repr
 
 
-async def score_stream(
+@dataclass(frozen=True, eq=False)
+class Pipeline:
+    """Scores a planned dataset batch by batch, in constant memory.
+
+    While one batch is scored, the next batches are already sent to target and judge.
+
+    Attributes:
+        dataset: the data that was planned.
+        plan: what to score.
+        resources: models, judge and target.
+        cascade: with its fitted threshold; None sends every row to the judge.
+        recording: stores each batch, and supplies those that a resumed run has already.
+        on_reject: takes rows that cannot be read; None raises the first.
+        max_failures: the share of failed rows above which scoring stops.
+        cluster: the rule by which rows form clusters; see `sgi.kernel.clusters`.
+        listener: takes progress events.
+    """
+
+    dataset: Dataset
+    plan: Plan
+    resources: Resources
+    cascade: Cascade | None = None
+    recording: Recording | None = None
+    on_reject: Callable[[Rejected], None] | None = None
+    max_failures: float = MAX_FAILURES
+    cluster: str = BY_QUESTION
+    listener: Listener = silent
+
+    async def score(self, take: Callable[[Batch, BatchScores], None]) -> Accumulator:
+        """Score all batches, and hand each to ``take`` in order.
+
+        Returns:
+            The numbers for the summary.
+
+        Raises:
+            EmbedderError, JudgeError, TargetError: more than ``max_failures`` of the rows failed.
+            BudgetExceededError: the judge reached its ``max_cost``.
+            DataError: a row cannot be read, or the data differs from what was planned.
+        """
+        self.listener(Started("scoring", self.plan.rows))
+        stream = await _Stream.of(self)
+
+        async def score(prepared: _Prepared) -> None:
+            batch, made = await stream.score(prepared)
+            take(batch, made)
+            self.listener(Advanced(len(batch)))
+
+        numbered = planned_batches(self.dataset, self.plan, self.on_reject)
+        await ahead(numbered, stream.prepare, score, depth=_IN_FLIGHT)
+        stream.limit.check()
+        self.listener(Finished("scoring"))
+        return stream.accumulator
+
+    async def run(
+        self, *, output: Path | None = None, inputs: bool = False, rejects: Path | None = None
+    ) -> RunReport:
+        """Score all batches, record them, and write one row of scores for each sample.
+
+        Args:
+            output: .jsonl, .csv or .parquet; replaced only at the end of the run. None writes nothing.
+            inputs: also write question, contexts, response and reference.
+            rejects: a JSON Lines file for rows that cannot be read; None stops at the first one.
+        """
+        with _row_writer(output) as write, _reject_writer(rejects) as on_reject:
+            accumulator = await replace(self, on_reject=on_reject).score(
+                lambda batch, made: write(output_rows(batch, made.scores, output, inputs=inputs))
+            )
+        metrics = self.plan.metrics
+        summary = summarise(accumulator, metrics, self.resources.signature(metrics, n=len(accumulator)))
+        usage = usage_of(self.resources.judge)
+        if self.recording is not None:
+            self.recording.finish(summary)
+        return RunReport(
+            summary,
+            accumulator.failure_share(),
+            self.plan.rejected,
+            None if self.recording is None else self.recording.run,
+            usage,
+            accumulator.cached_failures,
+            self.plan.columns,
+        )
+
+
+@asynccontextmanager
+async def open_pipeline(
     dataset: Dataset,
     plan: Plan,
-    resources: Resources,
+    options: ResourceOptions,
     *,
-    take: Callable[[Batch, BatchScores], None],
-    router: Router | None = None,
-    recording: Recording | None = None,
-    on_reject: Callable[[Rejected], None] | None = None,
+    cascade: Cascade | None = None,
+    fit: bool = True,
+    columns: Mapping[str, str] | None = None,
+    skip_rejected: bool = False,
     max_failures: float = MAX_FAILURES,
     cluster: str = BY_QUESTION,
     listener: Listener = silent,
-) -> Accumulator:
-    """Score a dataset batch by batch, hand every batch over in order, and keep the numbers for the summary.
+) -> AsyncIterator[Pipeline]:
+    """Open the resources of a planned dataset, and fit the threshold of its cascade.
 
-    While a batch is scored, target and judge are already asked about those after it. A batch that a recording
-    already holds is taken from there: nothing of it is asked, embedded or scored again. With a router the
-    judge is not asked about the rows it clears. ``cluster`` is the rule of `sgi.kernel.clusters`.
-
-    Raises:
-        EmbedderError: more than ``max_failures`` of the rows failed.
-        JudgeError: likewise, for want of a usable reply.
-        TargetError: likewise, for want of an answer.
-        BudgetExceededError: the judge has cost what it may.
-        DataError: a row cannot be read, and ``on_reject`` is None; or the data is not what was planned.
+    Args:
+        dataset: the data that was planned.
+        plan: what to score.
+        options: which models, judge and target to open.
+        cascade: None sends every row to the judge.
+        fit: whether to fit the threshold; a resumed run keeps its own.
+        columns: field → column, for the file of labelled rows of the cascade.
+        skip_rejected: skip rows that cannot be read.
+        max_failures: as for `Pipeline`.
+        cluster: as for `Pipeline`.
+        listener: as for `Pipeline`.
     """
-    categories = {metric.canonical: metric.spec.category for metric in plan.metrics}
-    accumulator = Accumulator(categories, clusters=ClusterAccumulator(cluster), router=router)
-    limit = _Limit(accumulator, max_failures)
-    unread = None if on_reject is None else (lambda _: None)
-    resources = await with_frequencies(batches(dataset.samples(on_reject=unread)), plan.metrics, resources)
-
-    async def score(prepared: _Prepared) -> None:
-        answered = prepared.answered
-        kept = recording is not None and answered.start in recording.done
-        if recording is not None and kept:
-            batch, made = recording.batch(answered.start, answered.batch)
-        else:
-            batch = answered.batch
-            made = await _scored(prepared, plan.metrics, resources, router, accumulator, listener)
-        accumulator.add(batch, made)
-        limit.note(prepared, made)
-        limit.check(fewest_asked=BATCH_SIZE)
-        if recording is not None and not kept:
-            recording.commit(answered.start, answered.samples, made)
-        take(batch, made)
-        listener(Advanced(len(batch)))
-
-    stream = batches(dataset.samples(on_reject=on_reject), BATCH_SIZE)
-    numbered = _numbered(_unchanged(stream, plan, dataset.name))
-    replies = _Replies(plan, listener)
-    prepare = partial(
-        _prepared,
-        metrics=plan.metrics,
-        resources=resources,
-        router=router,
-        recording=recording,
-        on_reply=replies,
-    )
-    await ahead(numbered, prepare, score, depth=_IN_FLIGHT)
-    limit.check()
-    return accumulator
+    on_reject = (lambda _: None) if skip_rejected else None
+    async with open_resources(plan.metrics, options) as resources:
+        if cascade is not None and fit:
+            cascade = await fit_threshold(
+                cascade,
+                detector_of(plan.metrics),
+                resources,
+                dataset,
+                columns=columns,
+                own_answers=options.target is None,
+                cluster=cluster,
+                on_reject=on_reject,
+                listener=listener,
+            )
+        yield Pipeline(
+            dataset,
+            plan,
+            resources,
+            cascade,
+            on_reject=on_reject,
+            max_failures=max_failures,
+            cluster=cluster,
+            listener=listener,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class _Prepared:
-    """A batch with the target's answers and what the judge made of them; nothing asked where it is kept."""
+    """A batch with the responses of the target and the replies of the judge; bare if it is stored already."""
 
     answered: AnsweredBatch
     asked: Asked
     routed: RoutedBatch | None = None
 
 
-class _Replies:
-    """Counts what the judge has done with, and tells it."""
+@dataclass(eq=False)
+class _Stream:
+    """One pass of a pipeline over its batches."""
 
-    def __init__(self, plan: Plan, listener: Listener) -> None:
-        self._done, self._listener = 0, listener
-        self._total = sum(
+    pipeline: Pipeline
+    resources: Resources
+    router: Router | None
+    accumulator: Accumulator
+    limit: _FailureLimit
+    judged: int = 0
+
+    @classmethod
+    async def of(cls, pipeline: Pipeline) -> _Stream:
+        metrics = pipeline.plan.metrics
+        router = Router.of(pipeline.cascade, metrics)
+        categories = {metric.canonical: metric.spec.category for metric in metrics}
+        clusters = ClusterAccumulator(pipeline.cluster)
+        accumulator = Accumulator(categories, clusters=clusters, router=router)
+        unread = None if pipeline.on_reject is None else (lambda _: None)
+        data = batches(pipeline.dataset.samples(on_reject=unread))
+        resources = await with_frequencies(data, metrics, pipeline.resources)
+        limit = _FailureLimit(accumulator, pipeline.max_failures)
+        return cls(pipeline, resources, router, accumulator, limit)
+
+    @cached_property
+    def judgements(self) -> int:
+        """At most so many judgements are expected: for each judged metric, the rows with its fields."""
+        plan = self.pipeline.plan
+        return sum(
             min((plan.present.get(name, 0) for name in metric.spec.needs), default=plan.rows)
             for metric in judged(plan.metrics)
         )
 
-    def __call__(self) -> None:
-        self._done += 1
-        self._listener(Judged(self._done, self._total))
+    def count_reply(self) -> None:
+        self.judged += 1
+        self.pipeline.listener(Judged(self.judged, self.judgements))
+
+    async def prepare(self, numbered: tuple[int, Batch]) -> _Prepared:
+        """Ask target and judge about a batch, unless it is stored."""
+        start, batch = numbered
+        recording = self.pipeline.recording
+        answered = AnsweredBatch(start, batch.samples, batch)
+        if recording is not None and start in recording.done:
+            return _Prepared(answered, Asked())
+        if self.resources.target is not None:
+            known = recording.answers(start, len(batch)) if recording is not None else {}
+            keep = recording.keep if recording is not None else (lambda _: None)
+            answered = await answer_batch(start, batch, self.resources.target, known=known, keep=keep)
+        batch, failed = answered.batch, answered.failed
+        if self.router is not None:
+            routed = await route_batch(self.router, batch, self.resources, failed, self.count_reply)
+            return _Prepared(answered, routed.asked, routed)
+        metrics = self.pipeline.plan.metrics
+        asked = await ask_batch(batch, metrics, self.resources.judge, failed, self.count_reply)
+        return _Prepared(answered, asked)
+
+    async def score(self, prepared: _Prepared) -> tuple[Batch, BatchScores]:
+        """The scores of a prepared batch, counted and stored."""
+        answered, recording = prepared.answered, self.pipeline.recording
+        stored = recording is not None and answered.start in recording.done
+        if recording is not None and stored:
+            batch, made = recording.batch(answered.start, answered.batch)
+        else:
+            batch, made = answered.batch, await self._compute(prepared)
+        self.accumulator.add(batch, made)
+        self.limit.note(prepared, made)
+        self.limit.check(fewest_asked=BATCH_SIZE)
+        if recording is not None and not stored:
+            recording.commit(answered.start, answered.samples, made)
+        return batch, made
+
+    async def _compute(self, prepared: _Prepared) -> BatchScores:
+        answered, routed = prepared.answered, prepared.routed
+        batch, listener = answered.batch, self.pipeline.listener
+        with counting_work(lambda done, total: listener(Embedded(done, total, len(batch)))):
+            if self.router is None or routed is None:
+                metrics = self.pipeline.plan.metrics
+                return await evaluate_batch(batch, metrics, self.resources, answered.failed, prepared.asked)
+            self.accumulator.inquired += routed.inquired
+            return await score_routed(self.router, batch, self.resources, answered.failed, routed)
 
 
-def _unchanged(stream: Iterator[Batch], plan: Plan, name: str) -> Iterator[Batch]:
-    """The batches, as long as they are those that were planned, and no fewer."""
-    rows = 0
-    for number, batch in enumerate(stream):
-        if number >= len(plan.digests) or batch_digest(batch) != plan.digests[number]:
-            raise _changed(name)
-        rows += len(batch)
-        yield batch
-    if rows != plan.rows:
-        raise _changed(name)
-
-
-def _changed(name: str) -> DataError:
-    return DataError("The data changed while it was read.", file=name, hint="Run again.")
-
-
-def _numbered(stream: Iterator[Batch]) -> Iterator[Numbered]:
-    """Batches with the position of their first sample."""
-    start = 0
-    for batch in stream:
-        yield start, batch
-        start += len(batch)
-
-
-async def _prepared(
-    numbered: Numbered,
-    *,
-    metrics: Sequence[AnyMetric],
-    resources: Resources,
-    router: Router | None,
-    recording: Recording | None,
-    on_reply: Callable[[], None],
-) -> _Prepared:
-    """The batch with all that is asked about it, if it is still to be done."""
-    start, batch = numbered
-    if recording is not None and start in recording.done:
-        return _Prepared(AnsweredBatch(start, batch.samples, batch), Asked())
-    answered = AnsweredBatch(start, batch.samples, batch)
-    if resources.target is not None:
-        known = recording.answers(start, len(batch)) if recording is not None else {}
-        keep = recording.keep if recording is not None else (lambda _: None)
-        answered = await answer_batch(start, batch, resources.target, known=known, keep=keep)
-    if router is not None:
-        routed = await route_batch(router, answered.batch, resources, answered.failed, on_reply)
-        return _Prepared(answered, routed.asked, routed)
-    asked = await ask_batch(answered.batch, metrics, resources.judge, answered.failed, on_reply)
-    return _Prepared(answered, asked)
-
-
-async def _scored(
-    prepared: _Prepared,
-    metrics: Sequence[AnyMetric],
-    resources: Resources,
-    router: Router | None,
-    accumulator: Accumulator,
-    listener: Listener,
-) -> BatchScores:
-    """The scores of a batch about which all is asked; the listener is told how far it is."""
-    answered, routed = prepared.answered, prepared.routed
-    rows = len(answered.batch)
-    with counting_work(lambda done, total: listener(Embedded(done, total, rows))):
-        if router is None or routed is None:
-            return await evaluate_batch(answered.batch, metrics, resources, answered.failed, prepared.asked)
-        accumulator.inquired += routed.inquired
-        return await score_routed(router, answered.batch, resources, answered.failed, routed)
-
-
-class _Limit:
+class _FailureLimit:
     """Stops a run of which too many rows fail."""
 
     def __init__(self, accumulator: Accumulator, most: float) -> None:
@@ -272,59 +346,6 @@ def _failing_part(prepared: _Prepared) -> type[SgiError]:
     if prepared.answered.failed:
         return TargetError
     return JudgeError if any(prepared.asked.failures.values()) else EmbedderError
-
-
-async def run(
-    dataset: Dataset,
-    plan: Plan,
-    resources: Resources,
-    *,
-    router: Router | None = None,
-    recording: Recording | None = None,
-    output: Path | None = None,
-    inputs: bool = False,
-    rejects: Path | None = None,
-    max_failures: float = MAX_FAILURES,
-    cluster: str = BY_QUESTION,
-    listener: Listener = silent,
-) -> RunReport:
-    """Score what the plan says, keep it, and write one row of scores for each sample.
-
-    Args:
-        dataset: the data the plan was made of.
-        plan: from ``sgi.engine.plan.plan``.
-        resources: the embedders, and the target if there is one.
-        router: which rows the judge is not asked about.
-        recording: where batches are kept as they are done, and where those done before come from.
-        output: .jsonl, .csv or .parquet; replaced only when the run has come to its end. None writes nothing.
-        inputs: also write question, contexts, response and reference.
-        rejects: a JSON Lines file for rows that cannot be read; None stops at the first one.
-        max_failures: the share of failed rows above which the run stops.
-        cluster: the rule by which rows form clusters; see `sgi.kernel.clusters`.
-        listener: hears of the progress.
-    """
-    listener(Started("scoring", plan.rows))
-    with _row_writer(output) as write, _reject_writer(rejects) as on_reject:
-        accumulator = await score_stream(
-            dataset,
-            plan,
-            resources,
-            take=lambda batch, made: write(output_rows(batch, made.scores, output, inputs=inputs)),
-            router=router,
-            recording=recording,
-            on_reject=on_reject,
-            max_failures=max_failures,
-            cluster=cluster,
-            listener=listener,
-        )
-    listener(Finished("scoring"))
-    summary = summarise(accumulator, plan.metrics, resources.signature(plan.metrics, n=len(accumulator)))
-    usage = usage_of(resources.judge)
-    if recording is not None:
-        recording.finish(summary)
-    run_id = recording.run if recording else None
-    share, from_cache = accumulator.failure_share(), accumulator.cached_failures
-    return RunReport(summary, share, plan.rejected, run_id, usage, from_cache, plan.columns)
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from sgi.kernel.sample import Field
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sgi.engine.progress import Listener
     from sgi.io.dataset import Dataset
@@ -174,6 +174,25 @@ def _scan(dataset: Dataset, on_reject: Callable[[Rejected], None] | None, listen
     listener(ColumnsRead(scan.columns))
     scan.identity = identity.hexdigest()
     return scan
+
+
+def planned_batches(
+    dataset: Dataset, plan: Plan, on_reject: Callable[[Rejected], None] | None
+) -> Iterator[tuple[int, Batch]]:
+    """The batches of a planned dataset, each with the position of its first row.
+
+    Raises:
+        DataError: a row cannot be read, or the data differs from what was planned.
+    """
+    start = 0
+    changed = DataError("The data changed while it was read.", file=dataset.name, hint="Run again.")
+    for number, batch in enumerate(batches(dataset.samples(on_reject=on_reject))):
+        if number >= len(plan.digests) or batch_digest(batch) != plan.digests[number]:
+            raise changed
+        yield start, batch
+        start += len(batch)
+    if start != plan.rows:
+        raise changed
 
 
 def batch_digest(batch: Batch) -> bytes:

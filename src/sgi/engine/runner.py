@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import anyio
 
-from sgi.engine.cascade import detector_of
 from sgi.engine.export import export
 from sgi.engine.judge_batch import ask_batch, judged, no_judge
-from sgi.engine.open_judge import open_reply_cache, with_judge
-from sgi.engine.pipeline import RunReport, run
+from sgi.engine.open_resources import ResourceOptions, open_reply_cache
+from sgi.engine.pipeline import Pipeline, RunReport, open_pipeline
 from sgi.engine.plan import merge_metrics, plan, require_judged, resolve
 from sgi.engine.progress import RunBegan, silent
-from sgi.engine.resources import open_models
-from sgi.engine.routing import Router, fit_threshold
 from sgi.engine.run_recorder import begin_recording, check_same, mismatch, resume_recording
 from sgi.engine.score import batches
 from sgi.engine.summary import Summary
@@ -31,12 +28,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from sgi.engine.open_judge import Cassette
+    from sgi.engine.open_resources import Cassette
     from sgi.engine.plan import Plan
     from sgi.engine.progress import Listener
-    from sgi.engine.resources import Resources
     from sgi.engine.run_recorder import Recording
     from sgi.engine.spec import RunSpec
+    from sgi.io.dataset import Dataset
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Usage
     from sgi.kernel.sample import Sample
@@ -74,7 +71,7 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
         UsageError: a metric cannot be had, or asks a judge and none is named; or a target is to be asked and
             no row has a question.
     """
-    dataset = open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding)
+    dataset = _dataset(spec)
     asked = spec.target is not None
     if asked and spec.no_texts:
         raise UsageError(
@@ -105,37 +102,37 @@ def estimate_judge(spec: RunSpec, planned: Plan, *, cache: bool | Path = True) -
     """What the judge would be asked and what that would cost; None where none is, or nobody can know."""
     if spec.judge is None or spec.target is not None or not judged(planned.metrics):
         return None
-    dataset = open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding)
+    dataset = _dataset(spec)
     rows = dataset.samples(on_reject=(lambda _: None) if spec.on_error == "skip" else None)
     return anyio.run(partial(estimate, rows, planned.metrics, spec.judge, cache=cache))
 
 
-async def start_run(spec: RunSpec, around: RunContext, *, retry_failed: bool = False) -> RunReport:
+async def start_run(spec: RunSpec, context: RunContext, *, retry_failed: bool = False) -> RunReport:
     """A new run.
 
     Args:
         spec: how it is asked for.
-        around: where it is done.
+        context: where it is done.
         retry_failed: ask the judge once more where the replies that are kept were bad.
 
     Raises:
         SgiError: something the user can mend; what was committed before is kept, and the run can go on.
     """
-    planned = plan_run(spec, listener=around.listener)
+    planned = plan_run(spec, listener=context.listener)
     async with AsyncExitStack() as stack:
-        resources = await _open(stack, spec, planned, around, again=retry_failed)
-        spec = await _learnt(spec, planned, resources, around.listener)
-        recording = None
-        if around.store:
-            database = stack.enter_context(open_database(around.database))
-            recording = begin_recording(database, spec, planned, resources)
-        return await _run(spec, planned, resources, recording, around)
+        pipeline = await stack.enter_async_context(_open(spec, planned, context, retry_failed=retry_failed))
+        spec = spec.model_copy(update={"cascade": pipeline.cascade})
+        if context.store:
+            database = stack.enter_context(open_database(context.database))
+            recording = begin_recording(database, spec, planned, pipeline.resources)
+            pipeline = replace(pipeline, recording=recording)
+        return await _run(spec, pipeline)
 
 
 async def resume(
     spec: RunSpec,
     record: RunRecord,
-    around: RunContext,
+    context: RunContext,
     *,
     retry_failed: bool = False,
     reread: bool = True,
@@ -146,7 +143,7 @@ async def resume(
     Args:
         spec: how it is asked for now; must give the same numbers.
         record: the run.
-        around: its database is the one that keeps the run.
+        context: its database is the one that keeps the run.
         retry_failed: do the batches with failed rows again, also of a finished run.
         reread: see that the data is the same, also of a finished run.
         take_over: take the run from a process that writes it.
@@ -173,21 +170,30 @@ async def resume(
             update={"cascade": spec.cascade.with_stored_threshold(record.spec.get("cascade"))}
         )
     async with AsyncExitStack() as stack:
-        database = stack.enter_context(open_database(around.database, create=False))
+        database = stack.enter_context(open_database(context.database, create=False))
         finished = record.finished and not retry_failed
         named = merge_metrics(resolve(spec.metrics or ()), spec.beside)
         if finished and not reread:  # nothing is opened: no target is imported, no service is asked
             if spec.identity(named) != record.spec_hash:
                 raise mismatch(record, "what was asked for")
             return _finished(spec, record, database)
-        planned = plan_run(spec, listener=around.listener)
-        resources = await _open(stack, spec, planned, around, again=retry_failed)
+        planned = plan_run(spec, listener=context.listener)
+        pipeline = await stack.enter_async_context(
+            _open(spec, planned, context, fit=False, retry_failed=retry_failed)
+        )
         if finished:
-            check_same(database, record, spec, planned, resources)
+            check_same(database, record, spec, planned, pipeline.resources)
             return _finished(spec, record, database)
-        options = {"retry_failed": retry_failed, "take_over": take_over}
-        recording = resume_recording(database, record, spec, planned, resources, **options)
-        return await _run(spec, planned, resources, recording, around)
+        recording = resume_recording(
+            database,
+            record,
+            spec,
+            planned,
+            pipeline.resources,
+            retry_failed=retry_failed,
+            take_over=take_over,
+        )
+        return await _run(spec, replace(pipeline, recording=recording))
 
 
 def require_resumable(record: RunRecord) -> None:
@@ -196,76 +202,41 @@ def require_resumable(record: RunRecord) -> None:
         raise RunMismatchError(f"The run {record.label} was not made by `sgi run`, and cannot be resumed.")
 
 
-async def _open(
-    stack: AsyncExitStack, spec: RunSpec, planned: Plan, around: RunContext, *, again: bool = False
-) -> Resources:
-    """The embedders the metrics want, the judge they ask, and the target."""
-    resources = stack.enter_context(
-        open_models(
-            planned.metrics,
-            spec.embedders,
-            cache=around.cache,
-            backend=spec.backend,
-            precision=spec.precision,
-        )
+def _open(
+    spec: RunSpec, planned: Plan, context: RunContext, *, fit: bool = True, retry_failed: bool = False
+) -> AbstractAsyncContextManager[Pipeline]:
+    """The pipeline of a planned run."""
+    options = replace(
+        ResourceOptions.of(spec),
+        cache=context.cache,
+        retry_failed=retry_failed,
+        cassette=context.cassette,
+        code_folder=context.code_folder,
     )
-    resources = await stack.enter_async_context(
-        with_judge(
-            resources,
-            planned.metrics,
-            spec.judge,
-            cache=False if spec.no_texts else around.cache,  # replies quote texts
-            again=again,
-            cassette=around.cassette,
-        )
-    )
-    if spec.calibration is not None:
-        spec.calibration.check(resources)
-    if spec.target is None:
-        return resources
-    from sgi.target.load import open_target
-
-    target = await stack.enter_async_context(open_target(spec.target, code_folder=around.code_folder))
-    return replace(resources, target=target)
-
-
-async def _learnt(spec: RunSpec, planned: Plan, resources: Resources, listener: Listener) -> RunSpec:
-    """The spec with the threshold of its cascade."""
-    if spec.cascade is None:
-        return spec
-    found = await fit_threshold(
-        spec.cascade,
-        detector_of(planned.metrics),
-        resources,
-        open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding),
+    return open_pipeline(
+        _dataset(spec),
+        planned,
+        options,
+        cascade=spec.cascade,
+        fit=fit,
         columns=spec.columns,
-        own_answers=spec.target is None,
+        skip_rejected=spec.on_error == "skip",
+        max_failures=spec.max_failures,
         cluster=spec.cluster,
-        on_reject=(lambda _: None) if spec.on_error == "skip" else None,
-        listener=listener,
+        listener=context.listener,
     )
-    return spec.model_copy(update={"cascade": found})
 
 
-async def _run(
-    spec: RunSpec, planned: Plan, resources: Resources, recording: Recording | None, around: RunContext
-) -> RunReport:
-    if recording is not None:
-        around.listener(RunBegan(recording.run))
-    with _stopping(recording):
-        return await run(
-            open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding),
-            planned,
-            resources,
-            router=Router.of(spec.cascade, planned.metrics),
-            recording=recording,
-            output=spec.out,
-            inputs=spec.inputs,
-            rejects=spec.rejects if spec.on_error == "skip" else None,
-            max_failures=spec.max_failures,
-            cluster=spec.cluster,
-            listener=around.listener,
-        )
+def _dataset(spec: RunSpec) -> Dataset:
+    return open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding)
+
+
+async def _run(spec: RunSpec, pipeline: Pipeline) -> RunReport:
+    if pipeline.recording is not None:
+        pipeline.listener(RunBegan(pipeline.recording.run))
+    rejects = spec.rejects if spec.on_error == "skip" else None
+    with _stopping(pipeline.recording):
+        return await pipeline.run(output=spec.out, inputs=spec.inputs, rejects=rejects)
 
 
 @contextmanager
@@ -307,8 +278,8 @@ async def estimate(
         samples: all rows, with their responses.
         metrics: what would be scored; those that ask no judge are passed over.
         judge: which one.
-        cache: as for `with_judge`.
-        again: as for `with_judge`.
+        cache: as for `ResourceOptions`.
+        again: likewise.
     """
     from sgi.llm.estimate import Sketching
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from sgi.engine.generate import AnsweredBatch
-    from sgi.engine.open_judge import JudgeLike
+    from sgi.engine.open_resources import JudgeLike
     from sgi.engine.resources import Resources
     from sgi.engine.summary import Summary
     from sgi.kernel.metric import AnyMetric

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from sgi.engine.judge_batch import judged, no_judge
-from sgi.engine.open_judge import JudgeWrapper, with_judge
-from sgi.engine.resources import Resources
+from sgi.engine.open_resources import JudgeWrapper, open_judge
 from sgi.kernel.errors import BudgetExceededError, JudgeError
 from sgi.kernel.prompts import ReplyModel
 from sgi.service.shared import Shared
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AsyncExitStack
     from pathlib import Path
 
-    from sgi.engine.open_judge import JudgeLike
+    from sgi.engine.open_resources import JudgeLike
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.prompts import Inquiry
     from sgi.kernel.protocols import Judge
@@ -27,7 +26,7 @@ T = TypeVar("T", bound=ReplyModel)
 def shared_judge(
     metrics: Sequence[AnyMetric], judge: JudgeLike | None, *, cache: bool | str | Path = True
 ) -> Shared[Judge | None]:
-    """The judge that these metrics ask, opened at its first use; the arguments are those of `with_judge`.
+    """The judge that these metrics ask, opened at its first use; the arguments are those of `open_judge`.
 
     Raises:
         UsageError: a metric asks a judge and none is named.
@@ -36,9 +35,8 @@ def shared_judge(
         raise no_judge(judged(metrics))
 
     async def make(stack: AsyncExitStack) -> Judge | None:
-        opened = with_judge(Resources(), metrics, judge, cache=cache)
-        found = (await stack.enter_async_context(opened)).judge
-        return found and BudgetAsFailure(found)
+        opened = await stack.enter_async_context(open_judge(metrics, judge, cache=cache))
+        return opened and BudgetAsFailure(opened)
 
     return Shared(make)
 

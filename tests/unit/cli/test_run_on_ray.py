@@ -4,7 +4,7 @@ import pytest
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["--workers", "2"], "--workers goes with --ray"),
+        (["--workers", "2"], "--workers needs --ray"),
         (["--ray", "local"], "Where to?"),
         (["--ray", "local", "-o", "parts", "--resume", "last"], "--resume does not go with --ray"),
         (["--ray", "local", "-o", "parts", "--tag", "t"], "--tag does not go with --ray"),

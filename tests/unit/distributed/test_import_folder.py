@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from sgi.distributed.driver import Place
+from sgi.distributed.driver import ClusterConfig
 from sgi.distributed.import_run import import_partitions
 from sgi.engine.spec import RunSpec
 from sgi.kernel.errors import SgiError, StoreError, UsageError
@@ -43,7 +43,9 @@ def rows(tmp_path):
 @pytest.fixture
 def folder(tmp_path, rows):
     """A folder of partitions, as `sgi run --ray` writes it."""
-    by_hand(RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["rouge_l"]}), Place(), 300)
+    by_hand(
+        RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["rouge_l"]}), ClusterConfig(), 300
+    )
     return tmp_path / "parts"
 
 

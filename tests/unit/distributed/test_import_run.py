@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from sgi.distributed.driver import Place, _Tally
+from sgi.distributed.driver import ClusterConfig, _Tally
 from sgi.distributed.import_run import import_partitions
 from sgi.distributed.manifest import KeptRun
 from sgi.distributed.partition import Manifest
@@ -38,7 +38,7 @@ def test_what_a_judge_said_is_kept_as_one_process_keeps_it(rows, tmp_path, no_re
         sgi(*words, code=3)
         asked = {"data": rows, "out": tmp_path / "parts", "metrics": ["faithfulness"], "judge": judge}
         spec = RunSpec.of(asked | {"max_failures": 0.5})
-        folder, report = by_hand(spec, Place(cache=tmp_path / "two.cache"), 300)
+        folder, report = by_hand(spec, ClusterConfig(cache=tmp_path / "two.cache"), 300)
     assert len([name for name in folder.names() if name.endswith(".evidence.jsonl")]) > 1
     assert report.failures == pytest.approx(1 / 9)
     assert report.usage.calls > 0
@@ -58,7 +58,7 @@ def test_nothing_of_a_folder_whose_data_changed_is_kept(rows, tmp_path):
     with open_database(tmp_path / "sgi.db") as database:
         with pytest.raises(StoreError, match="holds no run"):
             import_partitions(database, tmp_path / "nothing")
-        folder, _ = by_hand(spec, Place(), 300)
+        folder, _ = by_hand(spec, ClusterConfig(), 300)
         rows.write_text(rows.read_text().replace("It is 8.", "It was 8"))
         with pytest.raises(StoreError, match=r"part-\d+.jsonl does not hold the rows"):
             import_partitions(database, folder.text, data=rows)
@@ -79,7 +79,7 @@ def test_failures_are_counted_over_all_partitions():
 
 def test_files_that_are_not_those_of_their_manifest_are_told_and_made_again(rows, tmp_path):
     spec = RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"]})
-    folder, _ = by_hand(spec, Place(), 300)
+    folder, _ = by_hand(spec, ClusterConfig(), 300)
     kept, part = KeptRun.read(folder), tmp_path / "parts" / "part-000001.jsonl"
     whole, content = kept.done(folder), part.read_bytes()
     with open_database(tmp_path / "sgi.db") as database:
@@ -101,16 +101,16 @@ def test_files_that_are_not_those_of_their_manifest_are_told_and_made_again(rows
 
 def test_two_drivers_in_one_folder(rows, tmp_path):
     spec = RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"]})
-    folder, _ = by_hand(spec, Place(), 300)
-    by_hand(spec, Place(), 300)  # the same run goes on
+    folder, _ = by_hand(spec, ClusterConfig(), 300)
+    by_hand(spec, ClusterConfig(), 300)  # the same run goes on
     with pytest.raises(RunMismatchError, match=r"run.json is of another run"):
         by_hand(
             RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"], "inputs": True}),
-            Place(),
+            ClusterConfig(),
             300,
         )
     with pytest.raises(RunMismatchError, match=r"run.json is of another run"):
-        by_hand(spec, Place(), 150)  # its data is cut in another way
+        by_hand(spec, ClusterConfig(), 150)  # its data is cut in another way
     kept = KeptRun.read(folder)
     replace(kept, spec_hash="another").end(folder)  # as an object store, which cannot refuse it, would
     with pytest.raises(RunMismatchError, match="two were begun"):
@@ -119,7 +119,7 @@ def test_two_drivers_in_one_folder(rows, tmp_path):
 
 def test_a_run_of_other_numbers_does_not_go_on(rows, tmp_path):
     spec = RunSpec.of({"data": rows, "out": tmp_path / "parts", "metrics": ["sgi"]})
-    folder, _ = by_hand(spec, Place(), 300)
+    folder, _ = by_hand(spec, ClusterConfig(), 300)
     kept = KeptRun.read(folder)
     kept.check_same(kept, folder)
     with pytest.raises(

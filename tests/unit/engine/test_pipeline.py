@@ -6,7 +6,7 @@ from functools import partial
 import anyio
 import pytest
 
-from sgi.engine.pipeline import run
+from sgi.engine.pipeline import Pipeline
 from sgi.engine.plan import plan
 from sgi.engine.progress import Advanced, Finished, Started
 from sgi.engine.resources import Resources
@@ -23,7 +23,9 @@ def scored(data, *, embedder=None, rejects=None, listener=None, planned=None, **
     planned = planned or plan(dataset, ["theta_rq"], on_reject=skip)
     resources = Resources({"hash": embedder or HashEmbedder()})
     heard = {} if listener is None else {"listener": listener}
-    return anyio.run(partial(run, dataset, planned, resources, rejects=rejects, **heard, **options))
+    files = {name: options.pop(name) for name in ("output", "inputs") if name in options}
+    pipeline = Pipeline(dataset, planned, resources, **heard, **options)
+    return anyio.run(partial(pipeline.run, rejects=rejects, **files))
 
 
 def lines(path):

@@ -10,8 +10,7 @@ import anyio
 import pytest
 
 from sgi.engine.evaluate import evaluate
-from sgi.engine.open_judge import Cassette, replies_path, with_judge
-from sgi.engine.resources import Resources
+from sgi.engine.open_resources import Cassette, open_judge, replies_path
 from sgi.engine.runner import estimate
 from sgi.kernel.errors import JudgeError, UsageError
 from sgi.kernel.protocols import usage_of
@@ -29,9 +28,9 @@ METRICS = (Echo(),)
 
 def ask(judge, samples=(SAMPLE,), **more):
     async def work():
-        async with with_judge(Resources(), METRICS, judge, **more) as resources:
-            made = [await METRICS[0].ask(sample, resources.judge) for sample in samples]
-            return made, usage_of(resources.judge)
+        async with open_judge(METRICS, judge, **more) as opened:
+            made = [await METRICS[0].ask(sample, opened) for sample in samples]
+            return made, usage_of(opened)
 
     return anyio.run(work)
 
@@ -48,8 +47,8 @@ def named(server, **more):
 
 def test_metrics_that_ask_nothing_open_nothing():
     async def work():
-        async with with_judge(Resources(), [metric("squad_em")], None) as resources:
-            return resources.judge
+        async with open_judge([metric("squad_em")], None) as opened:
+            return opened
 
     assert anyio.run(work) is None
 
@@ -127,7 +126,7 @@ def test_bad_replies_that_are_kept_are_asked_for_once_more_on_demand(tmp_path):
             with pytest.raises(JudgeError):
                 ask(named(server), **place)
         assert len(server.asked) == 2
-        made, _ = ask(named(server), again=True, **place)
+        made, _ = ask(named(server), retry_failed=True, **place)
     assert made[0].questions == ("When?",)
 
 
@@ -183,7 +182,7 @@ def test_the_verdicts_of_ones_own_judge_are_put_in_order():
 
 
 def test_something_else_is_no_judge():
-    with pytest.raises(UsageError, match=r"object is no judge\. A judge has a `fingerprint`"):
+    with pytest.raises(UsageError, match=r"object is not a judge\. A judge has a `fingerprint`"):
         ask(object())
 
 
