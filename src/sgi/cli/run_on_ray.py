@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -14,25 +14,6 @@ if TYPE_CHECKING:
     from sgi.engine.open_resources import Cassette
     from sgi.engine.pipeline import RunReport
     from sgi.engine.spec import RunSpec
-
-RayOption = Annotated[
-    str | None,
-    typer.Option(
-        "--ray",
-        metavar="local|auto|HOST:PORT",
-        help="Score on a Ray cluster, into the folder -o names: one of this machine alone, the one that runs "
-        "here, or one elsewhere. DATA may be a folder, a pattern or an address such as s3://bucket/rows.",
-    ),
-]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        min=1,
-        help="With --ray: how many score at once; one a core by default. Each has its share of --max-cost; "
-        "one that dies is replaced, and begins its share anew.",
-    ),
-]
 
 
 def run_on_ray(spec: RunSpec, options: RunOptions, cassette: Cassette | None) -> None:

@@ -39,7 +39,6 @@ from sgi.cli.options import (
     RpmOption,
     TpmOption,
 )
-from sgi.cli.run_on_ray import RayOption, WorkersOption
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,6 +116,26 @@ TargetSet = Annotated[
         "--target-set",
         help="setting=value of the target: concurrency, timeout, retries, rate, question_field, answer_field,"
         " contexts_field, headers.NAME, body.NAME; repeatable.",
+    ),
+]
+
+
+RayOption = Annotated[
+    str | None,
+    typer.Option(
+        "--ray",
+        metavar="local|auto|HOST:PORT",
+        help="Score on a Ray cluster, into the folder -o names: one of this machine alone, the one that runs "
+        "here, or one elsewhere. DATA may be a folder, a pattern or an address such as s3://bucket/rows.",
+    ),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        help="With --ray: how many score at once; one a core by default. Each has its share of --max-cost; "
+        "one that dies is replaced, and begins its share anew.",
     ),
 ]
 

@@ -35,8 +35,8 @@ from sgi.stats.probability_maps import IsotonicMap, PlattMap, read_map
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
+    from sgi.kernel.provenance import MetricProvenance
 
 FORMAT: Final = 1
 """Raised when an older version could not read the file, or would read it wrongly."""
@@ -312,20 +312,15 @@ class CalibrationFile(BaseModel):
             self.map,
         )
 
-    def check(self, resources: Resources) -> None:
-        """Refuse scores that would be made otherwise than those that were calibrated.
+    def check(self, used: MetricProvenance) -> None:
+        """Raise a UsageError if the scores come from other models, another judge or other prompts.
 
         Args:
-            resources: what the run works with.
-
-        Raises:
-            UsageError: an embedding model, the judge or what it is asked is another; names both.
+            used: the provenance of the calibrated metric in this run.
         """
-        inner = self.inner()
-        used = resources.provenance(inner)
         if used.models != self.encoders:
             raise self._other("encoder", " + ".join(self.encoders), " + ".join(used.models))
-        unknown = isinstance(inner, JudgedMetric) and not used.judge
+        unknown = isinstance(self.inner(), JudgedMetric) and not used.judge
         if used.judge != (self.judge or "") or unknown:
             raise self._other("judge", self.judge, used.judge)
         if used.prompts != self.prompts:

@@ -123,7 +123,7 @@ async def open_resources(metrics: Sequence[AnyMetric], options: ResourceOptions)
         )
         resources = replace(resources, judge=await stack.enter_async_context(judge))
         if options.calibration is not None:
-            options.calibration.check(resources)
+            options.calibration.check(resources.provenance(options.calibration.inner()))
         if options.target is not None:
             from sgi.target.load import open_target
 

@@ -26,6 +26,10 @@ def written(path, values):
     return path
 
 
+def check(calibration, resources):
+    calibration.check(resources.provenance(calibration.inner()))
+
+
 def test_what_is_written_reads_back(tmp_path):
     made = fitted()
     again = read_calibration(written(tmp_path / "c.json", made.to_json()))
@@ -228,10 +232,10 @@ def test_any_json_is_refused_in_words(value):
 
 def test_another_encoder_is_refused_and_both_are_named():
     made = fitted()
-    made.check(Resources({"hash": EMBEDDER}))
+    check(made, Resources({"hash": EMBEDDER}))
     other = HashEmbedder(48, "hash")
     with pytest.raises(UsageError) as caught:
-        made.check(Resources({"hash": other}))
+        check(made, Resources({"hash": other}))
     assert EMBEDDER.fingerprint in str(caught.value)
     assert other.fingerprint in str(caught.value)
     assert "Calibrate anew" in str(caught.value)
@@ -240,24 +244,24 @@ def test_another_encoder_is_refused_and_both_are_named():
 def test_the_encoder_that_counts_is_the_one_the_metric_uses():
     further = HashEmbedder(48, "other")
     made = fitted()
-    made.check(Resources({"hash": EMBEDDER, "other": further}))
+    check(made, Resources({"hash": EMBEDDER, "other": further}))
     with pytest.raises(UsageError, match="another encoder"):
-        made.check(Resources({"other": further, "hash": EMBEDDER}))
+        check(made, Resources({"other": further, "hash": EMBEDDER}))
 
 
 def test_a_metric_without_vectors_minds_no_encoder():
-    fitted(metric="rouge_l", version=1, encoders=[]).check(Resources({"hash": EMBEDDER}))
+    check(fitted(metric="rouge_l", version=1, encoders=[]), Resources({"hash": EMBEDDER}))
 
 
 def test_another_judge_or_other_prompts_are_refused():
     judged = {"metric": "faithfulness", "version": 1, "encoders": [], "judge": "scripted"}
     prompts = prompts_digest([metric("faithfulness")])
     made = fitted(**judged, prompts=prompts)
-    made.check(Resources(judge=ScriptedJudge({})))
+    check(made, Resources(judge=ScriptedJudge({})))
     with pytest.raises(UsageError, match="another judge: scripted; this run has another"):
-        made.check(Resources(judge=replace(ScriptedJudge({}), fingerprint="another")))
+        check(made, Resources(judge=replace(ScriptedJudge({}), fingerprint="another")))
     with pytest.raises(UsageError, match=f"another set of prompts: 0000; this run has {prompts}"):
-        fitted(**judged, prompts="0000").check(Resources(judge=ScriptedJudge({})))
+        check(fitted(**judged, prompts="0000"), Resources(judge=ScriptedJudge({})))
 
 
 def test_a_judged_metric_without_a_judge_is_refused():
@@ -266,7 +270,7 @@ def test_a_judged_metric_without_a_judge_is_refused():
     for judge, told in (("scripted", "scripted; this run has none"), (None, "none; this run has none")):
         values = content(metric="faithfulness", version=1, encoders=[], judge=judge, prompts=prompts)
         with pytest.raises(UsageError, match=f"another judge: {told}"):
-            fitted(**values).check(Resources())
+            check(fitted(**values), Resources())
 
 
 @pytest.mark.parametrize(
@@ -274,7 +278,7 @@ def test_a_judged_metric_without_a_judge_is_refused():
 )
 def test_a_metric_that_asks_nobody_was_not_fitted_on_answers_of_a_judge(claim, words):
     with pytest.raises(UsageError, match=words):
-        fitted(**claim).check(Resources({"hash": EMBEDDER}, judge=ScriptedJudge({})))
+        check(fitted(**claim), Resources({"hash": EMBEDDER}, judge=ScriptedJudge({})))
 
 
 def test_a_judged_metric_is_asked_for_and_read_through_its_calibration():
