@@ -29,7 +29,7 @@ $(VENV)/.project: requirements/demo.txt requirements/build.txt pyproject.toml | 
 	@echo "1/3 Installing the dependencies"
 	$(PIP) $(PINNED) requirements/demo.txt
 	@echo "2/3 Installing SGI"
-	$(PIP) $(PINNED) requirements/build.txt --target $(VENV)/build
+	$(PIP) $(PINNED) requirements/build.txt --upgrade --target $(VENV)/build
 	PYTHONPATH=$(VENV)/build $(PIP) $(PROJECT)
 	@touch $@
 
