@@ -14,18 +14,34 @@ from typing import TYPE_CHECKING, Any
 from sgi.kernel import telemetry
 
 if TYPE_CHECKING:
-    from sgi import geometry, testing
+    from sgi import geometry, metrics, testing
     from sgi.analysis.card.detector import detector_card
-    from sgi.engine.evaluate import aevaluate, evaluate, evidence_map
+    from sgi.analysis.stored_run import StoredRun, open_run
+    from sgi.api import agree, calibrate, card, compare, export, gate, runs
+    from sgi.engine.evaluate import aevaluate, check, evaluate
     from sgi.engine.resources import load_embedder
     from sgi.engine.results import GroundingReport, Result
     from sgi.engine.summary import Summary
     from sgi.geometry.sgi import compute_sgi
     from sgi.io.benchmarks import load_halueval_qa, open_benchmark
-    from sgi.kernel.errors import SgiError, TruncationWarning
+    from sgi.kernel.errors import (
+        BudgetExceededError,
+        DataError,
+        EmbedderError,
+        JudgeError,
+        MissingExtraError,
+        SgiError,
+        StoreError,
+        TargetError,
+        TruncationWarning,
+        UnknownNameError,
+        UsageError,
+    )
     from sgi.kernel.features import Features
     from sgi.kernel.judged_metric import Judged, JudgedMetric
     from sgi.kernel.metric import Metric, MetricSpec, Scores, Status
+    from sgi.kernel.protocols import Embedder, Judge
+    from sgi.kernel.registry import metric
     from sgi.kernel.sample import Batch, Field, Sample
     from sgi.kernel.vectors import VectorTable
     from sgi.metrics.similarity import cosine_similarity
@@ -34,82 +50,126 @@ if TYPE_CHECKING:
 
 telemetry.disable()
 
-_HOMES = {
+_ERRORS = "sgi.kernel.errors"
+_MODULES = {
     "Batch": "sgi.kernel.sample",
+    "BudgetExceededError": _ERRORS,
+    "DataError": _ERRORS,
     "DummyEmbedder": "sgi.testing",
+    "Embedder": "sgi.kernel.protocols",
+    "EmbedderError": _ERRORS,
     "Features": "sgi.kernel.features",
     "Field": "sgi.kernel.sample",
     "GroundingReport": "sgi.engine.results",
+    "Judge": "sgi.kernel.protocols",
+    "JudgeError": _ERRORS,
     "Judged": "sgi.kernel.judged_metric",
     "JudgedMetric": "sgi.kernel.judged_metric",
     "Metric": "sgi.kernel.metric",
     "MetricSpec": "sgi.kernel.metric",
+    "MissingExtraError": _ERRORS,
     "RAGEvalService": "sgi.service.service",
     "Result": "sgi.engine.results",
     "Sample": "sgi.kernel.sample",
     "Scores": "sgi.kernel.metric",
-    "SgiError": "sgi.kernel.errors",
+    "SgiError": _ERRORS,
     "Status": "sgi.kernel.metric",
+    "StoreError": _ERRORS,
+    "StoredRun": "sgi.analysis.stored_run",
     "Summary": "sgi.engine.summary",
-    "TruncationWarning": "sgi.kernel.errors",
+    "TargetError": _ERRORS,
+    "TruncationWarning": _ERRORS,
+    "UnknownNameError": _ERRORS,
+    "UsageError": _ERRORS,
     "VectorTable": "sgi.kernel.vectors",
     "aevaluate": "sgi.engine.evaluate",
+    "agree": "sgi.api",
+    "calibrate": "sgi.api",
+    "card": "sgi.api",
+    "check": "sgi.engine.evaluate",
+    "compare": "sgi.api",
     "compute_sgi": "sgi.geometry.sgi",
     "cosine_similarity": "sgi.metrics.similarity",
     "detector_card": "sgi.analysis.card.detector",
     "evaluate": "sgi.engine.evaluate",
-    "evidence_map": "sgi.engine.evaluate",
+    "export": "sgi.api",
+    "gate": "sgi.api",
     "load_embedder": "sgi.engine.resources",
     "load_halueval_qa": "sgi.io.benchmarks",
+    "metric": "sgi.kernel.registry",
     "open_benchmark": "sgi.io.benchmarks",
+    "open_run": "sgi.analysis.stored_run",
+    "runs": "sgi.api",
 }
-_ROOMS = ("geometry", "testing")
+_SUBPACKAGES = ("geometry", "metrics", "testing")
 
-__all__ = [  # noqa: RUF022 - the order of _HOMES, then the rooms
+__all__ = [  # noqa: RUF022 - the order of _MODULES, then the subpackages
     "Batch",
+    "BudgetExceededError",
+    "DataError",
     "DummyEmbedder",
+    "Embedder",
+    "EmbedderError",
     "Features",
     "Field",
     "GroundingReport",
+    "Judge",
+    "JudgeError",
     "Judged",
     "JudgedMetric",
     "Metric",
     "MetricSpec",
+    "MissingExtraError",
     "RAGEvalService",
     "Result",
     "Sample",
     "Scores",
     "SgiError",
     "Status",
+    "StoreError",
+    "StoredRun",
     "Summary",
+    "TargetError",
     "TruncationWarning",
+    "UnknownNameError",
+    "UsageError",
     "VectorTable",
     "aevaluate",
+    "agree",
+    "calibrate",
+    "card",
+    "check",
+    "compare",
     "compute_sgi",
     "cosine_similarity",
     "detector_card",
     "evaluate",
-    "evidence_map",
+    "export",
+    "gate",
     "load_embedder",
     "load_halueval_qa",
+    "metric",
     "open_benchmark",
+    "open_run",
+    "runs",
     "geometry",
+    "metrics",
     "testing",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used: `import sgi` itself takes milliseconds."""
+    """Load a public name when it is first used, so that ``import sgi`` takes milliseconds."""
     if name == "__version__":
         from sgi.kernel.signature import package_version
 
         return package_version()
-    if name in _ROOMS:
+    if name in _SUBPACKAGES:
         return import_module(f"sgi.{name}")
-    if name in _HOMES:
-        found = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = found
-        return found
+    if name in _MODULES:
+        value = getattr(import_module(_MODULES[name]), name)
+        globals()[name] = value
+        return value
     raise AttributeError(f"module 'sgi' has no attribute {name!r}")
 
 

@@ -37,6 +37,7 @@ def export(
     """
     from sgi.cli.console import print_json, readers_may_leave, talk
     from sgi.engine.export import export as write_rows
+    from sgi.engine.export import require_not_data
     from sgi.kernel.errors import UsageError
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
@@ -66,12 +67,3 @@ def _print_rows(database: Database, record: RunRecord, *, inputs: bool) -> None:
         for row in nested_row(stored.batch, stored.scores, inputs=inputs):
             print_json_line(row)
         sys.stdout.buffer.flush()
-
-
-def require_not_data(record: RunRecord, out: Path) -> None:
-    """Raise a UsageError if the output would replace the data of the run."""
-    from sgi.kernel.errors import UsageError
-
-    data = record.spec.get("data")
-    if isinstance(data, str) and Path(data).resolve() == out.resolve():
-        raise UsageError(f"{out} is the data of the run.", hint="Choose another file.")

@@ -116,10 +116,14 @@ def gate(
 
       sgi gate last --against main --max-drop 0.02
     """
+    from sgi.analysis.gate.rules import read_rules
+    from sgi.analysis.gate.stored import gate_stored
     from sgi.cli.console import one_line, print_json, print_lines, print_tables, readers_may_leave, talk
     from sgi.cli.tables import gate_table, worst_tables
     from sgi.engine.spec import share
     from sgi.kernel.errors import UsageError
+    from sgi.store.database import open_database
+    from sgi.store.run_queries import find_run
 
     if max_drop is not None and against is None:
         raise UsageError("--max-drop needs a baseline run.", hint="Add --against RUN.")
@@ -132,7 +136,11 @@ def gate(
         "looks": looks,
         "worst": worst,
     }
-    report, notes = _decide(db, run, against, rules or [], options, cluster)
+    parsed = read_rules(rules or [])
+    with open_database(db, create=False) as database:
+        record = find_run(database, run).clustered(cluster)
+        base = None if against is None else find_run(database, against).clustered(cluster)
+        report, notes = gate_stored(database, record, parsed, base, **options)
     _write_junit(report, report_file)
     for line in (*report.notes, *notes):
         talk(one_line(line, longest=_MAX_NOTE))
@@ -144,57 +152,6 @@ def gate(
             print_lines([f"{one_line(report.run)}: {report.verdict}"])
     if not report.passed:
         raise typer.Exit(_NOT_MET)
-
-
-def _decide(
-    db: str | None,
-    run: str,
-    against: str | None,
-    given: list[str],
-    options: Options,
-    cluster: str | None,
-) -> tuple[GateReport, list[str]]:
-    """Make the report, count earlier gates on the same questions, and record this one; also notes on them."""
-    from sgi.analysis.gate.gate import gate as gate_run
-    from sgi.analysis.gate.gate import look_of
-    from sgi.analysis.gate.looks import questions_key
-    from sgi.analysis.gate.rules import read_rules
-    from sgi.kernel.errors import StoreError
-    from sgi.store.database import open_database
-    from sgi.store.gates import earlier_looks, record_gate
-    from sgi.store.run_queries import find_run
-    from sgi.store.scored_runs import scored_run
-
-    rules = read_rules(given)
-    with open_database(db, create=False) as database:
-        record = find_run(database, run).clustered(cluster)
-        before = None if against is None else find_run(database, against).clustered(cluster)
-        base = None if before is None else scored_run(database, before)
-        made = scored_run(database, record)
-        questions = questions_key(made)
-        earlier = earlier_looks(database, questions, record.id)
-        report = gate_run(made, rules, against=base, earlier=earlier, **options)
-        notes = _look_notes(report)
-        if made.finished:
-            pairs = ((look_of(made, check), check) for check in report.checks)
-            rows = [(*look, check.rule, check.passed) for look, check in pairs if look is not None]
-            try:
-                record_gate(database, questions, record.id, rows)
-            except StoreError as error:
-                notes.append(f"This gate is not counted: {error}")
-    return report, notes
-
-
-def _look_notes(report: GateReport) -> list[str]:
-    """Say how often these questions were used for a gate."""
-    look = max((check.look or 1 for check in report.checks), default=1)
-    if report.looks is not None:
-        level = f"{100 * report.checks[0].level:.6g} %"
-        return [f"This is gate {look} of {report.looks} planned on these questions; intervals at {level}."]
-    if look == 1:
-        return []
-    advice = "Each gate at 95 % is one more chance for a bad run to pass; correct for all with --looks."
-    return [f"This is gate {look} on these questions. {advice}"]
 
 
 def _write_junit(report: GateReport, path: Path | None) -> None:

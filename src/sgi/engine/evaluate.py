@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
 import anyio
 import anyio.to_thread
-import numpy as np
 
 from sgi.engine.calibration_file import read_calibration
 from sgi.engine.cascade import beside, parse_cascade
@@ -17,7 +16,7 @@ from sgi.engine.open_resources import ResourceOptions
 from sgi.engine.pipeline import Pipeline, open_pipeline
 from sgi.engine.plan import plan, require_judged
 from sgi.engine.progress import default_listener
-from sgi.engine.results import Result, grounding_report
+from sgi.engine.results import Result, grounding_report, join_scores
 from sgi.engine.spec import MAX_FAILURES
 from sgi.io.dataset import open_dataset
 from sgi.kernel.clusters import BY_QUESTION
@@ -45,6 +44,9 @@ if TYPE_CHECKING:
 
     CalibrationLike = str | Path | CalibrationFile
     CascadeLike = str | Mapping[str, Any] | Cascade
+
+
+T = TypeVar("T")
 
 
 class Options(TypedDict, total=False):
@@ -168,7 +170,7 @@ def evaluate(
         cluster=cluster,
         listener=default_listener() if listener is None else listener,
     )
-    return _run_outside_loop(partial(_collect, opening, rejected))
+    return run_outside_loop(partial(_collect, opening, rejected))
 
 
 async def _collect(opening: AbstractAsyncContextManager[Pipeline], rejected: Sequence[Rejected]) -> Result:
@@ -191,7 +193,7 @@ async def _collect(opening: AbstractAsyncContextManager[Pipeline], rejected: Seq
             metrics,
             resources.signature(metrics, n=len(samples)),
             tuple(rejected),
-            {metric.canonical: _concatenate(parts, metric.canonical) for metric in metrics},
+            {metric.canonical: join_scores([part[metric.canonical] for part in parts]) for metric in metrics},
             accumulator,
             {name: tuple(rows) for name, rows in evidence.items()},
             usage_of(resources.judge),
@@ -200,7 +202,7 @@ async def _collect(opening: AbstractAsyncContextManager[Pipeline], rejected: Seq
         )
 
 
-def _run_outside_loop(work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+def run_outside_loop(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """Run the coroutine in this thread, or in a new one if this thread has a running event loop."""
     if not _loop_is_running():
         return anyio.run(work)
@@ -216,17 +218,7 @@ def _loop_is_running() -> bool:
     return True
 
 
-def _concatenate(parts: Sequence[Mapping[str, Scores]], name: str) -> Scores:
-    columns = [part[name] for part in parts]
-    return Scores(
-        np.concatenate([column.values for column in columns]),
-        np.concatenate([column.status for column in columns]),
-        tuple(reason for column in columns for reason in column.reasons),
-        tuple(detail for column in columns for detail in column.details),
-    )
-
-
-def evidence_map(
+def check(
     response: str,
     contexts: str | Sequence[str],
     *,
@@ -234,16 +226,16 @@ def evidence_map(
     embedder: EmbedderLike | None = None,
     nli: str = "",
 ) -> GroundingReport:
-    """Is every sentence of a response supported by its passages? The Python side of ``sgi check``.
+    """Score how well passages support one response, and show what they do not support.
 
     Args:
         response: the response.
         contexts: the passages, or one passage.
-        question: the question, where there is one.
-        embedder: a name, a folder or an embedder; None for the embedded model.
-        nli: an entailment model that reads sentences and passages too: a folder or ``owner/model``.
+        question: the question, if there is one.
+        embedder: a name, a folder or an embedder; None for the bundled model.
+        nli: an entailment model: a folder or ``owner/model``.
 
-    >>> report = evidence_map("The tower is 312 m tall.", "The tower is 330 m tall.")
+    >>> report = check("The tower is 312 m tall.", "The tower is 330 m tall.")
     >>> report.doubtful, report.evidence.sentences[0].checks[0].verdict
     (('The tower is 312 m tall.',), 'contradicted')
     """

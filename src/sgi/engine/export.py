@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sgi.engine.run_recorder import require_texts
 from sgi.engine.summarise import class_keys
 from sgi.io.write import check_target, csv_lines, json_line, open_writer, write_chunks
-from sgi.kernel.errors import StoreError
+from sgi.kernel.errors import StoreError, UsageError
 from sgi.store.stored_batches import stored_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from pydantic import JsonValue
 
@@ -168,3 +168,10 @@ def exported_batches(database: Database, record: RunRecord, *, inputs: bool) -> 
     if rows != record.scored:
         message = f"{record.label} was changed meanwhile: {rows:,} rows were read, not {record.scored:,}."
         raise StoreError(message, hint="Export it again.")
+
+
+def require_not_data(record: RunRecord, out: Path) -> None:
+    """Raise a UsageError if an output would replace the data of the run."""
+    data = record.spec.get("data")
+    if isinstance(data, str) and Path(data).resolve() == out.resolve():
+        raise UsageError(f"{out} is the data of the run.", hint="Choose another file.")

@@ -7,21 +7,24 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from sgi.engine.export import flat_row, nested_row
+import numpy as np
+
+from sgi.engine.export import flat_columns, nested_row
 from sgi.engine.summarise import summarise
 from sgi.engine.summary import NotebookRepr, Summary
 from sgi.io.column_use import ColumnUse
 from sgi.io.write import json_line
 from sgi.kernel.errors import MissingExtraError, UnknownNameError
-from sgi.kernel.metric import Status
+from sgi.kernel.metric import Scores, Status
 from sgi.kernel.protocols import Usage
+from sgi.kernel.registry import metric_name
 from sgi.kernel.sample import Batch, are_numbers
 from sgi.kernel.scored import ScoredRun
 from sgi.kernel.short_repr import short_repr
 from sgi.metrics.grounding.evidence_map import EvidenceMap, evidence_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import pandas as pd
     import polars as pl
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from sgi.engine.accumulator import Accumulator
     from sgi.engine.judge_batch import Evidence
     from sgi.io.rows import Rejected
-    from sgi.kernel.metric import AnyMetric, Scores
+    from sgi.kernel.metric import AnyMetric
     from sgi.kernel.provenance import MetricProvenance
     from sgi.kernel.sample import Sample
 
@@ -101,8 +104,89 @@ def grounding_report(sample: Sample, scores: Scores, row: int) -> GroundingRepor
     )
 
 
+class ScoreTable(NotebookRepr, Mapping[str, Scores]):
+    """Scores of every row, by metric; the base of `Result` and `StoredRun`.
+
+    Attributes:
+        samples: the rows, in the order of the data.
+    """
+
+    samples: tuple[Sample, ...]
+    _scores: Mapping[str, Scores]
+
+    def __getitem__(self, name: str) -> Scores:
+        """The scores of a metric by its canonical string, or by its bare name if only one metric has it."""
+        if name in self._scores:
+            return self._scores[name]
+        same_name = [canonical for canonical in self._scores if metric_name(canonical) == name]
+        if len(same_name) == 1:
+            return self._scores[same_name[0]]
+        raise _UnknownMetricError("metric of this result", name, hint=f"It has: {', '.join(self._scores)}.")
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._scores)
+
+    def __len__(self) -> int:
+        return len(self._scores)
+
+    def evidence_map(self, sample: str) -> GroundingReport:
+        """The evidence map of a row that was scored with ``grounding``.
+
+        Args:
+            sample: the id of the row.
+
+        Raises:
+            UnknownNameError: no row has this id, or there are no scores of ``grounding``.
+        """
+        for row, candidate in enumerate(self.samples):
+            if candidate.id == sample:
+                return grounding_report(candidate, self["grounding"], row)
+        raise UnknownNameError("row of this result", sample, hint="Give the id of a row, as in `samples`.")
+
+    def to_dicts(self, *, inputs: bool = False) -> list[dict[str, Any]]:
+        """One nested dict per row: id, label, metadata, and value, status, reason, details of each metric.
+
+        Args:
+            inputs: add question, contexts, response and reference.
+        """
+        return [dict(row) for row in nested_row(Batch(self.samples), self._scores, inputs=inputs)]
+
+    def to_columns(self, *, inputs: bool = False) -> dict[str, list[Any]]:
+        """Flat columns: id, label, metadata, and value, status and reason of each metric.
+
+        Args:
+            inputs: add question, contexts, response and reference.
+        """
+        columns = flat_columns(Batch(self.samples), self._scores, inputs=inputs)
+        return {name: list(values) for name, values in columns.items()} if self.samples else {}
+
+    def to_pandas(self, *, inputs: bool = False) -> pd.DataFrame:
+        """A pandas frame of ``to_columns``; needs the extra ``pandas``."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtraError("to_pandas()", "pandas") from error
+        return pd.DataFrame(self.to_columns(inputs=inputs))
+
+    def to_polars(self, *, inputs: bool = False) -> pl.DataFrame:
+        """A polars frame of ``to_columns``, metadata as JSON text; needs the extra ``polars``."""
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise MissingExtraError("to_polars()", "polars") from error
+        return pl.DataFrame(_with_json_metadata(self.to_columns(inputs=inputs)), infer_schema_length=None)
+
+    def to_arrow(self, *, inputs: bool = False) -> pa.Table:
+        """An Arrow table of ``to_columns``, metadata as JSON text; needs the extra ``parquet``."""
+        try:
+            import pyarrow as pa
+        except ImportError as error:
+            raise MissingExtraError("to_arrow()", "parquet") from error
+        return pa.table(_with_json_metadata(self.to_columns(inputs=inputs)))
+
+
 @dataclass(frozen=True, eq=False)
-class Result(NotebookRepr, Mapping[str, "Scores"]):
+class Result(ScoreTable):
     """Scores of every row, by metric.
 
     ``result["sgi"].values`` is a float64 array with NaN where there is no value; ``.status``, ``.reasons``
@@ -132,21 +216,6 @@ class Result(NotebookRepr, Mapping[str, "Scores"]):
 
     __repr__ = short_repr
 
-    def __getitem__(self, name: str) -> Scores:
-        """The scores of a metric by its canonical string, or by its bare name if only one metric has it."""
-        if name in self._scores:
-            return self._scores[name]
-        named = [metric.canonical for metric in self.metrics if metric.spec.name == name]
-        if len(named) == 1:
-            return self._scores[named[0]]
-        raise _UnknownMetricError("metric of this result", name, hint=f"It has: {', '.join(self._scores)}.")
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._scores)
-
-    def __len__(self) -> int:
-        return len(self._scores)
-
     def __str__(self) -> str:
         return str(self.summary())
 
@@ -157,20 +226,6 @@ class Result(NotebookRepr, Mapping[str, "Scores"]):
     def summary(self) -> Summary:
         """Means with intervals and coverage, and rankings beside the trivial baselines where labels are."""
         return self._summary
-
-    def evidence_map(self, sample: str) -> GroundingReport:
-        """What each sentence of a response rests on, where the data was scored with ``grounding``.
-
-        Args:
-            sample: the id of the row.
-
-        Raises:
-            UnknownNameError: no row has this id, or the result has no scores of ``grounding``.
-        """
-        for row, found in enumerate(self.samples):
-            if found.id == sample:
-                return grounding_report(found, self["grounding"], row)
-        raise UnknownNameError("row of this result", sample, hint="Give the id of a row, as in `samples`.")
 
     def scored(self, name: str = "result") -> ScoredRun:
         """The scores as columns, which `compare`, `gate` and `grouped` read.
@@ -200,45 +255,22 @@ class Result(NotebookRepr, Mapping[str, "Scores"]):
             clustering=self._ledger.clusters.clustering(),
         )
 
-    def to_dicts(self) -> list[dict[str, Any]]:
-        """One nested dict a row: id, label, metadata, and for each metric value, status, reason, details."""
-        return [dict(row) for row in nested_row(Batch(self.samples), self._scores)]
-
-    def to_columns(self) -> dict[str, list[Any]]:
-        """Flat columns: id, label, metadata, and for each metric its value, status and reason."""
-        rows = list(flat_row(Batch(self.samples), self._scores))
-        return {name: [row[name] for row in rows] for name in (rows[0] if rows else {})}
-
-    def to_pandas(self) -> pd.DataFrame:
-        """A pandas frame of ``to_columns``; needs the extra ``pandas``."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError("to_pandas()", "pandas") from error
-        return pd.DataFrame(self.to_columns())
-
-    def to_polars(self) -> pl.DataFrame:
-        """A polars frame of ``to_columns``, metadata as JSON text; needs the extra ``polars``."""
-        try:
-            import polars as pl
-        except ImportError as error:
-            raise MissingExtraError("to_polars()", "polars") from error
-        return pl.DataFrame(_plain(self.to_columns()), infer_schema_length=None)
-
-    def to_arrow(self) -> pa.Table:
-        """An Arrow table of ``to_columns``, metadata as JSON text; needs the extra ``parquet``."""
-        try:
-            import pyarrow as pa
-        except ImportError as error:
-            raise MissingExtraError("to_arrow()", "parquet") from error
-        return pa.table(_plain(self.to_columns()))
-
 
 class _UnknownMetricError(UnknownNameError, KeyError):
-    """Also a KeyError, as every mapping's."""
+    """Also a KeyError, as of every mapping."""
 
 
-def _plain(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """Metadata as JSON text: its keys differ from row to row, which typed tables cannot hold."""
-    packed = [json_line(value).decode().rstrip() for value in columns.get("metadata", [])]
-    return {name: packed if name == "metadata" else values for name, values in columns.items()}
+def join_scores(parts: Sequence[Scores]) -> Scores:
+    """The scores of consecutive batches as one column."""
+    return Scores(
+        np.concatenate([part.values for part in parts]),  # noqa: PD011 - `values` of Scores
+        np.concatenate([part.status for part in parts]),
+        tuple(reason for part in parts for reason in part.reasons),
+        tuple(details for part in parts for details in part.details),
+    )
+
+
+def _with_json_metadata(columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Metadata as JSON text: its keys differ between rows, which typed tables cannot hold."""
+    texts = [json_line(value).decode().rstrip() for value in columns.get("metadata", [])]
+    return {name: texts if name == "metadata" else values for name, values in columns.items()}

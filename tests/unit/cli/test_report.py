@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from sgi.cli.report import Format, _kind
+from sgi.cli.report import _kind
 from sgi.kernel.errors import UsageError
 from support.answers import SPITEFUL
 from support.kept_runs import keep_run, rows
@@ -113,13 +113,13 @@ def test_a_title_stands_in_the_place_of_the_name(sgi, kept):
 @pytest.mark.parametrize(
     ("name", "asked", "kind"),
     [
-        ("a.html", None, Format.HTML),
-        ("a.HTM", None, Format.HTML),
-        ("a.md", None, Format.MD),
-        ("a.json", None, Format.JSON),
-        ("a.txt", Format.MD, Format.MD),
-        (None, None, Format.HTML),
-        (None, Format.JSON, Format.JSON),
+        ("a.html", None, "html"),
+        ("a.HTM", None, "html"),
+        ("a.md", None, "md"),
+        ("a.json", None, "json"),
+        ("a.txt", "md", "md"),
+        (None, None, "html"),
+        (None, "json", "json"),
     ],
 )
 def test_the_format_is_what_is_said_or_what_the_name_says(name, asked, kind):

@@ -154,7 +154,7 @@ def test_what_is_no_result_is_refused():
 @pytest.fixture(scope="module")
 def report():
     contexts = ["The Anke was launched in 1950. She is 31 m long.", f"Lake Serrin freezes. {HOSTILE}"]
-    return sgi.evidence_map(f"She is 45 m long. {HOSTILE}", contexts, question=HOSTILE)
+    return sgi.check(f"She is 45 m long. {HOSTILE}", contexts, question=HOSTILE)
 
 
 def test_an_evidence_map_marks_what_is_unsupported(report):
@@ -182,7 +182,7 @@ def _selectors(rule):
 
 
 def test_a_response_without_a_value_says_why():
-    found = sgi.evidence_map("", ["The Anke was launched in 1950."])
+    found = sgi.check("", ["The Anke was launched in 1950."])
     assert (found.value, found.evidence, found.status) == (None, None, "undefined")
     assert str(found) == "grounding has no value: the response is blank"
     assert "<p><small>grounding has no value: the response is blank</small></p>" in found._repr_html_()

@@ -14,9 +14,15 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from sgi.analysis.groups import Group
+from sgi.engine.summary import MetricSummary
 from sgi.stats.calibration import Reliability
 
-_NAMES: dict[str, Any] = {"Mapping": Mapping, "Group": Group, "Reliability": Reliability}
+_NAMES: dict[str, Any] = {
+    "Group": Group,
+    "Mapping": Mapping,
+    "MetricSummary": MetricSummary,
+    "Reliability": Reliability,
+}
 """What annotations of views name that their modules import for type checkers alone."""
 
 

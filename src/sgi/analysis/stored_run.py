@@ -1,0 +1,104 @@
+"""A stored run in Python: scores, texts, summary and the data for comparisons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sgi.engine.results import ScoreTable, join_scores
+from sgi.engine.summarise import growing_summary
+from sgi.engine.summary import Summary
+from sgi.kernel.short_repr import short_repr
+from sgi.store.database import open_database
+from sgi.store.run_queries import find_run
+from sgi.store.scored_runs import scored_run
+from sgi.store.stored_batches import stored_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from sgi.kernel.metric import Scores
+    from sgi.kernel.sample import Sample
+    from sgi.kernel.scored import ScoredRun
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+
+@dataclass(frozen=True, eq=False)
+class StoredRun(ScoreTable):
+    """A run of a database, read into memory; it has the methods of `Result`.
+
+    Attributes:
+        record: name, id, data, settings, versions, tags and state of the run.
+        db: the database, as it was given to `open_run`.
+        samples: the rows that are scored so far.
+    """
+
+    record: RunRecord
+    db: str | Path | None
+    samples: tuple[Sample, ...]
+    _scores: Mapping[str, Scores]
+    _scored: ScoredRun
+    _summary: Summary
+
+    __repr__ = short_repr
+
+    @property
+    def name(self) -> str:
+        """The name of the run, or its id."""
+        return self.record.label
+
+    @property
+    def signature(self) -> str:
+        """Everything that can change a number."""
+        return self.record.signature
+
+    def __str__(self) -> str:
+        return str(self._summary)
+
+    def summary(self) -> Summary:
+        """Means with intervals and coverage; computed now for a run that is not finished."""
+        return self._summary
+
+    def scored(self) -> ScoredRun:
+        """The scores as columns, as `compare` and `gate` read them."""
+        return self._scored
+
+
+def open_run(run: str = "last", *, db: str | Path | None = None, cluster: str | None = None) -> StoredRun:
+    """Read a stored run.
+
+    Args:
+        run: its id or the beginning of its id, its name, ``last``, or ``last~1`` for the one before last.
+        db: a SQLite file or ``postgresql://…``; None for ``SGI_DATABASE_URL``, otherwise ``sgi.db``.
+        cluster: which rows belong together in intervals and tests; None for the rule of the run.
+
+    Raises:
+        UnknownNameError: there is no such run.
+        StoreError: the database cannot be read.
+    """
+    with open_database(db, create=False) as database:
+        record = find_run(database, run).clustered(cluster)
+        batches = list(stored_batches(database, record))
+        columns = scored_run(database, record)
+        summary = _summary(database, record, recompute=cluster is not None)
+    samples = tuple(sample for stored in batches for sample in stored.batch.samples)
+    return StoredRun(
+        record,
+        db,
+        samples,
+        {
+            name: join_scores([stored.scores[name] for stored in batches])
+            for name in columns.metrics
+            if batches
+        },
+        replace(columns, samples=lambda rows: (samples[row] for row in rows)),
+        summary,
+    )
+
+
+def _summary(database: Database, record: RunRecord, *, recompute: bool) -> Summary:
+    if record.summary is None or recompute:
+        return growing_summary(database, record)
+    return Summary.from_dict(record.summary)

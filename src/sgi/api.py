@@ -1,0 +1,339 @@
+"""Functions of the public API that read stored runs; each has the name of its command.
+
+A run is a `Result` of `evaluate`, a `StoredRun` of `open_run`, or the name of a stored run (its id, its
+name, ``last``, ``last~1``). ``db`` is a SQLite file or ``postgresql://…``; None stands for
+``SGI_DATABASE_URL`` and, without that, for ``sgi.db`` in the working folder.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Unpack
+
+from sgi.analysis.stored_run import StoredRun, open_run
+from sgi.engine.results import Result
+from sgi.kernel.errors import UsageError
+from sgi.kernel.scored import ScoredRun
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sgi.analysis.agreement.report import AgreementReport
+    from sgi.analysis.calibrate import MapKind
+    from sgi.analysis.card.card import DetectorCard
+    from sgi.analysis.compare import Comparison
+    from sgi.analysis.gate.gate import GateReport
+    from sgi.analysis.gate.gate import Options as GateOptions
+    from sgi.analysis.gate.rules import Rule
+    from sgi.engine.calibration_file import CalibrationFile
+    from sgi.report.render import ReportFormat
+    from sgi.stats.agreement import Weights
+    from sgi.store.database import Database
+    from sgi.store.run_queries import RunRecord
+
+    Db = str | Path | None
+    Stored = str | StoredRun
+    Run = str | StoredRun | Result | ScoredRun
+
+__all__ = ["agree", "calibrate", "card", "compare", "export", "gate", "open_run", "report", "runs"]
+
+
+def runs(
+    *, search: str = "", tag: str | None = None, limit: int | None = None, db: Db = None
+) -> list[RunRecord]:
+    """List the stored runs, newest first.
+
+    Args:
+        search: only runs with this text in their id, name, data or tags.
+        tag: only runs with this tag.
+        limit: the largest number of runs; None for all.
+        db: the database.
+    """
+    from sgi.store.database import open_database
+    from sgi.store.run_queries import list_runs
+
+    with open_database(db, create=False) as database:
+        return list_runs(database, search=search, tag=tag, limit=limit)
+
+
+def compare(
+    base: Run,
+    new: Run,
+    *,
+    changed: int = 10,
+    metrics: Sequence[str] = (),
+    allow_different: bool = False,
+    cluster: str | None = None,
+    db: Db = None,
+) -> Comparison:
+    """Compare two runs over the same questions, with intervals and tests.
+
+    Args:
+        base: the run before.
+        new: the run after.
+        changed: number of most changed rows to list for each metric.
+        metrics: only these; all if empty.
+        allow_different: compare runs that differ in more than their responses.
+        cluster: which rows of stored runs belong together; None for the rule of each run.
+        db: the database of runs given by name.
+
+    Raises:
+        RunsDifferError: the runs differ in more than their responses.
+        UsageError: the runs share no row or no metric.
+    """
+    from sgi.analysis.compare import compare as compare_runs
+
+    first, second = (_scored(run, cluster, db) for run in (base, new))
+    return compare_runs(first, second, changed=changed, metrics=metrics, allow_different=allow_different)
+
+
+def gate(
+    run: Run,
+    rules: str | Path | Rule | Sequence[str | Path | Rule] = (),
+    *,
+    against: Run | None = None,
+    cluster: str | None = None,
+    db: Db = None,
+    **options: Unpack[GateOptions],
+) -> GateReport:
+    """Decide whether a run is good enough.
+
+    A gate of stored runs is recorded in their database, as ``sgi gate`` does; its notes say how often these
+    questions were used for a gate.
+
+    Args:
+        run: the run to decide on.
+        rules: expressions such as ``"faithfulness>=0.8"``, TOML files with rules, or Rules.
+        against: the baseline run, for rules on drops.
+        cluster: which rows of stored runs belong together; None for the rule of each run.
+        db: the database of runs given by name.
+        **options: ``coverage``, ``max_drop``, ``allow_unfinished``, ``allow_different``, ``on``, ``looks``
+            and ``worst``, as for `sgi.analysis.gate.gate.gate`.
+
+    Raises:
+        UsageError: there is no rule, or a rule makes no sense.
+    """
+    from dataclasses import replace
+
+    from sgi.analysis.gate.gate import gate as gate_run
+    from sgi.analysis.gate.stored import gate_stored
+
+    if isinstance(run, str | StoredRun) and isinstance(against, str | StoredRun | None):
+        names = (run,) if against is None else (run, against)
+        with _opened(names, cluster, db) as (database, records):
+            report, notes = gate_stored(database, records[0], rules, *records[1:], **options)
+        return replace(report, notes=(*report.notes, *notes))
+    base = None if against is None else _scored(against, cluster, db)
+    return gate_run(_scored(run, cluster, db), rules, against=base, **options)
+
+
+def calibrate(
+    run: Stored,
+    metric: str,
+    target: str = "fpr=0.05",
+    *,
+    label: str = "label",
+    bins: int = 4,
+    kind: MapKind = "platt",
+    cluster: str | None = None,
+    db: Db = None,
+) -> CalibrationFile:
+    """Fit thresholds and probabilities of a metric on the labelled rows of a stored run.
+
+    ``Path("sgi.calibration.json").write_text(made.to_json())`` stores the result for
+    ``evaluate(…, calibration=…)``.
+
+    Args:
+        run: the run.
+        metric: one of its metrics.
+        target: the guaranteed error rate, such as ``"fpr=0.05"``.
+        label: the column of labels, true or 1 for grounded.
+        bins: largest number of ranges of answer length.
+        kind: of the probability map.
+        cluster: which rows belong together; None for the rule of the run.
+        db: the database of a run given by name.
+
+    Raises:
+        UsageError: too few labelled rows, or labels that are not yes and no.
+    """
+    from sgi.analysis.calibrate import calibrate as fit
+    from sgi.engine.calibration_file import Target
+
+    with _opened((run,), cluster, db) as (database, records):
+        return fit(database, records[0], metric, Target.of(target), label=label, bins=bins, kind=kind)
+
+
+def card(
+    run: Stored,
+    metric: str,
+    *,
+    label: str = "label",
+    beside: Sequence[str] = (),
+    by: Sequence[str] = (),
+    embedder: str | None = None,
+    shuffled: bool = True,
+    cache: bool | Path = True,
+    draws: int = 1000,
+    seed: int = 0,
+    cluster: str | None = None,
+    db: Db = None,
+) -> DetectorCard:
+    """Make a detector card of a metric of a stored run; `detector_card` makes one of any scores.
+
+    Args:
+        run: the run.
+        metric: one of its metrics.
+        label: the column of labels, true or 1 for grounded.
+        beside: other metrics of the run to compare with.
+        by: columns of subgroups; empty for all with 2 to 12 distinct values.
+        embedder: for the cosine baselines; None for the one of the run.
+        shuffled: also score the metric with the contexts of other questions.
+        cache: a file for vectors, your user cache (True), or none (False).
+        draws: number of bootstrap samples.
+        seed: random seed.
+        cluster: which rows belong together; None for the rule of the run.
+        db: the database of a run given by name.
+    """
+    from sgi.analysis.card.from_run import card_of_run
+    from sgi.engine.evaluate import run_outside_loop
+
+    with _opened((run,), cluster, db) as (database, records):
+        work = partial(
+            card_of_run,
+            database,
+            records[0],
+            metric,
+            label=label,
+            beside=beside,
+            by=by,
+            embedder=embedder,
+            shuffled=shuffled,
+            cache=cache,
+            draws=draws,
+            seed=seed,
+        )
+        return run_outside_loop(work)
+
+
+def agree(
+    run: Stored,
+    label: str = "label",
+    *,
+    metrics: Sequence[str] = (),
+    threshold: float | None = None,
+    weights: Weights = "quadratic",
+    scale: tuple[float, float] | None = None,
+    cluster: str | None = None,
+    db: Db = None,
+) -> AgreementReport:
+    """Measure the agreement of a stored run with human labels, and correct its means.
+
+    Args:
+        run: the run.
+        label: the column of labels.
+        metrics: only these; all if empty.
+        threshold: scores of at least this value count as yes (at most, if lower is better).
+        weights: of disagreements in kappa.
+        scale: lowest and highest label; None for the scale of the metric.
+        cluster: which rows belong together; None for the rule of the run.
+        db: the database of a run given by name.
+    """
+    from sgi.analysis.agreement.agree import agree as measure
+    from sgi.engine.summarise import class_keys
+    from sgi.store.scored_runs import grouped_run
+
+    with _opened((run,), cluster, db) as (database, (record,)):
+        scored, values, classes = grouped_run(database, record, label, class_keys(record.metrics))
+    return measure(
+        scored,
+        label,
+        values,
+        metrics=metrics,
+        classes=classes,
+        threshold=threshold,
+        weights=weights,
+        scale=scale,
+    )
+
+
+def export(run: Stored, out: str | Path, *, inputs: bool = False, db: Db = None) -> int:
+    """Write the scored rows of a stored run to a .jsonl, .csv or .parquet file; returns their number.
+
+    Args:
+        run: the run.
+        out: the file; an existing one is replaced.
+        inputs: add question, contexts, response and reference.
+        db: the database of a run given by name.
+    """
+    from sgi.engine.export import export as write_rows
+    from sgi.engine.export import require_not_data
+
+    with _opened((run,), None, db) as (database, (record,)):
+        require_not_data(record, Path(out))
+        return write_rows(database, record, Path(out), inputs=inputs)
+
+
+def report(
+    run: Stored,
+    out: str | Path | None = None,
+    *,
+    new: Stored | None = None,
+    format: Literal["html", "md", "json"] | None = None,  # noqa: A002 - the name of the option
+    worst: int = 10,
+    rows: int = 10_000,
+    title: str | None = None,
+    allow_different: bool = False,
+    cluster: str | None = None,
+    db: Db = None,
+) -> str:
+    """Render a report about a stored run, or about the differences between two stored runs.
+
+    Args:
+        run: the run.
+        out: a file; its suffix gives the format, unless ``format`` does.
+        new: a second, newer run.
+        format: HTML by default.
+        worst: number of worst (or most changed) rows shown in full for each metric.
+        rows: number of rows in the table of an HTML report; a larger run is also written as CSV beside it.
+        title: name of the run on the page; None for its own.
+        allow_different: compare runs that differ in more than their responses.
+        cluster: which rows belong together; None for the rule of each run.
+        db: the database of runs given by name.
+
+    Returns:
+        The report as text.
+    """
+    from sgi.report.render import ReportOptions, render_report, report_format
+
+    path = None if out is None else Path(out)
+    kind: ReportFormat = format or ("html" if path is None else report_format(path))
+    options = ReportOptions(worst=worst, rows=rows, title=title, allow_different=allow_different)
+    with _opened((run,) if new is None else (run, new), cluster, db) as (database, records):
+        return render_report(database, records, kind, options, path)[0]
+
+
+@contextmanager
+def _opened(
+    names: Sequence[Stored], cluster: str | None, db: Db
+) -> Iterator[tuple[Database, list[RunRecord]]]:
+    """The database of stored runs, and their records."""
+    from sgi.store.database import open_database
+    from sgi.store.run_queries import find_run
+
+    places = dict.fromkeys(name.db if isinstance(name, StoredRun) else db for name in names)
+    if len(places) > 1:
+        raise UsageError("The runs are in different databases.", hint="Compare them with `compare`.")
+    ids = [name.record.id if isinstance(name, StoredRun) else name for name in names]
+    with open_database(next(iter(places)), create=False) as database:
+        yield database, [find_run(database, name).clustered(cluster) for name in ids]
+
+
+def _scored(run: Run, cluster: str | None, db: Db) -> ScoredRun:
+    if isinstance(run, ScoredRun):
+        return run
+    if isinstance(run, Result) or (isinstance(run, StoredRun) and cluster is None):
+        return run.scored()
+    name, place = (run.record.id, run.db) if isinstance(run, StoredRun) else (run, db)
+    return open_run(name, db=place, cluster=cluster).scored()

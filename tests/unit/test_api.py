@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+import sgi
+from sgi import api
+from sgi.store.database import open_database
+from support.calibrations import labelled_run
+from support.kept_runs import keep_run, rows
+
+METRICS = ("grounding", "content_f1")
+
+
+@pytest.fixture(scope="module")
+def db(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("api")
+    path = folder / "sgi.db"
+    keep_run(path, folder, rows(24), name="monday", metrics=METRICS)
+    worse = rows(24, answer="The {topic} may be old.")
+    keep_run(path, folder, worse, name="friday", metrics=METRICS)
+    return path
+
+
+def test_every_metric_class_is_in_sgi_metrics_and_every_name_gives_one():
+    from sgi.kernel.registry import BUILT_IN
+
+    classes = {getattr(sgi.metrics, name) for name in sgi.metrics.__all__}
+    assert classes == {type(sgi.metric(name)) for name in BUILT_IN}
+    assert sgi.metrics.RougeL(beta=1.2) == sgi.metric("rouge_l(beta=1.2)")
+    with pytest.raises(AttributeError, match="no attribute 'RougeZ'"):
+        sgi.metrics.RougeZ  # noqa: B018 - the access is the test
+
+
+def test_runs_lists_the_newest_first_and_filters(db):
+    assert [run.name for run in sgi.runs(db=db)] == ["friday", "monday"]
+    assert [run.name for run in sgi.runs(search="mon", db=db)] == ["monday"]
+
+
+def test_a_stored_run_has_the_scores_and_texts_of_the_evaluation(db):
+    stored = sgi.open_run("monday", db=db)
+    result = sgi.evaluate(rows(24), METRICS)
+    assert [*stored] == [*result]
+    for name in METRICS:
+        assert stored[name].values.tolist() == result[name].values.tolist()
+        assert stored[name].details == result[name].details
+    assert stored.summary().to_dict()["metrics"] == result.summary().to_dict()["metrics"]
+    assert stored.to_dicts(inputs=True) == result.to_dicts(inputs=True)
+    assert stored.evidence_map("item-1").value == stored["grounding"].values[1]
+    frame = stored.to_pandas(inputs=True)
+    assert frame["response"].tolist() == [row["response"] for row in rows(24)]
+    assert "response" not in stored.to_pandas()
+    assert (stored.name, str(stored)) == ("monday", str(stored.summary()))
+
+
+def test_another_cluster_rule_changes_the_summary(db):
+    own, by_topic = (sgi.open_run("monday", db=db, cluster=rule).summary() for rule in (None, "topic"))
+    assert (own.questions, by_topic.questions) == (24, 3)
+    assert own.metrics[1].mean == by_topic.metrics[1].mean
+
+
+def test_compare_takes_names_stored_runs_and_results(db):
+    by_name = sgi.compare("monday", "friday", db=db)
+    stored = [sgi.open_run(name, db=db) for name in ("monday", "friday")]
+    assert sgi.compare(*stored) == by_name
+    answers = rows(24), rows(24, answer="The {topic} may be old.")
+    in_memory = sgi.compare(*(sgi.evaluate(given, METRICS) for given in answers))
+    assert [made.difference for made in in_memory.metrics] == [made.difference for made in by_name.metrics]
+    assert next(made for made in by_name.metrics if made.metric == "content_f1").verdict == "worse"
+
+
+def test_gate_counts_gates_on_stored_runs_and_decides_on_results_too(db):
+    rule = "content_f1>=0.01"
+    assert sgi.gate("monday", rule, db=db).checks[0].look == 1
+    second = sgi.gate(sgi.open_run("friday", db=db), rule)
+    assert (second.checks[0].look, "This is gate 2" in second.notes[-1]) == (2, True)
+    result = sgi.evaluate(rows(24), METRICS)
+    assert sgi.gate(result, rule).passed
+    drop = sgi.gate("friday", against="monday", max_drop=0.01, db=db)
+    assert {check.metric: check.passed for check in drop.checks}["content_f1"] is False
+
+
+def test_runs_of_two_databases_are_refused_by_name(db, tmp_path):
+    keep_run(tmp_path / "other.db", tmp_path, rows(12), name="tuesday", metrics=METRICS)
+    other = sgi.open_run("tuesday", db=tmp_path / "other.db")
+    with pytest.raises(sgi.UsageError, match="different databases"):
+        sgi.gate(other, against=sgi.open_run("monday", db=db), max_drop=0.1)
+
+
+def test_calibrate_card_and_agree_read_labels(tmp_path):
+    path = tmp_path / "sgi.db"
+    with open_database(path) as database:
+        labelled_run(database)
+    made = sgi.calibrate("r1", "sgi", "fpr=0.1", db=path)
+    assert (made.metric, made.rows, made.target.value) == ("sgi", 240, 0.1)
+    report = sgi.agree("r1", metrics=["sgi"], threshold=0.5, db=path)
+    assert report.metrics[0].rows == 240
+
+
+def test_card_runs_inside_an_event_loop(db):
+    async def inside():
+        return sgi.card("monday", "content_f1", shuffled=False, draws=50, db=db)
+
+    card = asyncio.run(inside())
+    assert (card.rows, card.name) == (24, "content_f1 on monday.jsonl")
+
+
+def test_export_and_report_write_files(db, tmp_path):
+    assert sgi.export("monday", tmp_path / "rows.jsonl", db=db) == 24
+    assert len((tmp_path / "rows.jsonl").read_text().splitlines()) == 24
+    text = api.report("monday", tmp_path / "page.html", db=db)
+    assert (tmp_path / "page.html").read_text() == text
+    view = json.loads(api.report("monday", new="friday", format="json", db=db))
+    assert view["new"]["name"] == "friday"
+    with pytest.raises(sgi.UsageError, match="not a known format"):
+        api.report("monday", tmp_path / "page.pdf", db=db)
