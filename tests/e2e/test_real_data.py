@@ -13,14 +13,13 @@ import pytest
 
 import sgi
 
-pytestmark = pytest.mark.slow
-
 
 def run(*words, cwd):
     command = [sys.executable, "-m", "sgi", "run", *map(str, words)]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 def test_halueval_shows_sgi_beside_the_length_that_beats_it(data_folder, tmp_path):
     metrics = "sgi,semantic_similarity,lexical_aggregate"
     made = run(data_folder / "halueval_qa.jsonl", "-m", metrics, "-o", "out.jsonl", "--json", cwd=tmp_path)
@@ -42,6 +41,7 @@ def test_halueval_shows_sgi_beside_the_length_that_beats_it(data_folder, tmp_pat
     assert share / (1 - share) == pytest.approx(first["mean"])
 
 
+@pytest.mark.slow
 def test_ragtruth_keeps_a_value_for_each_of_several_passages(data_folder, tmp_path):
     made = run(data_folder / "ragtruth_qa_test.jsonl", "-m", "sgi", "-o", "out.jsonl", "--json", cwd=tmp_path)
     assert made.returncode == 0, made.stderr
@@ -56,6 +56,7 @@ def test_ragtruth_keeps_a_value_for_each_of_several_passages(data_folder, tmp_pa
     assert sum(len(detail["sentences"]) > 1 for detail in details) > 200
 
 
+@pytest.mark.slow
 def test_similarity_agrees_with_people_on_sts_b(data_folder):
     result = sgi.evaluate(data_folder / "stsb.jsonl", ["semantic_similarity"])
     human = pd.Series([sample.metadata["score"] for sample in result.samples]).rank()
@@ -66,10 +67,10 @@ def test_similarity_agrees_with_people_on_sts_b(data_folder):
 @pytest.mark.parametrize(
     ("name", "metric", "rows", "labelled"),
     [
-        ("begin", "theta_rq", 1497, 1476),
+        pytest.param("begin", "theta_rq", 1497, 1476, marks=pytest.mark.slow),
         ("evouna", "content_f1", 4000, 4000),
         ("halueval_dialogue", "content_f1", 2000, 2000),
-        ("halueval_qa_lenmatched", "theta_rq", 324, 324),
+        pytest.param("halueval_qa_lenmatched", "theta_rq", 324, 324, marks=pytest.mark.slow),
         ("ragas_samples", "theta_rq", 40, 40),
         ("truthfulqa", "content_f1", 1922, 1922),
     ],
