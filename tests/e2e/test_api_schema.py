@@ -81,7 +81,6 @@ def test_every_operation_is_tried(schema):
     assert found == {*OPERATIONS}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "path", "mode"),
     [(*operation, GenerationMode.POSITIVE) for operation in OPERATIONS]

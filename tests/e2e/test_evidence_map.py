@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from sgi.web.site import Site
 
-pytestmark = pytest.mark.slow
-
 MARKUP = "<script>document.title='stolen'</script><img src=x onerror=alert(1)> {{ 7 * 7 }} \u202e"
 _TOWER = {"question": "How tall is it?", "contexts": [*CONTEXTS, "It opened in 1889."], "response": RESPONSE}
 _SPITE = {"question": MARKUP, "contexts": [f"{MARKUP} 330 m tall."], "response": f"{MARKUP} 9 m tall."}

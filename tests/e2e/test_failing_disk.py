@@ -23,10 +23,7 @@ from support.runs import add_run
 
 ROWS = 6
 SWEPT = 2
-pytestmark = [
-    pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace"),
-    pytest.mark.slow,
-]
+pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
 
 
 def run(folder, *words, strace=()):
@@ -56,6 +53,7 @@ def replies(folder):
         return connection.execute("SELECT count(*) FROM entries").fetchone()[0] if "entries" in tables else 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("call", "error"),
     [("pwrite64", "ENOSPC"), ("fdatasync", "EIO"), ("fsync", "EIO")],

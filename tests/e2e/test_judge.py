@@ -92,7 +92,6 @@ def test_a_sound_judge_gives_the_score_that_the_table_would_fake(tmp_path):
     assert json.loads(done.out)["metrics"][0]["mean"] == pytest.approx(0.6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("reply", "reason"), RETURNED.values(), ids=RETURNED)
 def test_the_judge_returned_and_ours_is_failed_with_a_reason(tmp_path, reply, reason):
     with JudgeServer(replies=saying(reply)) as server:
@@ -106,7 +105,6 @@ def test_the_judge_returned_and_ours_is_failed_with_a_reason(tmp_path, reply, re
     assert gate.code == GATE_NOT_MET, gate.out
 
 
-@pytest.mark.slow
 def test_nine_of_ten_rows_failed_and_the_headline_says_so(tmp_path):
     def answer(asked):
         if not about_verdicts(asked):
@@ -122,7 +120,6 @@ def test_nine_of_ten_rows_failed_and_the_headline_says_so(tmp_path):
     assert "coverage" in gate.out
 
 
-@pytest.mark.slow
 def test_too_many_failures_stop_the_run_and_it_goes_on_without_asking_again(tmp_path):
     rows_file(tmp_path, 3)
     with JudgeServer(replies=saying("no")) as server:
@@ -166,7 +163,6 @@ def test_a_new_run_over_cached_bad_replies_says_so_and_how_to_ask_again(tmp_path
     assert "reply_from_cache: yes" in shown
 
 
-@pytest.mark.slow
 def test_failed_rows_are_asked_about_once_more_on_demand_and_the_others_are_not(tmp_path):
     sound = threading.Event()
 
@@ -185,7 +181,6 @@ def test_failed_rows_are_asked_about_once_more_on_demand_and_the_others_are_not(
     assert len(server.asked) == calls + 2  # one verdict for each of the two rows; their claims are known
 
 
-@pytest.mark.slow
 def test_a_wrong_key_ends_quickly_and_is_told_without_the_key(tmp_path):
     with JudgeServer(key="right") as server:
         done = run(tmp_path, server, "--judge-concurrency", "1", "--json", "-o", "scores.jsonl", rows=10)
@@ -245,7 +240,6 @@ def wait_for(condition, process, patience=120.0):
         time.sleep(0.01)
 
 
-@pytest.mark.slow
 def test_a_recorded_run_is_replayed_to_the_bit_without_key_or_server(tmp_path):
     rows_file(tmp_path, 3)
     run_words = ("rows.jsonl", "-m", "faithfulness", "--no-store", "-q", "--json")
@@ -264,7 +258,6 @@ def test_a_recorded_run_is_replayed_to_the_bit_without_key_or_server(tmp_path):
     assert calls == 6
 
 
-@pytest.mark.slow
 def test_a_dry_run_asks_nobody_and_says_what_it_would_take(tmp_path):
     rows_file(tmp_path, 4)
     words = ("run", "rows.jsonl", "-m", "faithfulness", "--dry-run", "--json", "-q", "--judge")
@@ -277,7 +270,6 @@ def test_a_dry_run_asks_nobody_and_says_what_it_would_take(tmp_path):
     assert json.loads(unknown.out)["judge_cost"] is None
 
 
-@pytest.mark.slow
 def test_a_run_stops_before_it_costs_more_than_it_may(tmp_path):
     rows_file(tmp_path, 30)
     with JudgeServer(replies=saying(GOOD)) as server:
@@ -291,7 +283,6 @@ def test_a_run_stops_before_it_costs_more_than_it_may(tmp_path):
     assert shown["usage"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault", [fails(429, retry_after="0"), fails(500), Says(drop=True), Says(hang_up=True)]
 )

@@ -66,7 +66,7 @@ def wait_for(condition, seconds=120.0):
 
 
 def test_a_queued_upload_is_scored_and_an_interrupted_one_says_so(tmp_path):
-    long = write_rows(tmp_path / "long.jsonl", rows(20_000))
+    long = write_rows(tmp_path / "long.jsonl", rows(10_000))
     short = write_rows(tmp_path / "short.jsonl", rows(12))
     with served(tmp_path) as (process, address):
         opener = browser()

@@ -128,7 +128,10 @@ def test_document_000_deployment(azure, tmp_path):
 
 
 def test_document_001_quick_start(data_folder, tmp_path):
-    script = PRINTED_001.replace("from sentence_transformers import SentenceTransformer", ENCODER)
+    encoder = ENCODER.replace(
+        'sgi.load_embedder("minilm")', "sgi.DummyEmbedder()"
+    )  # the test below has MiniLM
+    script = PRINTED_001.replace("from sentence_transformers import SentenceTransformer", encoder)
     made = python("-c", script, cwd=tmp_path, SGI_DATA_DIR=str(data_folder))
     assert made.returncode == 0, made.stderr
     lines = made.stdout.splitlines()

@@ -24,7 +24,13 @@ os._exit(9)
 """
 
 
-@pytest.fixture(params=["whole", "after a crash", "after a crash, with its index"])
+@pytest.fixture(
+    params=[
+        pytest.param("whole", marks=pytest.mark.slow),
+        "after a crash",
+        pytest.param("after a crash, with its index", marks=pytest.mark.slow),
+    ]
+)
 def path(request, tmp_path):
     folder = tmp_path / "place"
     folder.mkdir()
@@ -41,8 +47,9 @@ def path(request, tmp_path):
     folder.chmod(0o700)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("file_mode", "folder_mode"), [(0o444, 0o555), (0o644, 0o555)])
+@pytest.mark.parametrize(
+    ("file_mode", "folder_mode"), [(0o444, 0o555), pytest.param(0o644, 0o555, marks=pytest.mark.slow)]
+)
 def test_it_is_read_as_it_is_and_nothing_is_changed(tmp_path, path, file_mode, folder_mode):
     database, name = path
     for file in database.parent.iterdir():

@@ -60,9 +60,11 @@ def samples(*, complete: bool = False) -> SearchStrategy[Sample]:
 
     Source: the fields of `sgi.kernel.sample.Sample`.
 
-    >>> from hypothesis import find
-    >>> find(samples(), lambda sample: True).model_fields_set
-    {'id'}
+    >>> from hypothesis import given
+    >>> @given(samples(complete=True))
+    ... def a_response_is_given(sample):
+    ...     assert sample.response is not None
+    >>> a_response_is_given()
     """
     always = {"id": st.uuids().map(str)}
     fields = {

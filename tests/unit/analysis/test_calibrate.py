@@ -144,7 +144,6 @@ def test_few_grounded_rows_flag_nothing_and_say_so(database):
     assert made.recall.value == 0.0
 
 
-@pytest.mark.slow
 def test_out_of_fold_no_more_than_the_target_is_flagged_whatever_the_scores():
     """Over many draws, with two rows a question; and what is found is what a fresh sample would show."""
     generator = np.random.default_rng(0)

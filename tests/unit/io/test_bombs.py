@@ -9,7 +9,11 @@ from support.bombs import BOMBS, outcome
 MOST = 600
 
 
-@pytest.mark.parametrize("bomb", BOMBS, ids=lambda bomb: bomb.what)
+def _marked(bomb):
+    return pytest.param(bomb, id=bomb.what, marks=[pytest.mark.slow] if bomb.slow else [])
+
+
+@pytest.mark.parametrize("bomb", [_marked(bomb) for bomb in BOMBS])
 def test_a_file_that_decodes_to_much_is_read_or_refused_in_little_memory(tmp_path, bomb):
     text, peak = outcome(bomb.make(tmp_path))
 

@@ -56,7 +56,7 @@ def test_the_score_is_held_against_a_constant_on_balanced_rows(script, sets):
 
 
 def test_the_ablation_has_a_line_a_signal(script, sets):
-    told = script.ablation(sets)
+    told = script.ablation(dict([*sets.items()][:2]))
     for signal in Signals._fields:
         assert f"{signal} alone" in told
         assert f"all but {signal}" in told

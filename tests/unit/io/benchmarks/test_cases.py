@@ -180,7 +180,6 @@ def from_hub(tmp_path, endpoint):
     )
 
 
-@pytest.mark.slow
 def test_the_hub_is_asked_last_and_its_copy_is_kept(tmp_path):
     pytest.importorskip("huggingface_hub")
     pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -198,7 +197,6 @@ def test_the_hub_is_asked_last_and_its_copy_is_kept(tmp_path):
     assert offline.stdout == "['r', 'h']\n", offline.stderr
 
 
-@pytest.mark.slow
 def test_a_hub_out_of_reach_is_told_with_all_ways_out(tmp_path):
     pytest.importorskip("huggingface_hub")
 
