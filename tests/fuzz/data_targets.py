@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from sgi.io.rows import RawRow
+    from sgi.io.raw_rows import RawRow
 
 ROWS = (
     b'{"id": "a", "question": "Who?", "contexts": ["One.", {"text": "Two."}], "response": "She.", "label": true}',
@@ -92,7 +92,7 @@ def compressed(data: bytes) -> None:
 
 @target(b"[{'text': 'a'}, array(['b', nan], dtype=object)]", b"['a' 'b']", b"[[1, 'x']]", weight=60)
 def printed_list(data: bytes) -> None:
-    from sgi.io.rows import RawRow
+    from sgi.io.raw_rows import RawRow
 
     text = data.decode("utf-8", "surrogateescape")
     consume([RawRow(1, {"contexts": text, "response": "r", "metadata": text, "label": text}, kind="csv")])
@@ -101,7 +101,8 @@ def printed_list(data: bytes) -> None:
 @target(b"question=a.b.0.*\ncontexts=x,y\nresponse=", b"label=deep.label", weight=30)
 def mapping(data: bytes) -> None:
     from sgi.cli.option_values import column_map
-    from sgi.io.rows import RawRow, read_rows
+    from sgi.io.raw_rows import RawRow
+    from sgi.io.rows import read_rows
 
     lines = data.decode("utf-8", "replace").split("\n")
     values = {"a": {"b": [{"c": 1}, None]}, "x": "1", "y": ["2"], "deep": '{"label": true}', lines[0]: "z"}

@@ -15,7 +15,7 @@ import numpy as np
 from sgi.distributed.error_codec import packed
 from sgi.distributed.fragments import Fragment, FragmentDataset, same_id
 from sgi.distributed.scan import FragmentSurvey, survey
-from sgi.io.rows import placed
+from sgi.io.raw_rows import placed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,7 +18,8 @@ from sgi.io.empty_columns import NullColumns, look_ahead
 from sgi.io.files import suffix
 from sgi.io.jsonl import json_file, json_lines
 from sgi.io.parquet import arrow_rows, parquet_rows
-from sgi.io.rows import RawRow, Reading, Rejected, placed, raw_values
+from sgi.io.raw_rows import RawRow, placed
+from sgi.io.rows import Reading, Rejected, raw_values
 from sgi.io.text_file import numbered_lines, row_too_large
 from sgi.kernel.errors import DataError
 from sgi.kernel.json_shapes import Count  # noqa: TC001 - pydantic reads the annotations

@@ -23,7 +23,7 @@ from sgi.engine.plan import (
 from sgi.engine.score import batches
 from sgi.io.column_use import ColumnUse
 from sgi.io.columns import missing_mapped
-from sgi.io.rows import placed
+from sgi.io.raw_rows import placed
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import DataError, SgiError, UsageError
 from sgi.kernel.sample import Field

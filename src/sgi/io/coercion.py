@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -11,21 +10,16 @@ from uuid import UUID
 
 import numpy as np
 
-from sgi.io.printed_list import read_list
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pydantic import JsonValue
 
-    from sgi.io.columns import Plan
 
 _DEEPEST = 100
 _SHOWN = 40
 _PASSAGE_KEYS = ("text", "content", "page_content")
 _TRUTH = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
-_LISTS = ("contexts", "reference", "alternatives")
 
 
 def is_absent(value: object) -> bool:
@@ -152,32 +146,6 @@ def loosely_json(value: Any) -> JsonValue:
     return _shown(value)
 
 
-def table_row(values: Mapping[str, Any], plan: Plan, *, blank_response: bool = False) -> Mapping[str, Any]:
-    """The row with lists of passages or answers and metadata objects read from the texts that hold them.
-
-    Tables without lists hold them as JSON, or as Python and NumPy print them (which is what pandas writes).
-
-    Args:
-        values: the row.
-        plan: how its columns become fields.
-        blank_response: whether an absent response is an empty answer, as in CSV, which has no null.
-
-    Raises:
-        DataError: a printed list was cut off or shortened; names field and column.
-    """
-    read: dict[str, Any] = {}
-    for name in _LISTS:
-        for column in plan.columns_of(name):
-            if isinstance(values[column], str):
-                read[column] = _list_in(values[column], name, column)
-    for column in plan.columns_of("metadata"):
-        if isinstance(values[column], str):
-            read[column] = _object_in(values[column])
-    if blank_response:
-        read |= {column: "" for column in plan.columns_of("response") if values[column] is None}
-    return {**values, **read} if read else values
-
-
 def found(value: object) -> str:
     """What a value is, in the words of a message.
 
@@ -266,23 +234,3 @@ def _printed(value: object) -> str:
         return repr(value)
     except RecursionError:
         return f"{found(value)} nested too deeply to be shown"
-
-
-def _list_in(cell: str, name: str, column: str) -> Any:
-    """The list of texts a cell holds, or else its text."""
-    try:
-        value = read_list(cell)
-    except ValueError as error:
-        where = "" if column == name else f" in column {column[:60]!r}"
-        hint = "Write it again as JSON. A text that only looks like a list can be a JSON list of one text."
-        raise DataError(f"{error}{where}", field=name, hint=hint) from None
-    return cell if value is None else value
-
-
-def _object_in(cell: str) -> Any:
-    """The JSON object a cell holds, or else its text."""
-    try:
-        value = json.loads(cell)
-    except (ValueError, RecursionError):
-        return cell
-    return value if isinstance(value, dict) else cell

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sgi.io.mapping import clean_name, resolve
+from sgi.io.printed_list import read_list
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 
 if TYPE_CHECKING:
@@ -310,3 +312,49 @@ def _normal(column: str) -> str:
 def _listed(columns: Sequence[str]) -> str:
     more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
     return ", ".join(repr(column[:60]) for column in columns[:_SHOWN]) + more
+
+
+def table_row(values: Mapping[str, Any], plan: Plan, *, blank_response: bool = False) -> Mapping[str, Any]:
+    """The row with lists of passages or answers and metadata objects read from the texts that hold them.
+
+    Tables without lists hold them as JSON, or as Python and NumPy print them (which is what pandas writes).
+
+    Args:
+        values: the row.
+        plan: how its columns become fields.
+        blank_response: whether an absent response is an empty answer, as in CSV, which has no null.
+
+    Raises:
+        DataError: a printed list was cut off or shortened; names field and column.
+    """
+    read: dict[str, Any] = {}
+    for name in _JOINABLE:
+        for column in plan.columns_of(name):
+            if isinstance(values[column], str):
+                read[column] = _list_in(values[column], name, column)
+    for column in plan.columns_of("metadata"):
+        if isinstance(values[column], str):
+            read[column] = _object_in(values[column])
+    if blank_response:
+        read |= {column: "" for column in plan.columns_of("response") if values[column] is None}
+    return {**values, **read} if read else values
+
+
+def _list_in(cell: str, name: str, column: str) -> Any:
+    """The list of texts a cell holds, or else its text."""
+    try:
+        value = read_list(cell)
+    except ValueError as error:
+        where = "" if column == name else f" in column {column[:60]!r}"
+        hint = "Write it again as JSON. A text that only looks like a list can be a JSON list of one text."
+        raise DataError(f"{error}{where}", field=name, hint=hint) from None
+    return cell if value is None else value
+
+
+def _object_in(cell: str) -> Any:
+    """The JSON object a cell holds, or else its text."""
+    try:
+        value = json.loads(cell)
+    except (ValueError, RecursionError):
+        return cell
+    return value if isinstance(value, dict) else cell

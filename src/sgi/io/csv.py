@@ -7,8 +7,7 @@ import re
 from typing import IO, TYPE_CHECKING
 
 from sgi.io.columns import UNNAMED, recognise_header
-from sgi.io.row_limits import check_header, oversized
-from sgi.io.rows import RawRow, placed
+from sgi.io.raw_rows import RawRow, check_header, oversized, placed
 from sgi.io.text_file import NOT_UTF8, numbered_lines, row_too_large
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import input_limits

@@ -13,7 +13,8 @@ from sgi.io.coercion import found, loosely_json
 from sgi.io.columns import checked_mapping
 from sgi.io.files import open_file
 from sgi.io.frames import frame_dataset
-from sgi.io.rows import RawRow, read_rows
+from sgi.io.raw_rows import RawRow
+from sgi.io.rows import read_rows
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.sample import Sample
 

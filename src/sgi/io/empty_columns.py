@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from sgi.io.columns import Pairs
-    from sgi.io.rows import RawRow
+    from sgi.io.raw_rows import RawRow
 
 MAX_ROWS = 1000
 MAX_BYTES = 16_000_000

@@ -10,7 +10,7 @@ from sgi.io.columns import checked_mapping
 from sgi.io.csv import csv_rows
 from sgi.io.jsonl import json_file, json_lines
 from sgi.io.parquet import parquet_rows
-from sgi.io.rows import RawRow, read_rows
+from sgi.io.rows import read_rows
 from sgi.io.text_file import checked_encoding, numbered_lines, open_bytes
 from sgi.kernel.errors import DataError, UsageError
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from sgi.io.column_use import ReportColumns
     from sgi.io.columns import Pairs
+    from sgi.io.raw_rows import RawRow
     from sgi.io.rows import Reject
     from sgi.kernel.sample import Sample
 

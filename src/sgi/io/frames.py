@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.io.columns import checked_mapping, recognise_header
 from sgi.io.parquet import arrow_rows
-from sgi.io.rows import RawRow, read_rows
+from sgi.io.raw_rows import RawRow
+from sgi.io.rows import read_rows
 from sgi.kernel.errors import UsageError
 
 if TYPE_CHECKING:

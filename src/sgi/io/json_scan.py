@@ -7,8 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sgi.io import coercion as cells
-from sgi.io.row_limits import oversized, too_many_columns
-from sgi.io.rows import RawRow, placed
+from sgi.io.raw_rows import RawRow, oversized, placed, too_many_columns
 from sgi.io.text_file import NOT_UTF8, broken_text, row_too_large
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import input_limits

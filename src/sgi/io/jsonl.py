@@ -12,8 +12,8 @@ import orjson
 from sgi.io import coercion as cells
 from sgi.io.empty_columns import MAX_ROWS
 from sgi.io.json_scan import JsonScan
-from sgi.io.row_limits import oversized
-from sgi.io.rows import RawRow, read_rows
+from sgi.io.raw_rows import RawRow, oversized
+from sgi.io.rows import read_rows
 from sgi.io.text_file import NOT_UTF8, broken_text, checked_encoding, numbered_lines, pieces, whole_lines
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import input_limits

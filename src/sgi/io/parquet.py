@@ -13,8 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from sgi.io import parquet_worker
 from sgi.io.columns import recognise_header
-from sgi.io.row_limits import cell_too_large, check_header, too_many_columns
-from sgi.io.rows import RawRow, placed
+from sgi.io.raw_rows import RawRow, cell_too_large, check_header, placed, too_many_columns
 from sgi.io.text_file import open_bytes, row_too_large
 from sgi.kernel.errors import DataError, MissingExtraError
 from sgi.kernel.limits import how_to_raise, input_limits, shown_size

@@ -6,15 +6,16 @@ from array import array
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sgi.io import coercion as cells
 from sgi.io.column_use import ColumnUse, column_use
-from sgi.io.columns import checked_mapping, missing_mapped, recognise
+from sgi.io.columns import checked_mapping, missing_mapped, recognise, table_row
 from sgi.io.empty_columns import MAX_ROWS, NullColumns, look_ahead
 from sgi.io.mapping import join, parts_of, read_source, resolve
+from sgi.io.raw_rows import RawRow, placed
 from sgi.kernel.errors import DataError
 from sgi.kernel.json_path import PathAbsentError
 from sgi.kernel.sample import Sample
@@ -42,19 +43,6 @@ _READ: dict[str, Callable[[Any], Any]] = {
 }
 _TEXTS = ("question", "response", "reference")
 _NOTED = 50
-
-
-class RawRow(NamedTuple):
-    """A row before it is understood."""
-
-    line: int
-    """Where it begins: the line of a file, the position in a table; from 1."""
-    values: Mapping[str, Any] | Sample | DataError
-    """Its columns; or why it could not be parsed."""
-    text: str = ""
-    """The text of the row, where it could not be parsed."""
-    kind: Literal["object", "table", "csv"] = "object"
-    """Texts in a table may hold lists; in CSV a null may also be an empty text."""
 
 
 @dataclass(frozen=True)
@@ -112,15 +100,6 @@ def read_rows(
         else:
             yield from samples
     reading.finish()
-
-
-def placed(
-    error: DataError, *, file: str | None, line: int | None, sample_id: str | None = None
-) -> DataError:
-    """The same error with its place."""
-    return DataError(
-        error.message, file=file, line=line, sample_id=sample_id, field=error.field, hint=error.hint
-    )
 
 
 class Reading:
@@ -223,7 +202,7 @@ class Reading:
         """The values with lists read from cells of a table, and with the fields that a mapping composes."""
         try:
             if kind != "object":
-                values = cells.table_row(values, plan, blank_response=kind == "csv")
+                values = table_row(values, plan, blank_response=kind == "csv")
             composed = {plan.fields[name]: self._composed(values, plan, name) for name in plan.composed}
         except DataError as error:
             known = _id_if_known(values, plan)

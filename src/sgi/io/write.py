@@ -8,7 +8,9 @@ import json
 import math
 import os
 import tempfile
+import unicodedata
 from contextlib import contextmanager, suppress
+from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
@@ -16,15 +18,19 @@ from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import orjson
 
-from sgi.io.spreadsheet_cells import harmless
-from sgi.kernel.durable_files import sync_file, sync_folder
 from sgi.kernel.errors import DataError, MissingExtraError, UsageError
-from sgi.kernel.part_files import open_part
+from sgi.kernel.part_files import replacing_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from pydantic import JsonValue
+
+_FORMULA = frozenset("=+-@\N{MINUS SIGN}")
+_BREAKS = ("\t", "\r", "\n")
+_IGNORED = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
+"""Categories of characters that can be removed from the beginning of a cell."""
+_MARK = "'"
 
 SUFFIXES = (".jsonl", ".csv", ".parquet")
 """The kinds of file that can be written."""
@@ -47,7 +53,7 @@ def open_writer(path: str | os.PathLike[str]) -> Iterator[RowWriter]:
     The rows go into a temporary file in the same folder, which takes the place of ``path`` when the block
     ends well; an exception leaves everything as it was. Numbers that are not finite are written as null. In
     CSV, lists and objects are JSON, and a text that a spreadsheet would run as a formula is preceded by an
-    apostrophe, which stays when SGI reads the file; see `sgi.io.spreadsheet_cells`. In Parquet, a column of
+    apostrophe, which stays when SGI reads the file; see `harmless`. In Parquet, a column of
     objects or of several kinds is JSON text.
 
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -64,7 +70,7 @@ def open_writer(path: str | os.PathLike[str]) -> Iterator[RowWriter]:
     name = os.fspath(path)
     target = Path(os.path.realpath(name))
     suffix = _checked_suffix(Path(name))
-    with _replacing(target, name) as stream:
+    with replacing_file(target, errors=partial(_telling, name)) as stream:
         if suffix == ".jsonl":
             yield _Lines(stream, name)
             return
@@ -96,7 +102,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     name = os.fspath(path)
     target = Path(os.path.realpath(name))
     check_place(path)
-    with _replacing(target, name) as stream, _telling(name):
+    with replacing_file(target, errors=partial(_telling, name)) as stream, _telling(name):
         stream.write(content)
 
 
@@ -109,7 +115,7 @@ def write_chunks(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
     """
     name = os.fspath(path)
     check_place(path)
-    with _replacing(Path(os.path.realpath(name)), name) as stream:
+    with replacing_file(Path(os.path.realpath(name)), errors=partial(_telling, name)) as stream:
         for chunk in chunks:
             with _telling(name):
                 stream.write(chunk)
@@ -127,6 +133,31 @@ def check_place(path: str | os.PathLike[str]) -> None:
             raise UsageError(f"{path}: there is no folder {str(target.parent)!r}.", hint="Make it first.")
         if target.exists() and not target.is_file():
             raise UsageError(f"{path} is not a regular file.", hint="Name a file.")
+
+
+def harmless(text: str) -> str:
+    r"""The text, with an apostrophe before it if a spreadsheet could run it.
+
+    A spreadsheet takes a cell as a formula if it begins with ``=``, ``+``, ``-`` or ``@``. Some first remove
+    white space and characters without a width, and some take full-width forms of these signs for the signs.
+    A text that begins with apostrophes and then with such a formula gets one more, so that no two texts are
+    written alike: the text is what is left without the first apostrophe.
+
+    >>> harmless("=1+1"), harmless("1+1"), harmless(" \u200b＝1"), harmless("'=1"), harmless("'tis")
+    ("'=1+1", '1+1', "' \u200b＝1", "''=1", "'tis")
+    """
+    return f"{_MARK}{text}" if _is_formula(text.lstrip(_MARK)) else text
+
+
+def _is_formula(text: str) -> bool:
+    if not text or (text[0].isascii() and text[0].isalnum()):
+        return False
+    if text.startswith(_BREAKS):
+        return True
+    for sign in text:
+        if unicodedata.category(sign) not in _IGNORED:
+            return unicodedata.normalize("NFKC", sign)[0] in _FORMULA
+    return False
 
 
 def json_line(row: Mapping[str, JsonValue]) -> bytes:
@@ -288,27 +319,8 @@ def _checked_suffix(path: Path) -> str:
 
 
 @contextmanager
-def _replacing(target: Path, name: str) -> Iterator[IO[bytes]]:
-    """A new file beside ``target``, which takes its place if all goes well and else vanishes."""
-    with _telling(name):
-        part, opened = open_part(target.parent)
-    try:
-        with _closing(opened) as stream:
-            yield stream
-            with _telling(name):
-                stream.flush()
-                sync_file(stream.fileno())
-        with _telling(name):
-            part.replace(target)
-            sync_folder(target.parent)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
 def _closing(stream: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Close at the end; a failure to flush what is to be thrown away hides no other error."""
+    """Close at the end; a failure to flush what is thrown away hides no other error."""
     try:
         yield stream
     finally:

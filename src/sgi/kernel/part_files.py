@@ -6,10 +6,13 @@ import os
 import secrets
 import sys
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, BinaryIO
 
+from sgi.kernel.durable_files import sync_file, sync_folder
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 _MIN_AGE = 60.0
@@ -46,6 +49,41 @@ def open_part(folder: Path, mode: int = 0o666) -> tuple[Path, BinaryIO]:
     with suppress(OSError):  # a file system without locks
         _lock(file.fileno())
     return path, file
+
+
+@contextmanager
+def replacing_file(
+    target: Path, mode: int = 0o666, *, errors: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> Iterator[BinaryIO]:
+    """Write a file that replaces ``target`` when the block ends, and vanishes when it raises.
+
+    The content is on the disk before the file is replaced, so a power loss leaves one of the two whole.
+
+    Args:
+        target: the file; its folder must exist.
+        mode: permissions of a new file, as far as the user's umask allows.
+        errors: makes a context for each operation on the file, to word its errors; the block is not in it.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    with errors():
+        part, file = open_part(target.parent, mode)
+    try:
+        try:
+            yield file
+            with errors():
+                file.flush()
+                sync_file(file.fileno())
+        finally:
+            with suppress(OSError):  # what is thrown away need not be flushed
+                file.close()
+        with errors():
+            part.replace(target)
+            sync_folder(target.parent)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
 
 
 def remove_abandoned(folder: Path) -> None:

@@ -20,7 +20,7 @@ _KEPT = "what was written before is kept, and a run resumes with --resume."
 _ROOM = f"Make room; {_KEPT}"
 _MEMORY = f"Close other programs; {_KEPT}"
 RIGHTS = "See that you may read and write there."
-_DAMAGED = f"The file is damaged: take a copy of it. {ANOTHER}"
+_DAMAGED = f"Take a copy of the file. {ANOTHER}"
 _WAYS_OUT = {  # the first whose words stand in the driver's message
     "disk is full": _ROOM,
     "No space left": _ROOM,
@@ -96,3 +96,8 @@ def database_error(shown: str, error: BaseException | str, secret: object = None
     hint = next((way_out for words, way_out in _WAYS_OUT.items() if words in reason), _OTHERWISE)
     kind = StoreDamagedError if hint == _DAMAGED or "not a database" in reason else StoreError
     return kind(f"The database {shown} cannot be used: {reason.rstrip('.')}.", hint=hint)
+
+
+def damaged(problem: str) -> StoreDamagedError:
+    """The error for a stored value that its column cannot hold."""
+    return StoreDamagedError(f"The database is damaged: {problem}.", hint=_DAMAGED)

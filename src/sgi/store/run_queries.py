@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 
 from sgi.kernel.clusters import BY_QUESTION
-from sgi.kernel.errors import StoreError, UnknownNameError, UsageError
+from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.protocols import Usage
 from sgi.store import schema
 from sgi.store.bulk_rows import chunks
+from sgi.store.database_location import damaged
 from sgi.store.stored_json import STORED_JSON, read_stored_json
 from sgi.store.text_codec import restored, stored
 
@@ -272,8 +273,7 @@ def _some_records(connection: Connection, runs: Sequence[str]) -> list[RunRecord
         for row in rows
     }
     if lost := [run for run in runs if run not in made]:  # the index of a damaged file has them, no table
-        hint = "Take a copy of the file, and name another database."
-        raise StoreError(f"The database is damaged: the run {lost[0]!r} cannot be read.", hint=hint)
+        raise damaged(f"the run {lost[0]!r} cannot be read")
     return [made[run] for run in runs]
 
 

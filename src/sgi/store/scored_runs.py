@@ -18,12 +18,12 @@ from sgi.kernel.clusters import (
     has_value,
     unknown_column,
 )
-from sgi.kernel.errors import StoreError
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import are_numbers
 from sgi.kernel.scored import STATUSES, MetricColumn, ScoredRun
 from sgi.store import schema
 from sgi.store.bulk_rows import driver_rows
+from sgi.store.database_location import damaged
 from sgi.store.row_filters import column_reader
 from sgi.store.run_queries import committed, metric_ids, run_metrics
 from sgi.store.stored_batches import sample_reader
@@ -222,8 +222,7 @@ def _spread(
         StoreError: there is a score of a row that no batch holds.
     """
     if not np.isin(found, positions).all():
-        hint = "The database is damaged: take a copy of it, and name another database with --db."
-        raise StoreError("The database holds scores of rows that are in no batch of the run.", hint=hint)
+        raise damaged("it holds scores of rows that are in no batch of the run")
     spread = np.full(len(positions), np.nan)
     status = np.full(len(positions), STATUSES.index(Status.MISSING), dtype=np.int8)
     places = np.searchsorted(positions, found)

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, checked, first_problem
 from sgi.kernel.metric import Status
 from sgi.kernel.provenance import MetricProvenance
-from sgi.store.text_codec import damaged, restored_json
+from sgi.store.database_location import damaged
+from sgi.store.text_codec import restored_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

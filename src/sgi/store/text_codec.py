@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from sgi.kernel.errors import StoreDamagedError
 from sgi.kernel.parsing import reason
+from sgi.store.database_location import damaged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -102,12 +102,6 @@ def column_json(text: str) -> Any:
         return restored_json(text)
     except (ValueError, RecursionError) as error:
         raise damaged(f"a column of JSON holds something else: {reason(error)}") from error
-
-
-def damaged(problem: str) -> StoreDamagedError:
-    """The error for a stored value that is not what its column holds."""
-    hint = "Take a copy of the file, and name another database."
-    return StoreDamagedError(f"The database is damaged: {problem}.", hint=hint)
 
 
 def _fit(value: Any) -> Any:

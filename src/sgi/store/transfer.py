@@ -20,17 +20,17 @@ from typing import IO, TYPE_CHECKING, Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DataError, IntegrityError, InterfaceError, ProgrammingError
 
-from sgi.kernel.durable_files import sync_file, sync_folder
 from sgi.kernel.errors import SchemaTooNewError, SgiError, StoreError
 from sgi.kernel.limits import how_to_raise, input_limits, shown_size
-from sgi.kernel.part_files import open_part
+from sgi.kernel.part_files import replacing_file
 from sgi.store import schema
 from sgi.store.bulk_rows import CHUNK, chunks, free_name, insert_rows
 from sgi.store.database import Database, OneTransaction
+from sgi.store.database_location import damaged
 from sgi.store.growing_runs import GROWING
 from sgi.store.migrations import HEAD, REVISIONS
 from sgi.store.run_queries import RunRecord, find_run
-from sgi.store.text_codec import damaged, restored, restored_json, stored_json
+from sgi.store.text_codec import restored, restored_json, stored_json
 from sgi.store.transfer_columns import column_reader
 
 if TYPE_CHECKING:
@@ -270,26 +270,17 @@ def _check_suffix(file: Path) -> None:
 
 @contextmanager
 def _replacing(file: Path) -> Iterator[IO[bytes]]:
-    """A new file that takes the place of ``file`` if all goes well, and else vanishes."""
-    part = None
+    """A new file, packed if its name says so, that replaces ``file`` if all goes well."""
     try:
-        part, raw = open_part(file.parent, 0o600)
-        with raw:
+        with replacing_file(file, 0o600) as raw:
             if file.name.endswith(".gz"):
                 with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
                     yield packed  # type: ignore[misc]  # it writes bytes as any stream does
             else:
                 yield raw
-            raw.flush()
-            sync_file(raw.fileno())
-        part.replace(file)
-        sync_folder(file.parent)
     except OSError as error:
-        hint = "See that the folder is there, has room and can be written."
+        hint = "Check that the folder exists, has room and can be written."
         raise StoreError(f"{file} cannot be written: {error.strerror or error}.", hint=hint) from error
-    finally:
-        if part is not None:
-            part.unlink(missing_ok=True)
 
 
 def _read(file: Path) -> Generator[_Line]:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from sgi.io import coercion as cells
-from sgi.io.columns import recognise
+from sgi.io.columns import recognise, table_row
 from sgi.kernel.errors import DataError
 
 LONE = "half \ud800 a character"
@@ -261,7 +261,7 @@ PLAN = recognise(("contexts", "reference", "metadata", "response", "other"))
 def test_a_cell_can_hold_a_list(cell, expected):
     row = {"contexts": cell, "reference": cell, "metadata": None, "response": cell, "other": cell}
 
-    read = cells.table_row(row, PLAN)
+    read = table_row(row, PLAN)
 
     assert read == row | {"contexts": expected, "reference": expected}
 
@@ -270,4 +270,4 @@ def test_a_cell_can_hold_a_list(cell, expected):
 def test_a_metadata_cell_can_hold_an_object(cell, expected):
     row = {"contexts": None, "reference": None, "metadata": cell, "response": "", "other": cell}
 
-    assert cells.table_row(row, PLAN)["metadata"] == expected
+    assert table_row(row, PLAN)["metadata"] == expected

@@ -10,7 +10,7 @@ from sgi.io.column_use import ColumnUse
 from sgi.io.dataset import open_dataset
 from sgi.io.empty_columns import NullColumns, look_ahead
 from sgi.io.jsonl import stream_rows
-from sgi.io.rows import RawRow
+from sgi.io.raw_rows import RawRow
 from sgi.kernel.errors import DataError
 from sgi.kernel.sample import Sample
 

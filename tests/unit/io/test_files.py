@@ -9,7 +9,7 @@ import pytest
 
 from sgi import io
 from sgi.io.files import SUFFIXES, check_readable, file_rows, filled, open_file, suffix
-from sgi.io.rows import RawRow
+from sgi.io.raw_rows import RawRow
 from sgi.kernel.errors import DataError
 
 ROOM = Path(io.__file__).parent

@@ -9,7 +9,7 @@ from sgi.io import open_dataset
 from sgi.io.columns import recognise_header
 from sgi.io.empty_columns import MAX_BYTES, look_ahead
 from sgi.io.jsonl import json_file, stream_rows
-from sgi.io.rows import RawRow
+from sgi.io.raw_rows import RawRow
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.limits import input_limits, shown_size
 from sgi.kernel.sample import Sample

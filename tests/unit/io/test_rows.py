@@ -2,7 +2,8 @@ import tracemalloc
 
 import pytest
 
-from sgi.io.rows import RawRow, Rejected, _Ids, read_rows
+from sgi.io.raw_rows import RawRow
+from sgi.io.rows import Rejected, _Ids, read_rows
 from sgi.kernel.errors import DataError
 from sgi.kernel.sample import Sample
 

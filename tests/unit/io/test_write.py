@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 from sgi.io import open_dataset, open_writer
-from sgi.io.spreadsheet_cells import harmless
-from sgi.io.write import SUFFIXES
+from sgi.io.write import SUFFIXES, harmless
 from sgi.kernel.errors import DataError, MissingExtraError, UsageError
 
 ROWS = [

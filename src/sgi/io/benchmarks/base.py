@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from sgi.io.rows import Convert, RawRow
+    from sgi.io.raw_rows import RawRow
+    from sgi.io.rows import Convert
 
 _SCORABLE = ("question", "response", "reference")
 

@@ -11,14 +11,14 @@ import orjson
 from sgi.io import coercion as cells
 from sgi.io.benchmarks.base import Reading, field, foreign, is_own, rest
 from sgi.io.files import file_rows, filled
-from sgi.io.rows import placed
+from sgi.io.raw_rows import placed
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from sgi.io.rows import RawRow
+    from sgi.io.raw_rows import RawRow
 
 TASK_TYPES = ("QA", "Summary", "Data2txt")
 SPLITS = ("train", "test")

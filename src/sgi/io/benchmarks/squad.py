@@ -10,7 +10,7 @@ import orjson
 from sgi.io import coercion as cells
 from sgi.io.benchmarks.base import Reading, field, foreign, is_own, rest
 from sgi.io.files import file_rows
-from sgi.io.rows import RawRow
+from sgi.io.raw_rows import RawRow
 from sgi.io.text_file import open_bytes
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import how_to_raise, input_limits, shown_size

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from sgi.io.rows import RawRow
+    from sgi.io.raw_rows import RawRow
 
 _UNNAMED = ("genre", "file", "year", "sid", "score", "sentence1", "sentence2")
 """The columns of ``sts-train.csv``, which in spite of its name has tabs, and has no header."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from sgi.io.row_limits import check_header
-from sgi.io.rows import RawRow, placed
+from sgi.io.raw_rows import RawRow, check_header, placed
 from sgi.io.text_file import NOT_UTF8, broken_text, numbered_lines, open_bytes
 from sgi.kernel.errors import DataError
 

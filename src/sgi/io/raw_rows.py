@@ -1,8 +1,8 @@
-"""Which parsed rows are refused because they are too wide or a value is too large."""
+"""Parsed rows with their place, before their columns are recognised, and limits of their size."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import how_to_raise, input_limits, shown_size
@@ -10,6 +10,30 @@ from sgi.kernel.memory_size import size_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from sgi.kernel.sample import Sample
+
+
+class RawRow(NamedTuple):
+    """A row before it is understood."""
+
+    line: int
+    """Where it begins: the line of a file, the position in a table; from 1."""
+    values: Mapping[str, Any] | Sample | DataError
+    """Its columns; or why it could not be parsed."""
+    text: str = ""
+    """The text of the row, where it could not be parsed."""
+    kind: Literal["object", "table", "csv"] = "object"
+    """Texts in a table may hold lists; in CSV a null may also be an empty text."""
+
+
+def placed(
+    error: DataError, *, file: str | None, line: int | None, sample_id: str | None = None
+) -> DataError:
+    """The same error with its place."""
+    return DataError(
+        error.message, file=file, line=line, sample_id=sample_id, field=error.field, hint=error.hint
+    )
 
 
 def oversized(values: Mapping[str, Any], size: int) -> DataError | None:
