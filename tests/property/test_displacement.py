@@ -5,12 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sgi.geometry import Neighbours, ReferenceSet, unit
-from sgi.geometry import context_displacement as context
-from sgi.geometry import displacement as sphere
-from sgi.geometry import flat_displacement as flat
+from sgi.geometry import unit
 from sgi.geometry.passages import LEAST_SEPARATION
 from sgi.kernel.errors import SgiError
+from sgi.paper.geometry import context_displacement as context
+from sgi.paper.geometry import displacement as sphere
+from sgi.paper.geometry import flat_displacement as flat
+from sgi.paper.geometry.displacement import Neighbours
+from sgi.paper.geometry.reference import ReferenceSet
 
 # Every score with the least and the greatest value it can have.
 SCORES = {

@@ -6,15 +6,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from sgi.geometry import (
-    angle,
+from sgi.geometry import angle, unit
+from sgi.paper.geometry.sphere import (
     exp_map,
     frechet_mean,
     log_map,
     mean_direction,
     parallel_transport,
     resultant_length,
-    unit,
 )
 
 

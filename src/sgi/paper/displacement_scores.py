@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sgi.geometry import context_displacement, displacement, flat_displacement
-from sgi.geometry.displacement import Neighbours
-from sgi.geometry.reference import ReferenceSet
+from sgi.paper.geometry import context_displacement, displacement, flat_displacement
+from sgi.paper.geometry.displacement import Neighbours
+from sgi.paper.geometry.reference import ReferenceSet
 from sgi.text.overlap import is_verbatim, token_precision
 from sgi.text.sentences import sentences
 

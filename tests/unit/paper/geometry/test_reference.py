@@ -1,14 +1,17 @@
 import numpy as np
 import pytest
 
-from sgi.geometry import Neighbours, ReferenceSet, angle, mean_direction, reference, unit
-from sgi.geometry.displacement import directional_grounding_index
-from sgi.geometry.flat_displacement import (
+from sgi.geometry import angle, unit
+from sgi.kernel.errors import DataError, UsageError
+from sgi.paper.geometry import reference
+from sgi.paper.geometry.displacement import Neighbours, directional_grounding_index
+from sgi.paper.geometry.flat_displacement import (
     flat_displacement_consistency,
     flat_displacement_magnitude_ratio,
     flat_expected_response_deviation,
 )
-from sgi.kernel.errors import DataError, UsageError
+from sgi.paper.geometry.reference import ReferenceSet
+from sgi.paper.geometry.sphere import mean_direction
 from sgi.stats import auroc
 
 

@@ -3,9 +3,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sgi.geometry import Neighbours, angle, unit
-from sgi.geometry import displacement as measured
-from sgi.geometry.flat_displacement import (
+from sgi.geometry import angle, unit
+from sgi.paper.geometry import displacement as measured
+from sgi.paper.geometry.displacement import Neighbours
+from sgi.paper.geometry.flat_displacement import (
     flat_displacement_consistency,
     flat_displacement_magnitude_ratio,
     flat_expected_response_deviation,

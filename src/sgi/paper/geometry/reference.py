@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 
 from sgi.geometry.angles import angle
-from sgi.geometry.displacement import Neighbours
-from sgi.geometry.near_duplicates import Pairs, kin_codes, ties, unit_rows
 from sgi.kernel.errors import DataError, UsageError
+from sgi.paper.geometry.displacement import Neighbours
+from sgi.paper.geometry.near_duplicates import Pairs, kin_codes, ties, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence

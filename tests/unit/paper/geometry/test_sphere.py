@@ -1,17 +1,16 @@
 import numpy as np
 import pytest
 
-from sgi.geometry import (
-    angle,
+from sgi.geometry import angle, unit
+from sgi.paper.geometry.sphere import (
     exp_map,
     frechet_mean,
+    karcher_means,
     log_map,
     mean_direction,
     parallel_transport,
     resultant_length,
-    unit,
 )
-from sgi.geometry.sphere import karcher_means
 
 
 def rows(n, seed, d=16):

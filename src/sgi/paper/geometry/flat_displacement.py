@@ -1,7 +1,7 @@
 """The displacement scores as they were published: chords, weighted sums and percentiles in flat space.
 
 They are here to reproduce published tables, with k = 10 neighbours and τ = 0.1. The forms of
-`sgi.geometry.displacement` take their place elsewhere.
+`sgi.paper.geometry.displacement` take their place elsewhere.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.geometry.angles import angle
-from sgi.geometry.displacement import Neighbours, by_block, cosine_of_tangents
-from sgi.geometry.subspace import principal_axes, squared_residuals
+from sgi.paper.geometry.displacement import Neighbours, by_block, cosine_of_tangents
+from sgi.paper.geometry.subspace import principal_axes, squared_residuals
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

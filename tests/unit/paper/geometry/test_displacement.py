@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from sgi.geometry import Neighbours, angle, exp_map, frechet_mean, log_map, parallel_transport, unit
-from sgi.geometry import displacement as measured
-from sgi.geometry.displacement import (
+from sgi.geometry import angle, unit
+from sgi.paper.geometry import displacement as measured
+from sgi.paper.geometry.displacement import (
+    Neighbours,
     by_block,
     directional_grounding_index,
     displacement_consistency,
@@ -12,6 +13,7 @@ from sgi.geometry.displacement import (
     local_grounding_index,
     tangent_space_residual,
 )
+from sgi.paper.geometry.sphere import exp_map, frechet_mean, log_map, parallel_transport
 
 SCORES = [
     displacement_consistency,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sgi.geometry.subspace import fewest_axes, held_out_residuals, principal_axes, squared_residuals
+from sgi.paper.geometry.subspace import fewest_axes, held_out_residuals, principal_axes, squared_residuals
 
 
 def vectors(*shape, seed=0):

@@ -3,15 +3,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sgi.geometry import angle, log_map, unit
-from sgi.geometry import context_displacement as measured
-from sgi.geometry.context_displacement import (
+from sgi.geometry import angle, unit
+from sgi.paper.geometry import context_displacement as measured
+from sgi.paper.geometry.context_displacement import (
     context_displacement_consistency,
     context_displacement_magnitude,
     context_local_grounding_index,
     context_tangent_residual,
     displacement_alignment,
 )
+from sgi.paper.geometry.sphere import log_map
 
 LENGTHS = [3, 0, 1, 8, 2, 3]
 OFFSETS = np.concatenate([[0], np.cumsum(LENGTHS)])

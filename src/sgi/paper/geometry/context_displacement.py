@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.geometry.angles import angle
-from sgi.geometry.displacement import cosine_of_tangents
-from sgi.geometry.sphere import log_map
-from sgi.geometry.subspace import principal_axes, squared_residuals
+from sgi.paper.geometry.displacement import cosine_of_tangents
+from sgi.paper.geometry.sphere import log_map
+from sgi.paper.geometry.subspace import principal_axes, squared_residuals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

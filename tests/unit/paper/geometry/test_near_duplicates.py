@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sgi.geometry import unit
-from sgi.geometry.near_duplicates import Pairs, kin_codes, same_name, same_text, ties
+from sgi.paper.geometry.near_duplicates import Pairs, kin_codes, same_name, same_text, ties
 
 
 def named(groups, *, ids=None, rows=None):

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sgi.geometry.angles import angle
-from sgi.geometry.sphere import exp_map, karcher_means, log_map, parallel_transport
-from sgi.geometry.subspace import fewest_axes, held_out_residuals, principal_axes, squared_residuals
+from sgi.paper.geometry.sphere import exp_map, karcher_means, log_map, parallel_transport
+from sgi.paper.geometry.subspace import fewest_axes, held_out_residuals, principal_axes, squared_residuals
 
 if TYPE_CHECKING:
     from collections.abc import Callable

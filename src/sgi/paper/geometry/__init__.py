@@ -1,0 +1,1 @@
+"""Geometry of the displacement scores: reference sets, the sphere, and the scores themselves."""
