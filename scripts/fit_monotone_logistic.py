@@ -32,7 +32,7 @@ class Labelled(NamedTuple):
 
 
 def fit(sets: Sequence[Labelled], *, ridge: float) -> MonotoneLogistic:
-    """Fit one combination to several sets.
+    """Fit one grounding_model to several sets.
 
     Each set has its own intercept, and its own slope of the nuisance. Each set counts the same, and within a
     set the true rows count as much as the false ones. So the weights say what separates the classes within

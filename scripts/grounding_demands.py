@@ -68,7 +68,7 @@ class Pair(NamedTuple):
     cluster: int
 
 
-def pairs_of(path: Path) -> dict[str, list[Pair]]:
+def entailment_pairs_of(path: Path) -> dict[str, list[Pair]]:
     """A set's grounded rows beside what swaps, paraphrases and added passages made of them, by change."""
     everything = [sample for sample in open_dataset(path).samples() if sample.label is not None]
     rows = [sample for sample in everything if sample.label]
@@ -142,7 +142,7 @@ def demands(made: Mapping[str, Bench], folder: Path) -> str:
     rows = [
         (name, *row)
         for name, one in made.items()
-        for row in demanded(one, pairs_of(folder / training.SETS[name]))
+        for row in demanded(one, entailment_pairs_of(folder / training.SETS[name]))
     ]
     return table(("set", "requirement", "limit", "measured"), rows, left=("requirement", "limit", "measured"))
 

@@ -28,7 +28,7 @@ from sgi.kernel.signature import digest
 from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.metrics.grounding.model import sigmoid
 from sgi.metrics.grounding.signals import Signals
-from sgi.metrics.grounding.words import wording
+from sgi.metrics.grounding.words import split_words
 from sgi.report.markdown import escaped, table
 from sgi.stats.calibration import brier, expected_calibration_error
 from sgi.stats.confounds import stratified_auroc
@@ -111,7 +111,7 @@ def rows_of(samples: Sequence[Sample], maps: Sequence[EvidenceMap]) -> training.
         np.array(values, dtype=np.float64),
         np.array([sample.label for sample in samples], dtype=np.bool_),
         np.array([len(sample.response) for sample in samples], dtype=np.float64),
-        np.array([int(wording(sample.response).content.sum()) for sample in samples]),
+        np.array([int(split_words(sample.response).content.sum()) for sample in samples]),
         np.array([sample.cluster(place) for place, sample in enumerate(samples)]),
         0,
     )

@@ -24,9 +24,9 @@ from sklearn.linear_model import LogisticRegression
 
 import sgi
 from sgi.metrics.grounding.evidence_map import EvidenceMap
-from sgi.metrics.grounding.model import FILE, Combination, sigmoid
+from sgi.metrics.grounding.model import FILE, GroundingModel, sigmoid
 from sgi.metrics.grounding.signals import MEASURED, MOST_COUNTED, Signals, stretches
-from sgi.metrics.grounding.words import wording
+from sgi.metrics.grounding.words import split_words
 from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold
 from sgi.stats.confounds import stratified_auroc
 from sgi.stats.monotone_logistic import MonotoneLogistic
@@ -87,7 +87,7 @@ def read(path: Path) -> Rows:
         np.array(values, dtype=np.float64),
         np.array([sample.label for sample in samples], dtype=np.bool_),
         np.array([len(sample.response) for sample in samples], dtype=np.float64),
-        np.array([int(wording(sample.response).content.sum()) for sample in samples]),
+        np.array([int(split_words(sample.response).content.sum()) for sample in samples]),
         np.array([sample.cluster(place) for place, sample in zip(known, samples, strict=True)]),
         len(labelled) - len(known),
     )
@@ -236,7 +236,7 @@ def main(words: Sequence[str]) -> None:
     folder = Path(words[0])
     sets = {name: read(folder / file) for name, file in SETS.items()}
     report(sets)
-    made = Combination.of(
+    made = GroundingModel.of(
         learnt([*sets.values()]), {name: len(rows.true) for name, rows in sets.items()}, RECIPE
     )
     text = made.model_dump_json(indent=2) + "\n"

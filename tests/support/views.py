@@ -76,7 +76,7 @@ def label_of(position: int) -> bool | None:
 
 
 def id_of(position: int) -> str:
-    """Plain but for the third."""
+    """PlainText but for the third."""
     return HOSTILE_ID if position == 2 else f"row-{position}"
 
 

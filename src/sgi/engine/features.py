@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from sgi.engine.resources import Resources
-    from sgi.engine.token_features import TokenFeatures
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Embedder, EntailmentModel
+    from sgi.kernel.tokens import TokenTable
 
 Pair = tuple[str, str]
 
@@ -131,12 +131,12 @@ class BatchFeatures:
         """The texts that an embedder truncated."""
         return frozenset().union(*(found.table.truncated for found in self.vectors.values()))
 
-    def table(self, tokens: TokenFeatures | None) -> Features:
-        """Build the features of a metric."""
+    def table(self, tokens: TokenTable | None) -> Features:
+        """Build the features of a metric; ``tokens`` are its token vectors."""
         return Features(
             {name: found.table for name, found in self.vectors.items() if not found.failure},
             {name: found.failure for name, found in self.vectors.items() if found.failure},
-            None if tokens is None else tokens.table,
+            tokens,
             next((found.table for found in self.entailments.values()), None),
         )
 

@@ -274,7 +274,7 @@ def _rows_without_features(
 def _score(task: _Task, features: BatchFeatures, tokens: TokenFeatures | None) -> Scores:
     """Call the metric; an exception is raised with a note."""
     try:
-        scores = task.metric.score(task.prepared, features.table(tokens))
+        scores = task.metric.score(task.prepared, features.table(None if tokens is None else tokens.table))
         if len(scores) != len(task.rows):
             raise ValueError(f"{len(scores)} scores for {len(task.rows)} rows")  # noqa: TRY301 - noted just below
     except Exception as error:

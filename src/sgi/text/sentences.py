@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import accumulate, pairwise
 
-_KEPT = 4096  # texts, a few hundred bytes each beside the text itself
 # What the library cannot take, and what it sees instead, one character for one: half a surrogate pair, and
 # white space beyond ASCII, over which it stumbles when a full stop follows.
 _STAND_INS = (
@@ -33,9 +31,8 @@ def sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in sentence_spans(text)]
 
 
-@lru_cache(maxsize=_KEPT)
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Where the sentences of a text begin and end, in characters; found once however often it is asked for.
+    """Where the sentences of a text begin and end, in characters.
 
     >>> sentence_spans("It is old. It stands.")
     ((0, 10), (11, 21))

@@ -135,7 +135,7 @@ def test_the_tables_show_what_was_lost_and_what_applies_to_no_row(script):
 
 def test_rows_are_paired_with_what_each_change_made_of_them(script, tmp_path):
     given = rows(12, answer="Item {k} has {k} old {topic}. It is so, and 40 of them.")
-    found = script.pairs_of(write_rows(tmp_path / "set.jsonl", given))
+    found = script.entailment_pairs_of(write_rows(tmp_path / "set.jsonl", given))
     grounded = sum(bool(one["label"]) for one in given)
     assert {"number_swap", "irrelevant_behind", "irrelevant_before", "framed"} <= set(found)
     assert "negation" not in found

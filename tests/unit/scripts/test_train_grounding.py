@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgi.metrics.grounding.model import FILE, Combination, combination
+from sgi.metrics.grounding.model import FILE, GroundingModel, grounding_model
 from sgi.metrics.grounding.signals import MEASURED, MOST_COUNTED, Signals, stretches
 from sgi.stats.ranking import ranking
 from support.kept_runs import rows, write_rows
@@ -127,7 +127,7 @@ def test_the_report_is_told_and_weights_are_written_only_where_asked(script, fol
     told = capsys.readouterr().out
     assert told.count("18 supported, 6 not, 0 without a value") == 2
     assert told.count("without nearness: ") == 2
-    made = Combination.model_validate_json(place.read_text(encoding="utf-8"))
+    made = GroundingModel.model_validate_json(place.read_text(encoding="utf-8"))
     assert made.trained_on == dict.fromkeys(script.SETS, 24)
     assert made.recipe == "scripts/train_grounding.py"
     monkeypatch.setattr(script, "report", list)
@@ -143,7 +143,7 @@ def test_the_committed_weights_are_made_by_the_recipe(script, data_folder):
     if missing:
         pytest.skip(f"needs {', '.join(missing)} in {data_folder}")
     sets = {name: script.read(data_folder / file) for name, file in script.SETS.items()}
-    found, kept = script.learnt([*sets.values()]), combination()
+    found, kept = script.learnt([*sets.values()]), grounding_model()
     for name in ("weights", "centres", "spreads"):
         assert getattr(found, name) == pytest.approx(getattr(kept.logistic, name), abs=1e-6)
     assert found.intercept == pytest.approx(kept.intercept, abs=1e-6)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.facts.check import Verdict, check_facts
-from sgi.metrics.grounding.meta_statements import about_passages
-from sgi.metrics.grounding.token_support import LONGEST_RUN, Backing
-from sgi.metrics.grounding.words import wording
+from sgi.metrics.grounding.meta_statements import find_meta_statements
+from sgi.metrics.grounding.passage_index import PassageIndex
+from sgi.metrics.grounding.token_support import TokenSupport
+from sgi.metrics.grounding.words import LONGEST_RUN, split_words
 from sgi.text.sentences import sentence_spans
 
 if TYPE_CHECKING:
@@ -20,14 +22,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.metrics.grounding.facts.check import Check
-    from sgi.metrics.grounding.meta_statements import Said
-    from sgi.metrics.grounding.words import Wording
+    from sgi.metrics.grounding.meta_statements import MetaStatements
+    from sgi.metrics.grounding.words import Words
 
 
-_KEPT = 1024  # responses
-
-
-def _checked(sentence: str, about: Said, passages: Sequence[str], question: str) -> tuple[Check, ...]:
+def _checked(
+    sentence: str, about: MetaStatements, passages: Sequence[str], question: str
+) -> tuple[Check, ...]:
     """The facts of a sentence but for those that it names without claiming them."""
     return tuple(
         check
@@ -55,7 +56,56 @@ class Sentence(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class ResponseText:
+    """What can be read of a response alone.
+
+    Attributes:
+        text: the response.
+        words: its words, n of them.
+        spans: where each sentence begins and ends, in characters.
+        slices: the words of each sentence.
+        about: what each sentence says about the passages themselves.
+        claims: which words claim something about the world, shape (n,).
+    """
+
+    text: AnalysedText
+    words: Words
+    spans: tuple[tuple[int, int], ...]
+    slices: tuple[slice, ...]
+    about: tuple[MetaStatements, ...]
+    claims: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, response: str) -> ResponseText:
+        """Analyse a response."""
+        text = AnalysedText.of(response)
+        words = split_words(text)
+        spans = sentence_spans(text)
+        slices = tuple(slice(*np.searchsorted(words.starts, span).tolist()) for span in spans)
+        about = tuple(find_meta_statements(text[start:end]) for start, end in spans)
+        claims = np.ones(len(words), dtype=np.bool_)
+        for (start, _), part, said in zip(spans, slices, about, strict=True):
+            inside, starts = claims[part], words.starts[part] - start
+            for first, last in said.spans:
+                inside[(starts >= first) & (starts < last)] = False
+            if said.silent:
+                inside[:] = False
+        claims.setflags(write=False)
+        return cls(text, words, spans, slices, about, claims)
+
+    @property
+    def claims_something(self) -> bool:
+        """Whether the response says anything of the world that passages could support, in content words.
+
+        >>> texts = ("It is red.", "Yes.", "The passages do not say.", "…")
+        >>> [ResponseText.of(text).claims_something for text in texts]
+        [True, False, False, False]
+        """
+        return bool((self.claims & self.words.content).any())
+
+
+@dataclass(frozen=True, eq=False)
+class ResponseAnalysis:
     """A response beside its passages.
 
     Attributes:
@@ -66,39 +116,49 @@ class Reading:
         claims: which words claim something about the world, shape (words,); others speak of the passages.
         sentences: the response's sentences, in order.
 
-    >>> reading = Reading.of("Passage 1 says it is red. It weighs 5 kg.", ["It is red and weighs 7 kg."])
-    >>> reading.claims.tolist()
+    >>> response = "Passage 1 says it is red. It weighs 5 kg."
+    >>> analysis = ResponseAnalysis.of(response, ["It is red and weighs 7 kg."])
+    >>> analysis.claims.tolist()
     [False, False, False, True, True, True, True, True, True, True]
-    >>> [check.verdict.value for check in reading.sentences[1].checks]
+    >>> [check.verdict.value for check in analysis.sentences[1].checks]
     ['contradicted']
     """
 
     response: str
-    passages: tuple[str, ...]
+    passages: tuple[AnalysedText, ...]
     question: str
-    backing: Backing
+    backing: TokenSupport
     claims: NDArray[np.bool_]
     sentences: tuple[Sentence, ...]
 
     @classmethod
-    def of(cls, response: str, passages: Sequence[str], question: str = "") -> Reading:
-        """Read a response."""
-        stated = _stated(response)
+    def of(
+        cls, response: str | ResponseText, passages: Sequence[str] | PassageIndex, question: str = ""
+    ) -> ResponseAnalysis:
+        """Analyse a response beside its passages.
+
+        Args:
+            response: the response, or what was analysed of it alone.
+            passages: the passages that are not blank, or their index.
+            question: the question; "" where there is none.
+        """
+        stated = response if isinstance(response, ResponseText) else ResponseText.of(response)
+        index = passages if isinstance(passages, PassageIndex) else PassageIndex.of(passages)
         checks = [
-            () if about.silent else _checked(response[start:end], about, passages, question)
+            () if about.silent else _checked(stated.text[start:end], about, index.texts, question)
             for (start, end), about in zip(stated.spans, stated.about, strict=True)
         ]
-        found = tuple(
+        sentences = tuple(
             Sentence(*span, words, about.silent, checked)
             for span, words, about, checked in zip(
                 stated.spans, stated.slices, stated.about, checks, strict=True
             )
         )
-        backing = Backing.of(stated.words, stated.slices, passages, stated.claims)
-        return cls(response, tuple(passages), question, backing, stated.claims, found)
+        backing = TokenSupport.of(stated.words, stated.slices, index, stated.claims)
+        return cls(stated.text, index.texts, question, backing, stated.claims, sentences)
 
     @property
-    def words(self) -> Wording:
+    def words(self) -> Words:
         """The response's words."""
         return self.backing.words
 
@@ -123,47 +183,10 @@ class Reading:
     @cached_property
     def asked(self) -> NDArray[np.bool_]:
         """Which words the question has, shape (words,)."""
-        vocabulary = wording(self.question).vocabulary
+        vocabulary = split_words(self.question).vocabulary
         return np.array([stem in vocabulary for stem in self.words.stems], dtype=np.bool_)
 
     @cached_property
     def copied(self) -> NDArray[np.float64]:
         """How long the copied run around each word is: 1 for one of eight words, or the whole response."""
         return np.minimum(self.backing.run / max(1, min(LONGEST_RUN, len(self.words))), 1.0)
-
-
-class _Stated(NamedTuple):
-    """What can be read of a response alone."""
-
-    words: Wording
-    spans: tuple[tuple[int, int], ...]
-    slices: tuple[slice, ...]
-    about: tuple[Said, ...]
-    claims: NDArray[np.bool_]
-
-
-@lru_cache(maxsize=_KEPT)
-def _stated(response: str) -> _Stated:
-    said = wording(response)
-    spans = sentence_spans(response)
-    slices = tuple(slice(*np.searchsorted(said.starts, span).tolist()) for span in spans)
-    about = tuple(about_passages(response[start:end]) for start, end in spans)
-    claims = np.ones(len(said), dtype=np.bool_)
-    for (start, _), words, what in zip(spans, slices, about, strict=True):
-        inside, starts = claims[words], said.starts[words] - start
-        for first, last in what.spans:
-            inside[(starts >= first) & (starts < last)] = False
-        if what.silent:
-            inside[:] = False
-    claims.setflags(write=False)
-    return _Stated(said, spans, slices, about, claims)
-
-
-def claims_something(response: str) -> bool:
-    """Whether a response says anything of the world that passages could support, in words that carry content.
-
-    >>> [claims_something(text) for text in ("It is red.", "Yes.", "The passages do not say.", "…")]
-    [True, False, False, False]
-    """
-    stated = _stated(response)
-    return bool((stated.claims & stated.words.content).any())

@@ -12,18 +12,20 @@ import numpy as np
 
 from sgi.kernel.metric import SCORE, Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE
-from sgi.metrics.grounding.analysis import Reading, claims_something
+from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
 from sgi.metrics.grounding.evidence_map import SignalPart
-from sgi.metrics.grounding.explain import Nearness, Origin, SentenceScore, evidence_of
+from sgi.metrics.grounding.explain import OriginalTexts, SentenceScore, build_evidence_map
 from sgi.metrics.grounding.language import is_foreign
-from sgi.metrics.grounding.model import combination, sigmoid
-from sgi.metrics.grounding.nli import Entailed, pairs_of
-from sgi.metrics.grounding.normalize_unicode import typography
+from sgi.metrics.grounding.model import grounding_model, sigmoid
+from sgi.metrics.grounding.nli import ResponseEntailment, entailment_pairs_of
+from sgi.metrics.grounding.normalize_unicode import PlainText, normalize_text
+from sgi.metrics.grounding.passage_index import PassageIndex
+from sgi.metrics.grounding.passage_similarity import PassageSimilarity
 from sgi.metrics.grounding.signals import Signals, signals_of, table
 from sgi.text.sentences import sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from pydantic import JsonValue
 
@@ -38,62 +40,73 @@ _NOTHING: Mapping[str, JsonValue] = {}
 
 @dataclass(frozen=True, eq=False)
 class PreparedRow:
-    """A row with plain typography; its analysis is computed once, when it is first needed."""
+    """A row in plain typography, and what is computed of it once.
+
+    Attributes:
+        sample: the row.
+        response: the response.
+        passages: the passages that are not blank.
+        positions: the position of each of them among the row's contexts.
+        question: the question; empty where it is blank.
+    """
 
     sample: Sample
+    response: PlainText
+    passages: tuple[PlainText, ...]
+    positions: tuple[int, ...]
+    question: str
+
+    @classmethod
+    def of(cls, sample: Sample) -> PreparedRow:
+        """Bring the texts of a row to plain typography."""
+        read = [normalize_text(text) for text in sample.contexts]
+        positions = tuple(at for at, plain in enumerate(read) if plain.text.strip())
+        question = normalize_text(sample.question).text.strip()
+        passages = tuple(read[at] for at in positions)
+        return cls(sample, normalize_text(sample.response), passages, positions, question)
 
     @cached_property
-    def passages(self) -> list[tuple[int, str]]:
-        """The passages that are not blank, each with its position."""
-        read = ((at, typography(text).text) for at, text in enumerate(self.sample.contexts))
-        return [(at, text) for at, text in read if text.strip()]
-
-    @cached_property
-    def response(self) -> str:
-        """The response."""
-        return typography(self.sample.response).text
-
-    @cached_property
-    def question(self) -> str:
-        """The question; empty where it is blank."""
-        return typography(self.sample.question).text.strip()
+    def response_text(self) -> ResponseText:
+        """What can be read of the response alone."""
+        return ResponseText.of(self.response.text)
 
     @cached_property
     def passage_sentences(self) -> tuple[tuple[str, ...], ...]:
         """The sentences of each passage."""
-        return tuple(tuple(sentences(text)) for _, text in self.passages)
+        return tuple(tuple(sentences(passage.text)) for passage in self.passages)
 
     @cached_property
     def reason(self) -> str:
         """Why the row has no value; empty where it has one."""
-        texts = [text for _, text in self.passages]
+        response = self.response_text
         reasons: dict[str, Callable[[], bool]] = {
-            "the response is blank": lambda: not self.response.strip(),
+            "the response is blank": lambda: not response.text.strip(),
             "there are no passages": lambda: not self.sample.contexts,
-            "all passages are blank": lambda: not texts,
-            "the response claims nothing that passages could support": lambda: (
-                not claims_something(self.response)
-            ),
-            "the response is not in English": lambda: is_foreign(self.response),
-            "the passages are not in English": lambda: all(map(is_foreign, texts)),
+            "all passages are blank": lambda: not self.passages,
+            "the response claims nothing that passages could support": lambda: not response.claims_something,
+            "the response is not in English": lambda: is_foreign(response.text),
+            "the passages are not in English": lambda: all(is_foreign(text.text) for text in self.passages),
         }
         return next((reason for reason, holds in reasons.items() if holds()), "")
 
-    @cached_property
-    def reading(self) -> Reading:
-        """The analysis of the response."""
-        return Reading.of(self.response, [text for _, text in self.passages], self.question)
-
     @property
-    def origin(self) -> Origin:
-        """The texts as they were written."""
-        sample = self.sample
-        return Origin(
-            sample.response,
-            typography(sample.response),
-            tuple(typography(sample.contexts[at]) for at, _ in self.passages),
-            tuple(at for at, _ in self.passages),
-        )
+    def stated(self) -> list[str]:
+        """The sentences of the response."""
+        return [self.response.text[start:end] for start, end in self.response_text.spans]
+
+
+def _prepared(batch: Batch) -> tuple[PreparedRow, ...]:
+    return tuple(map(PreparedRow.of, batch.samples))
+
+
+def _analyses(rows: Iterable[PreparedRow]) -> Iterator[ResponseAnalysis]:
+    """Analyse each row; consecutive rows with the same passages share what is read of them."""
+    index = None
+    for row in rows:
+        texts = tuple(passage.text for passage in row.passages)
+        if index is None or index.texts != texts:
+            index = PassageIndex.of(texts)
+        yield ResponseAnalysis.of(row.response_text, index, row.question)
 
 
 @dataclass(frozen=True)
@@ -115,7 +128,7 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
     With ``nli``, an entailment model also scores whether each sentence follows from one of its best passages.
     The sentence that follows least gives one more signal, whose weight is a prior that was never trained (see
-    `sgi.metrics.grounding.nli.Entailed`).
+    `sgi.metrics.grounding.nli.ResponseEntailment`).
 
     Attributes:
         nli: an entailment model: a folder, ``owner/model`` of the hub, or ``torch:`` and either; none if
@@ -152,33 +165,31 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
         return self if self.nli else None
 
     def prepare(self, rows: Batch, /) -> tuple[PreparedRow, ...]:
-        """Prepare each row; its texts are analysed once, when they are first needed."""
-        return tuple(map(PreparedRow, rows.samples))
+        """Bring the texts of each row to plain typography; the row keeps what is computed of them."""
+        return rows.shared(_prepared)
 
     def texts(self, rows: tuple[PreparedRow, ...], /) -> Iterable[str]:
         """List sentences of responses and passages, and questions, of the rows that have a value."""
         for row in rows:
             if not row.reason:
-                yield from sentences(row.response)
-                yield from chain.from_iterable(row.passage_sentences)
+                yield from chain(row.stated, *row.passage_sentences)
                 if row.question:
                     yield row.question
 
     def pairs(self, rows: tuple[PreparedRow, ...], /) -> Iterable[tuple[str, str]]:
         """List each sentence that claims something with each of its best passages."""
-        for row in rows:
-            if not row.reason:
-                yield from chain.from_iterable(pairs_of(row.reading))
+        for analysis in _analyses(row for row in rows if not row.reason):
+            yield from chain.from_iterable(entailment_pairs_of(analysis))
 
     def score(self, rows: tuple[PreparedRow, ...], features: Features, /) -> Scores:
         """Return the score of each row, with its evidence map."""
+        reasons = [row.reason for row in rows]
         values = np.full(len(rows), np.nan)
         details: list[Mapping[str, JsonValue]] = [_NOTHING] * len(rows)
-        for number, row in enumerate(rows):
-            if not row.reason:
-                entailed = Entailed.of(row.reading, features.entailments) if self.nli else None
-                values[number], details[number] = _scored(row, features.vectors, entailed)
-        reasons = [row.reason for row in rows]
+        usable = [number for number, reason in enumerate(reasons) if not reason]
+        for number, analysis in zip(usable, _analyses(rows[number] for number in usable), strict=True):
+            entailed = ResponseEntailment.of(analysis, features.entailments) if self.nli else None
+            values[number], details[number] = _scored(rows[number], analysis, features.vectors, entailed)
         undefined = {
             reason: np.array([reason == other for other in reasons], dtype=np.bool_)
             for reason in dict.fromkeys(filter(None, reasons))
@@ -187,16 +198,14 @@ class Grounding(Metric[tuple[PreparedRow, ...]]):
 
 
 def _scored(
-    row: PreparedRow, vectors: VectorTable, entailed: Entailed | None
+    row: PreparedRow, analysis: ResponseAnalysis, vectors: VectorTable, entailed: ResponseEntailment | None
 ) -> tuple[float, dict[str, JsonValue]]:
-    reading = row.reading
-    stated = [reading.response[sentence.start : sentence.end] for sentence in reading.sentences]
-    question = vectors.rows([reading.question])[0] if reading.question else None
-    nearness = Nearness.of(
-        vectors.rows(stated), [vectors.rows(found) for found in row.passage_sentences], question
+    question = vectors.rows([analysis.question])[0] if analysis.question else None
+    similarity = PassageSimilarity.of(
+        vectors.rows(row.stated), [vectors.rows(found) for found in row.passage_sentences], question
     )
-    whole, each = signals_of(reading, nearness), _by_sentence(reading, nearness)
-    logistic = combination().logistic
+    whole, each = signals_of(analysis, similarity), _by_sentence(analysis, similarity)
+    logistic = grounding_model().logistic
     measured = table([whole, *(found for found in each if found is not None)])
     parts = logistic.contributions(measured)
     odds = parts.sum(axis=1) + logistic.intercept
@@ -207,17 +216,18 @@ def _scored(
     by_sentence = [
         None if found is None else SentenceScore(next(scores), next(contributions)) for found in each
     ]
-    found = evidence_of(reading, nearness, row.passage_sentences, row.origin, by_sentence, signals)
+    origin = OriginalTexts(row.sample.response, row.response, row.passages, row.positions)
+    found = build_evidence_map(analysis, similarity, row.passage_sentences, origin, by_sentence, signals)
     if entailed is not None:
         found = entailed.shown_in(found)
     return value, found.model_dump(mode="json")
 
 
-def _by_sentence(reading: Reading, nearness: Nearness) -> list[Signals | None]:
+def _by_sentence(analysis: ResponseAnalysis, similarity: PassageSimilarity) -> list[Signals | None]:
     """The signals of each sentence; None where it claims nothing."""
     return [
-        signals_of(reading, nearness, number) if reading.claims_in(number) else None
-        for number in range(len(reading.sentences))
+        signals_of(analysis, similarity, number) if analysis.claims_in(number) else None
+        for number in range(len(analysis.sentences))
     ]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,65 +14,17 @@ from sgi.metrics.grounding.spans import merged
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from sgi.metrics.grounding.analysis import Reading, Sentence
+    from sgi.metrics.grounding.analysis import ResponseAnalysis, Sentence
     from sgi.metrics.grounding.evidence_map import SignalPart
     from sgi.metrics.grounding.facts.check import Check
-    from sgi.metrics.grounding.normalize_unicode import Plain
-
-UNASKED = 0.5
-"""Cosine with the question that is taken where there is none: the mean of the training sets' medians."""
+    from sgi.metrics.grounding.normalize_unicode import PlainText
+    from sgi.metrics.grounding.passage_similarity import PassageSimilarity
 
 _DIGITS = 4
 _SHORTEST_GAP = 2  # content words in a row that no passage has
 
 
-@dataclass(frozen=True, eq=False)
-class Nearness:
-    """How near each sentence of a response lies to the sentences of its passages.
-
-    Attributes:
-        best: the greatest cosine with a sentence of each passage, shape (sentences, passages).
-        place: which of the passage's sentences that is, shape (sentences, passages).
-        question: the cosine with the question, shape (sentences,); without one, `UNASKED`.
-    """
-
-    best: NDArray[np.float64]
-    place: NDArray[np.int64]
-    question: NDArray[np.float64]
-
-    @classmethod
-    def of(
-        cls,
-        statements: NDArray[np.float32],
-        passages: Sequence[NDArray[np.float32]],
-        question: NDArray[np.float32] | None,
-    ) -> Nearness:
-        """From unit rows: of the sentences, of each passage's sentences, and of the question.
-
-        >>> axis = np.eye(2, dtype=np.float32)
-        >>> Nearness.of(axis, [axis[:1], axis], axis[0]).best.tolist()
-        [[1.0, 1.0], [0.0, 1.0]]
-        """
-        cosines = [np.asarray(statements @ rows.T, dtype=np.float64) for rows in passages]
-        best = np.stack([found.max(axis=1) for found in cosines], axis=1)
-        place = np.stack([found.argmax(axis=1) for found in cosines], axis=1)
-        asked = np.full(len(statements), UNASKED) if question is None else statements @ question
-        return cls(best, place, np.asarray(asked, dtype=np.float64))
-
-    def apart(self, sentences: Sequence[int]) -> float:
-        """How much nearer the passages than the question the least of these sentences lies; NaN of none."""
-        return min((self.margins[number] for number in sentences), default=float("nan"))
-
-    @cached_property
-    def margins(self) -> list[float]:
-        """How much nearer the nearest passage than the question each sentence lies."""
-        found: list[float] = (self.best.max(axis=1) - self.question).tolist()
-        return found
-
-
-class Origin(NamedTuple):
+class OriginalTexts(NamedTuple):
     """Where what was read came from.
 
     Attributes:
@@ -85,8 +35,8 @@ class Origin(NamedTuple):
     """
 
     response: str
-    read: Plain
-    passages: tuple[Plain, ...]
+    read: PlainText
+    passages: tuple[PlainText, ...]
     positions: tuple[int, ...]
 
 
@@ -97,19 +47,19 @@ class SentenceScore(NamedTuple):
     contributions: Sequence[float]
 
 
-def evidence_of(
-    reading: Reading,
-    nearness: Nearness,
+def build_evidence_map(
+    analysis: ResponseAnalysis,
+    similarity: PassageSimilarity,
     passage_sentences: Sequence[Sequence[str]],
-    origin: Origin,
+    origin: OriginalTexts,
     scores: Sequence[SentenceScore | None],
     signals: Mapping[str, SignalPart],
 ) -> EvidenceMap:
     """The map of a response.
 
     Args:
-        reading: the response and its passages that are not blank.
-        nearness: the cosines of its sentences with theirs.
+        analysis: the response and its passages that are not blank.
+        similarity: the cosines of its sentences with theirs.
         passage_sentences: the sentences of each passage.
         origin: the texts as they were written.
         scores: of each sentence; None where it claims nothing.
@@ -117,9 +67,9 @@ def evidence_of(
     """
     shown: list[SentenceEvidence] = []
     used: set[int] = set()
-    for number, (sentence, scored) in enumerate(zip(reading.sentences, scores, strict=True)):
-        places = reading.backing.places[number]
-        best = places[0].passage if places else int(nearness.best[number].argmax())
+    for number, (sentence, scored) in enumerate(zip(analysis.sentences, scores, strict=True)):
+        places = analysis.backing.places[number]
+        best = places[0].passage if places else int(similarity.best[number].argmax())
         used |= {
             *(place.passage for place in places),
             *(check.passage for check in sentence.checks if check.passage is not None),
@@ -134,9 +84,9 @@ def evidence_of(
                 contributions=_named(scored),
                 about_passages=sentence.silent,
                 passage=origin.positions[best],
-                beside=passage_sentences[best][nearness.place[number, best]],
-                similarity=tuple(np.round(nearness.best[number], _DIGITS).tolist()),
-                unbacked=tuple(origin.read.written(*span) for span in unbacked(reading, sentence)),
+                beside=passage_sentences[best][similarity.place[number, best]],
+                similarity=tuple(np.round(similarity.best[number], _DIGITS).tolist()),
+                unbacked=tuple(origin.read.written(*span) for span in unbacked(analysis, sentence)),
                 checks=tuple(_fact(check, sentence, origin) for check in sentence.checks),
             )
         )
@@ -146,25 +96,26 @@ def evidence_of(
     )
 
 
-def unbacked(reading: Reading, sentence: Sentence) -> list[tuple[int, int]]:
+def unbacked(analysis: ResponseAnalysis, sentence: Sentence) -> list[tuple[int, int]]:
     """Stretches of a sentence whose content words no passage has, two or more in a row, or that fail a check.
 
     Returns:
         Start and end of each in the response, in characters; they do not overlap.
 
-    >>> from sgi.metrics.grounding.analysis import Reading
-    >>> reading = Reading.of("The old tower was sold to Spanish investors.", ["The old tower is red."])
-    >>> [reading.response[start:end] for start, end in unbacked(reading, reading.sentences[0])]
+    >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
+    >>> response = "The old tower was sold to Spanish investors."
+    >>> analysis = ResponseAnalysis.of(response, ["The old tower is red."])
+    >>> [analysis.response[start:end] for start, end in unbacked(analysis, analysis.sentences[0])]
     ['sold to Spanish investors']
     """
-    words = reading.words
+    words = analysis.words
     spans: list[tuple[int, int]] = []
     run: list[int] = []
     first, last, _ = sentence.words.indices(len(words))
     for place in [*range(first, last), -1]:
         if place >= 0 and not words.content[place]:
             continue
-        if place >= 0 and reading.claims[place] and not reading.known[place]:
+        if place >= 0 and analysis.claims[place] and not analysis.known[place]:
             run.append(place)
             continue
         if len(run) >= _SHORTEST_GAP:
@@ -178,7 +129,7 @@ def unbacked(reading: Reading, sentence: Sentence) -> list[tuple[int, int]]:
     return merged(spans)
 
 
-def _fact(check: Check, sentence: Sentence, origin: Origin) -> FactEvidence:
+def _fact(check: Check, sentence: Sentence, origin: OriginalTexts) -> FactEvidence:
     start, end = origin.read.written(sentence.start + check.fact.start, sentence.start + check.fact.end)
     found: tuple[int | None, int | None] = (None, None)
     if check.passage is not None and check.start is not None and check.end is not None:

@@ -6,17 +6,17 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from sgi.metrics.grounding.words import wording
+from sgi.metrics.grounding.analysed_text import once_per_text
+from sgi.metrics.grounding.words import split_words
 
 _FEWEST_WORDS = 8
 _ENGLISH_SHARE = 0.3  # of function words; English prose has 0.3 to 0.6, a list of names none
 _SURE = 0.9
-_KEPT = 8192
 _LETTER = re.compile(r"[^\W\d_]")
 _NOT_LATIN = re.compile(r"[^\W\d_A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]")
 
 
-@lru_cache(maxsize=_KEPT)
+@once_per_text
 def is_foreign(text: str) -> bool:
     """Whether a text is in another language than English, for all that can be told.
 
@@ -32,7 +32,7 @@ def is_foreign(text: str) -> bool:
     others = 0 if text.isascii() else len(_NOT_LATIN.findall(text))
     if others and 2 * others > len(_LETTER.findall(text)):
         return True
-    words = wording(text)
+    words = split_words(text)
     if len(words) < _FEWEST_WORDS or 1 - words.content.mean() >= _ENGLISH_SHARE:
         return False
     language, sure = _identifier().classify(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -80,10 +79,9 @@ _NAMING = re.compile(
     re.IGNORECASE,
 )
 _NAMED = (_ANSWERING, _DESCRIBED, _LEAD_IN, _NUMBERED, _SAYS)
-_KEPT = 8192
 
 
-class Said(NamedTuple):
+class MetaStatements(NamedTuple):
     """What a sentence says of the passages themselves."""
 
     spans: tuple[tuple[int, int], ...]
@@ -92,25 +90,24 @@ class Said(NamedTuple):
     """Whether all it says is that something does not stand in them, or is not known."""
 
 
-@lru_cache(maxsize=_KEPT)
-def about_passages(sentence: str) -> Said:
+def find_meta_statements(sentence: str) -> MetaStatements:
     """Where a sentence speaks of the passages, and whether it says that they are silent. English only.
 
     Such words are no claim about the world, and are not looked for in the passages.
 
-    >>> said = about_passages("Based on passage 2, it opened in 1889.")
+    >>> said = find_meta_statements("Based on passage 2, it opened in 1889.")
     >>> said.spans, said.silent
     (((0, 19),), False)
-    >>> [about_passages(text).silent for text in ("The height is not mentioned.", "I don't know.")]
+    >>> [find_meta_statements(text).silent for text in ("The height is not mentioned.", "I don't know.")]
     [True, True]
-    >>> about_passages("The passages do not say who built it; it is 9 m tall.")
-    Said(spans=((0, 36),), silent=False)
+    >>> find_meta_statements("The passages do not say who built it; it is 9 m tall.")
+    MetaStatements(spans=((0, 36),), silent=False)
     """
     clauses = _clauses(sentence) if _DENYING.search(sentence) else []
     silent = [(start, end) for start, end in clauses if _is_silent(sentence[start:end])]
     patterns = (_LIST_MARK, *(_NAMED if _NAMING.search(sentence) else ()))
     named = [match.span() for pattern in patterns for match in pattern.finditer(sentence)]
-    return Said(tuple(merged([*silent, *named])), bool(clauses) and len(silent) == len(clauses))
+    return MetaStatements(tuple(merged([*silent, *named])), bool(clauses) and len(silent) == len(clauses))
 
 
 def _clauses(sentence: str) -> list[tuple[int, int]]:

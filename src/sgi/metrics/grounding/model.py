@@ -1,4 +1,4 @@
-"""The committed combination of signals: its weights, and the sets that they were trained on."""
+"""The committed grounding_model of signals: its weights, and the sets that they were trained on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Weight(BaseModel):
     spread: Annotated[float, Field(gt=0)]
 
 
-class Combination(BaseModel):
+class GroundingModel(BaseModel):
     """How signals are combined into the grounding score.
 
     Attributes:
@@ -38,7 +38,7 @@ class Combination(BaseModel):
         trained_on: the labelled sets, with the number of rows of each.
         recipe: the script that trained it.
 
-    >>> combination().weights[0].signal
+    >>> grounding_model().weights[0].signal
     'known'
     """
 
@@ -56,8 +56,8 @@ class Combination(BaseModel):
         return self
 
     @classmethod
-    def of(cls, fitted: MonotoneLogistic, trained_on: dict[str, int], recipe: str) -> Combination:
-        """The combination of a model that was fitted to tables of `Signals`."""
+    def of(cls, fitted: MonotoneLogistic, trained_on: dict[str, int], recipe: str) -> GroundingModel:
+        """The grounding_model of a model that was fitted to tables of `Signals`."""
         columns = zip(
             Signals._fields,
             fitted.weights.tolist(),
@@ -73,19 +73,19 @@ class Combination(BaseModel):
 
     @property
     def logistic(self) -> MonotoneLogistic:
-        """The combination as a model that computes log odds."""
+        """The grounding_model as a model that computes log odds."""
         numbers = np.array([(part.weight, part.centre, part.spread) for part in self.weights])
         return MonotoneLogistic(numbers[:, 0], numbers[:, 1], numbers[:, 2], self.intercept)
 
 
 @lru_cache(maxsize=1)
-def combination() -> Combination:
-    """The combination that is part of the package.
+def grounding_model() -> GroundingModel:
+    """The grounding_model that is part of the package.
 
-    >>> combination().recipe
+    >>> grounding_model().recipe
     'scripts/train_grounding.py'
     """
-    return Combination.model_validate_json((files("sgi") / "data" / FILE).read_bytes())
+    return GroundingModel.model_validate_json((files("sgi") / "data" / FILE).read_bytes())
 
 
 def sigmoid(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from sgi.metrics.grounding.evidence_map import SignalPart
-from sgi.metrics.grounding.model import combination
+from sgi.metrics.grounding.model import grounding_model
 from sgi.metrics.grounding.signals import MEASURED
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.kernel.vectors import EntailmentTable
-    from sgi.metrics.grounding.analysis import Reading
+    from sgi.metrics.grounding.analysis import ResponseAnalysis
     from sgi.metrics.grounding.evidence_map import EvidenceMap
 
 SIGNAL = "entailment"
@@ -34,24 +34,23 @@ _DIGITS = 4
 Pair = tuple[str, str]
 
 
-def pairs_of(reading: Reading) -> list[tuple[Pair, ...]]:
+def entailment_pairs_of(analysis: ResponseAnalysis) -> list[tuple[Pair, ...]]:
     """What an entailment model is asked of each sentence: (passage, sentence), of its best passages.
 
     Passages are whole, distinct, at most `MOST_PASSAGES`: those that have most of the sentence's words
-    together, in the order of `sgi.metrics.grounding.token_support.Backing.nearest`. A sentence that claims
-    nothing is skipped.
+    together, in the order of `token_support.TokenSupport.nearest`. A sentence that claims nothing is skipped.
 
-    >>> from sgi.metrics.grounding.analysis import Reading
+    >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
     >>> passages = ["It is tall.", "A red tower.", "Red.", "The tower is tall and red."]
-    >>> reading = Reading.of("The tall tower is red.", passages)
-    >>> [premise for premise, _ in pairs_of(reading)[0]]
+    >>> analysis = ResponseAnalysis.of("The tall tower is red.", passages)
+    >>> [premise for premise, _ in entailment_pairs_of(analysis)[0]]
     ['The tower is tall and red.', 'A red tower.', 'It is tall.']
     """
     pairs: list[tuple[Pair, ...]] = []
-    for number, sentence in enumerate(reading.sentences):
-        nearest = reading.backing.nearest(number) if reading.claims[sentence.words].any() else ()
-        best = dict.fromkeys(reading.passages[place] for place in nearest)
-        stated = reading.response[sentence.start : sentence.end]
+    for number, sentence in enumerate(analysis.sentences):
+        nearest = analysis.backing.nearest(number) if analysis.claims[sentence.words].any() else ()
+        best = dict.fromkeys(analysis.passages[place] for place in nearest)
+        stated = analysis.response[sentence.start : sentence.end]
         pairs.append(tuple((passage, stated) for passage in islice(best, MOST_PASSAGES)))
     return pairs
 
@@ -68,7 +67,7 @@ class SentenceEntailment(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Entailed:
+class ResponseEntailment:
     r"""What an entailment model makes of the sentences of a response, as a part of the log odds of support.
 
     With the entailment :math:`e_s` of sentence :math:`s`, the most over its passages, a sentence is given
@@ -86,16 +85,16 @@ class Entailed:
     Source: the least over sentences of the best passage as in Laban et al. (2022), "SummaC", zero-shot; the
     weight is our own.
 
-    >>> Entailed((SentenceEntailment(0.5, None, 1), None, SentenceEntailment(0.0, 0.9, 1))).least
+    >>> ResponseEntailment((SentenceEntailment(0.5, None, 1), None, SentenceEntailment(0.0, 0.9, 1))).least
     0.0
     """
 
     sentences: tuple[SentenceEntailment | None, ...]
 
     @classmethod
-    def of(cls, reading: Reading, table: EntailmentTable) -> Self:
-        """Look up what the model said of `pairs_of` the reading."""
-        return cls(tuple(_most(pairs, table) if pairs else None for pairs in pairs_of(reading)))
+    def of(cls, analysis: ResponseAnalysis, table: EntailmentTable) -> Self:
+        """Look up what the model said of `entailment_pairs_of` the analysis."""
+        return cls(tuple(_most(pairs, table) if pairs else None for pairs in entailment_pairs_of(analysis)))
 
     @property
     def least(self) -> float:
@@ -136,7 +135,7 @@ def _part(entailment: Sequence[float]) -> NDArray[np.float64]:
     values = np.asarray(entailment, dtype=np.float64)
     with np.errstate(divide="ignore"):
         logit = np.log(values) - np.log1p(-values)
-    weight = combination().logistic.weights[: len(MEASURED)].mean()
+    weight = grounding_model().logistic.weights[: len(MEASURED)].mean()
     part = weight * np.clip(logit, -_MOST_ODDS, _MOST_ODDS) / _SPREAD
     return np.where(np.isnan(values), 0.0, part)
 

@@ -1,10 +1,9 @@
-"""Texts without what only their typography tells apart, and where every character came from."""
+"""Texts without what only their normalize_text tells apart, and where every character came from."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_KEPT = 1024  # texts; of one that was changed eight bytes a character
 # A blank between the thousands of a number stays as it is.
 _BLANKS = re.compile(r"(?:(?!(?<=\d)[\u00a0\u202f\u2009]\d{3}(?!\d))[^\S\n\r\f\v\x1c-\x1e\x85\u2028\u2029])+")
 _UNSEEN = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]+")
@@ -21,7 +19,7 @@ _ODD = re.compile(f"{_UNSEEN.pattern}|{_BLANKS.pattern}|[{''.join(_SIGNS)}]")
 
 
 @dataclass(frozen=True, eq=False)
-class Plain:
+class PlainText:
     """A text in plain typography.
 
     Attributes:
@@ -36,7 +34,7 @@ class Plain:
     def written(self, start: int, end: int) -> tuple[int, int]:
         """The part of the text as it was written that became this part.
 
-        >>> typography("a\N{NO-BREAK SPACE} b").written(2, 3)
+        >>> normalize_text("a\N{NO-BREAK SPACE} b").written(2, 3)
         (3, 4)
         """
         if self.places is None:
@@ -45,14 +43,13 @@ class Plain:
         return first, int(self.places[end - 1]) + 1 if end > start else first
 
 
-@lru_cache(maxsize=_KEPT)
-def typography(text: str) -> Plain:
-    """A text in plain typography; made once however often it is asked for.
+def normalize_text(text: str) -> PlainText:
+    """Bring a text to plain typography.
 
     Runs of blanks become one, hyphens that do not break and typographic apostrophes plain ones, and soft
     hyphens, joiners and marks of direction vanish. Line breaks stay, and so do blanks that part thousands.
 
-    >>> typography("Don’t wait\N{NO-BREAK SPACE} 30\N{NON-BREAKING HYPHEN}45 minutes").text
+    >>> normalize_text("Don’t wait\N{NO-BREAK SPACE} 30\N{NON-BREAKING HYPHEN}45 minutes").text
     "Don't wait 30-45 minutes"
     """
     parts: list[str] = []
@@ -67,6 +64,6 @@ def typography(text: str) -> Plain:
         places += (*range(at, match.start()), *([match.start()] if plain else ()))
         at = match.end()
     if not parts:
-        return Plain(text, None)
+        return PlainText(text, None)
     places += range(at, len(text) + 1)
-    return Plain("".join([*parts, text[at:]]), np.array(places, dtype=np.int64))
+    return PlainText("".join([*parts, text[at:]]), np.array(places, dtype=np.int64))

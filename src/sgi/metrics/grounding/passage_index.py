@@ -4,31 +4,29 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from sgi.metrics.grounding.words import wording
+from sgi.metrics.grounding.analysed_text import AnalysedText
+from sgi.metrics.grounding.words import split_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from sgi.metrics.grounding.words import Wording
+    from sgi.metrics.grounding.words import Words
 
 WIDTH = 40
 """Words of a place: two sentences, so that what one says of the other's subject is together."""
 
 _MOST_PLACES = 3
 _FEWEST_FURTHER = 2  # words that a further place must add: one alone stands in some passage by chance
-_KEPT = 64  # sets of passages, with their runs some 1.2 kilobytes a word
 _BLOCK = 4096  # places whose words are counted at once
-_LONGEST_KEPT = 20_000  # characters of all passages of a set
 
 
-class Place(NamedTuple):
+class Window(NamedTuple):
     """A stretch of `WIDTH` words of a passage, or fewer where it ends."""
 
     passage: int
@@ -38,16 +36,18 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Shelf:
-    """The words of all passages of a row on one line, so far apart that no place reaches into the next.
+class PassageIndex:
+    """The words of all passages of a row at positions so far apart that no window spans two passages.
 
     Attributes:
+        texts: the passages.
         passages: the words of each.
         starts: where each begins on the line, ascending, shape (passages,).
         line: for each stem, where it stands on the line, ascending.
     """
 
-    passages: tuple[Wording, ...]
+    texts: tuple[AnalysedText, ...]
+    passages: tuple[Words, ...]
     starts: NDArray[np.int64]
     line: Mapping[str, NDArray[np.int64]]
     _runs: dict[int, tuple[frozenset[tuple[str, ...]], ...]] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Shelf:
     def runs(self, passage: int) -> tuple[frozenset[tuple[str, ...]], ...]:
         """All runs of one word of a passage, of two, and so on, as stems; found once.
 
-        >>> shelf = Shelf.of(["A red tower."])
+        >>> shelf = PassageIndex.of(["A red tower."])
         >>> sorted(shelf.runs(0)[1])
         [('a', 'red'), ('red', 'tower')]
         """
@@ -65,19 +65,20 @@ class Shelf:
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> Self:
-        """Put passages on a line.
+        """Index passages.
 
-        >>> shelf = Shelf.of(["A red tower.", "Red paint."])
+        >>> shelf = PassageIndex.of(["A red tower.", "Red paint."])
         >>> shelf.starts.tolist(), shelf.line["red"].tolist()
         ([0, 43], [1, 43])
         """
-        read = tuple(map(wording, texts))
+        analysed = tuple(map(AnalysedText.of, texts))
+        read = tuple(map(split_words, analysed))
         starts = np.cumsum([0, *(len(words) + WIDTH for words in read[:-1])])[: len(read)]
         found: defaultdict[str, list[int]] = defaultdict(list)
         for start, words in zip(starts.tolist(), read, strict=True):
             for place, stem in enumerate(words.stems, start):
                 found[stem].append(place)
-        return cls(read, starts, {stem: np.array(where) for stem, where in found.items()})
+        return cls(analysed, read, starts, {stem: np.array(where) for stem, where in found.items()})
 
     def coverage(self, stems: Sequence[str]) -> Coverage:
         """Which of these words each place has, of all places that begin with one of them."""
@@ -105,7 +106,7 @@ class Coverage:
     start: NDArray[np.int64]
     has: NDArray[np.bool_]
 
-    def choose(self, wanted: NDArray[np.bool_]) -> tuple[list[tuple[Place, ...]], NDArray[np.bool_]]:
+    def choose(self, wanted: NDArray[np.bool_]) -> tuple[list[tuple[Window, ...]], NDArray[np.bool_]]:
         """The places that have most of a sentence's words together, at most three, best first.
 
         The first has the most; each further one has the most of what is still missing, two words at least.
@@ -119,13 +120,13 @@ class Coverage:
         Returns:
             The places of each sentence, and which of its words they have, shape (sentences, words).
 
-        >>> shelf = Shelf.of(["A red tower.", "Bees sleep. " * 30, "Painted in May in Paris."])
+        >>> shelf = PassageIndex.of(["A red tower.", "Bees sleep. " * 30, "Painted in May in Paris."])
         >>> found = shelf.coverage(["red", "tower", "paint", "may", "pari", "sleep"])
         >>> places, has = found.choose(np.ones((1, 6), dtype=bool))
         >>> places, has.tolist()
-        ([(Place(passage=2, start=0), Place(passage=0, start=1))], [[True, True, True, True, True, False]])
+        ([(Window(passage=2, start=0), Window(passage=0, start=1))], [[True, True, True, True, True, False]])
         """
-        chosen: list[tuple[Place, ...]] = [() for _ in wanted]
+        chosen: list[tuple[Window, ...]] = [() for _ in wanted]
         missing = wanted.astype(np.float32)
         if not self.has.shape[1]:
             return chosen, np.zeros_like(wanted)
@@ -135,7 +136,7 @@ class Coverage:
             best = gains.argmax(axis=1)
             for sentence in np.flatnonzero(gains.max(axis=1) >= fewest).tolist():
                 place = int(best[sentence])
-                chosen[sentence] += (Place(int(self.passage[place]), int(self.start[place])),)
+                chosen[sentence] += (Window(int(self.passage[place]), int(self.start[place])),)
                 missing[sentence][self.has[:, place]] = 0.0
         return chosen, wanted & (missing == 0)
 
@@ -158,7 +159,7 @@ class Coverage:
             wanted: which of the words it has, shape (words,).
             passages: how many passages there are.
 
-        >>> shelf = Shelf.of(["Bees sleep.", "A red tower.", "The tower."])
+        >>> shelf = PassageIndex.of(["Bees sleep.", "A red tower.", "The tower."])
         >>> shelf.coverage(["red", "tower"]).nearest(np.ones(2, dtype=bool), 3)
         (1, 2, 0)
         """
@@ -168,17 +169,3 @@ class Coverage:
 
 
 _NOWHERE = np.zeros(0, dtype=np.int64)
-
-
-def shelf(passages: tuple[str, ...]) -> Shelf:
-    """The passages on a line; put there once however many answers are read beside them, unless they are long.
-
-    >>> len(shelf(("One.", "Two.")).passages)
-    2
-    """
-    return _kept_shelf(passages) if sum(map(len, passages)) <= _LONGEST_KEPT else Shelf.of(passages)
-
-
-@lru_cache(maxsize=_KEPT)
-def _kept_shelf(passages: tuple[str, ...]) -> Shelf:
-    return Shelf.of(passages)

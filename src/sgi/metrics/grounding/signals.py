@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from sgi.metrics.grounding.analysis import Reading, Sentence
-    from sgi.metrics.grounding.explain import Nearness
+    from sgi.metrics.grounding.analysis import ResponseAnalysis, Sentence
+    from sgi.metrics.grounding.passage_similarity import PassageSimilarity
 
 STRETCH = 20
 """Words of a stretch: about a sentence's content words, two sentences' at most."""
@@ -35,7 +35,7 @@ class Signals(NamedTuple):
 
     Each of the first five is the mean over the weakest stretch of so many words in a row, or over all words
     where there are fewer. A long answer with one invented sentence has a weak stretch, and a good mean. What
-    a passage has is what it has at a place that backs the sentence (`token_support.Backing`).
+    a passage has is what it has at a place that backs the sentence (`token_support.TokenSupport`).
     """
 
     known: float
@@ -63,24 +63,26 @@ MEASURED = Signals._fields[:-1]
 """The signals that speak of support; the last is about length."""
 
 
-def signals_of(reading: Reading, nearness: Nearness, number: int | None = None) -> Signals:
+def signals_of(
+    analysis: ResponseAnalysis, similarity: PassageSimilarity, number: int | None = None
+) -> Signals:
     """The signals of a whole response, or of one of its sentences, by its number.
 
-    >>> from sgi.metrics.grounding.explain import Nearness
-    >>> from sgi.metrics.grounding.analysis import Reading
+    >>> from sgi.metrics.grounding.passage_similarity import PassageSimilarity
+    >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
     >>> axis = np.eye(2, dtype=np.float32)
-    >>> beside = Nearness.of(axis[:1], [axis], axis[1])
-    >>> found = signals_of(Reading.of("It weighs 5 kg.", ["It is red and weighs 7 kg."]), beside)
+    >>> beside = PassageSimilarity.of(axis[:1], [axis], axis[1])
+    >>> found = signals_of(ResponseAnalysis.of("It weighs 5 kg.", ["It is red and weighs 7 kg."]), beside)
     >>> found.known, found.numbers, found.nearness
     (0.6666666666666666, -1.0, 1.0)
     """
-    numbers = range(len(reading.sentences)) if number is None else (number,)
-    chosen = [reading.sentences[at] for at in numbers]
-    part = slice(None) if number is None else reading.sentences[number].words
-    words, known, copied = reading.claims[part], reading.known[part], reading.copied[part]
-    content = words & reading.words.content[part]
+    numbers = range(len(analysis.sentences)) if number is None else (number,)
+    chosen = [analysis.sentences[at] for at in numbers]
+    part = slice(None) if number is None else analysis.sentences[number].words
+    words, known, copied = analysis.claims[part], analysis.known[part], analysis.copied[part]
+    content = words & analysis.words.content[part]
     content = content if content.any() else words
-    new = content & ~reading.asked[part]
+    new = content & ~analysis.asked[part]
     new = new if new.any() else content
     counted_words = int(np.count_nonzero(content))
     known_words = known[words]
@@ -88,11 +90,11 @@ def signals_of(reading: Reading, nearness: Nearness, number: int | None = None) 
         worst_window(known[content], STRETCH),
         worst_window(known_words, _NARROW),
         worst_window(known_words, STRETCH),
-        worst_window(reading.backing.paired[part][new], STRETCH),
+        worst_window(analysis.backing.paired[part][new], STRETCH),
         worst_window(copied[content], _COPY),
         _unsupported(chosen, _MEASURES),
         _unsupported(chosen, _NAMES),
-        nearness.apart([at for at in numbers if reading.claims_in(at)]),
+        similarity.least_margin([at for at in numbers if analysis.claims_in(at)]),
         stretches(counted_words),
     )
 

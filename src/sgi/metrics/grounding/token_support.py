@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from sgi.metrics.grounding.passage_index import WIDTH, shelf
-from sgi.metrics.grounding.words import LONGEST_RUN
+from sgi.metrics.grounding.passage_index import WIDTH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from sgi.metrics.grounding.passage_index import Coverage, Place, Shelf
-    from sgi.metrics.grounding.words import Wording
+    from sgi.metrics.grounding.passage_index import Coverage, PassageIndex, Window
+    from sgi.metrics.grounding.words import Words
 
 _AROUND = 20  # words on both sides of a place, among which function words count as its own
 
 
 @dataclass(frozen=True, eq=False)
-class Backing:
+class TokenSupport:
     """For every word of a response, what the places that back its sentence have of it.
 
     A word counts only where it stands among others of its sentence. Passages about something else have many
@@ -40,17 +39,19 @@ class Backing:
         run: how many words long the longest run is that such a passage shares and that covers the word, in
             [0, 8], shape (n,).
 
-    >>> from sgi.metrics.grounding.words import wording
-    >>> said = wording("It was built in Paris")
-    >>> found = Backing.of(said, [slice(0, 5)], ["Paris is old", "built in 1889 in Paris"])
+    >>> from sgi.metrics.grounding.passage_index import PassageIndex
+    >>> from sgi.metrics.grounding.words import split_words
+    >>> said = split_words("It was built in Paris")
+    >>> passages = PassageIndex.of(["Paris is old", "built in 1889 in Paris"])
+    >>> found = TokenSupport.of(said, [slice(0, 5)], passages)
     >>> found.places, found.known.tolist(), found.run.tolist()
-    (((Place(passage=1, start=0),),), [False, False, True, True, True], [0, 0, 2, 2, 2])
+    (((Window(passage=1, start=0),),), [False, False, True, True, True], [0, 0, 2, 2, 2])
     >>> found.nearest(0)
     (1, 0)
     """
 
-    words: Wording
-    places: tuple[tuple[Place, ...], ...]
+    words: Words
+    places: tuple[tuple[Window, ...], ...]
     known: NDArray[np.bool_]
     paired: NDArray[np.bool_]
     run: NDArray[np.int64]
@@ -59,9 +60,9 @@ class Backing:
     @classmethod
     def of(
         cls,
-        said: Wording,
+        said: Words,
         sentences: Sequence[slice],
-        passages: Sequence[str],
+        on: PassageIndex,
         claims: NDArray[np.bool_] | None = None,
     ) -> Self:
         """The backing of a response; each distinct passage is read once.
@@ -69,10 +70,9 @@ class Backing:
         Args:
             said: the response.
             sentences: its sentences, as places among its words.
-            passages: what it should rest on.
+            on: the passages.
             claims: which words to look for, shape (n,); None takes all.
         """
-        on = shelf(tuple(passages))
         claims = np.ones(len(said), dtype=np.bool_) if claims is None else claims
         wanted = _Wanted.of(said, sentences, claims, on)
         places, has = wanted.coverage.choose(wanted.words)
@@ -112,7 +112,7 @@ class _Wanted(NamedTuple):
     passages: int
 
     @classmethod
-    def of(cls, said: Wording, sentences: Sequence[slice], claims: NDArray[np.bool_], on: Shelf) -> Self:
+    def of(cls, said: Words, sentences: Sequence[slice], claims: NDArray[np.bool_], on: PassageIndex) -> Self:
         """Sentences look for their content words, or for all of their words where they have none."""
         rows: dict[str, int] = {}
         found = []
@@ -129,7 +129,7 @@ class _Wanted(NamedTuple):
         return cls(row, has, on.coverage(list(rows)), len(on.passages))
 
 
-def _around(places: Sequence[Place], on: Shelf) -> set[str]:
+def _around(places: Sequence[Window], on: PassageIndex) -> set[str]:
     """What stands in some places and close to them."""
     return set().union(
         *(
@@ -151,7 +151,7 @@ class _Pairs(NamedTuple):
     behind: NDArray[np.int64]
 
     @classmethod
-    def of(cls, said: Wording) -> Self:
+    def of(cls, said: Words) -> Self:
         stems = tuple(compress(said.stems, said.content.tolist()))
         last = np.cumsum(said.content) - 1
         none = max(len(stems) - 1, 0)
@@ -159,7 +159,7 @@ class _Pairs(NamedTuple):
         before = np.where(said.content, last - 1, behind)
         return cls(tuple(pairwise(stems)), np.where(before < 0, none, before), behind)
 
-    def within(self, passage: Wording) -> NDArray[np.bool_]:
+    def within(self, passage: Words) -> NDArray[np.bool_]:
         """Which words the passage has in one of their pairs."""
         has = np.array([pair in passage.pairs for pair in self.pairs] + [False], dtype=np.bool_)
         return np.asarray(has[self.before] | has[self.behind])
@@ -197,6 +197,3 @@ def worst_window(values: NDArray[np.float64] | NDArray[np.bool_], size: int) -> 
     sums = np.zeros(len(values) + 1)
     values.cumsum(out=sums[1:])
     return float((sums[size:] - sums[:-size]).min()) / size
-
-
-__all__ = ["LONGEST_RUN", "Backing", "worst_window"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.facts.numerals import ONES
 from sgi.metrics.grounding.facts.words import FUNCTION_WORDS
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 LONGEST_RUN = 8
 """Words of a copied run beyond which no more is counted."""
 
-_KEPT = 1024  # texts, some 250 bytes a word
 _ONE_AT_A_TIME = Lock()  # the stemmer keeps the word it works at
 # A number with its marks is one word, and so are "don't", "e.g." and "U.S."
 _WORD = re.compile(
@@ -33,7 +33,7 @@ _SECOND = {"re": "are", "ve": "have", "ll": "will", "m": "am"}
 
 
 @dataclass(frozen=True, eq=False)
-class Wording:
+class Words:
     """The words of a text.
 
     Attributes:
@@ -42,7 +42,7 @@ class Wording:
         stems: each word casefolded and without its ending.
         content: whether it is more than a function word, shape (n,).
 
-    >>> words = wording("The cities' towers")
+    >>> words = split_words("The cities' towers")
     >>> words.stems, words.content.tolist(), words.ends.tolist()
     (('the', 'citi', 'tower'), [False, True, True], [3, 10, 18])
     """
@@ -72,8 +72,8 @@ class Wording:
         return tuple(tuple(zip(*shifted[:length], strict=False)) for length in range(1, LONGEST_RUN + 1))
 
 
-@lru_cache(maxsize=_KEPT)
-def wording(text: str) -> Wording:
+@once_per_text
+def split_words(text: str) -> Words:
     """The words of a text, read once however often it is asked for.
 
     A word is a run of letters, or a number with its marks; a short form is the two it stands for ("don't" is
@@ -86,11 +86,11 @@ def wording(text: str) -> Wording:
 
     Source: the English stemmer of the library snowballstemmer (Porter, 2001).
 
-    >>> wording("Don't pay the city's 2,500.50 U.S. dollars!").stems
+    >>> split_words("Don't pay the city's 2,500.50 U.S. dollars!").stems
     ('do', 'not', 'pay', 'the', 'citi', '2,500.50', 'us', 'dollar')
     """
     found = [part for match in _WORD.finditer(text) for part in _parts(match)]
-    return Wording(
+    return Words(
         np.array([start for start, _, _ in found], dtype=np.int64),
         np.array([end for _, end, _ in found], dtype=np.int64),
         tuple([_stem(word) for _, _, word in found]),

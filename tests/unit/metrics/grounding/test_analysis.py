@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.metrics.grounding.analysis import Reading, claims_something
-from sgi.metrics.grounding.explain import Nearness
+from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
 from sgi.metrics.grounding.facts.check import Verdict
+from sgi.metrics.grounding.passage_similarity import PassageSimilarity
 from sgi.metrics.grounding.signals import Signals, signals_of, stretches
 
 TOWER = "The old tower in Paris is 330 m tall and opened in May 1889."
@@ -17,10 +17,10 @@ TOWER = "The old tower in Paris is 330 m tall and opened in May 1889."
 
 def signals(response, *passages, question="", number=None):
     """The signals of a response all of whose sentences lie as near to the passages as to the question."""
-    reading = Reading.of(response, passages, question)
+    reading = ResponseAnalysis.of(response, passages, question)
     n = len(reading.sentences)
     flat = np.zeros((n, len(passages)))
-    return signals_of(reading, Nearness(flat, flat.astype(np.int64), np.zeros(n)), number)
+    return signals_of(reading, PassageSimilarity(flat, flat.astype(np.int64), np.zeros(n)), number)
 
 
 def claimed(reading):
@@ -28,14 +28,18 @@ def claimed(reading):
 
 
 def test_what_speaks_of_the_passages_claims_nothing():
-    reading = Reading.of("Based on passage 1, it is red. The passages do not mention its height.", [TOWER])
+    reading = ResponseAnalysis.of(
+        "Based on passage 1, it is red. The passages do not mention its height.", [TOWER]
+    )
     assert claimed(reading) == ["it", "is", "red"]
     assert [sentence.silent for sentence in reading.sentences] == [False, True]
     assert [reading.claims_in(number) for number in (0, 1)] == [True, False]
 
 
 def test_a_silent_sentence_has_no_facts_to_check():
-    reading = Reading.of("The passages do not say whether 312 m is right. It is 312 m tall.", [TOWER])
+    reading = ResponseAnalysis.of(
+        "The passages do not say whether 312 m is right. It is 312 m tall.", [TOWER]
+    )
     assert [len(sentence.checks) for sentence in reading.sentences] == [0, 1]
     assert reading.sentences[1].checks[0].verdict is Verdict.CONTRADICTED
 
@@ -55,18 +59,18 @@ def test_a_silent_sentence_has_no_facts_to_check():
     ],
 )
 def test_what_claims_something(response, claims):
-    assert claims_something(response) is claims
+    assert ResponseText.of(response).claims_something is claims
 
 
 def test_words_of_the_question_are_told_apart():
-    asked = Reading.of("The tower is red", [TOWER], "How old are the towers?").asked
+    asked = ResponseAnalysis.of("The tower is red", [TOWER], "How old are the towers?").asked
     assert asked.tolist() == [True, True, False, False]
 
 
 def test_a_copied_run_counts_up_to_eight_words_or_the_whole_response():
-    assert Reading.of("old tower", [TOWER]).copied.tolist() == [1.0, 1.0]
-    assert Reading.of(TOWER, [TOWER]).copied.tolist() == [1.0] * 14
-    half = Reading.of("The old tower in Rome was sold to rich people", [TOWER]).copied
+    assert ResponseAnalysis.of("old tower", [TOWER]).copied.tolist() == [1.0, 1.0]
+    assert ResponseAnalysis.of(TOWER, [TOWER]).copied.tolist() == [1.0] * 14
+    half = ResponseAnalysis.of("The old tower in Rome was sold to rich people", [TOWER]).copied
     assert half.tolist() == [0.5] * 4 + [0.0] * 6
 
 
@@ -117,8 +121,8 @@ def test_length_makes_up_for_more_stretches_and_has_an_end(words, other):
 
 def test_nearness_is_of_the_sentence_that_is_least_near():
     axis = np.eye(3, dtype=np.float32)
-    found = Nearness.of(axis[:2], [axis[:1], axis[2:]], axis[2])
+    found = PassageSimilarity.of(axis[:2], [axis[:1], axis[2:]], axis[2])
     assert found.best.tolist() == [[1, 0], [0, 0]]
-    assert (found.apart([0]), found.apart([0, 1])) == (1.0, 0.0)
-    assert np.isnan(found.apart([]))
-    assert Nearness.of(axis[:1], [axis[:1]], None).apart([0]) == 0.5
+    assert (found.least_margin([0]), found.least_margin([0, 1])) == (1.0, 0.0)
+    assert np.isnan(found.least_margin([]))
+    assert PassageSimilarity.of(axis[:1], [axis[:1]], None).least_margin([0]) == 0.5

@@ -11,7 +11,7 @@ from sgi.kernel.metric import Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch
 from sgi.metrics.grounding.detector import Grounding
-from sgi.metrics.grounding.model import combination, sigmoid
+from sgi.metrics.grounding.model import grounding_model, sigmoid
 from support.grounded import hashed, is_sound, maps, row
 
 TOWER = "The old tower in Paris is 330 m tall. It opened in May 1889."
@@ -95,7 +95,7 @@ def test_a_swapped_name_and_date_lower_the_score():
 def test_contributions_add_up_to_the_log_odds_of_response_and_sentences():
     response = f"{TOWER} {BEES} The passages do not say who built it."
     scores = hashed([row(response, TOWER, question="How tall is it?")])
-    (found,), intercept = maps(scores), combination().intercept
+    (found,), intercept = maps(scores), grounding_model().intercept
     whole = sum(part.log_odds for part in found.signals.values()) + intercept
     assert sigmoid(np.array([whole])) == pytest.approx(scores.values, abs=1e-4)
     assert len(found.sentences) == 4

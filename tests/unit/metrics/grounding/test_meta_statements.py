@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.metrics.grounding.meta_statements import about_passages
+from sgi.metrics.grounding.meta_statements import find_meta_statements
 
 
 def claimed(sentence):
     """What is left of a sentence without what it says of its passages."""
     left, at = "", 0
-    for start, end in about_passages(sentence).spans:
+    for start, end in find_meta_statements(sentence).spans:
         left, at = left + sentence[at:start], end
     return (left + sentence[at:]).strip()
 
@@ -46,7 +46,7 @@ def test_what_names_the_passages_is_no_claim(sentence, left):
     ],
 )
 def test_a_sentence_that_says_that_passages_are_silent_is_told(sentence):
-    assert about_passages(sentence).silent
+    assert find_meta_statements(sentence).silent
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_sentence_that_says_that_passages_are_silent_is_told(sentence):
     ["It is not in Rome.", "No bees live here.", "The tower was not built by Eiffel.", "It is red.", ""],
 )
 def test_a_negation_alone_says_nothing_of_passages(sentence):
-    assert not about_passages(sentence).silent
+    assert not find_meta_statements(sentence).silent
 
 
 @given(
@@ -62,7 +62,7 @@ def test_a_negation_alone_says_nothing_of_passages(sentence):
     | st.lists(st.sampled_from(["Based on ", "passage ", "2", " and ", "the text says "])).map("".join)
 )
 def test_spans_lie_within_any_sentence_in_order_and_apart(sentence):
-    spans = about_passages(sentence).spans
+    spans = find_meta_statements(sentence).spans
     ends = [0, *(place for span in spans for place in span)]
     assert ends == sorted(ends)
     assert ends[-1] <= len(sentence)

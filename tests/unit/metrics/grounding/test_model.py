@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from sgi.metrics.grounding.model import Combination, combination, sigmoid
+from sgi.metrics.grounding.model import GroundingModel, grounding_model, sigmoid
 from sgi.metrics.grounding.signals import MEASURED, Signals, table
 from sgi.stats.monotone_logistic import MonotoneLogistic
 
@@ -15,24 +15,24 @@ EMPTY = st.lists(st.booleans(), min_size=len(Signals._fields), max_size=len(Sign
 
 
 def chance(values):
-    return float(sigmoid(combination().logistic.log_odds(np.array([values], dtype=np.float64)))[0])
+    return float(sigmoid(grounding_model().logistic.log_odds(np.array([values], dtype=np.float64)))[0])
 
 
 def test_the_committed_weights_are_of_the_signals_and_can_only_be_read_one_way():
-    parts = combination().weights
+    parts = grounding_model().weights
     assert tuple(part.signal for part in parts) == Signals._fields
     assert all(part.weight >= 0 for part in parts)
     assert all(np.isfinite([part.weight, part.centre, part.spread]).all() for part in parts)
-    assert np.isfinite(combination().intercept)
+    assert np.isfinite(grounding_model().intercept)
 
 
 def test_the_committed_weights_use_every_signal_of_support():
-    weights = {part.signal: part.weight for part in combination().weights}
+    weights = {part.signal: part.weight for part in grounding_model().weights}
     assert min(weights[name] for name in MEASURED) > 0
 
 
 def test_where_the_weights_were_learnt_is_written_down():
-    made = combination()
+    made = grounding_model()
     assert made.recipe == "scripts/train_grounding.py"
     assert len(made.trained_on) >= 2
     assert min(made.trained_on.values()) > 100
@@ -49,7 +49,7 @@ def test_less_of_a_signal_is_never_better_supported(values, empty, signal, less)
 @given(SIGNALS, EMPTY)
 def test_contributions_and_the_intercept_are_the_log_odds(values, empty):
     row = np.where(empty, np.nan, values)[None]
-    logistic = combination().logistic
+    logistic = grounding_model().logistic
     parts = logistic.contributions(row)
     assert parts.sum() + logistic.intercept == pytest.approx(logistic.log_odds(row)[0])
     assert (parts[0][np.array(empty)] == 0).all()
@@ -58,8 +58,8 @@ def test_contributions_and_the_intercept_are_the_log_odds(values, empty):
 def test_what_was_fitted_is_written_down_and_read_back_to_the_bit():
     rng = np.random.default_rng(0)
     weights, centres, spreads = rng.random((3, len(Signals._fields)))
-    made = Combination.of(MonotoneLogistic(weights, centres, spreads, 1 / 3), {"a": 2}, "recipe.py")
-    read = Combination.model_validate_json(made.model_dump_json())
+    made = GroundingModel.of(MonotoneLogistic(weights, centres, spreads, 1 / 3), {"a": 2}, "recipe.py")
+    read = GroundingModel.model_validate_json(made.model_dump_json())
     assert read == made
     for name, values in (("weights", weights), ("centres", centres), ("spreads", spreads)):
         assert getattr(read.logistic, name).tolist() == values.tolist()
@@ -68,12 +68,12 @@ def test_what_was_fitted_is_written_down_and_read_back_to_the_bit():
 
 @pytest.mark.parametrize(("name", "value"), [("weight", -0.1), ("spread", 0.0), ("centre", "low")])
 def test_weights_that_make_no_sense_are_refused(name, value):
-    body = combination().model_dump(mode="json")
+    body = grounding_model().model_dump(mode="json")
     body["weights"][0][name] = value
     with pytest.raises(ValidationError, match=name):
-        Combination.model_validate(body)
+        GroundingModel.model_validate(body)
 
 
 def test_no_rows_make_an_empty_table():
     assert table([]).shape == (0, len(Signals._fields))
-    assert combination().logistic.log_odds(table([])).tolist() == []
+    assert grounding_model().logistic.log_odds(table([])).tolist() == []

@@ -12,10 +12,15 @@ from sgi.kernel.protocols import EntailmentScores
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Batch, Sample
 from sgi.kernel.vectors import EntailmentTable, VectorTable
-from sgi.metrics.grounding.analysis import Reading
+from sgi.metrics.grounding.analysis import ResponseAnalysis
 from sgi.metrics.grounding.detector import Grounding
-from sgi.metrics.grounding.model import combination
-from sgi.metrics.grounding.nli import MOST_PASSAGES, Entailed, SentenceEntailment, pairs_of
+from sgi.metrics.grounding.model import grounding_model
+from sgi.metrics.grounding.nli import (
+    MOST_PASSAGES,
+    ResponseEntailment,
+    SentenceEntailment,
+    entailment_pairs_of,
+)
 from sgi.metrics.grounding.signals import MEASURED
 from sgi.testing import HashEmbedder, check_metric
 
@@ -49,7 +54,9 @@ def logit(p):
 
 
 def test_a_sentence_is_read_behind_its_best_passages_and_a_silent_one_behind_none():
-    first, silent, last = pairs_of(Reading.of(RESPONSE, [text for text in PASSAGES if text]))
+    first, silent, last = entailment_pairs_of(
+        ResponseAnalysis.of(RESPONSE, [text for text in PASSAGES if text])
+    )
     assert [premise for premise, _ in first] == [PASSAGES[1], PASSAGES[3], PASSAGES[0]]
     assert {hypothesis for _, hypothesis in first} == {"The old tower in Paris is tall."}
     assert silent == ()
@@ -58,7 +65,7 @@ def test_a_sentence_is_read_behind_its_best_passages_and_a_silent_one_behind_non
 
 def test_passages_that_tie_come_in_their_order_and_equal_ones_once():
     passages = ["Here.", "There.", "Here.", "Nowhere.", "Elsewhere."]
-    ((*pairs,),) = pairs_of(Reading.of("The moon is made of cheese.", passages))
+    ((*pairs,),) = entailment_pairs_of(ResponseAnalysis.of("The moon is made of cheese.", passages))
     assert [premise for premise, _ in pairs] == ["Here.", "There.", "Nowhere."]
     assert len(pairs) == MOST_PASSAGES
 
@@ -96,21 +103,21 @@ def test_it_keeps_the_promises_of_a_metric():
 
 
 def test_the_part_is_the_mean_weight_of_the_least_entailment():
-    weight = combination().logistic.weights[: len(MEASURED)].mean()
-    of = Entailed((SentenceEntailment(0.8, None, 1), None, SentenceEntailment(0.3, 0.5, 1)))
+    weight = grounding_model().logistic.weights[: len(MEASURED)].mean()
+    of = ResponseEntailment((SentenceEntailment(0.8, None, 1), None, SentenceEntailment(0.3, 0.5, 1)))
     assert of.least == 0.3
     assert of.log_odds == pytest.approx(weight / 1.5 * logit(np.array([0.3, 0.8, 0.3])))
 
 
 @pytest.mark.parametrize(("entailment", "odds"), [(0.0, -2.0), (1e-9, -2.0), (0.5, 0.0), (1.0, 2.0)])
 def test_a_model_is_believed_up_to_log_odds_of_three(entailment, odds):
-    weight = combination().logistic.weights[: len(MEASURED)].mean()
-    of = Entailed((SentenceEntailment(entailment, None, 1),))
+    weight = grounding_model().logistic.weights[: len(MEASURED)].mean()
+    of = ResponseEntailment((SentenceEntailment(entailment, None, 1),))
     assert of.log_odds.tolist() == pytest.approx([weight * odds] * 2)
 
 
 def test_where_no_sentence_claims_anything_nothing_is_added():
-    of = Entailed((None, None))
+    of = ResponseEntailment((None, None))
     assert np.isnan(of.least)
     assert of.log_odds.tolist() == [0.0]
 

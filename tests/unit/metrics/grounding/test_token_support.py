@@ -5,9 +5,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sgi.metrics.grounding.passage_index import Place
-from sgi.metrics.grounding.token_support import Backing, worst_window
-from sgi.metrics.grounding.words import LONGEST_RUN, wording
+from sgi.metrics.grounding.passage_index import PassageIndex, Window
+from sgi.metrics.grounding.token_support import TokenSupport, worst_window
+from sgi.metrics.grounding.words import LONGEST_RUN, split_words
 
 TEXTS = st.lists(st.sampled_from(["tower", "river", "the", "of", "1889", "old"]), max_size=30).map(" ".join)
 
@@ -20,8 +20,8 @@ def halves(said, at):
 
 def whole(response, passages, claims=None):
     """The backing of a response of one sentence."""
-    said = wording(response)
-    return Backing.of(said, [slice(0, len(said))], passages, claims)
+    said = split_words(response)
+    return TokenSupport.of(said, [slice(0, len(said))], PassageIndex.of(passages), claims)
 
 
 def longest_runs(said, passage):
@@ -38,21 +38,21 @@ def longest_runs(said, passage):
 
 @given(TEXTS, st.integers(0, 30), st.lists(TEXTS, max_size=3))
 def test_runs_are_those_found_by_trying_every_one_in_the_passages_of_its_places(response, at, passages):
-    said = wording(response)
-    found = Backing.of(said, halves(said, at), passages)
+    said = split_words(response)
+    found = TokenSupport.of(said, halves(said, at), PassageIndex.of(passages))
     for number, words in enumerate(halves(said, at)):
-        shared = [longest_runs(said, wording(passages[place.passage])) for place in found.places[number]]
+        shared = [longest_runs(said, split_words(passages[place.passage])) for place in found.places[number]]
         expected = np.max([[0] * len(said), *shared], axis=0)[words]
         assert found.run[words].tolist() == expected.tolist()
 
 
 @given(TEXTS, st.integers(0, 30), st.lists(TEXTS, max_size=3))
 def test_pairs_are_those_that_a_passage_of_its_places_has(response, at, passages):
-    said = wording(response)
-    found = Backing.of(said, halves(said, at), passages)
+    said = split_words(response)
+    found = TokenSupport.of(said, halves(said, at), PassageIndex.of(passages))
     content = np.flatnonzero(said.content).tolist()
     for number, words in enumerate(halves(said, at)):
-        pairs = set().union(*(wording(passages[place.passage]).pairs for place in found.places[number]))
+        pairs = set().union(*(split_words(passages[place.passage]).pairs for place in found.places[number]))
         for order, place in enumerate(content):
             beside = [content[k] for k in (order - 1, order + 1) if 0 <= k < len(content)]
             stems = [tuple(said.stems[k] for k in sorted((place, other))) for other in beside]
@@ -100,20 +100,22 @@ def test_a_word_counts_only_at_a_place_that_backs_its_sentence():
     found = whole("The old red tower is Spanish", passages)
     known = dict(zip(found.words.stems, found.known.tolist(), strict=True))
     assert known == {"the": True, "old": True, "red": True, "tower": True, "is": True, "spanish": False}
-    assert found.places == ((Place(0, 1),),)
+    assert found.places == ((Window(0, 1),),)
     assert found.nearest(0) == (0, 1)
 
 
 def test_a_sentence_has_its_own_places():
-    said = wording("Old tower red. Bees sleep long.")
-    found = Backing.of(said, [slice(0, 3), slice(3, 6)], ["Bees sleep long.", "Old tower red."])
+    said = split_words("Old tower red. Bees sleep long.")
+    found = TokenSupport.of(
+        said, [slice(0, 3), slice(3, 6)], PassageIndex.of(["Bees sleep long.", "Old tower red."])
+    )
     assert [[place.passage for place in places] for places in found.places] == [[1], [0]]
     assert [found.nearest(number) for number in (0, 1)] == [(1, 0), (0, 1)]
 
 
 def test_what_claims_nothing_is_not_looked_for():
     claims = np.array([False, False, True, True])
-    assert whole("old tower bees sleep", ["An old tower.", "Bees."], claims).places == ((Place(1, 0),),)
+    assert whole("old tower bees sleep", ["An old tower.", "Bees."], claims).places == ((Window(1, 0),),)
     assert whole("old tower", ["An old tower."], np.zeros(2, dtype=bool)).places == ((),)
 
 
@@ -135,7 +137,7 @@ def test_a_response_without_words_has_no_backing(response):
 
 
 def test_a_response_without_sentences_has_no_places():
-    assert Backing.of(wording(""), [], ["The old tower."]).places == ()
+    assert TokenSupport.of(split_words(""), [], PassageIndex.of(["The old tower."])).places == ()
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.metrics.grounding.words import LONGEST_RUN, wording
+from sgi.metrics.grounding.words import LONGEST_RUN, split_words
 
 
 @given(st.text())
 def test_any_text_is_words_with_their_places(text):
-    words = wording(text)
+    words = split_words(text)
     assert len(words.starts) == len(words.ends) == len(words.content) == len(words)
     assert all(start < end for start, end in zip(words.starts, words.ends, strict=True))
     assert all(before <= after for before, after in zip(words.ends, words.starts[1:], strict=False))
@@ -16,11 +16,11 @@ def test_any_text_is_words_with_their_places(text):
 
 
 def test_numbers_keep_their_marks_and_do_not_take_the_full_stop():
-    assert wording("It cost 2,500.50. Then 3.").stems[2::2] == ("2,500.50", "3")
+    assert split_words("It cost 2,500.50. Then 3.").stems[2::2] == ("2,500.50", "3")
 
 
 def test_endings_are_cut_and_function_words_told_apart():
-    words = wording("Cities were growing in the valley's shadow")
+    words = split_words("Cities were growing in the valley's shadow")
     assert words.stems[:3] == ("citi", "were", "grow")
     assert [stem for stem, carries in zip(words.stems, words.content, strict=True) if carries] == [
         "citi",
@@ -31,17 +31,17 @@ def test_endings_are_cut_and_function_words_told_apart():
 
 
 def test_pairs_reach_over_function_words():
-    assert wording("the tower of the city").pairs == frozenset({("tower", "citi")})
+    assert split_words("the tower of the city").pairs == frozenset({("tower", "citi")})
 
 
 def test_runs_stop_at_the_longest_that_counts():
-    words = wording(" ".join(f"word{n}" for n in range(20)))
+    words = split_words(" ".join(f"word{n}" for n in range(20)))
     assert len(words.runs()) == LONGEST_RUN
     assert [len(found) for found in words.runs()] == list(range(20, 20 - LONGEST_RUN, -1))
 
 
 def test_a_text_without_words_has_none():
-    words = wording("… — !!! 🎉")
+    words = split_words("… — !!! 🎉")
     assert (len(words), words.pairs, words.vocabulary) == (0, frozenset(), frozenset())
 
 

@@ -7,6 +7,7 @@ from decimal import localcontext
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.facts.date_support import comparable, date_support
 from sgi.metrics.grounding.facts.extract import Roles, clause_at, folded, names_of, numbers_of
 from sgi.metrics.grounding.facts.fact import EXACT, DateFact, Fact, Label, Name, Quantity, overlaps
@@ -95,8 +96,9 @@ def check_facts(sentence: str, passages: Sequence[str], question: str = "") -> t
     Alexandre Eiffel | contradicted | Gustave Eiffel | other first name
     two years | supported | 1887, 1889 | 1889 - 1887
     """
+    texts = [AnalysedText.of(passage) for passage in passages]
     with localcontext(EXACT):
-        return _checks(sentence, passages, question)
+        return _checks(AnalysedText.of(sentence), texts, AnalysedText.of(question))
 
 
 def _checks(sentence: str, passages: Sequence[str], question: str) -> tuple[Check, ...]:

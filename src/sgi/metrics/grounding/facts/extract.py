@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from functools import lru_cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.facts.dates import dates
 from sgi.metrics.grounding.facts.names import names
 from sgi.metrics.grounding.facts.quantities import quantities
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from sgi.metrics.grounding.facts.fact import DateFact, Fact, Name, Quantity
 
-_KEPT = 4096  # texts; a passage's facts take a few kilobytes
 _CLAUSE_END = re.compile(r"[.!?;](?=\s|$|[A-Z])|\n+|[。！？；]")
 _NEAR = 40
 
@@ -46,7 +45,7 @@ class Clause(NamedTuple):
     stems: frozenset[str]
 
 
-@lru_cache(maxsize=_KEPT)
+@once_per_text
 def numbers_of(text: str) -> Numbers:
     """The quantities and dates of a text.
 
@@ -57,7 +56,7 @@ def numbers_of(text: str) -> Numbers:
     return Numbers(quantities(text, [(date.start, date.end) for date in found]), found)
 
 
-@lru_cache(maxsize=_KEPT)
+@once_per_text
 def names_of(text: str) -> tuple[Name, ...]:
     """The names of a text.
 
@@ -67,7 +66,7 @@ def names_of(text: str) -> tuple[Name, ...]:
     return names(text)
 
 
-@lru_cache(maxsize=_KEPT)
+@once_per_text
 def folded(text: str) -> str:
     """The folded words of a text (`sgi.metrics.grounding.facts.words.fold`).
 
@@ -77,7 +76,7 @@ def folded(text: str) -> str:
     return fold(text)
 
 
-@lru_cache(maxsize=_KEPT)
+@once_per_text
 def clauses_of(text: str) -> tuple[Clause, ...]:
     """The clauses of a text, cut at full stops, semicolons and line breaks; those without content too.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from sgi.metrics.grounding.analysed_text import AnalysedText, once_per_text
 from sgi.metrics.grounding.facts.fact import overlaps
 from sgi.metrics.grounding.facts.numerals import (
     ONES,
@@ -115,6 +115,7 @@ def figures(text: str, taken: Sequence[tuple[int, int]] = ()) -> list[Figure]:
     >>> [str(figure.numeral.value) for figure in figures("3 of 4")]
     ['3', '4']
     """
+    text = AnalysedText.of(text)
     return sorted([*_from_digits(text, taken), *_from_words(text, taken)])
 
 
@@ -251,7 +252,7 @@ def _is_other_word(text: str, end: int, bare: str, first: str) -> bool:
     return bare == "second" and text[end : end + 1] != "-" and text[end - 1 : end] != "1"
 
 
-@lru_cache(maxsize=1)  # asked of one text again and again, then of the next
+@once_per_text
 def _inches(text: str) -> frozenset[int]:
     """Where quotation marks stand that close no quotation of their line; those behind digits open none."""
     found = set()

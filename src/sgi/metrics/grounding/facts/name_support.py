@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from sgi.metrics.grounding.analysed_text import once_per_text
 from sgi.metrics.grounding.facts.extract import clauses_of, folded, names_of
 from sgi.metrics.grounding.facts.number_support import Found
 from sgi.metrics.grounding.facts.words import FUNCTION_WORDS, fold, word_set
@@ -225,7 +225,7 @@ def _acronym(name: Name, _core: tuple[str, ...], passage: str, _words: str) -> s
     return "acronym" if any(letters in run for run in _initials_of_runs(passage)) else ""
 
 
-@lru_cache(maxsize=4096)
+@once_per_text
 def _initials_of_runs(passage: str) -> frozenset[str]:
     """The initials of capitalised words that stand together in a clause, with and without function words."""
     runs: list[list[str]] = []

@@ -7,6 +7,7 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from sgi.metrics.grounding.analysed_text import AnalysedText, once_per_text
 from sgi.metrics.grounding.facts.dates import MONTH_WORDS, WEEKDAY_WORDS
 from sgi.metrics.grounding.facts.fact import Name, overlaps
 from sgi.metrics.grounding.facts.words import FUNCTION_WORDS, fold, word_set
@@ -128,6 +129,7 @@ def names(text: str) -> tuple[Name, ...]:
     >>> [found.text for found in names(text)]
     ['President J. K. Polk of the U.S.', 'The Raven', 'New York', 'NASA']
     """
+    text = AnalysedText.of(text)
     if not tells_names(text):
         return ()
     titles = list(_titles(text))
@@ -215,7 +217,7 @@ def _may_open(text: str, word: str, end: int) -> bool:
     return alone or bool(_AFTER_SUBJECT.match(text, end))
 
 
-@lru_cache(maxsize=1)  # asked of one text again and again, then of the next
+@once_per_text
 def _words(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """The words of a text without the signs around them, and those of them that begin no sentence."""
     words = text.split()

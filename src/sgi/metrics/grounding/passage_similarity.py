@@ -1,0 +1,61 @@
+"""The similarity of each sentence of a response to its passages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+NO_QUESTION = 0.5
+"""The cosine that is assumed where there is no question: the mean of the training sets' medians."""
+
+
+@dataclass(frozen=True, eq=False)
+class PassageSimilarity:
+    """How similar each sentence of a response is to the sentences of its passages, and to the question.
+
+    Attributes:
+        best: the greatest cosine with a sentence of each passage, shape (sentences, passages).
+        place: which sentence of the passage that is, shape (sentences, passages).
+        question: the cosine with the question, shape (sentences,); without one, `NO_QUESTION`.
+    """
+
+    best: NDArray[np.float64]
+    place: NDArray[np.int64]
+    question: NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        statements: NDArray[np.float32],
+        passages: Sequence[NDArray[np.float32]],
+        question: NDArray[np.float32] | None,
+    ) -> PassageSimilarity:
+        """Compare unit rows: of the sentences, of each passage's sentences, and of the question.
+
+        >>> axis = np.eye(2, dtype=np.float32)
+        >>> PassageSimilarity.of(axis, [axis[:1], axis], axis[0]).best.tolist()
+        [[1.0, 1.0], [0.0, 1.0]]
+        """
+        cosines = [np.asarray(statements @ rows.T, dtype=np.float64) for rows in passages]
+        best = np.stack([found.max(axis=1) for found in cosines], axis=1)
+        place = np.stack([found.argmax(axis=1) for found in cosines], axis=1)
+        asked = np.full(len(statements), NO_QUESTION) if question is None else statements @ question
+        return cls(best, place, np.asarray(asked, dtype=np.float64))
+
+    def least_margin(self, sentences: Sequence[int]) -> float:
+        """The least margin of these sentences; NaN of none."""
+        return min((self.margins[number] for number in sentences), default=float("nan"))
+
+    @cached_property
+    def margins(self) -> list[float]:
+        """The cosine of each sentence with the most similar passage, less that with the question."""
+        found: list[float] = (self.best.max(axis=1) - self.question).tolist()
+        return found
