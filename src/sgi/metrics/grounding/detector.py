@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
@@ -12,6 +12,7 @@ import numpy as np
 
 from sgi.kernel.metric import SCORE, Metric, MetricSpec, Scores
 from sgi.kernel.sample import CONTEXTS, RESPONSE
+from sgi.metrics.grounding.analysed_text import AnalysedText
 from sgi.metrics.grounding.analysis import ResponseAnalysis, ResponseText
 from sgi.metrics.grounding.evidence_map import SignalPart
 from sgi.metrics.grounding.explain import OriginalTexts, SentenceScore, build_evidence_map
@@ -62,7 +63,7 @@ class PreparedRow:
         read = [normalize_text(text) for text in sample.contexts]
         positions = tuple(at for at, plain in enumerate(read) if plain.text.strip())
         question = normalize_text(sample.question).text.strip()
-        passages = tuple(read[at] for at in positions)
+        passages = tuple(replace(read[at], text=AnalysedText.of(read[at].text)) for at in positions)
         return cls(sample, normalize_text(sample.response), passages, positions, question)
 
     @cached_property
@@ -101,10 +102,11 @@ def _prepared(batch: Batch) -> tuple[PreparedRow, ...]:
 
 def _analyses(rows: Iterable[PreparedRow]) -> Iterator[ResponseAnalysis]:
     """Analyse each row; consecutive rows with the same passages share what is read of them."""
-    index = None
+    index = PassageIndex.of(())
     for row in rows:
         texts = tuple(passage.text for passage in row.passages)
-        if index is None or index.texts != texts:
+        if index.texts != texts:
+            index.forget()  # what is read of passages needs much more memory than the passages
             index = PassageIndex.of(texts)
         yield ResponseAnalysis.of(row.response_text, index, row.question)
 

@@ -80,6 +80,11 @@ class PassageIndex:
                 found[stem].append(place)
         return cls(analysed, read, starts, {stem: np.array(where) for stem, where in found.items()})
 
+    def forget(self) -> None:
+        """Drop what the passages keep of their analysis."""
+        for text in self.texts:
+            text.results.clear()
+
     def coverage(self, stems: Sequence[str]) -> Coverage:
         """Which of these words each place has, of all places that begin with one of them."""
         lines = [self.line.get(stem, _NOWHERE) for stem in stems]
