@@ -12,6 +12,9 @@ import typer
 
 from sgi.cli.option_values import cache_choice, column_map, judge_settings, metric_list, target_settings
 from sgi.cli.options import (
+    DATA,
+    JUDGE,
+    STORAGE,
     CacheOption,
     CalibrationOption,
     ClusterOption,
@@ -43,6 +46,11 @@ from sgi.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+TARGET = "RAG system under test"
+RESUME = "Resume a run"
+DISTRIBUTED = "Ray cluster"
+"""Titles of the groups of options that only `sgi run` has."""
+
 Data = Annotated[
     Path | None,
     typer.Argument(
@@ -51,82 +59,104 @@ Data = Annotated[
 ]
 OnError = Annotated[
     str | None,
-    typer.Option(help="A row that cannot be read: stop (exit 2; the default), or skip it and exit 3."),
+    typer.Option(
+        help="If a row cannot be read: stop (exit code 2; the default), or skip it and exit 3.",
+        rich_help_panel=DATA,
+    ),
 ]
 Failures = Annotated[
     str | None,
-    typer.Option("--max-failures", help="Stop when more than this share of the rows failed; 5% by default."),
+    typer.Option("--max-failures", help="Stop if more than this share of the rows failed. Default: 5%."),
 ]
-Name = Annotated[str | None, typer.Option("--name", help="What to call the run; unique in the database.")]
+Name = Annotated[
+    str | None,
+    typer.Option("--name", help="Name of the run; unique in the database.", rich_help_panel=STORAGE),
+]
 Tags = Annotated[
-    list[str] | None, typer.Option("--tag", help="A tag, to find the run by among others; repeatable.")
+    list[str] | None,
+    typer.Option("--tag", help="Tag of the run, to find it again; repeatable.", rich_help_panel=STORAGE),
 ]
 Resume = Annotated[
     str | None,
-    typer.Option("--resume", help="Go on with a run: its id, a beginning of it, its name, or last."),
+    typer.Option(
+        "--resume", help="Resume a run: its id or its beginning, its name, or last.", rich_help_panel=RESUME
+    ),
 ]
 TakeOver = Annotated[
     bool,
     typer.Option(
         "--take-over",
-        help="With --resume: take the run from another process that writes it. That one ends with an error.",
+        help="With --resume: take the run over from another process that writes it; that one stops with an "
+        "error.",
+        rich_help_panel=RESUME,
     ),
 ]
 RetryFailed = Annotated[
     bool,
     typer.Option(
         "--retry-failed",
-        help="With --resume: do failed rows again; a target is asked for those alone. Bad replies of a judge "
-        "that are kept are asked for once more, also in a new run.",
+        help="With --resume: score failed rows again; the target is called for those rows only. Cached bad "
+        "replies of a judge are requested again, also in a new run.",
+        rich_help_panel=RESUME,
     ),
 ]
 TrustTarget = Annotated[
     bool,
     typer.Option(
         "--trust-target",
-        help="With --resume: use the target, the judge, the models and the output files that the stored run "
-        "names. Without it, each must be named again, since a stored run may come from someone else.",
+        help="With --resume: use the target, the judge, the models and the output files named in the stored "
+        "run. Otherwise you must give each again, because someone else may have written the stored run.",
+        rich_help_panel=RESUME,
     ),
 ]
-NoStore = Annotated[bool, typer.Option("--no-store", help="Keep no run in a database.")]
+NoStore = Annotated[
+    bool, typer.Option("--no-store", help="Do not store the run in a database.", rich_help_panel=STORAGE)
+]
 NoTexts = Annotated[
     bool,
     typer.Option(
         "--no-texts",
-        help="For private data: the database gets digests in place of texts, and nothing that a judge wrote.",
+        help="For private data: store digests instead of texts, and nothing that a judge wrote.",
+        rich_help_panel=STORAGE,
     ),
 ]
 Target = Annotated[
     str | None,
-    typer.Option("--target", help="The RAG system to ask for the responses: module:function, or a URL."),
+    typer.Option(
+        "--target",
+        help="System that answers the questions: module:function, or a URL.",
+        rich_help_panel=TARGET,
+    ),
 ]
 CascadeOption = Annotated[
     str | None,
     typer.Option(
         "--cascade",
         metavar="alpha=A[,labelled=FILE]",
-        help="Ask the judge only about rows that the metric grounding does not clear, so that of unsupported "
-        "rows the share A at most escapes it. Fitted on rows with a label (0 is unsupported), of FILE or "
-        "of the data; they must be like the rows scored: same kind of questions, same system.",
+        help="Call the judge only for rows that the metric grounding does not clear. At most the share A of "
+        "the unsupported rows is cleared by mistake. The threshold is fitted on rows with a label (0 is "
+        "unsupported), from FILE or from the data; they must be like the scored rows: same kind of "
+        "questions, same system.",
+        rich_help_panel=JUDGE,
     ),
 ]
 TargetSet = Annotated[
     list[str] | None,
     typer.Option(
         "--target-set",
-        help="setting=value of the target: concurrency, timeout, retries, rate, question_field, answer_field,"
-        " contexts_field, headers.NAME, body.NAME; repeatable.",
+        help="setting=value of the target: concurrency, timeout, retries, rate, question_field, "
+        "answer_field, contexts_field, headers.NAME or body.NAME; repeatable.",
+        rich_help_panel=TARGET,
     ),
 ]
-
-
 RayOption = Annotated[
     str | None,
     typer.Option(
         "--ray",
         metavar="local|auto|HOST:PORT",
-        help="Score on a Ray cluster, into the folder -o names: one of this machine alone, the one that runs "
-        "here, or one elsewhere. DATA may be a folder, a pattern or an address such as s3://bucket/rows.",
+        help="Score on a Ray cluster, into the folder given with -o: a new one on this machine, the one that "
+        "runs here, or one elsewhere. DATA may be a folder, a pattern or an address such as s3://bucket/rows.",
+        rich_help_panel=DISTRIBUTED,
     ),
 ]
 WorkersOption = Annotated[
@@ -134,8 +164,9 @@ WorkersOption = Annotated[
     typer.Option(
         "--workers",
         min=1,
-        help="With --ray: how many score at once; one a core by default. Each has its share of --max-cost; "
-        "one that dies is replaced, and begins its share anew.",
+        help="With --ray: number of workers. Default: one per core. Each has its share of --max-cost; a "
+        "worker that dies is replaced, and its share starts again.",
+        rich_help_panel=DISTRIBUTED,
     ),
 ]
 
