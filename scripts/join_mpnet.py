@@ -26,7 +26,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING
 from zipfile import BadZipFile, ZipFile
 
-from sgi.models.files import models_folder
+from sgi.models.hub import models_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

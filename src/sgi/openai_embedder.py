@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sgi.models.embedder.remote import RemoteEmbedder
-from sgi.models.embedder.service import Service, deployment_name
+from sgi.models.embedder.remote_service import Service, deployment_name
 
 __all__ = ["AzureOpenAIEmbedder"]
 

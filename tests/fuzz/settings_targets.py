@@ -192,9 +192,8 @@ def labels(data: bytes) -> None:
 
 @target(b'{"pooling_mode_mean_tokens": true, "max_seq_length": 128}', weight=20)
 def model_settings(data: bytes) -> None:
-    from sgi.models.files import settings
 
-    settings(saved("config.json", data))
+    read_settings(saved("config.json", data))
 
 
 @cache

@@ -111,7 +111,7 @@ def test_names_azure_does_not_allow_are_refused(deployment):
 @pytest.mark.usefixtures("_configured")
 def test_an_endpoint_that_is_no_url_is_named(monkeypatch):
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", "my-resource")
-    with pytest.raises(UsageError, match=r"AZURE_OPENAI_ENDPOINT is no http\(s\) URL"):
+    with pytest.raises(UsageError, match=r"AZURE_OPENAI_ENDPOINT is not an http\(s\) URL"):
         AzureOpenAIEmbedder()
 
 

@@ -44,7 +44,7 @@ def show(as_json: JsonOption = False) -> None:
       sgi models list --json
     """
     from sgi.cli.console import plain, print_json
-    from sgi.models.files import models_folder
+    from sgi.models.hub import models_folder
     from sgi.models.known_models import MODELS
 
     if as_json:
@@ -63,14 +63,14 @@ def show(as_json: JsonOption = False) -> None:
 
 def _source(record: ModelRecord) -> Source:
     """Where `load_embedder` finds the model on this machine; None if it must be downloaded."""
-    from sgi.models.files import has_graph, kept_folder
+    from sgi.models.model_location import find_model
 
-    if record.embedded:
+    location = find_model(record.name)
+    if location.is_embedded:
         return "embedded"
-    folder = kept_folder(record)
-    if folder is None:
+    if location.folder is None:
         return None
-    return "onnx" if has_graph(folder) else "torch"
+    return "onnx" if location.has_graph else "torch"
 
 
 @models.command()

@@ -60,7 +60,7 @@ def select_embedders(
     """
     from sgi.cli.console import talk
     from sgi.kernel.registry import metric
-    from sgi.models.embedder.service import Service, default_embedder
+    from sgi.models.embedder.remote_service import Service, default_embedder
     from sgi.models.known_models import DEFAULT_MODEL
 
     embeds = metrics is None or any(metric(name).vector_needs for name in metrics)
@@ -69,7 +69,7 @@ def select_embedders(
     name = default_embedder(backend, precision)
     if name == DEFAULT_MODEL:
         return []
-    where = f"{name} at {Service.azure().place}"
+    where = f"{name} at {Service.azure().address}"
     talk(f"The AZURE_OPENAI_… variables are set: texts are sent to {where}. Use -e minilm to stay offline.")
     return [name]
 
@@ -108,7 +108,7 @@ def with_entailment(metrics: Sequence[str], nli: str | None) -> list[str]:
 
 def _absolute_model(nli: str) -> str:
     """The model's name; a folder becomes an absolute path."""
-    from sgi.models.entailment.files import existing_folder
+    from sgi.models.model_location import existing_folder
 
     torch = "torch:" if nli.startswith("torch:") else ""
     name, bracket, labels = nli.removeprefix(torch).partition("(labels=")

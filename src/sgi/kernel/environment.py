@@ -1,4 +1,4 @@
-"""Where remote services are and the keys that open them, as the environment or a file ``.env`` says."""
+"""Addresses and keys of remote services, from the environment or a file ``.env``."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from sgi.kernel.signature import digest
 
 OPENAI_URL = "https://api.openai.com/v1"
 NO_KEY = "none"
-"""Sent to a server of one's own, which asks for no key; the clients insist on one."""
+"""Sent to a user's own server without a key; the clients require one."""
 _OPENAI_KEY = "OPENAI_API_KEY"
-_OPENAI_PLACE = "OPENAI_BASE_URL"
+_OPENAI_ADDRESS = "OPENAI_BASE_URL"
 AZURE_KEY = "AZURE_OPENAI_API_KEY"
-AZURE_PLACE = "AZURE_OPENAI_ENDPOINT"
+AZURE_ADDRESS = "AZURE_OPENAI_ENDPOINT"
 
 
 @dataclass(frozen=True)
 class Service:
-    """Where a model is asked, and the key that opens it; each room has its own kind of it.
+    """Address and key of a remote service.
 
     Attributes:
-        kind: how requests are addressed: ``openai``, ``azure``, …
-        url: the part every address begins with.
-        key: sent with every request; shown nowhere.
-        key_name: the variable the key is read from.
-        api_version: Azure's.
+        kind: the API: ``openai``, ``azure``, …
+        url: the base URL.
+        key: sent with every request; never displayed.
+        key_name: the variable with the key.
+        api_version: the version of Azure's API.
 
     >>> Service("openai", "http://localhost:8080/v1", "a-secret", "OPENAI_API_KEY")
     Service(kind='openai', url='http://localhost:8080/v1', key_name='OPENAI_API_KEY', api_version='')
@@ -45,64 +45,63 @@ class Service:
     api_version: str = ""
 
     azure_version: ClassVar[str]
-    """The version of Azure's interface where nobody names one."""
-    url_name: ClassVar[str] = _OPENAI_PLACE
-    """What messages call the address of a server of one's own."""
+    """The default version of Azure's API."""
+    url_name: ClassVar[str] = _OPENAI_ADDRESS
+    """The name of ``url`` in messages."""
 
     @classmethod
     def openai(cls, url: str = "") -> Self:
-        """OpenAI, or the server at ``url``; the key is OPENAI_API_KEY, which only OpenAI itself insists on.
+        """OpenAI, or the server at ``url``, with the key OPENAI_API_KEY, which only OpenAI itself requires.
 
         Raises:
-            UsageError: no key, or no usable one, or the URL is none, or only the URL stands in ``.env``.
+            UsageError: the key is missing or unusable, the URL is invalid, or only the URL is in ``.env``.
         """
         if not url:
-            check_same_source(_OPENAI_KEY, _OPENAI_PLACE)
+            check_same_source(_OPENAI_KEY, _OPENAI_ADDRESS)
         where = openai_url(url)
         key = setting(_OPENAI_KEY) or ("" if where == OPENAI_URL else NO_KEY)
         return cls("openai", checked_url(where, cls.url_name), checked_key(key, _OPENAI_KEY), _OPENAI_KEY)
 
     @classmethod
     def azure(cls, *, key: str = "", endpoint: str = "", api_version: str = "") -> Self:
-        """Azure OpenAI; what isn't given is read from the AZURE_OPENAI_… variables.
+        """Azure OpenAI; the defaults are the variables AZURE_OPENAI_….
 
         Raises:
-            UsageError: key or endpoint is missing or unusable, or only the endpoint stands in ``.env``; names
-                the variable.
+            UsageError: key or endpoint is missing or unusable, or only the endpoint is in ``.env``.
         """
         if not key and not endpoint:
-            check_same_source(AZURE_KEY, AZURE_PLACE)
-        found = checked_key(key or setting(AZURE_KEY), AZURE_KEY)
+            check_same_source(AZURE_KEY, AZURE_ADDRESS)
+        valid = checked_key(key or setting(AZURE_KEY), AZURE_KEY)
         version = api_version or setting("AZURE_OPENAI_API_VERSION") or cls.azure_version
-        return cls("azure", checked_url(azure_url(endpoint), AZURE_PLACE), found, AZURE_KEY, version)
+        return cls("azure", checked_url(azure_url(endpoint), AZURE_ADDRESS), valid, AZURE_KEY, version)
 
     @property
-    def place(self) -> str:
-        """What fingerprints say of the address."""
-        return place_of(self.url)
+    def address(self) -> str:
+        """The address in fingerprints."""
+        return address_label(self.url)
 
 
-def openai_url(given: str = "") -> str:
-    """The address as given, else OPENAI_BASE_URL, else OpenAI's own."""
-    return given or setting(_OPENAI_PLACE) or OPENAI_URL
+def openai_url(url: str = "") -> str:
+    """The argument, else OPENAI_BASE_URL, else OpenAI's own address."""
+    return url or setting(_OPENAI_ADDRESS) or OPENAI_URL
 
 
-def azure_url(given: str = "") -> str:
-    """The address as given, else AZURE_OPENAI_ENDPOINT.
+def azure_url(url: str = "") -> str:
+    """The argument, else AZURE_OPENAI_ENDPOINT.
 
     Raises:
-        UsageError: there is none.
+        UsageError: both are empty.
     """
-    where = given or setting(AZURE_PLACE)
+    where = url or setting(AZURE_ADDRESS)
     if not where:
-        raise UsageError(f"{AZURE_PLACE} is not set.", hint=_how_to_set(AZURE_PLACE))
+        raise UsageError(f"{AZURE_ADDRESS} is not set.", hint=_how_to_set(AZURE_ADDRESS))
     return where
 
 
-def place_of(url: str) -> str:
-    """Host, port, and a digest of a path that isn't the usual one; blank for OpenAI itself or no address.
+def address_label(url: str) -> str:
+    """Host, port, and a digest of an unusual path; empty for OpenAI itself or no address.
 
-    >>> place_of("http://LocalHost:8080/v1"), place_of(OPENAI_URL)
+    >>> address_label("http://LocalHost:8080/v1"), address_label(OPENAI_URL)
     ('localhost:8080', '')
     """
     if url in ("", OPENAI_URL):
@@ -113,11 +112,11 @@ def place_of(url: str) -> str:
 
 
 def setting(name: str) -> str:
-    """A variable of the environment, or of ``.env`` in the working folder; blank if neither has it.
+    """A variable of the environment, or of ``.env`` in the working folder; empty if neither has it.
 
     Raises:
         UsageError: ``.env`` cannot be read.
-        MissingExtraError: ``.env`` sets the variable, and what reads that file is not installed.
+        MissingExtraError: ``.env`` sets the variable, and python-dotenv is not installed.
     """
     value = os.environ.get(name, "").strip()
     if value:
@@ -133,42 +132,46 @@ def setting(name: str) -> str:
 
 
 def check_same_source(key: str, address: str) -> None:
-    """A ``.env`` that somebody left in a folder must not decide where the key of the environment is sent.
+    """Raise if ``.env`` alone sets the address to which a key of the environment would be sent.
+
+    Otherwise a ``.env`` in a downloaded folder could redirect the key.
 
     Raises:
-        UsageError: the variable ``address`` stands in ``.env`` alone, and ``key`` in the environment.
+        UsageError: the variable ``address`` is only in ``.env``, and ``key`` is in the environment.
     """
     if os.environ.get(key, "").strip() and not os.environ.get(address, "").strip() and setting(address):
-        message = f"{address} stands in .env, but {key} in the environment."
-        raise UsageError(message, hint="Put both in one place, so that it is clear where the key goes.")
+        message = f"{address} is set in .env, but {key} in the environment."
+        raise UsageError(message, hint="Set both in .env or both in the environment.")
 
 
 def checked_key(key: str, name: str) -> str:
-    """The key, if there is one and a header can carry it.
+    """Return a key that can be sent in a header.
 
     Args:
-        key: is not shown.
-        name: the variable it is read from.
+        key: never displayed.
+        name: the variable with the key.
 
     Raises:
-        UsageError: it is blank, or holds characters that no key has.
+        UsageError: the key is empty, or has characters that no key has.
     """
     if not key:
         raise UsageError(f"{name} is not set.", hint=_how_to_set(name))
     if not (key.isascii() and key.isprintable()) or " " in key:
-        raise UsageError(f"{name} holds characters no key has.", hint="Paste the key again, without quotes.")
+        raise UsageError(
+            f"{name} has characters that no key has.", hint="Paste the key again, without quotes."
+        )
     return key
 
 
 def checked_url(url: str, what: str) -> str:
-    """The URL without a slash at its end. What is wrong is said without showing it: it may hold a password.
+    """Return the URL without a slash at its end. Errors do not show the URL, which may contain a password.
 
     Args:
-        url: an address of http or https, without query and fragment.
-        what: what messages call it.
+        url: http or https, without query and fragment.
+        what: its name in messages.
 
     Raises:
-        UsageError: it is no such address, or holds a user or a password.
+        UsageError: it is not such a URL, or contains a user or a password.
 
     >>> checked_url("http://localhost:8080/v1/", "The URL")
     'http://localhost:8080/v1'
@@ -178,20 +181,20 @@ def checked_url(url: str, what: str) -> str:
         host = parts.hostname or ""
         if re.fullmatch(r"[\d.]+|.*:.*", host):
             ip_address(host)
-        sound = parts.scheme in ("http", "https") and bool(host) and parts.port != 0
+        valid = parts.scheme in ("http", "https") and bool(host) and parts.port != 0
     except ValueError:
-        sound = False
-    if not sound or re.search(r"[\s?#\\]|[^ -~]", url):
-        hint = "It begins as in https://host or http://host:port/v1."
-        raise UsageError(f"{what} is no http(s) URL.", hint=hint)
+        valid = False
+    if not valid or re.search(r"[\s?#\\]|[^ -~]", url):
+        hint = "Write https://host or http://host:port/v1."
+        raise UsageError(f"{what} is not an http(s) URL.", hint=hint)
     if "@" in parts.netloc:
         hint = "Leave it out: the key has a variable of its own."
-        raise UsageError(f"{what} holds a user or a password.", hint=hint)
+        raise UsageError(f"{what} contains a user or a password.", hint=hint)
     return url.rstrip("/")
 
 
 def _dotenv_text() -> str:
-    """The file ``.env`` in the working folder; blank where there is none."""
+    """The content of ``.env`` in the working folder; empty if there is none."""
     try:
         return Path(".env").read_text(encoding="utf-8-sig")
     except (FileNotFoundError, IsADirectoryError):

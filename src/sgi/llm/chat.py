@@ -62,7 +62,7 @@ class ModelChat:
         self._service = service
         self._name = f"{service.kind}:{spec.named.name}"
         self._settings = _settings(spec, service)
-        self._fingerprint = spec.fingerprint(service.place)
+        self._fingerprint = spec.fingerprint(service.address)
         self._mode = _mode(model)
 
     @property

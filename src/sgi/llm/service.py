@@ -9,12 +9,12 @@ from sgi.kernel import environment
 from sgi.kernel.environment import (
     NO_KEY,
     OPENAI_URL,
+    address_label,
     azure_url,
     check_same_source,
     checked_key,
     checked_url,
     openai_url,
-    place_of,
     setting,
 )
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _OLLAMA_URL = "http://localhost:11434/v1"
 _OLLAMA_KEY = "OLLAMA_API_KEY"
-_OLLAMA_PLACE = "OLLAMA_BASE_URL"
+_OLLAMA_ADDRESS = "OLLAMA_BASE_URL"
 _KEYS = {"anthropic": ("ANTHROPIC_API_KEY",), "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY")}
 
 
@@ -47,9 +47,9 @@ class Service(environment.Service):
             return cls.azure()
         if name.kind == "ollama":
             if not name.url:
-                check_same_source(_OLLAMA_KEY, _OLLAMA_PLACE)
+                check_same_source(_OLLAMA_KEY, _OLLAMA_ADDRESS)
             key = checked_key(setting(_OLLAMA_KEY) or NO_KEY, _OLLAMA_KEY)
-            return cls("ollama", checked_url(_url(name), _OLLAMA_PLACE), key, _OLLAMA_KEY)
+            return cls("ollama", checked_url(_url(name), _OLLAMA_ADDRESS), key, _OLLAMA_KEY)
         names = _KEYS[name.kind]
         found = next((one for one in names if setting(one)), names[0])
         return cls(name.kind, "", checked_key(setting(found), found), found)
@@ -67,7 +67,7 @@ def fingerprint_of(spec: JudgeSpec) -> str:
         UsageError: the environment names no address where one is needed, or an unusable one.
     """
     url = _url(spec.named)
-    return spec.fingerprint(place_of(checked_url(url, "The judge's address")) if url else "")
+    return spec.fingerprint(address_label(checked_url(url, "The judge's address")) if url else "")
 
 
 def _url(name: ModelName) -> str:
@@ -75,5 +75,5 @@ def _url(name: ModelName) -> str:
     if name.kind == "openai":
         return openai_url(name.url)
     if name.kind == "ollama":
-        return name.url or setting(_OLLAMA_PLACE) or _OLLAMA_URL
+        return name.url or setting(_OLLAMA_ADDRESS) or _OLLAMA_URL
     return azure_url() if name.kind == "azure" else ""

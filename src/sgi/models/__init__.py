@@ -1,4 +1,5 @@
-"""Texts to unit rows: ONNX Runtime, sentence-transformers or a remote service, behind one protocol.
+"""Embedding models, token encoders and entailment models.
 
-``load.load_embedder`` opens any of them by name; ``cached.CachedEmbedder`` keeps what they computed.
+``model_location.find_model`` resolves the name of a model of any kind; each sub-package opens one kind in
+``load``, with one module for each runtime.
 """

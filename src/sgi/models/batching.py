@@ -1,4 +1,4 @@
-"""The order in which texts are computed: each distinct one once, in batches of one length, back in order."""
+"""Computes each distinct text once, in batches of texts of equal length."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-TOKENS_A_BATCH = 512
-"""Few enough for the widest layer's activations to stay near the core; more brought no speed."""
+TOKENS_PER_BATCH = 512
+"""The widest layer's activations still fit into the cache; larger batches were not faster."""
 
 
 def distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """The distinct texts in order of appearance, and for each text the place of its own.
+    """The distinct texts in order of appearance, and for each text its position among them.
 
-    >>> unique, places = distinct(["b", "a", "b"])
-    >>> unique, places.tolist()
+    >>> unique, positions = distinct(["b", "a", "b"])
+    >>> unique, positions.tolist()
     (['b', 'a'], [0, 1, 0])
     """
     index: dict[str, int] = {}
-    places = [index.setdefault(text, len(index)) for text in texts]
-    return list(index), np.asarray(places, dtype=np.int64)
+    positions = [index.setdefault(text, len(index)) for text in texts]
+    return list(index), np.asarray(positions, dtype=np.int64)
 
 
 def equal_length_batches(lengths: Sequence[int], budget: int) -> list[NDArray[np.int64]]:
-    """Batches of texts with exactly as many tokens each, longest first.
+    """Batches of texts with the same number of tokens, longest first.
 
-    Without padding no text sees another: its vector has the same bits alone, in any batch and in any
-    order. Longest first, so that workers finish together.
+    Nothing is padded, so a text has the same bits alone, in any batch and in any order. The longest come
+    first so that threads finish at about the same time.
 
     Args:
         lengths: tokens of each text.
-        budget: the most tokens in a batch; a longer text stands alone.
+        budget: the most tokens in a batch; a longer text is a batch of its own.
 
     Returns:
-        The positions of the texts, batch by batch; together each position once.
+        The positions of the texts in each batch; each position occurs once.
 
     >>> [batch.tolist() for batch in equal_length_batches([2, 5, 2, 2, 9], budget=4)]
     [[4], [1], [0, 2], [3]]
@@ -54,16 +54,16 @@ def equal_length_batches(lengths: Sequence[int], budget: int) -> list[NDArray[np
     return batches
 
 
-def side_by_side(
+def run_batches(
     batches: Sequence[NDArray[np.int64]], compute: Callable[[NDArray[np.int64]], None], threads: int
 ) -> None:
-    """Compute batches, so many at once; what goes wrong in one is raised.
+    """Compute batches in parallel, and raise the first error.
 
     >>> done = []
-    >>> side_by_side([np.array([0]), np.array([1])], lambda batch: done.extend(batch.tolist()), threads=1)
+    >>> run_batches([np.array([0]), np.array([1])], lambda batch: done.extend(batch.tolist()), threads=1)
     >>> done
     [0, 1]
     """
     with ThreadPoolExecutor(max(1, min(threads, len(batches)))) as pool:
         for _ in pool.map(compute, batches):
-            pass  # asking for each result raises what went wrong in it
+            pass  # reading a result raises its error

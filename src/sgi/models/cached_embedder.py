@@ -1,4 +1,4 @@
-"""An embedder around an embedder and a cache."""
+"""An embedder that caches vectors."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
     from sgi.kernel.protocols import Cache, Embedder
 
-_AT_ONCE = 4096
-"""Texts computed before they are kept, unless the embedder says: what an interrupted run loses at most."""
+_TEXTS_PER_WRITE = 4096
+"""Texts computed between writes of the cache, unless the embedder has its own number."""
 _UNIT_TOLERANCE = 1e-3
 _ROW = np.dtype("<f4")
 
 
 class CachedEmbedder:
-    """Computes each distinct text once, and not at all if the cache has its vector.
+    """Computes each distinct text once, unless the cache has its vector.
 
-    A key is the digest of fingerprint and text; a value is one byte that tells whether the text was cut,
-    and the row as little-endian float32. A value that is no unit row is computed anew and replaced.
+    A key is the digest of fingerprint and text. A value is one byte, 1 if the text was truncated, and the row
+    as little-endian float32. A value that is not a unit row is computed again and replaced.
 
     Args:
-        embedder: what computes.
-        cache: what keeps.
+        embedder: computes the vectors.
+        cache: stores them.
 
     Attributes:
-        hits: distinct texts found in the cache so far.
-        misses: distinct texts computed so far.
+        hits: distinct texts that the cache had.
+        misses: distinct texts that were computed.
 
     >>> class Lengths:
     ...     fingerprint = "lengths@1"
@@ -64,83 +64,80 @@ class CachedEmbedder:
 
     @property
     def fingerprint(self) -> str:
-        """That of the embedder within."""
+        """The fingerprint of the wrapped embedder."""
         return self.embedder.fingerprint
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Unit rows in the order given, float32, shape (n, d)."""
+        """Unit rows in the order of the texts, float32, shape (n, d)."""
         return self.encode(texts).rows
 
     def encode(self, texts: Sequence[str], /) -> Embedded:
-        """Unit rows, and which texts were cut.
+        """Unit rows, and which texts were truncated.
 
         Raises:
-            EmbedderError: the embedder gave none.
-            NonFiniteVectorError: it gave none for some texts, which the error names; the others are kept.
-            StoreError: the cache could not be read or written.
+            EmbedderError: the embedder fails.
+            NonFiniteVectorError: some texts have no usable vector; the error names them.
+            StoreError: the cache cannot be read or written.
         """
-        unique, places = distinct(texts)
+        unique, positions = distinct(texts)
         fingerprint = self.fingerprint.encode()
         keys = [digest(fingerprint, text.encode("utf-8", "surrogatepass")) for text in unique]
-        found = _readable(self.cache.get_many(keys))
-        missing = [place for place, key in enumerate(keys) if key not in found]
+        cached = _valid_values(self.cache.get_many(keys))
+        missing = [position for position, key in enumerate(keys) if key not in cached]
         current_work().add(len(unique) - len(missing))
         fresh = self._compute(unique, keys, missing)
-        if found and missing and len(fresh[keys[missing[0]]]) != len(next(iter(found.values()))):
-            missing = list(range(len(unique)))  # what was found is no row of this model
+        if cached and missing and len(fresh[keys[missing[0]]]) != len(next(iter(cached.values()))):
+            missing = list(range(len(unique)))  # the cached rows are not of this model
             fresh = self._compute(unique, keys, missing)
         with self._lock:
             self.hits += len(unique) - len(missing)
             self.misses += len(missing)
-        values = {**found, **fresh}
-        return _take(_joined([values[key] for key in keys]), places)
+        values = {**cached, **fresh}
+        table = _decode([values[key] for key in keys])
+        return Embedded(table.rows[positions], table.truncated[positions])
 
-    def _compute(self, texts: list[str], keys: list[bytes], places: list[int]) -> dict[bytes, bytes]:
-        """The values of the texts at these places, checked once and kept as they are made."""
+    def _compute(self, texts: list[str], keys: list[bytes], positions: list[int]) -> dict[bytes, bytes]:
+        """Compute, check and cache the values of the texts at these positions."""
         values: dict[bytes, bytes] = {}
         name = embedder_name(self.embedder)
-        step = getattr(self.embedder, "texts_at_once", _AT_ONCE)
+        step = getattr(self.embedder, "texts_per_write", _TEXTS_PER_WRITE)
         work = current_work()
         before = work.done
-        for start in range(0, len(places), step):
-            some = places[start : start + step]
-            asked = [texts[place] for place in some]
-            rows, truncated = encode(self.embedder, asked)
-            usable = ~unusable_rows(name, asked, rows)
-            good = unit_rows(name, list(compress(asked, usable)), rows[usable])
-            made = {
-                keys[place]: bytes([int(cut)]) + row.astype(_ROW).tobytes()
-                for place, row, cut in zip(compress(some, usable), good, truncated[usable], strict=True)
+        for start in range(0, len(positions), step):
+            part = positions[start : start + step]
+            part_texts = [texts[position] for position in part]
+            rows, truncated = encode(self.embedder, part_texts)
+            usable = ~unusable_rows(name, part_texts, rows)
+            unit = unit_rows(name, list(compress(part_texts, usable)), rows[usable])
+            fresh = {
+                keys[position]: bytes([int(cut)]) + row.astype(_ROW).tobytes()
+                for position, row, cut in zip(compress(part, usable), unit, truncated[usable], strict=True)
             }
-            self.cache.put_many(made)
-            work.reach(before + start + len(some))  # for an embedder that does not count
-            values |= made
+            self.cache.put_many(fresh)
+            work.reach(before + start + len(part))  # for an embedder that does not count
+            values |= fresh
             if not usable.all():
-                unit_rows(name, asked, rows)  # raises, naming the texts without a usable row
+                unit_rows(name, part_texts, rows)  # raises, naming the texts without a usable row
         return values
 
 
-def _readable(values: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
-    """The values that hold a flag and a unit row, all of the commonest length (of two, the greater)."""
+def _valid_values(values: Mapping[bytes, bytes]) -> dict[bytes, bytes]:
+    """The values with a flag and a unit row, of the most common length (the greater of two)."""
     lengths = Counter(len(value) for value in values.values() if len(value) % _ROW.itemsize == 1)
     if not lengths:
         return {}
     length = max(lengths, key=lambda length: (lengths[length], length))
     fitting = {key: value for key, value in values.items() if len(value) == length and value[0] <= 1}
     with np.errstate(invalid="ignore", over="ignore"):
-        rows = _joined(list(fitting.values())).rows
+        rows = _decode(list(fitting.values())).rows
         squares = np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
-        sound = np.abs(squares - 1) < _UNIT_TOLERANCE
-    return {key: value for (key, value), good in zip(fitting.items(), sound, strict=True) if good}
+        is_unit = np.abs(squares - 1) < _UNIT_TOLERANCE
+    return {key: value for (key, value), valid in zip(fitting.items(), is_unit, strict=True) if valid}
 
 
-def _joined(values: list[bytes]) -> Embedded:
+def _decode(values: list[bytes]) -> Embedded:
     if not values:
         return Embedded(np.zeros((0, 0), dtype=np.float32), np.zeros(0, dtype=np.bool_))
     table = np.frombuffer(b"".join(values), dtype=np.uint8).reshape(len(values), -1)
     rows = np.ascontiguousarray(table[:, 1:]).view(_ROW).astype(np.float32, copy=False)
     return Embedded(rows, table[:, 0].astype(np.bool_))
-
-
-def _take(found: Embedded, places: NDArray[np.int64]) -> Embedded:
-    return Embedded(found.rows[places], found.truncated[places])

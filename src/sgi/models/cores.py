@@ -1,4 +1,4 @@
-"""How many cores this process may use: its affinity, and the quota of its container."""
+"""How many CPU cores this process may use, by its affinity and the quota of its container."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 def usable_cores(cgroup: Path = _CGROUP) -> int:
-    """The cores to keep busy, at least one.
+    """The number of usable cores, at least one.
 
     Args:
-        cgroup: where the kernel tells the container's limits (version 2: ``cpu.max``; version 1:
+        cgroup: the folder with the container's limits (version 2: ``cpu.max``; version 1:
             ``cpu/cpu.cfs_quota_us``).
 
     >>> usable_cores() >= 1
@@ -24,7 +24,7 @@ def usable_cores(cgroup: Path = _CGROUP) -> int:
 
 
 def _quota(cgroup: Path) -> int:
-    """Whole cores' worth of time the container may take; very many where nothing limits it."""
+    """The container's CPU quota in cores, rounded up; a large number without a quota."""
     unlimited = 1 << 30
     try:
         if (cgroup / "cpu.max").exists():
@@ -33,4 +33,4 @@ def _quota(cgroup: Path) -> int:
             quota, period = ((cgroup / f"cpu/cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
         return math.ceil(int(quota) / int(period)) if int(quota) > 0 else unlimited
     except (OSError, ValueError, ZeroDivisionError):
-        return unlimited  # "max", or a system that tells no limits
+        return unlimited  # "max", or a system without cgroups

@@ -1,7 +1,7 @@
-"""Known models as data: where their files lie, what they read, how their tokens become one row.
+"""The known embedding models: repository, dimension, token limit, pooling.
 
-Only ``minilm`` travels with the package; the others are looked for in the user's folder of models, and come
-from the Hugging Face hub (extra ``hub``) as the ONNX files their authors publish.
+Only ``minilm`` is installed with the package. The others are looked for in the user's folder of models and on
+the Hugging Face hub (extra ``hub``), as the ONNX files that their authors publish.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ Pooling = Literal["mean", "cls"]
 
 @dataclass(frozen=True)
 class ModelRecord:
-    """The facts of a model.
+    """A known model.
 
     Attributes:
-        name: what it is called here.
+        name: the name in this package.
         hub: its repository on the hub.
-        dimension: the length of its rows.
-        limit: the most tokens it reads, special ones included; the rest of a text is cut.
-        pooling: ``mean`` of all tokens, or the first one (``cls``).
-        licence: of the weights, as SPDX.
-        prefix: put before every text. A model trained with one prefix for queries and another for passages
-            gets the one its card gives for symmetric tasks: here any text is compared with any other.
-        embedded: whether its files come with the package.
-        alias: a short name it also goes by, that of the SGI paper (arXiv:2512.13771).
+        dimension: the length of its vectors.
+        limit: the most tokens that it reads, special tokens included; longer texts are truncated.
+        pooling: ``mean`` of all token vectors, or the first one (``cls``).
+        licence: the licence of the weights (SPDX).
+        prefix: text before every text. A model with different prefixes for queries and passages gets the one
+            that its card recommends for symmetric tasks.
+        embedded: whether its files are installed with the package.
+        alias: its short name in the SGI paper (arXiv:2512.13771).
     """
 
     name: str
@@ -41,13 +41,13 @@ class ModelRecord:
 
 
 DEFAULT_MODEL = "minilm"
-"""The model that needs no network."""
+"""The model that is installed with the package."""
 
 HUB_GRAPH = "onnx/model.onnx"
-"""Where a hub repository keeps its ONNX graph."""
+"""The path of the ONNX graph in a repository on the hub."""
 
 HUB_TOKENIZER = "tokenizer.json"
-"""Where a hub repository keeps its tokenizer."""
+"""The path of the tokenizer in a repository on the hub."""
 
 _MINILM = "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -70,18 +70,18 @@ MODELS: dict[str, ModelRecord] = {
         ModelRecord("gte-base", "thenlper/gte-base", 768, 512, "mean", "MIT", alias="gte"),
     )
 }
-"""Every model known by name.
+"""The known models by name.
 
 >>> MODELS["e5-base-v2"].prefix
 'query: '
 """
 
 ALIASES: dict[str, ModelRecord] = {record.alias: record for record in MODELS.values() if record.alias}
-"""The models that have a short name, by it."""
+"""The known models by short name."""
 
 
 def known_model(name: str) -> ModelRecord | None:
-    """The model of this name or short name, if any.
+    """The model with this name or short name, or None.
 
     >>> known_model("mpnet").name
     'all-mpnet-base-v2'

@@ -1,4 +1,4 @@
-"""A model's tokenizer: read from its file, or built from a BERT vocabulary."""
+"""Opens a model's tokenizer, from its file or from a BERT vocabulary, and tokenizes texts."""
 
 from __future__ import annotations
 
@@ -15,45 +15,45 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Encoding, Tokenizer
 
-_AT_ONCE = 2048
-"""Texts tokenized at once: bounds what their offsets and masks, which nobody needs, take in memory."""
+_TEXTS_PER_CALL = 2048
+"""Limits the memory of offsets and masks, which are not used."""
 _FIRST_CHARACTERS = 32_768
-"""Of a longer text this much is tokenized first; as a rule it holds many times the tokens that are kept."""
+"""A longer text is first tokenized up to here, which mostly gives many times the tokens of the limit."""
 _SAFE_OVERFLOW = 256
-"""So many tokens beyond the limit show that the cut through the text touched none that is kept."""
+"""With this many tokens beyond the limit, the cut in the text did not affect the tokens within it."""
 _UNKNOWN = "[UNK]"
 
 
 class Tokens(NamedTuple):
-    """The token ids of texts, and which texts were longer than the limit."""
+    """The token ids of texts, and which texts were truncated."""
 
     ids: list[NDArray[np.int64]]
     truncated: NDArray[np.bool_]
 
 
 def open_tokenizer(path: Path, limit: int) -> Tokenizer:
-    """The tokenizer in ``path``, cutting at ``limit`` tokens, without padding.
+    """Open a tokenizer that truncates at ``limit`` tokens and does not pad.
 
     Args:
-        path: ``tokenizer.json``, or a vocabulary with a word piece a line (``.txt``).
-        limit: the most tokens of a text, special ones included.
+        path: ``tokenizer.json``, or a vocabulary with one word piece per line (``.txt``).
+        limit: the most tokens of a text, special tokens included.
 
     Raises:
-        ModelCorruptError: the file is no tokenizer.
+        ModelCorruptError: the file is not a tokenizer.
     """
     from tokenizers import Tokenizer
 
     try:
         tokenizer = bert_tokenizer(path) if path.suffix == ".txt" else Tokenizer.from_file(str(path))
     except Exception as error:  # tokenizers raises bare Exception
-        raise ModelCorruptError(f"{path} is no tokenizer: {error}.") from error
+        raise ModelCorruptError(f"{path} is not a tokenizer: {error}.") from error
     tokenizer.no_padding()
     tokenizer.enable_truncation(limit)
     return tokenizer
 
 
 def bert_tokenizer(vocabulary: Path) -> Tokenizer:
-    """BERT's uncased tokenizer: clean, lower case, no accents, CJK signs apart; then longest word pieces.
+    """BERT's uncased tokenizer: lower case, no accents, CJK characters split; longest word pieces first.
 
     Source: Devlin et al. (2018), arXiv:1810.04805, and the tokenizer its authors published.
 
@@ -64,7 +64,7 @@ def bert_tokenizer(vocabulary: Path) -> Tokenizer:
     from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors
 
     pieces = vocabulary.read_text(encoding="utf-8").splitlines()
-    ids = {piece: place for place, piece in enumerate(pieces)}
+    ids = {piece: position for position, piece in enumerate(pieces)}
     tokenizer = Tokenizer(models.WordPiece(ids, unk_token=_UNKNOWN, max_input_chars_per_word=100))
     tokenizer.normalizer = normalizers.BertNormalizer(
         clean_text=True, handle_chinese_chars=True, strip_accents=True, lowercase=True
@@ -79,24 +79,24 @@ def bert_tokenizer(vocabulary: Path) -> Tokenizer:
 
 
 def tokenize(tokenizer: Tokenizer, texts: Sequence[str]) -> Tokens:
-    """The ids of every text, cut at the tokenizer's limit.
+    """The token ids of every text, truncated at the tokenizer's limit.
 
-    Of a very long text only as much is tokenized as it takes to know the tokens that are kept.
+    Of a very long text only the needed part is tokenized.
 
     Raises:
-        EmbedderError: a text has no UTF-8 form (a lone surrogate), or is none.
+        EmbedderError: a text has a lone surrogate, or is not a text.
     """
     ids: list[NDArray[np.int64]] = []
     truncated = []
-    for start in range(0, len(texts), _AT_ONCE):
-        for encoding in _encoded(tokenizer, texts[start : start + _AT_ONCE]):
+    for start in range(0, len(texts), _TEXTS_PER_CALL):
+        for encoding in _encoded(tokenizer, texts[start : start + _TEXTS_PER_CALL]):
             ids.append(np.asarray(encoding.ids, dtype=np.int64))
             truncated.append(bool(encoding.overflowing))
     return Tokens(ids, np.asarray(truncated, dtype=np.bool_))
 
 
 def token_counts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[int]:
-    """The tokens of each whole text, special ones included, whatever the tokenizer's limit.
+    """The number of tokens of each whole text, special tokens included, regardless of the limit.
 
     >>> from importlib.resources import files
     >>> tokenizer = open_tokenizer(files("sgi") / "data" / "bert_vocab.txt", limit=4)
@@ -111,13 +111,13 @@ def token_counts(tokenizer: Tokenizer, texts: Sequence[str]) -> list[int]:
 def _encoded(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Encoding]:
     try:
         encodings = tokenizer.encode_batch([text[:_FIRST_CHARACTERS] for text in texts])
-        for place, text in enumerate(texts):
+        for position, text in enumerate(texts):
             if len(text) > _FIRST_CHARACTERS:
-                text.encode()  # what was left out must be text too
-                if _overflow(encodings[place]) < _SAFE_OVERFLOW:
-                    encodings[place] = tokenizer.encode(text)
+                text.encode()  # the rest of the text must be valid too
+                if _overflow(encodings[position]) < _SAFE_OVERFLOW:
+                    encodings[position] = tokenizer.encode(text)
     except (TypeError, UnicodeEncodeError) as error:
-        raise EmbedderError(_blame(texts), hint="Text must be valid Unicode.") from error
+        raise EmbedderError(_invalid_text(texts), hint="Text must be valid Unicode.") from error
     return encodings
 
 
@@ -125,10 +125,10 @@ def _overflow(encoding: Encoding) -> int:
     return sum(len(part.ids) for part in encoding.overflowing)
 
 
-def _blame(texts: Sequence[object]) -> str:
+def _invalid_text(texts: Sequence[object]) -> str:
     for text in texts:
         if not isinstance(text, str):
-            return f"A text is wanted, not {type(text).__name__}."
+            return f"A text must be a str, not {type(text).__name__}."
         try:
             text.encode()
         except UnicodeEncodeError as error:

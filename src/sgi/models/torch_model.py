@@ -1,4 +1,4 @@
-"""What models run by torch have in common: where they come from, how they open, what they are made of."""
+"""What models run by torch share: the source, safe loading, and the bytes of a fingerprint."""
 
 from __future__ import annotations
 
@@ -23,18 +23,23 @@ UNTRUSTED: dict[str, Any] = {
     "attn_implementation": None,
     "use_kernels": False,
 }
-"""For `from_pretrained`: a model brings no code and no pickled weights, and names no kernels. Without these,
-settings in its own files decide, and transformers asks on standard input whether to run its code."""
+"""Arguments of `from_pretrained` that refuse code, pickled weights and kernels from a model. Without them its
+own settings decide, and transformers asks on standard input whether to run its code."""
 
-_CHANGES_NO_VECTOR = ("_name_or_path", "transformers_version")
-"""What a model's configuration says of where and with what it was stored."""
+_IGNORED_SETTINGS = ("_name_or_path", "transformers_version")
+"""Settings that change no vector: where and by which version the model was saved."""
 
 
 class TorchModel(ABC):
-    """A model in a folder or on the Hugging Face hub, loaded at first use, once for all threads.
+    """A model in a folder or on the Hugging Face hub, loaded at first use and shared by threads.
 
     Args:
-        source: a folder with weights, configuration and tokenizer, or a model's name on the hub.
+        source: a folder with weights, configuration and tokenizer, or a repository on the hub.
+
+    Raises:
+        MissingExtraError: at first use: the extra ``torch`` is not installed.
+        ModelMissingError: at first use: the model is not on this machine and cannot be downloaded.
+        ModelCorruptError: at first use: the files are not a model.
     """
 
     def __init__(self, source: str | Path) -> None:
@@ -43,7 +48,7 @@ class TorchModel(ABC):
 
     @property
     def name(self) -> str:
-        """The hub's name, or the folder's own, wherever it lies."""
+        """``torch:`` and the repository, or the folder's own name."""
         folder = self._folder
         return f"torch:{quote(self.source if folder is None else folder.resolve().name, safe='/')}"
 
@@ -54,37 +59,37 @@ class TorchModel(ABC):
 
     @property
     def _local_only(self) -> bool:
-        """Whether no hub is asked: for a folder, neither its own files nor others that they name."""
+        """Whether downloads are forbidden, also of files that the model's files name."""
         return self._folder is not None
 
     @property
-    def _opened(self) -> Any:
-        with self._lock:  # two first users must not both load
+    def _model(self) -> Any:
+        with self._lock:  # load only once if two threads come first
             return self._loaded
 
     @property
     @abstractmethod
     def _loaded(self) -> Any:
-        """The model; a subclass keeps what it loaded."""
+        """The loaded model; a subclass caches it."""
 
     @contextmanager
-    def _loading(self) -> Iterator[str]:
-        """What to load from, while errors are told as those of this model."""
+    def _load_errors(self) -> Iterator[str]:
+        """Yield what to load from; convert errors of the block."""
         try:
             yield str(self._folder or self.source)
         except OSError as error:
             first = str(error).partition("\n")[0]
             message = f"The model {self.source!r} cannot be opened: {first}"
             raise ModelMissingError(
-                message, hint="Name a model of the hub, or a folder with its weights in model.safetensors."
+                message, hint="Name a model on the hub, or a folder with its weights in model.safetensors."
             ) from error
-        except Exception as error:  # readers of weights, settings and tokenizers share no class but this
-            message = f"The files of {self.source!r} are no model: {type(error).__name__}: {error}."
-            raise ModelCorruptError(message, hint="Fetch them again.") from error
+        except Exception as error:  # the errors of weights, settings and tokenizers share no other class
+            message = f"The files of {self.source!r} are not a model: {type(error).__name__}: {error}."
+            raise ModelCorruptError(message, hint="Download them again.") from error
 
 
 def digest(parts: Iterable[bytes]) -> str:
-    """The sha256 of parts, one told from the next, in twelve digits.
+    """The first twelve digits of the sha256 of length-prefixed parts.
 
     >>> digest([b"ab", b"c"]) == digest([b"a", b"bc"])
     False
@@ -97,28 +102,24 @@ def digest(parts: Iterable[bytes]) -> str:
 
 
 def configuration_bytes(configuration: Any) -> bytes:
-    """A configuration of transformers, but for what changes no vector."""
-    kept = {key: value for key, value in configuration.to_dict().items() if key not in _CHANGES_NO_VECTOR}
-    return json.dumps(kept, sort_keys=True, default=str).encode()
+    """The settings of a transformers configuration that can change a vector."""
+    settings = {key: value for key, value in configuration.to_dict().items() if key not in _IGNORED_SETTINGS}
+    return json.dumps(settings, sort_keys=True, default=str).encode()
 
 
 def tokenizer_bytes(tokenizer: Any) -> bytes:
-    """A tokenizer, without the state that each use changes."""
-    whole = getattr(tokenizer, "backend_tokenizer", tokenizer)
-    if hasattr(whole, "to_str"):
-        data = json.loads(whole.to_str())
-        kept = {key: value for key, value in data.items() if key not in ("padding", "truncation")}
+    """A tokenizer, without the state that its use changes."""
+    backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
+    if hasattr(backend, "to_str"):
+        data = json.loads(backend.to_str())
+        state = {key: value for key, value in data.items() if key not in ("padding", "truncation")}
     else:
-        kept = dict(whole.get_vocab())
-    return json.dumps(kept, sort_keys=True).encode()
+        state = dict(backend.get_vocab())
+    return json.dumps(state, sort_keys=True).encode()
 
 
 def weights_bytes(weights: Iterable[tuple[str, Any]]) -> Iterator[bytes]:
-    """Each tensor's name, type and shape, and its values.
-
-    Args:
-        weights: names and tensors, as a state holds them.
-    """
+    """Name, type and shape of each tensor, then its values."""
     for name, tensor in weights:
         yield f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode()
         yield tensor.detach().cpu().float().numpy().tobytes()

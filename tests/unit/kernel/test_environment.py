@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from sgi.kernel import environment
 from sgi.kernel.environment import (
+    address_label,
     azure_url,
     check_same_source,
     checked_key,
     checked_url,
     openai_url,
-    place_of,
     setting,
 )
 from sgi.kernel.errors import MissingExtraError, UsageError
@@ -93,7 +93,7 @@ def test_a_file_alone_does_not_say_where_the_key_of_the_environment_goes(
     (tmp_path / ".env").write_text("".join(f"SGI_TEST_{name}=http://127.0.0.1:9\n" for name in inside))
     for name in outside:
         monkeypatch.setenv(f"SGI_TEST_{name}", "x")
-    told = "SGI_TEST_PLACE stands in .env, but SGI_TEST_KEY in the environment"
+    told = "SGI_TEST_PLACE is set in .env, but SGI_TEST_KEY in the environment"
     with pytest.raises(UsageError, match=told) if refused else nullcontext():
         check_same_source("SGI_TEST_KEY", "SGI_TEST_PLACE")
 
@@ -108,7 +108,7 @@ def test_a_file_alone_does_not_say_where_the_key_of_the_environment_goes(
 def test_services_hold_key_and_address_of_one_source(monkeypatch, tmp_path, key, address, open_service):
     (tmp_path / ".env").write_text(f"{address}=http://127.0.0.1:9/\n")
     monkeypatch.setenv(key, "a-key")
-    with pytest.raises(UsageError, match=f"{address} stands in .env, but {key} in the environment"):
+    with pytest.raises(UsageError, match=f"{address} is set in .env, but {key} in the environment"):
         open_service()
     monkeypatch.delenv(key)
     (tmp_path / ".env").write_text(f"{address}=http://127.0.0.1:9/\n{key}=a-key\n")
@@ -125,7 +125,7 @@ def test_openai_insists_on_a_key_and_a_server_of_ones_own_does_not(monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://other/v1")
     assert Service.openai().url == openai_url() == "http://other/v1"
     assert Service.openai("http://host/v1").url == "http://host/v1"
-    with pytest.raises(UsageError, match=r"The server's URL is no http\(s\) URL"):
+    with pytest.raises(UsageError, match=r"The server's URL is not an http\(s\) URL"):
         Service.openai("ftp://host")
 
 
@@ -157,7 +157,7 @@ def test_the_key_is_in_no_repr():
 
 @pytest.mark.parametrize("key", ["sk-é", "sk-a b", "sk-a\nb", "sk-\u201ca\u201d", "sk-\x7f"])
 def test_keys_no_header_can_carry_are_refused_and_not_shown(key):
-    with pytest.raises(UsageError, match="MY_KEY holds characters no key has") as caught:
+    with pytest.raises(UsageError, match="MY_KEY has characters that no key has") as caught:
         checked_key(key, "MY_KEY")
     assert key not in str(caught.value)
 
@@ -190,14 +190,14 @@ def test_a_blank_key_names_its_variable():
     ],
 )
 def test_bad_urls_are_refused_and_not_shown(url):
-    with pytest.raises(UsageError, match=r"It is no http\(s\) URL") as caught:
+    with pytest.raises(UsageError, match=r"It is not an http\(s\) URL") as caught:
         checked_url(url, "It")
     assert "PASSWORD" not in str(caught.value) + repr(vars(caught.value))
 
 
 @pytest.mark.parametrize("url", ["http://u:PASSWORD@h/v1", "https://PASSWORD@h"])
 def test_urls_with_a_password_are_refused_and_not_shown(url):
-    with pytest.raises(UsageError, match="It holds a user or a password") as caught:
+    with pytest.raises(UsageError, match="It contains a user or a password") as caught:
         checked_url(url, "It")
     assert "PASSWORD" not in "".join(traceback.format_exception(caught.value)).replace(url, "")
 
@@ -216,14 +216,14 @@ def test_any_text_is_an_address_or_an_error_of_use(text):
             sound = checked_url(url, "It")
         except UsageError:
             continue
-        assert place_of(sound).isprintable()
-        assert "@" not in place_of(sound)
+        assert address_label(sound).isprintable()
+        assert "@" not in address_label(sound)
         assert not sound.endswith("/")
 
 
 def test_places_tell_hosts_and_unusual_paths_apart():
-    assert place_of("http://Host:80/v1") == place_of("http://host:80") == "host:80"
-    assert place_of("http://host/tenant-a/v1").startswith("host/")
-    assert "tenant" not in place_of("http://host/tenant-a/v1")
-    assert place_of("http://host/tenant-a/v1") != place_of("http://host/tenant-b/v1")
-    assert place_of("") == place_of("https://api.openai.com/v1") == ""
+    assert address_label("http://Host:80/v1") == address_label("http://host:80") == "host:80"
+    assert address_label("http://host/tenant-a/v1").startswith("host/")
+    assert "tenant" not in address_label("http://host/tenant-a/v1")
+    assert address_label("http://host/tenant-a/v1") != address_label("http://host/tenant-b/v1")
+    assert address_label("") == address_label("https://api.openai.com/v1") == ""

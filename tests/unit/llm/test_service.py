@@ -42,15 +42,15 @@ def test_openai_itself_needs_a_key_and_a_server_of_ones_own_does_not(monkeypatch
     assert service("openai:m") == Service("openai", "https://api.openai.com/v1", "sk-1", "OPENAI_API_KEY")
     assert service("openai:m@http://host/v1").key == "sk-1"
     monkeypatch.setenv("OPENAI_API_KEY", "sk 1")
-    with pytest.raises(UsageError, match="characters no key has"):
+    with pytest.raises(UsageError, match="characters that no key has"):
         service("openai:m")
 
 
 def test_places():
-    assert service("openai:m@http://Host:80/v1").place == "host:80"
-    assert service("openai:m@http://host/other/v1").place.startswith("host/")
-    assert service("openai:m@http://host/other/v1").place != service("openai:m@http://host/v1").place
-    assert service("ollama:m").place == "localhost:11434"
+    assert service("openai:m@http://Host:80/v1").address == "host:80"
+    assert service("openai:m@http://host/other/v1").address.startswith("host/")
+    assert service("openai:m@http://host/other/v1").address != service("openai:m@http://host/v1").address
+    assert service("ollama:m").address == "localhost:11434"
 
 
 def test_an_address_in_a_file_does_not_decide_where_the_key_goes(monkeypatch, tmp_path):
@@ -59,7 +59,7 @@ def test_an_address_in_a_file_does_not_decide_where_the_key_goes(monkeypatch, tm
     (tmp_path / ".env").write_text("".join(f"{name}=http://127.0.0.1:1/v1\n" for name in places))
     for kind, key in {"openai": "OPENAI", "azure": "AZURE_OPENAI", "ollama": "OLLAMA"}.items():
         monkeypatch.setenv(f"{key}_API_KEY", "sk-1")
-        with pytest.raises(UsageError, match=rf"stands in \.env, but {key}_API_KEY"):
+        with pytest.raises(UsageError, match=rf"is set in \.env, but {key}_API_KEY"):
             service(f"{kind}:m")
     assert service("ollama:m@http://127.0.0.1:2/v1").key == "sk-1"
 
@@ -217,7 +217,7 @@ def test_no_fingerprint_without_an_address(monkeypatch):
     with pytest.raises(UsageError, match="AZURE_OPENAI_ENDPOINT is not set"):
         fingerprint_of(JudgeSpec.of("azure:m"))
     monkeypatch.setenv("OPENAI_BASE_URL", "http://u:secret-1@host/v1")
-    with pytest.raises(UsageError, match="holds a user or a password") as caught:
+    with pytest.raises(UsageError, match="contains a user or a password") as caught:
         fingerprint_of(JudgeSpec.of("openai:m"))
     assert "secret-1" not in str(caught.value)
 

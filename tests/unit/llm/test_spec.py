@@ -55,7 +55,7 @@ def test_names_of_no_judge(text):
 
 @pytest.mark.parametrize("url", ["http://user:secret-1@host/v1", "http://secret-1@host/v1"])
 def test_an_address_with_a_password_is_refused_and_not_shown(url):
-    with pytest.raises(UsageError, match="holds a user or a password") as caught:
+    with pytest.raises(UsageError, match="contains a user or a password") as caught:
         JudgeSpec.of(f"openai:m@{url}")
     assert "secret-1" not in str(caught.value)
     assert "secret-1" not in repr(vars(caught.value))

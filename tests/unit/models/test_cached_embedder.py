@@ -148,7 +148,7 @@ def test_rows_of_another_length_are_all_computed_anew():
 
 
 def test_what_is_finished_is_kept_when_the_embedder_fails(monkeypatch):
-    monkeypatch.setattr(module, "_AT_ONCE", 2)
+    monkeypatch.setattr(module, "_TEXTS_PER_WRITE", 2)
 
     class Failing(Recording):
         def encode(self, texts):

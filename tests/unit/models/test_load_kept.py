@@ -12,8 +12,9 @@ from sgi.kernel.protocols import embedder_name
 from sgi.models.embedder.load import load_embedder
 from sgi.models.embedder.onnx import OnnxEmbedder
 from sgi.models.embedder.torch import TorchEmbedder
-from sgi.models.files import kept_folder, models_folder
+from sgi.models.hub import models_folder
 from sgi.models.known_models import MODELS
+from sgi.models.model_location import find_model
 
 
 @pytest.fixture
@@ -36,6 +37,7 @@ def weights(models, name):
     made = models / name
     made.mkdir()
     (made / "config.json").write_text("{}")
+    (made / "model.safetensors").touch()
     return made
 
 
@@ -87,7 +89,7 @@ def test_torch_reads_the_folder_before_the_hub(models):
 
 def test_torch_must_be_told_the_prefix_of_a_model(models):
     kept = weights(models, "e5-base-v2")
-    with pytest.raises(ModelCorruptError, match=r"e5-base-v2 wants 'query: ' before every text") as caught:
+    with pytest.raises(ModelCorruptError, match=r"e5-base-v2 requires 'query: ' before every text") as caught:
         load_embedder("e5")
     _, _, settings = caught.value.hint.partition("there: ")
     (kept / "config_sentence_transformers.json").write_text(settings.removesuffix("."))
@@ -97,7 +99,7 @@ def test_torch_must_be_told_the_prefix_of_a_model(models):
 
 def test_an_empty_folder_is_none(models, offline):
     (models / "gte-base").mkdir()
-    assert kept_folder(MODELS["gte-base"]) is None
+    assert find_model("gte").folder is None
     with pytest.raises(ModelMissingError, match="gte-base is not on this machine") as caught:
         load_embedder("gte")
     assert str(models / "gte-base") in caught.value.hint

@@ -135,5 +135,5 @@ def test_a_surrogate_far_behind_is_found_too(tokenizer):
 def test_a_file_that_is_no_tokenizer(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(ModelCorruptError, match="is no tokenizer"):
+    with pytest.raises(ModelCorruptError, match="is not a tokenizer"):
         open_tokenizer(path, 256)

@@ -11,10 +11,10 @@ import pytest
 
 from sgi.kernel.errors import MissingExtraError
 from sgi.models.embedder.torch import TorchEmbedder
-from sgi.models.token_encoder.torch import TorchTokens
+from sgi.models.token_encoder.torch import TorchTokenNetwork
 from sgi.models.torch_model import configuration_bytes, digest, tokenizer_bytes, weights_bytes
 
-KINDS = pytest.mark.parametrize("kind", [TorchEmbedder, TorchTokens])
+KINDS = pytest.mark.parametrize("kind", [TorchEmbedder, TorchTokenNetwork])
 
 
 @KINDS

@@ -11,8 +11,8 @@ import pytest
 from sgi.kernel.errors import ModelCorruptError, ModelMissingError, UsageError
 from sgi.models.embedder.torch import TorchEmbedder
 from sgi.models.entailment.labels import LabelMap
-from sgi.models.entailment.torch import TorchPairs
-from sgi.models.token_encoder.torch import TorchTokens
+from sgi.models.entailment.torch import TorchPairNetwork
+from sgi.models.token_encoder.torch import TorchTokenNetwork
 from support.entailment_models import NLI, WORDS, word_tokenizer
 from support.tracing import SGI, traced
 
@@ -130,8 +130,8 @@ ALL = [own_model, pickled_weights, pickled_weights_with_settings, other_base_mod
 SENTENCES = [own_module, foreign_module, consent_in_settings]
 KINDS = {
     "embedder": lambda folder: TorchEmbedder(folder, device="cpu").embed(["paris"]),
-    "tokens": lambda folder: TorchTokens(str(folder)).dimension,
-    "pairs": lambda folder: TorchPairs(str(folder), LabelMap(3, 2, 0), 32).fingerprint,
+    "tokens": lambda folder: TorchTokenNetwork(str(folder)).dimension,
+    "pairs": lambda folder: TorchPairNetwork(str(folder), LabelMap(3, 2, 0), 32).fingerprint,
 }
 
 

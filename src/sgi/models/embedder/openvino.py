@@ -1,4 +1,4 @@
-"""Vectors by OpenVINO (extra ``openvino``)."""
+"""Embedders run by OpenVINO (extra ``openvino``)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from sgi.kernel.errors import EmbedderError, MissingExtraError, ModelCorruptError, UsageError
-from sgi.models.batching import TOKENS_A_BATCH
-from sgi.models.embedder.local import LocalEmbedder, chosen_output, feeds, row_length
+from sgi.models.batching import TOKENS_PER_BATCH
+from sgi.models.embedder.local import LocalEmbedder, output_index, vector_length
+from sgi.models.onnx_session import graph_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,23 +29,23 @@ if TYPE_CHECKING:
 Precision = Literal["f32", "bf16", "int8"]
 
 _GROUP = 64
-"""Activations that share a scale: cosines with float32 of 0.9995 in the mean; 32 took a sixth
-longer for 0.9997, 128 brought no speed for 0.9991."""
+"""Activations that share a scale: the mean cosine with float32 is 0.9995. With 32 it is 0.9997, in a sixth
+more time; with 128 it is 0.9991, in the same time."""
 _ARITHMETIC: dict[Precision, tuple[str, int]] = {
     "f32": ("f32", 0),
     "bf16": ("bf16", 0),
     "int8": ("f32", _GROUP),
 }
-"""The runtime's precision, and its group of activations in 8 bits; left alone it takes 8 bits unasked."""
+"""The runtime's precision, and its group of 8-bit activations; by default the runtime uses 8 bits."""
 _EIGHT_BITS = ("i8", "u8")
 _PROBE_TEXTS = 3
 _PROBE_LENGTHS = (5, 12, 40)
-"""Tokens of the texts with which a network is probed: kernels are chosen by the number of rows."""
+"""Tokens of the probe texts: the runtime chooses kernels by the number of rows."""
 _CORE_LOCK = Lock()
 
 
 class Processor(NamedTuple):
-    """What the processor is called, and the precisions below float32 that it has instructions for."""
+    """The processor's name, and the precisions below float32 that it supports."""
 
     name: str
     bf16: bool
@@ -52,21 +53,20 @@ class Processor(NamedTuple):
 
 
 class OpenvinoEmbedder(LocalEmbedder):
-    """Unit rows from a model in ONNX form, run by OpenVINO.
+    """Unit vectors from a model in ONNX form, run by OpenVINO.
 
-    In ``f32`` rows differ from those of ONNX Runtime by rounding only. ``bf16`` multiplies matrices in
-    bfloat16. ``int8`` multiplies the 8-bit weights of a model that has them with activations in 8 bits, 64 to
-    a scale; with the embedded model, 1,000 texts of HaluEval had cosines with float32 of 0.9995 in the mean
-    and 0.997 at least.
+    In ``f32`` vectors differ from those of ONNX Runtime only by rounding. ``bf16`` multiplies matrices in
+    bfloat16. ``int8`` multiplies 8-bit weights with 8-bit activations, 64 to a scale; with the embedded model
+    and 1,000 texts of HaluEval, the cosine with float32 is 0.9995 on average and at least 0.997.
 
     Args:
         files: the model.
-        precision: ``f32``, ``bf16``, ``int8``, or ``auto``: bf16 where the processor has it, else f32.
-        threads: batches computed at once; None for the cores this process may use.
+        precision: ``f32``, ``bf16``, ``int8``, or ``auto``: bf16 if the processor supports it, else f32.
+        threads: batches computed in parallel; None for the cores that this process may use.
 
     Raises:
         MissingExtraError: at first use: OpenVINO is not installed.
-        UsageError: at first use: processor or model does not do that precision.
+        UsageError: at first use: processor or model does not support the precision.
 
     Source: OpenVINO, "Precision control" and "Dynamic quantization".
 
@@ -78,21 +78,21 @@ class OpenvinoEmbedder(LocalEmbedder):
 
     def __init__(self, files: ModelFiles, *, precision: str = "auto", threads: int | None = None) -> None:
         super().__init__(files, threads=threads)
-        self.asked = precision
+        self._requested_precision = precision
 
     @cached_property
     def precision(self) -> Precision:
-        """In which precision matrices are multiplied.
+        """The precision of matrix products.
 
         Raises:
             MissingExtraError: OpenVINO is not installed.
-            UsageError: the processor does not do what was asked.
+            UsageError: the processor does not support it.
         """
-        return offered(self.asked)
+        return supported_precision(self._requested_precision)
 
     @property
     def arithmetic(self) -> str:
-        """OpenVINO's, with the precision; of 8 bits also how many activations share a scale."""
+        """The runtime and the precision; for 8 bits also how many activations share a scale."""
         return f"openvino-{self.precision}" + (f"x{_GROUP}" if self.precision == "int8" else "")
 
     def _open(self, *, alone: bool) -> OpenvinoNetwork:
@@ -101,18 +101,18 @@ class OpenvinoEmbedder(LocalEmbedder):
 
 
 class OpenvinoNetwork:
-    """A model in OpenVINO; threads may share it.
+    """A model opened by OpenVINO; threads may share it.
 
     Args:
         files: the model.
-        precision: in which matrices are multiplied.
-        threads: in all.
-        streams: batches computed at once, among which the threads are divided.
-        output: which of the graph's outputs holds the rows; the first where none is named.
+        precision: of matrix products.
+        threads: in total.
+        streams: batches computed in parallel, which share the threads.
+        output: the graph's output with the token vectors; the first if empty.
 
     Raises:
-        ModelCorruptError: the graph cannot be loaded, or is no encoder of texts.
-        UsageError: it has no such output; or ``int8`` is asked of a model without 8-bit weights.
+        ModelCorruptError: the graph cannot be loaded, or is not a text encoder.
+        UsageError: the graph has no such output, or ``int8`` is requested for a model without 8-bit weights.
     """
 
     def __init__(
@@ -127,45 +127,48 @@ class OpenvinoNetwork:
         self.files = files
         compiled = _compiled(files, _settings(precision, threads, streams))
         self._names = [port.any_name for port in compiled.inputs]
-        self._output = chosen_output(files, [port.any_name for port in compiled.outputs], output)
+        self._output = output_index(files, [port.any_name for port in compiled.outputs], output)
         shape = compiled.outputs[self._output].partial_shape
-        known = [extent.get_length() if extent.is_static else "?" for extent in shape]
-        self.dimension = row_length(files, self._names, known)
+        dimensions = [extent.get_length() if extent.is_static else "?" for extent in shape]
+        self.dimension = vector_length(files, self._names, dimensions)
         if precision == "int8" and not _has_small_weights(compiled):
-            message = f"The weights of {files.name} are no 8-bit numbers, and int8 is for models with such."
-            raise UsageError(message, hint="Take precision f32, or auto.")
+            message = f"The weights of {files.name} are not 8-bit numbers, which int8 requires."
+            raise UsageError(message, hint="Use the precision f32 or auto.")
         self._requests: SimpleQueue[Any] = SimpleQueue()
         for _ in range(streams):
             self._requests.put(compiled.create_infer_request())
 
     def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
-        """A row for each token, shape (n, length, dimension), of ids of shape (n, length).
+        """Token vectors, shape (n, length, dimension), for ids of shape (n, length).
 
         Raises:
-            EmbedderError: the model failed.
+            EmbedderError: the model fails.
         """
         request = self._requests.get()
         try:
-            found = request.infer(feeds(self._names, ids))[self._output]
-        except Exception as error:  # the runtime's errors have no common class but this
+            vectors = request.infer(graph_inputs(self._names, ids))[self._output]
+        except Exception as error:  # the runtime's errors share no other class
             raise EmbedderError(f"The model {self.files.name} failed: {error}.") from error
         finally:
             self._requests.put(request)
-        if found.shape != (*ids.shape, self.dimension):  # asked again what failed, it answers with nothing
-            message = f"The model {self.files.name} failed: {ids.shape} tokens gave {found.shape}."
+        if vectors.shape != (
+            *ids.shape,
+            self.dimension,
+        ):  # after a failure it returns an empty array
+            message = f"The model {self.files.name} failed: {ids.shape} tokens gave {vectors.shape}."
             raise EmbedderError(message)
-        return np.asarray(found, dtype=np.float32)
+        return np.asarray(vectors, dtype=np.float32)
 
     @cached_property
-    def tokens_a_batch(self) -> int:
-        """The most tokens to compute at once; a single text where a batch would change its bits."""
-        return TOKENS_A_BATCH if self._batches_keep_bits() else 1
+    def tokens_per_batch(self) -> int:
+        """The most tokens in a batch; one text per batch if batches would change its bits."""
+        return TOKENS_PER_BATCH if self._batches_keep_bits() else 1
 
     def _batches_keep_bits(self) -> bool:
-        """Whether texts have the same bits in a batch as alone.
+        """Whether a text has the same bits in a batch as alone.
 
-        OpenVINO chooses its matrix kernels by the number of rows. Without AVX-512 they add up in different
-        orders, and two thirds of the texts then differ in their last digits.
+        OpenVINO chooses matrix kernels by the number of rows. Without AVX-512 these sum in different orders,
+        and two thirds of the texts differ in their last digits.
         """
         generator = np.random.default_rng(0)
         batches = [generator.integers(0, 2, (_PROBE_TEXTS, length)) for length in _PROBE_LENGTHS]
@@ -175,39 +178,39 @@ class OpenvinoNetwork:
         )
 
 
-def offered(precision: str) -> Precision:
-    """The precision to compute in, if the processor does it.
+def supported_precision(precision: str) -> Precision:
+    """Resolve a precision that the processor supports.
 
     Args:
-        precision: ``f32``, ``bf16``, ``int8``, or ``auto``: bf16 where the processor has it, else f32.
+        precision: ``f32``, ``bf16``, ``int8``, or ``auto``: bf16 if the processor supports it, else f32.
 
     Raises:
         MissingExtraError: OpenVINO is not installed.
-        UsageError: the processor does not.
+        UsageError: the processor does not support it.
 
-    >>> offered("f32")
+    >>> supported_precision("f32")
     'f32'
     """
     if precision == "f32":
         return "f32"
-    found = processor()
+    cpu = processor()
     if precision == "auto":
-        return "bf16" if found.bf16 else "f32"
-    able: dict[str, bool] = {"f32": True, "bf16": found.bf16, "int8": found.int8}
+        return "bf16" if cpu.bf16 else "f32"
+    supported: dict[str, bool] = {"f32": True, "bf16": cpu.bf16, "int8": cpu.int8}
     for name in _ARITHMETIC:
-        if name == precision and able[name]:
+        if name == precision and supported[name]:
             return name
-    does = ", ".join(name for name in able if able[name])
-    message = f"This processor ({found.name}) has no instructions for {precision}; it does {does}."
-    raise UsageError(message, hint="Take precision auto: the fastest that keeps the vectors.")
+    names = ", ".join(name for name in supported if supported[name])
+    message = f"This processor ({cpu.name}) has no instructions for {precision}; it supports {names}."
+    raise UsageError(message, hint="Use the precision auto.")
 
 
 @cache
 def processor() -> Processor:
-    """What this processor can do.
+    """The capabilities of this processor.
 
-    The runtime tells of bfloat16. Of 8-bit activations it does not, and leaves them out in silence, so a
-    product of small matrices shows whether they make a difference.
+    The runtime reports bfloat16. It does not report 8-bit activations and silently ignores them, so a product
+    of small matrices shows whether they change the result.
 
     Raises:
         MissingExtraError: OpenVINO is not installed.
@@ -235,36 +238,36 @@ def _quantises(core: Any) -> bool:
 
 
 def _core() -> Any:
-    """The runtime, opened once by one thread, for the lifetime of the process.
+    """The runtime, opened once for the lifetime of the process.
 
-    The runtime gives the thread that opens it another signal stack, and frees that stack with its last user,
-    in whatever thread: the next Ctrl-C would then crash the process.
+    The runtime gives its opening thread another signal stack and frees that stack with its last user, in any
+    thread; the next Ctrl-C would then crash the process.
 
     Raises:
         MissingExtraError: OpenVINO is not installed.
     """
     with _CORE_LOCK:
-        return _opened_core()
+        return _open_core()
 
 
 @cache
-def _opened_core() -> Any:
+def _open_core() -> Any:
     try:
         with _without_telemetry():
             from openvino import Core, Tensor
     except ImportError as error:
         raise MissingExtraError("The openvino backend", "openvino") from error
-    # The first array that OpenVINO returns initialises its NumPy interface. Two threads that get there
-    # together deadlock: one holds the lock of that initialisation, the other the GIL.
+    # The first array that OpenVINO returns initialises its NumPy interface. Two threads that do this
+    # together deadlock: one holds the lock of the initialisation, the other the GIL.
     _ = Tensor(np.zeros(1, dtype=np.float32)).data
     core = Core()
-    core.set_property({"ENABLE_MMAP": False})  # mapped files cannot be removed on every system
+    core.set_property({"ENABLE_MMAP": False})  # some systems cannot remove mapped files
     return core
 
 
 @contextmanager
 def _without_telemetry() -> Iterator[None]:
-    """Hide the package with which OpenVINO reports that it is imported; OpenVINO works without it."""
+    """Hide the package that reports imports of OpenVINO; OpenVINO works without it."""
     package = "openvino_telemetry"
     loaded = sys.modules.get(package)
     sys.modules[package] = None  # type: ignore[assignment]  # an import of it fails
@@ -284,25 +287,25 @@ def _settings(precision: Precision, threads: int, streams: int) -> dict[str, Any
         "NUM_STREAMS": streams,
         "INFERENCE_PRECISION_HINT": hint,
         "DYNAMIC_QUANTIZATION_GROUP_SIZE": group,
-        "ENABLE_CPU_PINNING": False,  # two processes would be bound to the same cores
+        "ENABLE_CPU_PINNING": False,  # pinning would bind two processes to the same cores
     }
 
 
 def _compiled(files: ModelFiles, settings: dict[str, Any]) -> Any:
     core = _core()
     try:
-        with _together(files) as graph:
+        with _graph_with_weights(files) as graph:
             return core.compile_model(core.read_model(str(graph)), "CPU", settings)
-    except Exception as error:  # the runtime's errors have no common class but this
+    except Exception as error:  # the runtime's errors share no other class
         message = f"{files.graph} cannot be loaded as a model: {error}."
-        raise ModelCorruptError(message, hint=files.way_out) from error
+        raise ModelCorruptError(message, hint=files.hint) from error
 
 
 @contextmanager
-def _together(files: ModelFiles) -> Iterator[Path]:
-    """The graph in one folder with its weights: the runtime looks there only, and follows no link out."""
-    apart = files.weights is not None and files.weights.parent != files.graph.parent
-    if files.weights is None or not (apart or files.weights.is_symlink()):
+def _graph_with_weights(files: ModelFiles) -> Iterator[Path]:
+    """The graph in one folder with its weights: the runtime looks only there and follows no links."""
+    separate = files.weights is not None and files.weights.parent != files.graph.parent
+    if files.weights is None or not (separate or files.weights.is_symlink()):
         yield files.graph
         return
     with TemporaryDirectory(prefix="sgi-") as folder:
@@ -314,13 +317,13 @@ def _together(files: ModelFiles) -> Iterator[Path]:
 
 
 def _has_small_weights(compiled: Any) -> bool:
-    """Whether some product of matrices takes its weights in 8 bits."""
-    facts = [node.get_rt_info() for node in compiled.get_runtime_model().get_ops()]
+    """Whether some matrix product has 8-bit weights."""
+    infos = [node.get_rt_info() for node in compiled.get_runtime_model().get_ops()]
     return any(
-        _fact(some, "layerType") == "FullyConnected" and _fact(some, "runtimePrecision") in _EIGHT_BITS
-        for some in facts
+        _entry(info, "layerType") == "FullyConnected" and _entry(info, "runtimePrecision") in _EIGHT_BITS
+        for info in infos
     )
 
 
-def _fact(facts: Any, name: str) -> str:
-    return str(facts[name].astype(str)) if name in facts else ""
+def _entry(info: Any, name: str) -> str:
+    return str(info[name].astype(str)) if name in info else ""

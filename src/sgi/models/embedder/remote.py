@@ -1,4 +1,4 @@
-"""Vectors from a service: OpenAI, Azure OpenAI, or any server that speaks their embeddings API."""
+"""Embedders of a service: OpenAI, Azure OpenAI, or any server with their embeddings API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sgi.kernel.protocols import Embedded
 from sgi.kernel.vectors import unit_rows
 from sgi.kernel.work_counter import current_work
 from sgi.models.batching import distinct
-from sgi.models.embedder.service import Service, deployment_name
+from sgi.models.embedder.remote_service import Service, deployment_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,31 +24,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from openai import APIStatusError
 
-_TEXTS_A_REQUEST = 2048
-_BYTES_A_REQUEST = 250_000
-"""A request may hold 300,000 tokens, and no text has more tokens than bytes."""
-_SHOWN = 60
+_MAX_TEXTS = 2048
+_MAX_BYTES = 250_000
+"""A request may have 300,000 tokens, and a text has at most as many tokens as bytes."""
+_MAX_QUOTED = 60
 _SHORT_TEXT = "text"
-"""Every embedding service accepts it: shows whether a refusal is about one text or about all requests."""
+"""Every embedding service accepts it; it shows whether a refusal concerns one text or all requests."""
 
 
 class _RequestError(EmbedderError):
-    """The service refuses a request: a text is too long or filtered, or the texts are too many."""
+    """The service refuses a request: a text is too long or filtered, or there are too many texts."""
 
 
 class RemoteEmbedder:
     """Unit rows from a remote model.
 
-    Each distinct text is sent once, in requests of at most 2,048 texts and 250,000 bytes, one after the
-    other. Rate limits, server errors and broken connections are tried again. A service refuses what is longer
-    than its model reads, so nothing is cut here.
+    Each distinct text is sent once, in sequential requests of at most 2,048 texts and 250,000 bytes. Rate
+    limits, server errors and broken connections are retried. A service refuses texts that are too long for
+    its model, so nothing is truncated here.
 
     Args:
-        service: where the model is.
-        model: the model's name there, or the deployment's.
-        timeout: seconds a try may be silent.
-        deadline: seconds a request may take, all its tries together.
-        retries: further tries after the first.
+        service: address and key.
+        model: the name of the model or deployment.
+        timeout: seconds without a byte after which an attempt fails.
+        deadline: seconds for a request with all its attempts.
+        retries: further attempts after the first.
 
     Raises:
         MissingExtraError: the extra ``openai`` is not installed.
@@ -58,8 +58,8 @@ class RemoteEmbedder:
     'openai:bge-m3@localhost:8080,remote'
     """
 
-    texts_at_once = 512
-    """So many texts are kept by a cache before more are paid for."""
+    texts_per_write = 512
+    """A cache stores this many texts before more are requested."""
 
     def __init__(
         self,
@@ -81,32 +81,32 @@ class RemoteEmbedder:
 
     @property
     def name(self) -> str:
-        """Kind and model; characters that divide a fingerprint are percent-coded."""
+        """Kind and model; characters that separate parts of a fingerprint are percent-encoded."""
         return f"{self.service.kind}:{quote(self.model, safe='/:')}"
 
     @property
     def fingerprint(self) -> str:
-        """Name and place. What a service changes behind a name, nobody can see from here."""
-        return f"{self.name}@{self.service.place},remote"
+        """Name and address. A service can change a model without changing its name."""
+        return f"{self.name}@{self.service.address},remote"
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Unit rows in the order given, float32, shape (n, d).
+        """Unit rows in the order of the texts, float32, shape (n, d).
 
         Raises:
             EmbedderError: a text is blank or not Unicode, or the service fails or refuses every text.
-            NonFiniteVectorError: the service refused some of the texts, which the error names.
+            NonFiniteVectorError: the service refuses some texts; the error names them.
         """
         return unit_rows(self.name, texts, self.encode(texts).rows)
 
     def encode(self, texts: Sequence[str], /) -> Embedded:
-        """Unit rows; a text that the service refuses, as when it is too long, has a row of zeros.
+        """Unit rows; a text that the service refuses, for example for its length, has a row of zeros.
 
-        Nothing is cut here, so ``truncated`` is false throughout.
+        ``truncated`` is always false.
 
         Raises:
             EmbedderError: a text is blank or not Unicode, or the service fails or refuses every text.
         """
-        unique, places = distinct(texts)
+        unique, positions = distinct(texts)
         _check_texts(unique)
         work = current_work()
         parts = []
@@ -114,12 +114,12 @@ class RemoteEmbedder:
             parts.append(self._request(part))
             work.add(len(part))
         rows = np.concatenate([np.zeros((0, self._dimension), dtype=np.float32), *parts])
-        return Embedded(rows[places], np.zeros(len(texts), dtype=np.bool_))
+        return Embedded(rows[positions], np.zeros(len(texts), dtype=np.bool_))
 
     def _request(self, texts: list[str]) -> NDArray[np.float32]:
-        """The unit rows of one request's texts; zeros for a text that the service refuses.
+        """Unit rows of the texts of one request; zeros for a text that the service refuses.
 
-        A refused request is halved until the refused texts are alone. With k refused texts among n this takes
+        A refused request is halved until each refused text is alone. For k refused texts of n this takes
         at most 2k·⌈log₂ n⌉ + 2 requests.
         """
         try:
@@ -133,9 +133,9 @@ class RemoteEmbedder:
         return unit_rows(self.name, texts, rows)
 
     def _require_working(self, refusal: _RequestError) -> None:
-        """Raise unless the service has embedded a text: else the request is at fault, not one of its texts.
+        """Raise if the service refuses every text: then the request is wrong, not one of its texts.
 
-        One short text is sent where nothing was accepted before, as when a cache holds all other texts.
+        If no text was accepted before, one short text is sent.
         """
         if self._dimension:
             return
@@ -147,7 +147,7 @@ class RemoteEmbedder:
             raise EmbedderError(message, hint=hint) from None
 
     def _vectors(self, texts: list[str]) -> NDArray[np.floating]:
-        """One request: a row for each text, of the dimension that all rows have."""
+        """One request: a row for each text, all of one length."""
         body = self._post(texts)
         try:
             rows = _rows(body, len(texts))
@@ -159,27 +159,27 @@ class RemoteEmbedder:
         return rows
 
     def _post(self, texts: list[str]) -> bytes:
-        """What the service answers; errors do not carry the client's, whose words may repeat the key."""
+        """The body of the reply. Errors do not chain the client's errors, which may contain the key."""
         import openai
         from anyio.from_thread import start_blocking_portal
 
-        from sgi.models.bounded_reply import ReplyRefusedError
+        from sgi.models.embedder.bounded_reply import ReplyRefusedError
 
         try:
-            # An event loop of its own, in a thread of its own: this also works where a loop already runs.
+            # A separate event loop in a separate thread also works if a loop already runs here.
             with start_blocking_portal() as portal:
                 return portal.call(partial(self._send, texts))
         except openai.APIStatusError as error:
-            problem = self._refused(error, texts)
+            problem = self._status_error(error, texts)
         except TimeoutError:
-            problem = self._silent(f"gave no answer within {self.deadline:g} s")
+            problem = self._unreachable(f"did not answer within {self.deadline:g} s")
         except openai.APITimeoutError:
-            problem = self._silent(f"was silent for {self.timeout:g} s, {self.retries + 1} times")
+            problem = self._unreachable(f"sent nothing for {self.timeout:g} s, {self.retries + 1} times")
         except openai.OpenAIError as error:
             if isinstance(error.__cause__, ReplyRefusedError):
                 problem = self._malformed(str(error.__cause__))
             else:
-                problem = self._silent("cannot be reached, or the connection broke off")
+                problem = self._unreachable("cannot be reached, or the connection was closed")
         raise problem
 
     async def _send(self, texts: list[str]) -> bytes:
@@ -190,17 +190,17 @@ class RemoteEmbedder:
                 raw = await client.embeddings.with_raw_response.create(model=self.model, input=texts)
                 return bytes(raw.content)
 
-    def _refused(self, error: APIStatusError, texts: list[str]) -> EmbedderError:
-        """Why the service answered with an error, by its status; its own words may hold the key."""
+    def _status_error(self, error: APIStatusError, texts: list[str]) -> EmbedderError:
+        """The error for an HTTP status. It does not quote the service, whose words may contain the key."""
         status = error.status_code
-        who = f"{self.name} at {self.service.place}"
+        who = f"{self.name} at {self.service.address}"
         longest = max(map(len, texts))
         if status in (401, 403):
             message = f"{who} refused the key ({status})."
             return EmbedderError(message, hint=f"Check {self.service.key_name}.")
         if status == 404:  # noqa: PLR2004 - HTTP's number for what isn't there
             what = "deployment" if self.service.kind == "azure" else "model"
-            message = f"There is no {what} {self.model!r} at {self.service.place} (404)."
+            message = f"There is no {what} {self.model!r} at {self.service.address} (404)."
             return EmbedderError(message, hint=f"Check the {what}'s name and the URL.")
         if status == 429:  # noqa: PLR2004 - HTTP's number for too many requests
             used_up = error.code == "insufficient_quota"
@@ -215,74 +215,74 @@ class RemoteEmbedder:
             return EmbedderError(f"{who} answered with a redirect ({status}).", hint=hint)
         return EmbedderError(f"{who} answered with an error ({status}).", hint="Try again later.")
 
-    def _silent(self, what: str) -> EmbedderError:
-        message = f"{self.name}: the service at {self.service.place} {what}."
+    def _unreachable(self, what: str) -> EmbedderError:
+        message = f"{self.name}: the service at {self.service.address} {what}."
         return EmbedderError(message, hint="Check the URL, the network and whether the server runs.")
 
     def _malformed(self, what: str) -> EmbedderError:
-        message = f"{self.name}: the service at {self.service.place} sent {what}."
+        message = f"{self.name}: the service at {self.service.address} sent {what}."
         return EmbedderError(message, hint="Check that the URL is that of an embeddings API.")
 
 
 def open_remote(name: str) -> RemoteEmbedder:
-    """A remote embedder by name; nothing is sent before it is used.
+    """Open a remote embedder by name; nothing is sent before its first use.
 
     Args:
         name: ``openai:MODEL``, ``openai:MODEL@http://host:port/v1`` or ``azure:DEPLOYMENT``; ``azure:`` alone
-            is the deployment that AZURE_OPENAI_DEPLOYMENT_NAME names.
+            means the deployment in AZURE_OPENAI_DEPLOYMENT_NAME.
 
     Raises:
-        UsageError: the name is of no such form, or a variable is missing.
+        UsageError: the name has another form, or a variable is missing.
         MissingExtraError: the extra ``openai`` is not installed.
     """
     kind, _, rest = name.partition(":")
     if kind == "azure":
         return RemoteEmbedder(Service.azure(), deployment_name(rest))
-    found = re.fullmatch(r"(.+?)(?:@(\w+://.*))?", rest)
-    if kind != "openai" or found is None or "://" in found[1] or not found[1].strip():
+    match = re.fullmatch(r"(.+?)(?:@(\w+://.*))?", rest)
+    if kind != "openai" or match is None or "://" in match[1] or not match[1].strip():
         hint = "Write openai:MODEL, openai:MODEL@http://host:port/v1 or azure:DEPLOYMENT."
-        raise UsageError("That is no name of a remote model.", hint=hint)
-    return RemoteEmbedder(Service.openai(found[2] or ""), found[1])
+        raise UsageError("This is not the name of a remote model.", hint=hint)
+    return RemoteEmbedder(Service.openai(match[2] or ""), match[1])
 
 
 def _check_texts(texts: Sequence[str]) -> None:
     for text in texts:
         if not text.strip():
-            raise EmbedderError("A blank text has no vector.", hint="Leave blank texts out.")
+            raise EmbedderError("A blank text has no vector.", hint="Leave out blank texts.")
         try:
             text.encode()
         except UnicodeEncodeError as error:
-            message = f"A text has a lone surrogate at character {error.start}: {text[:_SHOWN]!a}."
+            message = f"A text has a lone surrogate at character {error.start}: {text[:_MAX_QUOTED]!a}."
             raise EmbedderError(message, hint="Text must be valid Unicode.") from None
 
 
 def _requests(texts: list[str]) -> Iterator[list[str]]:
-    """The texts in order, as many to a request as it may hold; one that is too long alone.
+    """The texts in order, split into requests; a text that is too long is alone.
 
     >>> [len(part) for part in _requests(["a" * 200_000, "b" * 50_000, "c"])]
     [2, 1]
     """
     part: list[str] = []
-    room = _BYTES_A_REQUEST
+    left = _MAX_BYTES
     for text in texts:
         size = len(text.encode())
-        if part and (size > room or len(part) == _TEXTS_A_REQUEST):
+        if part and (size > left or len(part) == _MAX_TEXTS):
             yield part
-            part, room = [], _BYTES_A_REQUEST
+            part, left = [], _MAX_BYTES
         part.append(text)
-        room -= size
+        left -= size
     if part:
         yield part
 
 
 def _rows(body: bytes, n: int) -> NDArray[np.floating]:
-    """The rows of an answer, in the order of its indices; ValueError says what else was sent."""
+    """The rows of a reply, by index; a ValueError says what the service sent instead."""
     import orjson
 
     try:
         answer = orjson.loads(body)
     except ValueError:
-        raise ValueError("no JSON") from None
+        raise ValueError("something other than JSON") from None
     data = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
         raise ValueError("JSON without a list of vectors")
@@ -290,7 +290,7 @@ def _rows(body: bytes, n: int) -> NDArray[np.floating]:
         raise ValueError(f"{len(data)} vectors for {n} texts")
     by_index = {item.get("index"): item for item in data if type(item.get("index")) is int}
     if sorted(by_index) != list(range(n)):
-        raise ValueError("vectors whose indices are not those of the texts")
+        raise ValueError("vectors with other indices than the texts")
     rows = [_row(by_index[index].get("embedding")) for index in range(n)]
     if len({len(row) for row in rows}) != 1:
         raise ValueError("vectors of different lengths")
@@ -303,8 +303,8 @@ def _row(value: Any) -> NDArray[np.floating]:
         try:
             row = np.frombuffer(base64.b64decode(value, validate=True), dtype="<f4")
         except ValueError:  # binascii's error is one
-            raise ValueError("a vector that is no base64 of numbers") from None
+            raise ValueError("a vector that is not base64 of numbers") from None
         return row
     if not isinstance(value, list) or not all(type(number) in (int, float) for number in value):
-        raise ValueError("a vector that is not made of numbers")
+        raise ValueError("a vector with values that are not numbers")
     return np.asarray(value, dtype=np.float64)

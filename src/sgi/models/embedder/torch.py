@@ -1,4 +1,4 @@
-"""Vectors by sentence-transformers, for models that have no ONNX graph."""
+"""Embedders run by sentence-transformers, for models without an ONNX graph."""
 
 from __future__ import annotations
 
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_TEXTS_A_BATCH = 32
-_TRUSTS_NO_FOLDER = 6
-"""The first major version of sentence-transformers that runs no code from a local folder."""
+_TEXTS_PER_BATCH = 32
+_MIN_VERSION = 6
+"""The first major version of sentence-transformers that does not run code from a local folder."""
 
 
 class TorchEmbedder(TorchModel):
-    """Unit rows as sentence-transformers computes them (extra ``torch``), each distinct text once.
+    """Unit rows computed by sentence-transformers (extra ``torch``), each distinct text once.
 
-    The model is loaded at first use. Threads may share an embedder. Texts are padded to the longest of
-    their batch, so a text's vector may differ in its last digits from one batch to another.
+    The model is loaded at first use; threads may share it. Texts are padded to the longest in their batch, so
+    the last digits of a vector depend on the batch.
 
     Args:
-        name: a folder that sentence-transformers can read, or a model's name on the Hugging Face hub.
-        device: where to compute, such as ``cpu`` or ``cuda``; None for the fastest there is.
-        precision: ``f32``, or ``auto``: that in which the weights are kept.
+        name: a folder that sentence-transformers can read, or a repository on the hub.
+        device: such as ``cpu`` or ``cuda``; None for the fastest available.
+        precision: ``f32``, or ``auto``: the precision of the weights.
 
     >>> TorchEmbedder("sentence-transformers/all-mpnet-base-v2").name
     'torch:sentence-transformers/all-mpnet-base-v2'
@@ -56,53 +56,44 @@ class TorchEmbedder(TorchModel):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Name, sha256 over weights, configuration and tokenizer, token limit and precision.
-
-        Raises:
-            MissingExtraError: the extra ``torch`` is not installed.
-            ModelMissingError: the model is neither here nor to be had.
-            ModelCorruptError: its files are no model.
-        """
-        model = self._opened
+        """Name, sha256 of weights, configuration and tokenizer, token limit and precision."""
+        model = self._model
         limit = _limit(model)
         precision = str(next(iter(model.parameters())).dtype).removeprefix("torch.")
-        read = "all" if limit is None else f"{limit}tok"
-        return f"{self.name}@{digest(_parts(model))},{read},{precision}"
+        tokens = "all" if limit is None else f"{limit}tok"
+        return f"{self.name}@{digest(_parts(model))},{tokens},{precision}"
 
     def embed(self, texts: Sequence[str], /) -> NDArray[np.float32]:
-        """Unit rows in the order given, float32, shape (n, d)."""
+        """Unit rows in the order of the texts, float32, shape (n, d)."""
         return self.encode(texts).rows
 
     def encode(self, texts: Sequence[str], /) -> Embedded:
-        """Unit rows, and which texts were cut at the model's token limit.
+        """Unit rows, and which texts were truncated at the model's token limit.
 
         Raises:
-            MissingExtraError: the extra ``torch`` is not installed.
-            ModelMissingError: the model is neither here nor to be had.
-            ModelCorruptError: its files are no model.
-            EmbedderError: a text is no valid Unicode, or the model failed.
+            EmbedderError: a text is not valid Unicode, or the model fails.
         """
-        unique, places = distinct(texts)
-        model = self._opened
+        unique, positions = distinct(texts)
+        model = self._model
         try:
-            with self._lock:  # the tokenizer's truncation is a state it keeps
+            with self._lock:  # truncation is a state of the tokenizer
                 truncated = _truncated(model, unique)
-                rows = model.encode(unique or [""], batch_size=_TEXTS_A_BATCH, show_progress_bar=False)
+                rows = model.encode(unique or [""], batch_size=_TEXTS_PER_BATCH, show_progress_bar=False)
         except TypeError as error:
             raise EmbedderError(f"{self.name} refused a text.", hint="Text must be valid Unicode.") from error
-        except RuntimeError as error:  # out of memory, for one
+        except RuntimeError as error:  # for example, out of memory
             raise EmbedderError(f"{self.name} failed: {error}.") from error
-        found = np.asarray(rows, dtype=np.float32)[: len(unique)]
-        return Embedded(unit_rows(self.name, unique, found)[places], truncated[places])
+        vectors = np.asarray(rows, dtype=np.float32)[: len(unique)]
+        return Embedded(unit_rows(self.name, unique, vectors)[positions], truncated[positions])
 
     @property
     def limit(self) -> int | None:
-        """The most tokens of a text that the model reads, special ones and a prompt included."""
-        return _limit(self._opened)
+        """The most tokens of a text that the model reads, special tokens and prompt included."""
+        return _limit(self._model)
 
     def token_counts(self, texts: Sequence[str], /) -> list[int]:
-        """The tokens of each whole text, special ones and a prompt included."""
-        model = self._opened
+        """The number of tokens of each whole text, special tokens and prompt included."""
+        model = self._model
         with self._lock:
             return _token_counts(model, list(texts))
 
@@ -113,15 +104,15 @@ class TorchEmbedder(TorchModel):
         except ImportError:
             raise MissingExtraError("A torch: embedder", "torch") from None
         installed = version("sentence-transformers")
-        if int(installed.partition(".")[0]) < _TRUSTS_NO_FOLDER:
-            message = f"sentence-transformers {installed} runs code that it finds in a model's folder."
+        if int(installed.partition(".")[0]) < _MIN_VERSION:
+            message = f"sentence-transformers {installed} runs code that it finds in the folder of a model."
             raise UsageError(
                 message,
-                hint=f"Install {_TRUSTS_NO_FOLDER}.0 or later: pip install {install_target('torch')}.",
+                hint=f"Install {_MIN_VERSION}.0 or later: pip install {install_target('torch')}.",
             )
-        with self._loading() as place:
+        with self._load_errors() as source:
             model = SentenceTransformer(
-                place,
+                source,
                 device=self.device,
                 trust_remote_code=False,
                 local_files_only=self._local_only,
@@ -131,13 +122,13 @@ class TorchEmbedder(TorchModel):
 
 
 def _limit(model: Any) -> int | None:
-    """The most tokens the model reads; None where it reads all."""
+    """The most tokens that the model reads; None without a limit."""
     limit = model.max_seq_length
     return int(limit) if limit and np.isfinite(limit) else None
 
 
 def _truncated(model: Any, texts: list[str]) -> NDArray[np.bool_]:
-    """Which texts, with the prompt the model puts before them, have more tokens than it reads."""
+    """Which texts, with the model's prompt, exceed its limit."""
     limit = _limit(model)
     if limit is None or not texts:
         return np.zeros(len(texts), dtype=np.bool_)
@@ -145,7 +136,7 @@ def _truncated(model: Any, texts: list[str]) -> NDArray[np.bool_]:
 
 
 def _token_counts(model: Any, texts: list[str]) -> list[int]:
-    """The tokens of each text, with the prompt that the model puts before it."""
+    """The number of tokens of each text with the model's prompt."""
     prompt = model.prompts.get(model.default_prompt_name) or ""
     ids = model.tokenizer([prompt + text for text in texts], truncation=False, verbose=False)["input_ids"]
     return [len(text) for text in ids]

@@ -1,26 +1,26 @@
-"""From a name to an entailment model."""
+"""Opens an entailment model by name."""
 
 from __future__ import annotations
 
-import difflib
 import re
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sgi.kernel.errors import UnknownNameError, UsageError
+from sgi.kernel.errors import UsageError
 from sgi.models.cores import usable_cores
-from sgi.models.entailment.files import EntailmentFiles, entailment_files
 from sgi.models.entailment.labels import LabelMap
-from sgi.models.entailment.windows import WindowedEntailment
+from sgi.models.entailment.settings import EntailmentSettings
+from sgi.models.entailment.windowed import WindowedEntailment
+from sgi.models.model_location import ENTAILMENT, find_model, require_choice, require_threads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from sgi.kernel.protocols import EntailmentModel
-    from sgi.models.entailment.windows import PairNetwork
 
 BACKENDS = ("auto", "onnx", "torch")
-"""What runs an entailment model."""
+"""What can run an entailment model."""
 
 _WITH_LABELS = re.compile(r"(?P<name>.+)\(labels=(?P<labels>[^()]*)\)")
 _TORCH = "torch:"
@@ -33,26 +33,25 @@ def load_entailment_model(
     threads: int | None = None,
     labels: Sequence[str] | None = None,
 ) -> EntailmentModel:
-    """An entailment model by name: any classifier of pairs in two or three classes, or with a single logit.
+    """Open a classifier of text pairs with two or three classes, or with a single logit.
 
-    Its settings are read at once, and fetched if need be; weights are loaded when they are used.
+    The settings are read at once, and downloaded if needed; weights are loaded at first use.
 
     Args:
-        name: a folder laid out as on the hub: ``config.json``, ``tokenizer.json``, and ``onnx/model.onnx``
-            (or ``model.onnx``) or weights for torch; a name on the hub, ``owner/model``, looked for first
-            among the user's models (``SGI_MODELS_DIR``); ``torch:`` and either. ``(labels=…)`` after it is as
-            the argument.
-        backend: ``onnx``, ``torch`` (extra ``torch``), or ``auto``: ONNX Runtime where there is a graph, else
+        name: a folder with the hub's layout: ``config.json``, ``tokenizer.json``, and ``onnx/model.onnx`` (or
+            ``model.onnx``) or weights for torch; a model on the hub, ``owner/model``, which is looked for
+            in the user's folder of models (``SGI_MODELS_DIR``) first; or ``torch:`` and either.
+            ``(labels=…)`` after the name is the same as the argument.
+        backend: ``onnx``, ``torch`` (extra ``torch``), or ``auto``: ONNX Runtime if there is a graph, else
             torch.
-        threads: batches computed at once; None for the cores this process may use. Torch keeps its own.
-        labels: what the outputs mean, in their order, where the configuration does not tell.
+        threads: batches computed in parallel; None for the cores that this process may use. Torch ignores it.
+        labels: the meanings of the outputs, in their order, if the configuration does not give them.
 
     Raises:
-        UnknownNameError: no such backend, or no name of a model.
-        UsageError: the configuration does not tell which output means entailment; or the model cannot be run
-            from its files alone.
-        ModelMissingError: the files are neither here nor to be had.
-        ModelCorruptError: its settings cannot be read.
+        UnknownNameError: no such backend, or not the name of a model.
+        UsageError: it is unknown which output means entailment, or the files alone cannot be run.
+        ModelMissingError: the files are not on this machine and cannot be downloaded.
+        ModelCorruptError: the settings cannot be read.
         MissingExtraError: an optional dependency is not installed.
 
     >>> load_entailment_model("minilm")
@@ -60,39 +59,33 @@ def load_entailment_model(
     sgi.kernel.errors.UnknownNameError: Unknown entailment model 'minilm'. Name a folder, torch:FOLDER, or
     a model of the hub, owner/model.
     """
-    if backend not in BACKENDS:
-        near = tuple(difflib.get_close_matches(backend, BACKENDS))
-        raise UnknownNameError("backend", backend, near, hint=f"There are: {', '.join(BACKENDS)}.")
-    if threads is not None and threads < 1:
-        raise UsageError(f"threads is {threads}; at least 1 is wanted.")
-    asked, labels = _without_labels(name, labels)
-    if isinstance(asked, str) and asked.startswith(_TORCH):
-        asked, backend = asked.removeprefix(_TORCH), "torch"
-    files = entailment_files(asked)
-    files.require_known_form()
-    meaning = LabelMap.read(files.configuration, files.name, labels)
-    return WindowedEntailment(_network(files, meaning, backend, threads))
+    require_choice("backend", backend, BACKENDS)
+    require_threads(threads)
+    name, labels = _split_labels(name, labels)
+    if isinstance(name, str) and name.startswith(_TORCH):
+        name, backend = name.removeprefix(_TORCH), "torch"
+    location = find_model(name, ENTAILMENT)
+    settings = EntailmentSettings(location.name, location.folder or Path())
+    settings.require_plain_pairs()
+    label_map = LabelMap.read(settings.configuration, settings.name, labels)
+    if location.needs_torch(backend):
+        settings.require_torch_classifier()
+        from sgi.models.entailment.torch import TorchPairNetwork
+
+        source, typed = location.torch_source, settings.typed
+        return WindowedEntailment(TorchPairNetwork(source, label_map, settings.limit, typed=typed))
+    from sgi.models.entailment.onnx import OnnxPairNetwork
+
+    files = replace(location.onnx_files(), limit=settings.limit)
+    threads = threads or usable_cores()
+    return WindowedEntailment(OnnxPairNetwork(files, label_map, typed=settings.typed, threads=threads))
 
 
-def _without_labels(
-    name: str | Path, labels: Sequence[str] | None
-) -> tuple[str | Path, Sequence[str] | None]:
-    """A name and the labels that stand behind it, if any."""
-    told = _WITH_LABELS.fullmatch(name) if isinstance(name, str) else None
-    if told is None:
+def _split_labels(name: str | Path, labels: Sequence[str] | None) -> tuple[str | Path, Sequence[str] | None]:
+    """The name without the labels after it, and the labels."""
+    match = _WITH_LABELS.fullmatch(name) if isinstance(name, str) else None
+    if match is None:
         return name, labels
     if labels is not None:
-        raise UsageError(f"{name} names labels, and so does labels=.", hint="Name them once.")
-    return told["name"], tuple(label.strip() for label in told["labels"].split(","))
-
-
-def _network(files: EntailmentFiles, labels: LabelMap, backend: str, threads: int | None) -> PairNetwork:
-    by_torch = backend == "auto" and not files.has_graph and files.may_have_weights
-    if backend != "torch" and not by_torch:
-        from sgi.models.entailment.onnx import OnnxPairs
-
-        return OnnxPairs(files.onnx(), labels, typed=files.typed, threads=threads or usable_cores())
-    files.require_torch_form()
-    from sgi.models.entailment.torch import TorchPairs
-
-    return TorchPairs(files.torch_source, labels, files.limit, typed=files.typed)
+        raise UsageError(f"{name} contains labels, and labels= is given too.", hint="Name them once.")
+    return match["name"], tuple(label.strip() for label in match["labels"].split(","))

@@ -1,4 +1,4 @@
-"""Pairs of texts classified by ONNX Runtime."""
+"""Entailment models run by ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import numpy as np
 
 from sgi.kernel.errors import EmbedderError, ModelCorruptError
 from sgi.kernel.protocols import ENTAILMENT
-from sgi.models.embedder.local import feeds
-from sgi.models.embedder.onnx import open_session
 from sgi.models.entailment.pairs import PairTokenizer
+from sgi.models.onnx_session import INPUTS, graph_inputs, open_session
 from sgi.models.tokenizer import open_tokenizer
 
 if TYPE_CHECKING:
@@ -22,20 +21,19 @@ if TYPE_CHECKING:
     from sgi.models.entailment.labels import LabelMap
     from sgi.models.files import ModelFiles
 
-_INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids"})
 _LOGITS = "logits"
 
 
-class OnnxPairs:
-    """A classifier of pairs in ONNX form, opened at first use, once for all threads.
+class OnnxPairNetwork:
+    """A classifier of text pairs in ONNX form, opened at first use and shared by threads.
 
-    Each batch runs on one thread, so that their number changes no bit.
+    Each batch runs on one thread, so the number of threads does not change the result.
 
     Args:
         files: graph, tokenizer and limit.
-        labels: what its outputs mean.
-        typed: whether types tell premise from hypothesis.
-        threads: batches computed at once.
+        labels: the meanings of the outputs.
+        typed: whether token types separate premise and hypothesis.
+        threads: batches computed in parallel.
     """
 
     def __init__(self, files: ModelFiles, labels: LabelMap, *, typed: bool, threads: int) -> None:
@@ -47,7 +45,7 @@ class OnnxPairs:
 
     @property
     def name(self) -> str:
-        """The model's."""
+        """The model's name."""
         return self.files.name
 
     @cached_property
@@ -55,7 +53,7 @@ class OnnxPairs:
         """Name, sha256 of weights, digest of graph and tokenizer, limit, meaning of outputs, arithmetic.
 
         Raises:
-            ModelMissingError: the files are not there.
+            ModelMissingError: the files do not exist.
         """
         weights, *others = self.files.verify().values()
         rest = sha256("".join([*others, "" if self.typed else "untyped"]).encode()).hexdigest()
@@ -64,31 +62,31 @@ class OnnxPairs:
 
     @property
     def tokenizer(self) -> PairTokenizer:
-        """Opened at first use.
+        """The tokenizer, opened at first use.
 
         Raises:
-            ModelCorruptError: it is no tokenizer of pairs.
+            ModelCorruptError: it is not a tokenizer of pairs.
         """
-        with self._lock:  # two first users must not both load
+        with self._lock:  # load only once if two threads come first
             return self._tokenizer
 
     def logits(self, ids: NDArray[np.int64], types: NDArray[np.int64], /) -> NDArray[np.float32]:
         """The outputs, shape (n, outputs), for tokens and their types of shape (n, length).
 
         Raises:
-            ModelCorruptError: the graph cannot be loaded, or classifies no pairs.
-            EmbedderError: the model failed.
+            ModelCorruptError: the graph cannot be loaded, or is not a classifier of pairs.
+            EmbedderError: the model fails.
         """
         with self._lock:
-            session, names, output = self._opened
-        given = feeds(names, ids)
-        if "token_type_ids" in given:
-            given["token_type_ids"] = types
+            session, names, output = self._session
+        inputs = graph_inputs(names, ids)
+        if "token_type_ids" in inputs:
+            inputs["token_type_ids"] = types
         try:
-            (found,) = session.run([output], given)
-        except Exception as error:  # the runtime's errors have no common class but this
+            (logits,) = session.run([output], inputs)
+        except Exception as error:  # the runtime's errors share no other class
             raise EmbedderError(f"The model {self.name} failed: {error}.") from error
-        return np.asarray(found, dtype=np.float32)
+        return np.asarray(logits, dtype=np.float32)
 
     @cached_property
     def _tokenizer(self) -> PairTokenizer:
@@ -96,14 +94,17 @@ class OnnxPairs:
         return PairTokenizer(open_tokenizer(self.files.tokenizer, limit), limit, typed=self.typed)
 
     @cached_property
-    def _opened(self) -> tuple[Any, list[str], str]:
-        """The session, what it asks for, and the output that holds logits."""
+    def _session(self) -> tuple[Any, list[str], str]:
+        """The session, the names of its inputs, and the output with the logits."""
         session = open_session(self.files, 1)
         names = [node.name for node in session.get_inputs()]
-        strange = sorted(set(names) - _INPUTS)
-        if strange:
-            message = f"{self.files.graph} asks for {', '.join(strange)}; it classifies no pairs of texts."
-            hint = "Name a sequence classifier; of a model that generates text, export one that gives logits."
+        unknown = sorted(set(names) - INPUTS)
+        if unknown:
+            message = (
+                f"{self.files.graph} requires the inputs {', '.join(unknown)}; "
+                "it is not a classifier of pairs of texts."
+            )
+            hint = "Name a sequence classifier. Export a model that generates text with a head of logits."
             raise ModelCorruptError(message, hint=hint)
         outputs = [node.name for node in session.get_outputs()]
         return session, names, _LOGITS if _LOGITS in outputs else outputs[0]

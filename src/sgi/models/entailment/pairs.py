@@ -1,4 +1,4 @@
-"""Two texts as one model reads them: premise, mark, hypothesis; a long premise in windows."""
+"""Joins premise and hypothesis into the input of a model; splits a long premise into windows."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import numpy as np
 
 from sgi.kernel.errors import ModelCorruptError
-from sgi.models.token_encoder.load import Marks, window_starts
 from sgi.models.tokenizer import tokenize
+from sgi.models.windows import SpecialTokens, window_starts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,67 +17,70 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
-_LEAST_ROOM = 4
-"""A premise that is cut gets this part of a window at least, one quarter: else it would be read in shreds."""
+_MIN_PREMISE_SHARE = 4
+"""A premise that is split gets at least one quarter of a window: shorter parts lack context."""
 
 
 class Stretch(NamedTuple):
-    """Tokens that stand together, and of which type they are."""
+    """Adjacent special tokens and their types."""
 
     ids: tuple[int, ...]
     types: tuple[int, ...]
 
 
 class Frame(NamedTuple):
-    """What a model puts around two texts, and the types it gives their tokens."""
+    """The special tokens around two texts, and the types of the texts' tokens.
+
+    Its ``repr`` is part of the fingerprint of torch models, so class and field names must not change.
+    """
 
     before: Stretch
     between: Stretch
     after: Stretch
     premise: int
-    """The type of the first text's tokens."""
+    """The type of the premise's tokens."""
     hypothesis: int
-    """The type of the second's."""
+    """The type of the hypothesis's tokens."""
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Self:
-        """The frame that a tokenizer makes.
+        """Read the frame from a tokenizer.
 
         Raises:
-            ModelCorruptError: it joins two texts without a mark between them.
+            ModelCorruptError: the tokenizer joins two texts without a special token between them.
         """
-        made = tokenizer.encode("a", "a")
-        first = [place for place, text in enumerate(made.sequence_ids) if text == 0]
-        second = [place for place, text in enumerate(made.sequence_ids) if text == 1]
+        encoding = tokenizer.encode("a", "a")
+        first = [position for position, text in enumerate(encoding.sequence_ids) if text == 0]
+        second = [position for position, text in enumerate(encoding.sequence_ids) if text == 1]
         if not first or not second or second[0] <= first[-1] + 1:
-            message = "The tokenizer puts no mark between two texts, as one for pairs of texts does."
+            message = "The tokenizer puts no special token between two texts."
             raise ModelCorruptError(
-                message, hint="Name an entailment model, with the tokenizer it was trained with."
+                message, hint="Name an entailment model together with the tokenizer of its training."
             )
 
         def cut(start: int, stop: int) -> Stretch:
-            return Stretch(tuple(made.ids[start:stop]), tuple(made.type_ids[start:stop]))
+            return Stretch(tuple(encoding.ids[start:stop]), tuple(encoding.type_ids[start:stop]))
 
         return cls(
             before=cut(0, first[0]),
             between=cut(first[-1] + 1, second[0]),
-            after=cut(second[-1] + 1, len(made.ids)),
-            premise=made.type_ids[first[0]],
-            hypothesis=made.type_ids[second[0]],
+            after=cut(second[-1] + 1, len(encoding.ids)),
+            premise=encoding.type_ids[first[0]],
+            hypothesis=encoding.type_ids[second[0]],
         )
 
     @property
-    def marks(self) -> int:
-        """How many tokens it adds to a pair."""
+    def size(self) -> int:
+        """How many tokens the frame adds to a pair."""
         return len(self.before.ids) + len(self.between.ids) + len(self.after.ids)
 
     def untyped(self) -> Frame:
-        """The same marks, with the type 0 for every token."""
+        """The same frame with type 0 for every token."""
         before, between, after = (Stretch(part.ids, (0,) * len(part.ids)) for part in self[:3])
         return Frame(before, between, after, premise=0, hypothesis=0)
 
     def around(self, premise: NDArray[np.int64], hypothesis: NDArray[np.int64]) -> Window:
-        """A pair as the model reads it.
+        """The model's input for a pair.
 
         >>> one = Stretch((2,), (0,))
         >>> Frame(one, Stretch((3,), (0,)), Stretch((3,), (1,)), 0, 1).around(np.array([7, 8]), np.array([9]))
@@ -85,33 +88,32 @@ class Frame(NamedTuple):
         """
         before, between, after = self.before, self.between, self.after
         ids = np.concatenate([before.ids, premise, between.ids, hypothesis, after.ids])
-        own = [self.premise] * len(premise), [self.hypothesis] * len(hypothesis)
-        types = np.concatenate([before.types, own[0], between.types, own[1], after.types])
+        first, second = [self.premise] * len(premise), [self.hypothesis] * len(hypothesis)
+        types = np.concatenate([before.types, first, between.types, second, after.types])
         return Window(ids.astype(np.int64), types.astype(np.int64))
 
 
 class Window(NamedTuple):
-    """A hypothesis beside the premise, or a stretch of it."""
+    """The model's input for a hypothesis with its premise, or with a part of the premise."""
 
     ids: NDArray[np.int64]
-    """Tokens, marks included, shape (length,)."""
+    """Tokens, special tokens included, shape (length,)."""
     types: NDArray[np.int64]
-    """To which of the texts each belongs, as the tokenizer counts, shape (length,)."""
+    """The type of each token, shape (length,)."""
 
 
 class PairTokenizer:
-    """A tokenizer that makes pairs; threads may share it.
+    """A tokenizer of pairs; threads may share it.
 
-    Words that look like the model's marks, ``[SEP]`` for one, are read as words: no text can end where it
-    does not.
+    Special tokens in a text, such as ``[SEP]``, are read as words, so that no text can end the premise early.
 
     Args:
-        tokenizer: the model's; it is changed.
-        limit: the most tokens the model reads at once, marks included.
-        typed: whether the model was trained with types that tell premise from hypothesis.
+        tokenizer: the model's tokenizer; its settings are changed.
+        limit: the most tokens that the model reads at once, special tokens included.
+        typed: whether token types separate premise and hypothesis.
 
     Raises:
-        ModelCorruptError: it puts no mark between two texts, or its marks alone fill the limit.
+        ModelCorruptError: no special token is between two texts, or special tokens alone fill the limit.
     """
 
     def __init__(self, tokenizer: Tokenizer, limit: int, *, typed: bool = True) -> None:
@@ -121,39 +123,39 @@ class PairTokenizer:
         self.limit = limit
         frame = Frame.of(tokenizer)
         self.frame = frame if typed else frame.untyped()
-        if self.frame.marks + 2 > limit:
+        if self.frame.size + 2 > limit:
             message = (
-                f"The model reads {limit} tokens, {self.frame.marks} of them marks: no room for two texts."
+                f"The model reads {limit} tokens, {self.frame.size} of them special: no room for two texts."
             )
-            raise ModelCorruptError(message, hint="Its configuration tells the limit; correct it there.")
+            raise ModelCorruptError(message, hint="Correct the limit in the model's configuration.")
         self._tokenizer = tokenizer
         self._lock = Lock()
-        alone = tokenizer.encode("a")
-        self._marks = Marks.of(alone.ids, alone.special_tokens_mask)
+        single = tokenizer.encode("a")
+        self._special = SpecialTokens.of(single.ids, single.special_tokens_mask)
 
-    def own(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
-        """The tokens of every text, none cut, without marks.
+    def token_ids(self, texts: Sequence[str]) -> list[NDArray[np.int64]]:
+        """The tokens of every whole text, without special tokens.
 
         Raises:
-            EmbedderError: a text has no UTF-8 form, or is none.
+            EmbedderError: a text is not valid Unicode, or not a text.
         """
         with self._lock:
-            made = tokenize(self._tokenizer, texts).ids
-        return [ids[self._marks.before : len(ids) - self._marks.after] for ids in made]
+            token_ids = tokenize(self._tokenizer, texts).ids
+        return [ids[self._special.before : len(ids) - self._special.after] for ids in token_ids]
 
     def readable(self, hypothesis: NDArray[np.int64]) -> bool:
-        """Whether a hypothesis leaves a quarter of the window to the premise."""
-        return self.room(hypothesis) * _LEAST_ROOM >= self.limit
+        """Whether a hypothesis leaves a quarter of the window for the premise."""
+        return self.room(hypothesis) * _MIN_PREMISE_SHARE >= self.limit
 
     def room(self, hypothesis: NDArray[np.int64]) -> int:
-        """How many tokens of a premise fit beside a hypothesis; negative where it is too long itself."""
-        return self.limit - self.frame.marks - len(hypothesis)
+        """How many tokens of a premise fit beside a hypothesis; negative if the hypothesis is too long."""
+        return self.limit - self.frame.size - len(hypothesis)
 
     def windows(self, premise: NDArray[np.int64], hypothesis: NDArray[np.int64]) -> list[Window] | None:
-        """The pair, whole or in windows that each hold the whole hypothesis; None if it is not readable.
+        """The pair in one window or several; None if the hypothesis is too long.
 
-        Windows overlap by half at least, so that what is shorter than half a window stands in one of them
-        whole; together they hold every token of the premise.
+        Each window holds the whole hypothesis. Neighbours overlap by at least half, so that a part shorter
+        than half a window is whole in one of them.
         """
         room = self.room(hypothesis)
         if len(premise) <= room:

@@ -1,4 +1,4 @@
-"""Pairs of texts classified by transformers and torch."""
+"""Entailment models run by transformers and torch."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ if TYPE_CHECKING:
     from sgi.models.entailment.labels import LabelMap
 
 _TYPES = "token_type_ids"
-_MANY = 1 << 20
+_ANY_TYPE = 1 << 20
 
 
-class TorchPairs(TorchModel):
-    """A sequence classifier by transformers (extra ``torch``), float32; loaded at first use.
+class TorchPairNetwork(TorchModel):
+    """A sequence classifier run by transformers (extra ``torch``) in float32; loaded at first use.
 
     Code from the hub is never run.
 
     Args:
-        source: a folder with weights, configuration and tokenizer, or a model's name on the hub.
-        labels: what its outputs mean.
-        limit: the most tokens it reads at once.
-        typed: whether types tell premise from hypothesis.
+        source: a folder with weights, configuration and tokenizer, or a repository on the hub.
+        labels: the meanings of the outputs.
+        limit: the most tokens that the model reads at once.
+        typed: whether token types separate premise and hypothesis.
 
     >>> from sgi.models.entailment.labels import LabelMap
-    >>> TorchPairs("owner/model", LabelMap(3, 2, 0), 512).name
+    >>> TorchPairNetwork("owner/model", LabelMap(3, 2, 0), 512).name
     'torch:owner/model'
     """
 
-    threads = 1  # torch itself keeps the cores busy
+    threads = 1  # torch itself uses all cores
 
     def __init__(self, source: str, labels: LabelMap, limit: int, *, typed: bool = True) -> None:
         super().__init__(source)
@@ -57,75 +57,73 @@ class TorchPairs(TorchModel):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Name, sha256 over weights, configuration and tokenizer, limit, meaning of outputs, precision.
+        """Name, sha256 of weights, configuration and tokenizer, limit, meaning of outputs, precision.
 
         Raises:
-            MissingExtraError: the extra ``torch`` is not installed.
-            ModelMissingError: the model is neither here nor to be had.
-            ModelCorruptError: its files are no model.
-            UsageError: its tokenizer cannot be run as data alone.
+            UsageError: the tokenizer is code.
+            MissingExtraError, ModelMissingError, ModelCorruptError: as for `TorchModel`.
         """
-        made_of = digest(_parts(*self._opened))
-        return f"{ENTAILMENT}{self.name}@{made_of},{self.limit}tok,{self.labels.code},fp32"
+        revision = digest(_parts(*self._model))
+        return f"{ENTAILMENT}{self.name}@{revision},{self.limit}tok,{self.labels.code},fp32"
 
     @property
     def tokenizer(self) -> PairTokenizer:
-        """Loaded with the model."""
-        made: PairTokenizer = self._opened[2]
-        return made
+        """The tokenizer, loaded with the model."""
+        tokenizer: PairTokenizer = self._model[2]
+        return tokenizer
 
     def logits(self, ids: NDArray[np.int64], types: NDArray[np.int64], /) -> NDArray[np.float32]:
         """The outputs, shape (n, outputs), for tokens and their types of shape (n, length).
 
         Raises:
-            EmbedderError: the model failed: out of memory, for one.
+            EmbedderError: the model fails, for example for lack of memory.
         """
         import torch
 
-        model = self._opened[0]
-        asked = torch.from_numpy(np.ascontiguousarray(ids))
+        model = self._model[0]
+        inputs = torch.from_numpy(np.ascontiguousarray(ids))
         more = {}
-        if _TYPES in signature(model.forward).parameters and self._types(model) > types.max(initial=0):
+        if _TYPES in signature(model.forward).parameters and _type_count(model) > types.max(initial=0):
             more[_TYPES] = torch.from_numpy(np.ascontiguousarray(types))
         try:
             with torch.inference_mode():
-                made = model(input_ids=asked, attention_mask=torch.ones_like(asked), **more)
+                output = model(input_ids=inputs, attention_mask=torch.ones_like(inputs), **more)
         except (RuntimeError, IndexError) as error:
             raise EmbedderError(f"{self.name} failed: {error}.") from error
-        return np.asarray(made.logits.float().numpy())
+        return np.asarray(output.logits.float().numpy())
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any, PairTokenizer]:
-        """The model, its tokenizer, and that as a maker of pairs."""
+        """The model, its tokenizer, and a tokenizer of pairs."""
         try:
             from transformers import AutoModelForSequenceClassification, AutoTokenizer
         except ImportError:
             raise MissingExtraError("An entailment model run by torch", "torch") from None
-        with self._loading() as place:
+        with self._load_errors() as source:
             local = self._local_only
-            model, told = AutoModelForSequenceClassification.from_pretrained(
-                place, dtype="float32", output_loading_info=True, local_files_only=local, **UNTRUSTED
+            model, report = AutoModelForSequenceClassification.from_pretrained(
+                source, dtype="float32", output_loading_info=True, local_files_only=local, **UNTRUSTED
             )
-            tokenizer = AutoTokenizer.from_pretrained(place, local_files_only=local, trust_remote_code=False)
-        if told["missing_keys"]:  # transformers would make them up
-            message = f"{self.source!r} has no weights for {', '.join(sorted(told['missing_keys'])[:3])}."
+            tokenizer = AutoTokenizer.from_pretrained(source, local_files_only=local, trust_remote_code=False)
+        if report["missing_keys"]:  # transformers initialises them at random
+            message = f"{self.source!r} has no weights for {', '.join(sorted(report['missing_keys'])[:3])}."
             raise ModelCorruptError(message, hint="Name a model that was trained to classify pairs of texts.")
-        return model.eval(), tokenizer, self._pairs(tokenizer)
+        return model.eval(), tokenizer, self._pair_tokenizer(tokenizer)
 
-    @staticmethod
-    def _types(model: Any) -> int:
-        """How many types of tokens the model tells apart; those that do not say take what is given."""
-        return int(getattr(model.config, "type_vocab_size", _MANY))
-
-    def _pairs(self, tokenizer: Any) -> PairTokenizer:
-        """Of a copy, apart from what transformers does with its own."""
+    def _pair_tokenizer(self, tokenizer: Any) -> PairTokenizer:
+        """A tokenizer of pairs, from a copy that transformers does not change."""
         from tokenizers import Tokenizer
 
-        inner = getattr(tokenizer, "backend_tokenizer", None)
-        if inner is None:
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        if backend is None:
             message = f"The tokenizer of {self.source!r} is code, not a tokenizer.json."
             raise UsageError(message, hint="Save it as a fast tokenizer of transformers, in that format.")
-        return PairTokenizer(Tokenizer.from_str(inner.to_str()), self.limit, typed=self.typed)
+        return PairTokenizer(Tokenizer.from_str(backend.to_str()), self.limit, typed=self.typed)
+
+
+def _type_count(model: Any) -> int:
+    """How many token types the model has; unlimited if its configuration does not say."""
+    return int(getattr(model.config, "type_vocab_size", _ANY_TYPE))
 
 
 def _parts(model: Any, tokenizer: Any, pairs: PairTokenizer) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Token vectors by transformers and torch: any model of the hub, any layer."""
+"""Token vectors by transformers and torch: any model on the hub, any layer."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from sgi.kernel.errors import EmbedderError, MissingExtraError, UsageError
 from sgi.kernel.tokens import TokenModel
-from sgi.models.batching import TOKENS_A_BATCH
-from sgi.models.token_encoder.load import Marks
+from sgi.models.batching import TOKENS_PER_BATCH
+from sgi.models.files import DEFAULT_LIMIT
 from sgi.models.torch_model import (
     UNTRUSTED,
     TorchModel,
@@ -19,34 +19,34 @@ from sgi.models.torch_model import (
     tokenizer_bytes,
     weights_bytes,
 )
+from sgi.models.windows import SpecialTokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-_LIMIT_UNTOLD = 512
-_NO_LIMIT = 1 << 20
-"""Tokenizers that know no limit tell a number beyond all bounds."""
-_NOT_OF_TOKENS = "pooler."
-"""What comes after the last layer; where a model has none, transformers makes it up anew each time."""
+_UNLIMITED = 1 << 20
+"""Tokenizers without a limit state a huge number."""
+_POOLER = "pooler."
+"""The weights after the last layer; transformers initialises them at random if a model has none."""
 
 
-class TorchTokens(TorchModel):
-    """A model by transformers (extra ``torch``), float32; loaded at first use.
+class TorchTokenNetwork(TorchModel):
+    """A model run by transformers (extra ``torch``) in float32; loaded at first use.
 
-    Batches of another size may change the last digits of a vector: so much torch's arithmetic leaves open.
+    The last digits of a vector may depend on the size of its batch.
 
     Args:
-        source: a folder with weights, configuration and tokenizer, or a model's name on the hub.
-        layer: whose output is taken, 0 for the embeddings; None for the last.
+        source: a folder with weights, configuration and tokenizer, or a repository on the hub.
+        layer: the layer whose output is used, 0 for the embeddings; None for the last.
 
-    >>> TorchTokens("microsoft/deberta-xlarge-mnli", 40).name
+    >>> TorchTokenNetwork("microsoft/deberta-xlarge-mnli", 40).name
     'torch:microsoft/deberta-xlarge-mnli'
     """
 
-    threads = 1  # torch itself keeps the cores busy
-    tokens_a_batch = TOKENS_A_BATCH
+    threads = 1  # torch itself uses all cores
+    tokens_per_batch = TOKENS_PER_BATCH
 
     def __init__(self, source: str, layer: int | None = None) -> None:
         super().__init__(source)
@@ -54,89 +54,86 @@ class TorchTokens(TorchModel):
 
     @cached_property
     def fingerprint(self) -> str:
-        """Name, sha256 over weights, configuration and tokenizer, layer, limit and precision.
+        """Name, sha256 of weights, configuration and tokenizer, layer, limit and precision.
 
         Raises:
-            MissingExtraError: the extra ``torch`` is not installed.
-            ModelMissingError: the model is neither here nor to be had.
-            ModelCorruptError: its files are no model.
-            UsageError: it has fewer layers.
+            UsageError: the model has fewer layers.
         """
-        model, tokenizer = self._opened
-        _ = self._layer  # there is such a layer
-        made_of = digest(_parts(model, tokenizer))
-        return f"{TokenModel(self.name, self.layer).label}@{made_of},{self.limit}tok,fp32"
+        model, tokenizer = self._model
+        _ = self._layer  # raises if there is no such layer
+        revision = digest(_parts(model, tokenizer))
+        return f"{TokenModel(self.name, self.layer).label}@{revision},{self.limit}tok,fp32"
 
     @property
     def limit(self) -> int:
-        """The most tokens it reads at once."""
-        model, tokenizer = self._opened
-        told = tokenizer.model_max_length
-        if told < _NO_LIMIT:
-            return int(told)
-        return int(getattr(model.config, "max_position_embeddings", None) or _LIMIT_UNTOLD)
+        """The most tokens that the model reads at once."""
+        model, tokenizer = self._model
+        limit = tokenizer.model_max_length
+        if limit < _UNLIMITED:
+            return int(limit)
+        return int(getattr(model.config, "max_position_embeddings", None) or DEFAULT_LIMIT)
 
     @property
     def dimension(self) -> int:
-        """The length of a row."""
-        return int(self._opened[0].config.hidden_size)
+        """The length of a vector."""
+        return int(self._model[0].config.hidden_size)
 
     @cached_property
-    def marks(self) -> Marks:
-        """What the tokenizer puts around a text."""
-        made = self._opened[1]("a", return_special_tokens_mask=True)
-        return Marks.of(made["input_ids"], made["special_tokens_mask"])
+    def special_tokens(self) -> SpecialTokens:
+        """The tokens around a text."""
+        encoding = self._model[1]("a", return_special_tokens_mask=True)
+        return SpecialTokens.of(encoding["input_ids"], encoding["special_tokens_mask"])
 
-    def tokenized(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
-        """The ids of every text, white space at its ends aside, none cut.
+    def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
+        """The token ids of every whole text, without white space at its ends.
 
         Raises:
-            EmbedderError: a text is no valid Unicode.
+            EmbedderError: a text is not valid Unicode.
         """
-        tokenizer = self._opened[1]
+        tokenizer = self._model[1]
         try:
-            with self._lock:  # the tokenizer's truncation is a state it keeps
-                made = tokenizer([text.strip() for text in texts], truncation=False, verbose=False)
+            with self._lock:  # truncation is a state of the tokenizer
+                encoding = tokenizer([text.strip() for text in texts], truncation=False, verbose=False)
         except TypeError as error:
             raise EmbedderError(f"{self.name} refused a text.", hint="Text must be valid Unicode.") from error
-        return [np.asarray(ids, dtype=np.int64) for ids in made["input_ids"]]
+        return [np.asarray(ids, dtype=np.int64) for ids in encoding["input_ids"]]
 
     def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
         """The layer's output, shape (n, length, d), for ids of shape (n, length).
 
         Raises:
-            EmbedderError: the model failed: out of memory, for one.
+            EmbedderError: the model fails, for example for lack of memory.
         """
         import torch
 
-        model = self._opened[0]
-        asked = torch.from_numpy(np.ascontiguousarray(ids))
+        model = self._model[0]
+        inputs = torch.from_numpy(np.ascontiguousarray(ids))
         try:
             with torch.inference_mode():
-                made = model(asked, attention_mask=torch.ones_like(asked), output_hidden_states=True)
+                output = model(inputs, attention_mask=torch.ones_like(inputs), output_hidden_states=True)
         except (RuntimeError, IndexError) as error:
             raise EmbedderError(f"{self.name} failed: {error}.") from error
-        return np.asarray(made.hidden_states[self._layer].float().numpy())
+        return np.asarray(output.hidden_states[self._layer].float().numpy())
 
     @property
     def _layer(self) -> int:
-        layers = int(self._opened[0].config.num_hidden_layers)
+        layers = int(self._model[0].config.num_hidden_layers)
         if self.layer is not None and self.layer > layers:
-            raise UsageError(f"{self.name} has {layers} layers, so no layer {self.layer}.")
+            raise UsageError(f"{self.name} has {layers} layers; layer {self.layer} does not exist.")
         return layers if self.layer is None else self.layer
 
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
-        """The model, its decoder aside, and its tokenizer."""
+        """The model without its decoder, and its tokenizer."""
         try:
             from transformers import AutoModel, AutoTokenizer
         except ImportError:
             raise MissingExtraError("A torch: model", "torch") from None
-        with self._loading() as place:
+        with self._load_errors() as source:
             local = self._local_only
-            model = AutoModel.from_pretrained(place, dtype="float32", local_files_only=local, **UNTRUSTED)
+            model = AutoModel.from_pretrained(source, dtype="float32", local_files_only=local, **UNTRUSTED)
             tokenizer = AutoTokenizer.from_pretrained(
-                place, add_prefix_space=True, local_files_only=local, trust_remote_code=False
+                source, add_prefix_space=True, local_files_only=local, trust_remote_code=False
             )
         model = model.eval()
         encoder = getattr(model, "encoder", None)
@@ -149,4 +146,4 @@ def _parts(model: Any, tokenizer: Any) -> Iterator[bytes]:
     yield configuration_bytes(model.config)
     yield tokenizer_bytes(tokenizer)
     state = model.state_dict().items()
-    yield from weights_bytes((name, tensor) for name, tensor in state if not name.startswith(_NOT_OF_TOKENS))
+    yield from weights_bytes((name, tensor) for name, tensor in state if not name.startswith(_POOLER))

@@ -59,7 +59,7 @@ def test_backends(folder):
     assert isinstance(load_embedder(folder, backend="torch"), TorchEmbedder)
     assert load_embedder("torch:some/model").source == "some/model"
     (folder / "onnx" / "model.onnx").unlink()
-    (folder / "config.json").write_text("{}")
+    (folder / "model.safetensors").touch()
     assert isinstance(load_embedder(folder), TorchEmbedder)
     with pytest.raises(ModelMissingError):
         load_embedder(folder, backend="onnx")

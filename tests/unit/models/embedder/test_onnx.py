@@ -10,7 +10,8 @@ import pytest
 from sgi.kernel.errors import EmbedderError, ModelCorruptError, ModelMissingError
 from sgi.kernel.protocols import Embedder, TruncatingEmbedder
 from sgi.models.embedder.onnx import OnnxEmbedder
-from sgi.models.files import folder_files
+from sgi.models.embedder.settings import embedder_files
+from sgi.models.model_location import find_model
 from sgi.models.tokenizer import bert_tokenizer
 
 TEXTS = [
@@ -159,8 +160,8 @@ def test_nothing_is_read_before_first_use(minilm_files, tmp_path):
 def test_spoilt_weights_are_never_loaded(minilm_files, copied):
     spoilt = copied(minilm_files.weights)
     spoilt.write_bytes(spoilt.read_bytes()[:-1] + b"\x00")
-    published = minilm_files.published[minilm_files.weights]
-    embedder = OnnxEmbedder(replace(minilm_files, weights=spoilt, published={spoilt: published}))
+    published = minilm_files.checksums[minilm_files.weights]
+    embedder = OnnxEmbedder(replace(minilm_files, weights=spoilt, checksums={spoilt: published}))
     with pytest.raises(ModelCorruptError, match="sha256"):
         embedder.embed(["text"])
     assert not embedder._networks
@@ -171,11 +172,11 @@ def test_a_file_that_is_no_model(folder, content):
     (folder / "onnx" / "model.onnx").unlink()
     (folder / "onnx" / "model.onnx").write_bytes(content)
     with pytest.raises(ModelCorruptError, match="cannot be loaded as a model"):
-        OnnxEmbedder(folder_files(folder)).embed(["text"])
+        OnnxEmbedder(embedder_files(find_model(folder))).embed(["text"])
 
 
 def test_the_published_graph_with_three_inputs_gives_the_same_rows(folder, together):
-    embedder = OnnxEmbedder(folder_files(folder))
+    embedder = OnnxEmbedder(embedder_files(find_model(folder)))
     cosines = np.einsum("ij,ij->i", embedder.embed(TEXTS), together)
     assert cosines.min() > 0.99999
     assert embedder.fingerprint.startswith("a-model@8199be6f-")
@@ -197,14 +198,14 @@ def test_a_graph_that_wants_something_else(tmp_path, minilm_files):
     path = tmp_path / "model.onnx"
     path.write_bytes(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8).SerializeToString())
     bert_tokenizer(minilm_files.tokenizer).save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(ModelCorruptError, match="asks for pixels"):
-        OnnxEmbedder(folder_files(tmp_path)).embed(["text"])
+    with pytest.raises(ModelCorruptError, match="requires the inputs pixels"):
+        OnnxEmbedder(embedder_files(find_model(tmp_path))).embed(["text"])
 
 
 def test_a_model_that_fails_while_running(folder):
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 2000}')  # it knows 512 places
     with pytest.raises(EmbedderError, match="The model a-model failed"):
-        OnnxEmbedder(folder_files(folder)).embed(["word " * 1500])
+        OnnxEmbedder(embedder_files(find_model(folder))).embed(["word " * 1500])
 
 
 def test_a_graph_without_a_row_for_each_token(tmp_path, minilm_files):
@@ -216,5 +217,5 @@ def test_a_graph_without_a_row_for_each_token(tmp_path, minilm_files):
     path = tmp_path / "model.onnx"
     path.write_bytes(onnx.helper.make_model(graph, opset_imports=opset, ir_version=8).SerializeToString())
     bert_tokenizer(minilm_files.tokenizer).save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(ModelCorruptError, match="not a row of known length for each token"):
-        OnnxEmbedder(folder_files(tmp_path)).embed(["text"])
+    with pytest.raises(ModelCorruptError, match="not a vector for each token"):
+        OnnxEmbedder(embedder_files(find_model(tmp_path))).embed(["text"])

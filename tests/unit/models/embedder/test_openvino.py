@@ -22,8 +22,9 @@ from sgi.kernel.errors import (
 from sgi.kernel.protocols import TruncatingEmbedder
 from sgi.models.batching import equal_length_batches
 from sgi.models.embedder import openvino as room
-from sgi.models.embedder.openvino import OpenvinoEmbedder, OpenvinoNetwork, Processor, offered
-from sgi.models.files import folder_files
+from sgi.models.embedder.openvino import OpenvinoEmbedder, OpenvinoNetwork, Processor, supported_precision
+from sgi.models.embedder.settings import embedder_files
+from sgi.models.model_location import find_model
 from sgi.models.tokenizer import bert_tokenizer, tokenize
 from sgi.testing.contracts import check_embedder
 from support.embedder_texts import HOSTILE, real_texts
@@ -115,7 +116,7 @@ embedder = load_embedder("minilm", backend="openvino", precision="f32", threads=
 texts = real_texts()[:40]
 together = embedder.embed(texts)
 alone = np.concatenate([embedder.embed([text]) for text in texts])
-print((together != alone).any(axis=1).sum(), embedder.network().tokens_a_batch)
+print((together != alone).any(axis=1).sum(), embedder.network().tokens_per_batch)
 """
 
 
@@ -182,7 +183,7 @@ def test_fingerprints_tell_runtime_and_precision(minilm, minilm_files):
 
 
 def test_a_folder_whose_graph_wants_three_inputs(folder, published):
-    embedder = OpenvinoEmbedder(folder_files(folder), precision="f32")
+    embedder = OpenvinoEmbedder(embedder_files(find_model(folder)), precision="f32")
     assert cosines(embedder.embed(TEXTS[:30]), published[:30]).min() > 0.99999
     assert embedder.fingerprint.startswith("a-model@8199be6f-")
 
@@ -197,7 +198,7 @@ def test_weights_are_found_beside_the_graph_behind_a_link_and_elsewhere(
         weights = minilm_files.weights
     else:
         put(weights, Path(shutil.copy(minilm_files.weights, tmp_path / "blob")))
-    files = replace(minilm_files, graph=graph, weights=weights, published={})
+    files = replace(minilm_files, graph=graph, weights=weights, checksums={})
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     rows = OpenvinoEmbedder(files, precision="f32").embed(["Paris"])
@@ -207,8 +208,8 @@ def test_weights_are_found_beside_the_graph_behind_a_link_and_elsewhere(
 
 def test_what_the_processor_lacks(monkeypatch, minilm_files):
     monkeypatch.setattr(room, "processor", lambda: Processor("an old one", bf16=False, int8=False))
-    assert offered("auto") == "f32"
-    with pytest.raises(UsageError, match=r"an old one\) has no instructions for bf16; it does f32\. Take"):
+    assert supported_precision("auto") == "f32"
+    with pytest.raises(UsageError, match=r"an old one\) has no instructions for bf16; it supports f32\. Use"):
         _ = OpenvinoEmbedder(minilm_files, precision="bf16").fingerprint
     with pytest.raises(UsageError, match="no instructions for int8"):
         OpenvinoEmbedder(minilm_files, precision="int8").embed(["text"])
@@ -216,7 +217,7 @@ def test_what_the_processor_lacks(monkeypatch, minilm_files):
 
 def test_eight_bits_are_for_weights_in_eight_bits(tmp_path, minilm_files):
     needs_int8()
-    with pytest.raises(UsageError, match=r"weights of floats are no 8-bit numbers.*precision f32"):
+    with pytest.raises(UsageError, match=r"weights of floats are not 8-bit numbers.*precision f32"):
         OpenvinoNetwork(float_model(tmp_path, minilm_files), precision="int8")
 
 
@@ -245,7 +246,7 @@ def float_model(folder, files):
     path = folder / "model.onnx"
     opset = [helper.make_opsetid("", 17)]
     path.write_bytes(helper.make_model(made, opset_imports=opset, ir_version=8).SerializeToString())
-    return replace(files, name="floats", graph=path, weights=None, published={})
+    return replace(files, name="floats", graph=path, weights=None, checksums={})
 
 
 @pytest.mark.parametrize("content", [b"", b"no model", b"\x08\x08" * 1000])
@@ -253,14 +254,14 @@ def test_a_file_that_is_no_model(folder, content):
     (folder / "onnx" / "model.onnx").unlink()
     (folder / "onnx" / "model.onnx").write_bytes(content)
     with pytest.raises(ModelCorruptError, match="cannot be loaded as a model"):
-        OpenvinoEmbedder(folder_files(folder), precision="f32").embed(["text"])
+        OpenvinoEmbedder(embedder_files(find_model(folder)), precision="f32").embed(["text"])
 
 
 def test_a_spoilt_graph_is_never_loaded(minilm_files, copied):
     spoilt = copied(minilm_files.graph)
     spoilt.write_bytes(spoilt.read_bytes()[:-1] + b"\x00")
-    published = minilm_files.published[minilm_files.graph]
-    embedder = OpenvinoEmbedder(replace(minilm_files, graph=spoilt, published={spoilt: published}))
+    published = minilm_files.checksums[minilm_files.graph]
+    embedder = OpenvinoEmbedder(replace(minilm_files, graph=spoilt, checksums={spoilt: published}))
     with pytest.raises(ModelCorruptError, match="sha256"):
         embedder.embed(["text"])
     assert not embedder._networks
@@ -273,13 +274,13 @@ def test_a_missing_file(minilm_files, tmp_path):
 
 
 def test_an_output_that_is_not_there(minilm_files):
-    with pytest.raises(UsageError, match=r"gives no layer\.3.*It gives: last_hidden_state"):
+    with pytest.raises(UsageError, match=r"has no output layer\.3.*Its outputs: last_hidden_state"):
         OpenvinoNetwork(minilm_files, precision="f32", output="layer.3")
 
 
 def test_a_model_that_fails_while_running_fails_again_and_then_works(folder, exact):
     (folder / "sentence_bert_config.json").write_text('{"max_seq_length": 2000}')  # it knows 512 places
-    embedder = OpenvinoEmbedder(folder_files(folder), precision="f32", threads=1)
+    embedder = OpenvinoEmbedder(embedder_files(find_model(folder)), precision="f32", threads=1)
     for _ in range(2):
         with pytest.raises(EmbedderError, match="The model a-model failed"):
             embedder.embed(["word " * 1500])
@@ -296,9 +297,7 @@ def test_a_lone_surrogate_and_no_texts(exact):
 
 def test_the_extra_is_missing(monkeypatch, minilm_files):
     monkeypatch.setitem(sys.modules, "openvino", None)
-    monkeypatch.setattr(
-        room, "_opened_core", room._opened_core.__wrapped__
-    )  # as in a process that has none yet
+    monkeypatch.setattr(room, "_open_core", room._open_core.__wrapped__)  # as in a process that has none yet
     room.processor.cache_clear()
     with pytest.raises(MissingExtraError, match=r"pip install .*\[openvino\]"):
         OpenvinoEmbedder(minilm_files).embed(["text"])

@@ -79,13 +79,13 @@ def test_vectors_are_those_of_sentence_transformers(embedder, weights):
 @pytest.mark.oracle
 def test_each_distinct_text_is_computed_once_and_order_is_kept(embedder, monkeypatch):
     computed = []
-    genuine = embedder._opened.encode
+    genuine = embedder._model.encode
 
     def encode(texts, **options):
         computed.extend(texts)
         return genuine(texts, **options)
 
-    monkeypatch.setattr(embedder._opened, "encode", encode)
+    monkeypatch.setattr(embedder._model, "encode", encode)
     rows = embedder.embed(["b", "a", "b", "a"])
     assert computed == ["b", "a"]
     assert np.array_equal(rows[:2], rows[2:])
@@ -154,7 +154,7 @@ def test_a_lone_surrogate_is_refused(embedder):
 def test_broken_weights_are_corrupt(copied):
     file = copied / "model.safetensors"
     file.write_bytes(file.read_bytes()[:100_000])
-    with pytest.raises(ModelCorruptError, match="are no model"):
+    with pytest.raises(ModelCorruptError, match="are not a model"):
         TorchEmbedder(copied).embed(["a"])
 
 

@@ -119,14 +119,14 @@ def test_names_that_contradict_each_other_are_told():
     [
         (
             by_place("LABEL_0", "LABEL_1", "LABEL_2"),
-            r"by id2label, names its outputs 'LABEL_0', 'LABEL_1', 'LABEL_2'",
+            r"names its outputs 'LABEL_0', 'LABEL_1', 'LABEL_2' .from id2label",
         ),
         (by_place("0", "1"), r"'0', '1'"),
-        ({}, "without id2label, label2id or num_labels"),
-        ({"num_labels": 3}, "by num_labels"),
-        ({"id2label": ["entailment"]}, "by id2label"),
-        ({"id2label": {"x": "entailment", "y": "neutral"}}, "by id2label"),
-        ({"id2label": {"0": "entailment", "2": "not_entailment"}}, "by id2label"),
+        ({}, "without id2label, label2id and num_labels"),
+        ({"num_labels": 3}, "from num_labels"),
+        ({"id2label": ["entailment"]}, "from id2label"),
+        ({"id2label": {"x": "entailment", "y": "neutral"}}, "from id2label"),
+        ({"id2label": {"0": "entailment", "2": "not_entailment"}}, "from id2label"),
         (by_place("positive", "negative"), "'positive'"),
         (by_place("toxic"), "'toxic'"),
         (by_place("neutral"), "'neutral'"),
@@ -157,7 +157,7 @@ def test_the_way_out_leads_out():
     ("labels", "words"),
     [
         (("entailment", "neutral"), "has 3 outputs, but labels names 2"),
-        (("yes", "no", "perhaps"), "labels says 'yes', 'no', 'perhaps'"),
+        (("yes", "no", "perhaps"), "labels is 'yes', 'no', 'perhaps'"),
         ((), "has 3 outputs, but labels names 0"),
     ],
 )
@@ -169,7 +169,7 @@ def test_labels_that_do_not_fit(labels, words):
 @pytest.mark.parametrize("label", ["", " ", "LABEL_0", "0"])
 def test_a_label_given_by_hand_has_to_say_something(label):
     for names in (("entailment", label), (label,)):
-        with pytest.raises(UsageError, match="labels says"):
+        with pytest.raises(UsageError, match="labels is"):
             LabelMap.read({"num_labels": len(names), "problem_type": "regression"}, "one", names)
 
 

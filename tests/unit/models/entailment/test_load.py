@@ -15,8 +15,8 @@ from sgi.kernel.errors import (
     UnknownNameError,
     UsageError,
 )
-from sgi.models.entailment.files import entailment_files
 from sgi.models.entailment.load import load_entailment_model
+from sgi.models.entailment.settings import EntailmentSettings
 from support.entailment_models import counting_model
 
 PAIR = [("the tower is tall", "the tower is tall")]
@@ -91,11 +91,11 @@ def test_one_that_is_nowhere():
     ) as told:
         load_entailment_model("owner/model")
     assert "https://huggingface.co/owner/model" in told.value.hint
-    assert "no folder owner/model" in told.value.hint
+    assert "kept/owner/model" in told.value.hint
 
 
 def test_a_name_too_long_for_a_folder_is_told():
-    with pytest.raises(ModelMissingError, match="could not be fetched"):
+    with pytest.raises(ModelMissingError, match="could not be downloaded"):
         load_entailment_model("owner/" + "x" * 300)
 
 
@@ -151,7 +151,7 @@ def test_settings_that_cannot_be_read(folder, content):
 @pytest.mark.parametrize("content", ["[]", "3", '"x"', "{}", '{"id2label": {"0": null}, "architectures": 3}'])
 def test_settings_that_do_not_tell(folder, content):
     (folder / "config.json").write_text(content)
-    with pytest.raises(UsageError, match="not telling which is entailment"):
+    with pytest.raises(UsageError, match="unknown which output means entailment"):
         load_entailment_model(folder)
 
 
@@ -195,7 +195,7 @@ def test_torch_is_an_extra(folder, monkeypatch, named):
         ),
         (
             {"architectures": ["T5ForConditionalGeneration"]},
-            "is a T5ForConditionalGeneration, which classifies no",
+            "is a T5ForConditionalGeneration, which does not classify",
         ),
         ({"architectures": ["BertModel"]}, "is a BertModel"),
     ],
@@ -232,7 +232,7 @@ def test_the_limit_is_the_least_that_is_told(folder, changed, files, limit):
     settings(folder, **changed)
     for name, content in files.items():
         (folder / name).write_text(json.dumps(content))
-    assert entailment_files(folder).limit == limit
+    assert EntailmentSettings("a-model", folder).limit == limit
     assert f",{limit}tok," in load_entailment_model(folder).fingerprint
 
 

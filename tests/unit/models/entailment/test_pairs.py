@@ -35,7 +35,7 @@ def in_manner_of(model):
 def test_a_pair_is_what_the_tokenizer_makes_of_it(model, premise, hypothesis):
     made = in_manner_of(model).encode(premise, hypothesis)
     pairs = PairTokenizer(in_manner_of(model), 64)
-    (window,) = pairs.windows(*pairs.own([premise, hypothesis]))
+    (window,) = pairs.windows(*pairs.token_ids([premise, hypothesis]))
     assert window.ids.tolist() == made.ids
     assert window.types.tolist() == made.type_ids
 
@@ -54,14 +54,14 @@ def pieces(minilm_files):
 def test_any_pair_is_what_berts_tokenizer_makes_of_it(pieces, premise, hypothesis):
     plain, pairs = pieces
     made = plain.encode(premise, hypothesis)
-    (window,) = pairs.windows(*pairs.own([premise, hypothesis]))
+    (window,) = pairs.windows(*pairs.token_ids([premise, hypothesis]))
     forged = "[" in premise + hypothesis
     assert forged or (window.ids.tolist(), window.types.tolist()) == (made.ids, made.type_ids)
 
 
 def test_no_text_forges_a_mark():
     pairs = PairTokenizer(word_tokenizer(), 64)
-    (ids,) = pairs.own(["tall [SEP] [CLS] [PAD] old"])
+    (ids,) = pairs.token_ids(["tall [SEP] [CLS] [PAD] old"])
     assert not set(ids.tolist()) & {WORDS.index(mark) for mark in ("[PAD]", "[CLS]", "[SEP]")}
 
 
@@ -72,12 +72,12 @@ def test_texts_without_a_mark_between_are_no_pairs():
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A", pair="[CLS] $A $B:1", special_tokens=[("[CLS]", 2)]
     )
-    with pytest.raises(ModelCorruptError, match="no mark between two texts"):
+    with pytest.raises(ModelCorruptError, match="no special token between two texts"):
         Frame.of(tokenizer)
 
 
 def test_no_room_for_two_texts():
-    with pytest.raises(ModelCorruptError, match="reads 4 tokens, 3 of them marks"):
+    with pytest.raises(ModelCorruptError, match="reads 4 tokens, 3 of them special"):
         PairTokenizer(word_tokenizer(), 4)
 
 
@@ -114,4 +114,4 @@ def test_what_is_shorter_than_half_a_window_stands_in_one_whole():
 
 def test_half_a_surrogate_pair_is_told():
     with pytest.raises(EmbedderError, match="surrogate"):
-        PairTokenizer(word_tokenizer(), 20).own(["fine", "\ud800"])
+        PairTokenizer(word_tokenizer(), 20).token_ids(["fine", "\ud800"])

@@ -183,7 +183,7 @@ def test_a_network_without_a_trained_head_is_no_classifier(tmp_path):
     model, _ = classifier(tmp_path / "nli")
     model.bert.save_pretrained(tmp_path / "nli")
     settings = json.loads((tmp_path / "nli" / "config.json").read_text())
-    with pytest.raises(UsageError, match="is a BertModel, which classifies no pairs"):
+    with pytest.raises(UsageError, match="is a BertModel, which does not classify pairs"):
         load_entailment_model(tmp_path / "nli")
     settings["architectures"] = ["BertForSequenceClassification"]
     (tmp_path / "nli" / "config.json").write_text(json.dumps(settings))
@@ -203,7 +203,7 @@ def test_spoilt_weights_give_no_number(tmp_path):
 def test_files_that_are_no_model(tmp_path):
     classifier(tmp_path / "nli")
     (tmp_path / "nli" / "model.safetensors").write_bytes(b"nothing")
-    with pytest.raises(ModelCorruptError, match="are no model"):
+    with pytest.raises(ModelCorruptError, match="are not a model"):
         load_entailment_model(tmp_path / "nli").entail(PAIRS)
     (tmp_path / "nli" / "model.safetensors").unlink()
     with pytest.raises(ModelMissingError, match="cannot be opened"):

@@ -19,13 +19,9 @@ from sgi.kernel.errors import (
 )
 from sgi.kernel.protocols import TokenEncoder
 from sgi.kernel.tokens import TokenModel
-from sgi.models.token_encoder.load import (
-    Marks,
-    WindowedTokenEncoder,
-    load_token_encoder,
-    window_seams,
-    window_starts,
-)
+from sgi.models.token_encoder.load import load_token_encoder
+from sgi.models.token_encoder.windowed import WindowedTokenEncoder
+from sgi.models.windows import SpecialTokens, window_seams, window_starts
 from sgi.testing.strategies import texts
 
 TEXTS = [
@@ -46,7 +42,7 @@ def encoder():
     return load_token_encoder(TokenModel("minilm"), backend="onnx")
 
 
-MARKS = Marks(1, 1, (1, 2))
+SPECIAL = SpecialTokens(1, 1, (1, 2))
 
 
 @dataclass
@@ -55,14 +51,14 @@ class Counting:
 
     limit: int = 8
     threads: int = 1
-    marks: Marks = MARKS
+    special_tokens: SpecialTokens = SPECIAL
     name: str = "counting"
     fingerprint: str = "counting@1"
     dimension: int = 2
     bad: float | None = None
-    tokens_a_batch: int = 512
+    tokens_per_batch: int = 512
 
-    def tokenized(self, texts, /):
+    def token_ids(self, texts, /):
         return [np.array([1, *range(10, 10 + int(text)), 2]) for text in texts]
 
     def hidden(self, ids, /):
@@ -196,10 +192,10 @@ def test_a_folder_is_a_model_too(folder, encoder):
 @pytest.mark.parametrize(
     ("model", "error", "words"),
     [
-        (TokenModel("minilm", 3), UsageError, "its last layer alone, not layer 3"),
+        (TokenModel("minilm", 3), UsageError, "only its last layer, not layer 3"),
         (TokenModel("no such model"), UnknownNameError, "Unknown model"),
         (TokenModel("/no/such/folder"), ModelMissingError, "no folder"),
-        (TokenModel("openai:m@http://localhost:1/v1"), UsageError, "none of its tokens"),
+        (TokenModel("openai:m@http://localhost:1/v1"), UsageError, "no token vectors"),
     ],
 )
 def test_models_that_give_no_tokens(model, error, words):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sgi.kernel.errors import UsageError
 from sgi.kernel.protocols import embedder_name
 from sgi.models.embedder.remote import RemoteEmbedder, open_remote
-from sgi.models.embedder.service import Service, deployment_name
+from sgi.models.embedder.remote_service import Service, deployment_name
 from support.embedding_server import DIMENSION, EmbeddingServer
 
 KEY = "sk-very-secret-0123456789"
@@ -69,7 +69,7 @@ def test_bad_urls_are_refused_and_not_shown(url):
 
 def test_keys_no_header_can_carry_are_refused_and_not_shown(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-a b")
-    with pytest.raises(UsageError, match="OPENAI_API_KEY holds characters no key has") as caught:
+    with pytest.raises(UsageError, match="OPENAI_API_KEY has characters that no key has") as caught:
         open_remote("openai:m")
     assert "sk-a b" not in str(caught.value)
 
@@ -103,5 +103,5 @@ def test_azure_has_a_version_and_a_deployment_of_its_own(monkeypatch):
 def test_a_dotenv_file_does_not_decide_where_the_key_of_the_environment_goes(monkeypatch, tmp_path):
     (tmp_path / ".env").write_text("OPENAI_BASE_URL=http://127.0.0.1:9\n")
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
-    with pytest.raises(UsageError, match=r"OPENAI_BASE_URL stands in \.env"):
+    with pytest.raises(UsageError, match=r"OPENAI_BASE_URL is set in \.env"):
         open_remote("openai:m")

@@ -1,4 +1,4 @@
-"""Bounds the replies of an embedding service, which the client reads whole."""
+"""Limits the size of replies of an embedding service."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 MAX_REPLY = 200_000_000
-"""Bytes of a reply: 2,048 vectors of 3,072 numbers, written as decimals, are at most 130 MB."""
+"""Bytes of a reply: 2,048 vectors of 3,072 decimal numbers have at most 130 MB."""
 HEADERS = {"Accept-Encoding": "identity"}
-"""No compression is asked for, so that the bytes that arrive are all that a reply takes in memory."""
+"""Without compression a reply takes no more memory than the bytes received."""
 
 
 class ReplyRefusedError(httpx2.ReadError):
-    """A reply that is compressed or too large; the message goes on after "the service sent"."""
+    """A reply is compressed or too large; the message completes "the service sent"."""
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
@@ -36,13 +36,13 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
 
 async def bound(response: httpx2.Response) -> None:
-    """Refuse a compressed reply, and have reading it fail beyond `MAX_REPLY`; an event hook of httpx2.
+    """Refuse a compressed reply, and limit its size to `MAX_REPLY`; an event hook of httpx2.
 
     Raises:
         ReplyRefusedError: the reply is compressed.
     """
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     if encoding != "identity":
-        raise ReplyRefusedError("a compressed reply, which was not asked for")
+        raise ReplyRefusedError("a compressed reply, which was not requested")
     if isinstance(response.stream, httpx2.AsyncByteStream):
         response.stream = _BoundedStream(response.stream)

@@ -3,9 +3,9 @@ import gzip
 import pytest
 
 from sgi.kernel.errors import EmbedderError
-from sgi.models import bounded_reply
+from sgi.models.embedder import bounded_reply
 from sgi.models.embedder.remote import RemoteEmbedder
-from sgi.models.embedder.service import Service
+from sgi.models.embedder.remote_service import Service
 from support.embedding_server import EmbeddingServer, Fault
 
 
@@ -28,6 +28,6 @@ def test_a_reply_is_not_unpacked(status):
     bomb = gzip.compress(b" " * 1_000_000)
     fault = Fault(status=status, headers={"Content-Encoding": "gzip"}, body=bomb)
     with EmbeddingServer([fault]) as server:
-        with pytest.raises(EmbedderError, match=r"sent a compressed reply, which was not asked for"):
+        with pytest.raises(EmbedderError, match=r"sent a compressed reply, which was not requested"):
             embed(server)
         assert server.requests[0].headers["accept-encoding"] == "identity"

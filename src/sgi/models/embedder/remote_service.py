@@ -1,4 +1,4 @@
-"""Where remote models are, and the client that speaks to them."""
+"""The address and key of an embedding service, and its client."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from sgi.kernel import environment
-from sgi.kernel.environment import AZURE_KEY, AZURE_PLACE, setting
+from sgi.kernel.environment import AZURE_ADDRESS, AZURE_KEY, setting
 from sgi.kernel.errors import UsageError
 from sgi.models.known_models import DEFAULT_MODEL
 
@@ -16,34 +16,34 @@ if TYPE_CHECKING:
 
 _AZURE_DEPLOYMENT = "text-embedding-3-small"
 _DEPLOYMENT_NAME = "AZURE_OPENAI_DEPLOYMENT_NAME"
-_AZURE_REQUIRED = (AZURE_KEY, AZURE_PLACE)
+_AZURE_REQUIRED = (AZURE_KEY, AZURE_ADDRESS)
 _AZURE_VARIABLES = (*_AZURE_REQUIRED, _DEPLOYMENT_NAME, "AZURE_OPENAI_API_VERSION")
 
 
 @dataclass(frozen=True)
 class Service(environment.Service):
-    """Where vectors come from, and the key that opens it: of OpenAI, of a server like it, or of Azure."""
+    """Address and key of an embedding service: OpenAI, a compatible server, or Azure OpenAI."""
 
     azure_version: ClassVar[str] = "2024-02-15-preview"
     url_name: ClassVar[str] = "The embedding server's URL"
 
     @property
-    def place(self) -> str:
-        """Host, port, and a digest of a path that isn't the usual one; ``api`` for OpenAI itself.
+    def address(self) -> str:
+        """Host, port, and a digest of an unusual path; ``api`` for OpenAI itself.
 
-        >>> Service("openai", "http://localhost:8080/v1", "", "").place
+        >>> Service("openai", "http://localhost:8080/v1", "", "").address
         'localhost:8080'
         """
-        return super().place or "api"
+        return super().address or "api"
 
     def client(self, timeout: float, retries: int) -> AsyncOpenAI:
-        """The client that speaks to it: it waits as Retry-After says, or longer each time.
+        """The client. It retries after the time in Retry-After, or with growing waits.
 
-        It follows no redirect, which would take the texts to another service, and reads no endless reply.
+        It follows no redirects, which would send texts to another service, and limits the size of replies.
         """
         from openai import AsyncAzureOpenAI, AsyncOpenAI, DefaultAsyncHttpxClient
 
-        from sgi.models.bounded_reply import HEADERS, bound
+        from sgi.models.embedder.bounded_reply import HEADERS, bound
 
         hooks = {"response": [bound]}
         http = DefaultAsyncHttpxClient(follow_redirects=False, headers=HEADERS, event_hooks=hooks)
@@ -61,28 +61,27 @@ class Service(environment.Service):
         )
 
 
-def deployment_name(given: str = "") -> str:
-    """The Azure deployment: as given, else AZURE_OPENAI_DEPLOYMENT_NAME, else text-embedding-3-small.
+def deployment_name(deployment: str = "") -> str:
+    """The Azure deployment: the argument, else AZURE_OPENAI_DEPLOYMENT_NAME, else text-embedding-3-small.
 
     Raises:
-        UsageError: Azure does not allow the name.
+        UsageError: the name is not allowed by Azure.
     """
-    name = given or setting(_DEPLOYMENT_NAME) or _AZURE_DEPLOYMENT
+    name = deployment or setting(_DEPLOYMENT_NAME) or _AZURE_DEPLOYMENT
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]*", name):
         message = f"{name!r} is not the name of an Azure deployment."
-        raise UsageError(message, hint="Such names have letters, digits, -, _ and dots.")
+        raise UsageError(message, hint="A name consists of letters, digits, -, _ and dots.")
     return name
 
 
 def default_embedder(backend: str = "auto", precision: str = "auto") -> str:
-    """The embedding model of a command that names none.
+    """The embedding model of a command without ``--embedder``.
 
-    Azure OpenAI, where AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT are set in the environment or in
-    ``.env`` in the working folder; otherwise the embedded model. A backend or a precision is chosen for a
-    model that runs here, so with one of them it is always the embedded model.
+    Azure OpenAI if AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT are set in the environment or in ``.env``
+    in the working folder; otherwise, or with a backend or a precision, the embedded model.
 
     Raises:
-        UsageError: only some of Azure's variables are set; names those that are missing.
+        UsageError: only some of Azure's variables are set; the error names the missing ones.
 
     >>> default_embedder("onnx")
     'minilm'

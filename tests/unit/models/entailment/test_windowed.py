@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from sgi.kernel.errors import EmbedderError, ModelCorruptError, ModelMissingError, NonFiniteVectorError
 from sgi.kernel.protocols import EntailmentModel
 from sgi.models.entailment.load import load_entailment_model
-from sgi.models.entailment.windows import _over
+from sgi.models.entailment.windowed import _pool_windows
 from sgi.testing.entailing import check_entailment_model
 from sgi.testing.strategies import texts
 from support.entailment_models import NLI, WORDS, attending_model, counting_model, expected
@@ -132,7 +132,7 @@ WINDOWS = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_
 def test_windows_become_pairs(pairs):
     counted = np.array([len(windows) for windows in pairs], dtype=np.int64)
     flat = np.array([window for windows in pairs for window in windows]).reshape(-1, 2)
-    follows, against = _over(counted, flat[:, 0], flat[:, 1])
+    follows, against = _pool_windows(counted, flat[:, 0], flat[:, 1])
     for windows, entailment, contradiction in zip(pairs, follows, against, strict=True):
         best = max(range(len(windows)), key=lambda place: windows[place][0])
         worst = max(found for _, found in windows)
@@ -218,7 +218,7 @@ def test_half_a_surrogate_pair_is_told(counting, pair):
 
 
 def test_what_is_no_text_is_told(counting):
-    with pytest.raises(EmbedderError, match="A text is wanted, not int"):
+    with pytest.raises(EmbedderError, match="A text must be a str, not int"):
         counting.entail([("a", 3)])
 
 
@@ -237,7 +237,7 @@ def test_a_graph_that_wants_something_else(tmp_path):
     extra = onnx.helper.make_tensor_value_info("decoder_input_ids", onnx.TensorProto.INT64, ["n", "length"])
     model.graph.input.append(extra)
     onnx.save(model, str(path))
-    with pytest.raises(ModelCorruptError, match="asks for decoder_input_ids; it classifies no pairs"):
+    with pytest.raises(ModelCorruptError, match="requires the inputs decoder_input_ids; it is not a"):
         load_entailment_model(folder).entail([("a", "b")])
 
 

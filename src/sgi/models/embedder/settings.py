@@ -1,0 +1,73 @@
+"""What the settings of an embedding model say: token limit, pooling, prefix."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sgi.kernel.errors import ModelCorruptError
+from sgi.models.files import DEFAULT_LIMIT, read_settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sgi.models.files import ModelFiles
+    from sgi.models.known_models import Pooling
+    from sgi.models.model_location import ModelLocation
+
+_SPECIAL_TOKENS = 2
+"""[CLS] and [SEP]: a limit must leave room for a token of the text."""
+
+
+def embedder_files(location: ModelLocation) -> ModelFiles:
+    """The ONNX files of an embedding model, with the facts of a known model or the settings in its folder.
+
+    Raises:
+        ModelMissingError: there is no graph or no tokenizer.
+        ModelCorruptError: the settings cannot be read, or the pooling is not supported.
+    """
+    files, folder = location.onnx_files(), location.folder
+    if location.record is not None or folder is None:
+        return files
+    limit = read_settings(folder / "sentence_bert_config.json").get("max_seq_length")
+    prompts = read_settings(folder / "config_sentence_transformers.json").get("prompts")
+    return replace(
+        files,
+        limit=limit if isinstance(limit, int) and limit > _SPECIAL_TOKENS else DEFAULT_LIMIT,
+        pooling=_pooling(folder / "1_Pooling" / "config.json"),
+        prefix=str(prompts.get("query", "")) if isinstance(prompts, dict) else "",
+    )
+
+
+def require_prefix(location: ModelLocation) -> None:
+    """Raise unless torch will put a known model's prefix before every text.
+
+    Torch reads the prefix from the settings in the folder.
+
+    Raises:
+        ModelCorruptError: the settings have another prefix.
+    """
+    record, folder = location.record, location.folder
+    if record is None or folder is None:
+        return
+    settings = read_settings(folder / "config_sentence_transformers.json")
+    prompts = settings.get("prompts")
+    prompt = prompts.get(settings.get("default_prompt_name"), "") if isinstance(prompts, dict) else ""
+    if record.prefix != str(prompt):
+        correct = json.dumps({"prompts": {"all": record.prefix}, "default_prompt_name": "all"})
+        raise ModelCorruptError(
+            f"{record.name} requires {record.prefix!r} before every text, but the settings in {folder} "
+            "do not say so.",
+            hint=f"Write this to config_sentence_transformers.json there: {correct}.",
+        )
+
+
+def _pooling(path: Path) -> Pooling:
+    modes = {name for name, value in read_settings(path).items() if name.startswith("pooling_mode") and value}
+    if modes <= {"pooling_mode_mean_tokens"}:
+        return "mean"
+    if modes == {"pooling_mode_cls_token"}:
+        return "cls"
+    hint = "Supported are mean and cls. Torch supports every pooling: torch:FOLDER."
+    raise ModelCorruptError(f"{path} requires the pooling {', '.join(sorted(modes))}.", hint=hint)

@@ -1,0 +1,183 @@
+"""Entailment of a hypothesis by a premise of any length."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from sgi.kernel.errors import EmbedderError, ModelCorruptError, NonFiniteVectorError
+from sgi.kernel.protocols import EntailmentScores
+from sgi.models.batching import distinct, equal_length_batches, run_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.models.entailment.labels import LabelMap
+    from sgi.models.entailment.pairs import PairTokenizer, Window
+
+_MAX_QUOTED = 60
+
+Pair = tuple[str, str]
+
+
+class PairNetwork(Protocol):
+    """An open classifier of pairs; threads may share it."""
+
+    threads: int
+    """Batches computed in parallel."""
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Everything that can change a probability."""
+
+    @property
+    def labels(self) -> LabelMap:
+        """The meanings of the outputs."""
+
+    @property
+    def tokenizer(self) -> PairTokenizer:
+        """The tokenizer of pairs."""
+
+    def logits(self, ids: NDArray[np.int64], types: NDArray[np.int64], /) -> NDArray[np.float32]:
+        """The outputs, shape (n, outputs), for tokens and their types of shape (n, length)."""
+
+
+class WindowedEntailment:
+    r"""Entailment of pairs with a premise of any length; nothing is truncated.
+
+    A premise that does not fit beside its hypothesis is read in windows that overlap by half, each with the
+    whole hypothesis. With entailment :math:`e_w` and contradiction :math:`c_w` in window :math:`w`
+
+    .. math:: E = \max_w e_w \qquad
+              C = \begin{cases} \max_w c_w & \text{if } \max_w c_w \ge E \\
+                                c_{\arg\max_w e_w} & \text{else} \end{cases}
+
+    One window that entails the hypothesis is enough; a contradiction in another window counts only if it is
+    stronger. With one window both values are the model's.
+
+    Each distinct text is tokenized once, and each distinct pair is computed once. Every window is a batch of
+    its own, so a pair has the same bits alone, with others and in any order. Windows mostly have over a
+    hundred tokens and many lengths; larger batches were not faster.
+
+    Args:
+        network: the classifier.
+
+    Source: the maximum over windows as in Laban et al. (2022), "SummaC", zero-shot; the rule for
+    contradiction is our own.
+    """
+
+    def __init__(self, network: PairNetwork) -> None:
+        self.network = network
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the network: model, limit and labels."""
+        return self.network.fingerprint
+
+    def readable(self, hypotheses: Sequence[str], /) -> NDArray[np.bool_]:
+        """Which hypotheses leave at least a quarter of the model's window for a premise, shape (n,).
+
+        Raises:
+            EmbedderError: a text is not valid Unicode, or the model cannot be opened.
+        """
+        unique, positions = distinct(hypotheses)
+        tokenizer = self.network.tokenizer
+        readable = [tokenizer.readable(ids) for ids in tokenizer.token_ids(unique)]
+        return np.array(readable, dtype=np.bool_)[positions]
+
+    def entail(self, pairs: Sequence[Pair], /) -> EntailmentScores:
+        """Entailment, contradiction and number of windows of each (premise, hypothesis).
+
+        An empty premise is passed to the model as it is.
+
+        Raises:
+            NonFiniteVectorError: an output is not finite; the error's ``texts`` are the hypotheses concerned.
+            EmbedderError: a hypothesis is too long for its premise; a text is not valid Unicode; the model
+                cannot be opened or fails.
+        """
+        index = {pair: position for position, pair in enumerate(dict.fromkeys(pairs))}
+        unique = list(index)
+        windows, owners = self._windows(unique)
+        follows, against = self._probabilities(unique, windows, owners)
+        counts = np.bincount(owners, minlength=len(unique))
+        order = np.array([index[pair] for pair in pairs], dtype=np.int64)
+        entailment, contradiction = _pool_windows(counts, follows, against)
+        return EntailmentScores(entailment[order], contradiction[order], counts[order].astype(np.int64))
+
+    def _windows(self, pairs: Sequence[Pair]) -> tuple[list[Window], NDArray[np.int64]]:
+        """All windows of all pairs, and the position of each window's pair."""
+        texts = list(dict.fromkeys(text for pair in pairs for text in pair))
+        tokenizer = self.network.tokenizer
+        ids = dict(zip(texts, tokenizer.token_ids(texts), strict=True))
+        windows = [tokenizer.windows(ids[premise], ids[hypothesis]) for premise, hypothesis in pairs]
+        long = [pair[1] for pair, of_pair in zip(pairs, windows, strict=True) if of_pair is None]
+        if long:
+            room = tokenizer.limit - tokenizer.frame.size
+            message = (
+                f"{self.network.name} reads {room} tokens at once, and a hypothesis of {len(ids[long[0]])} "
+                f"leaves too few for its premise: {_short(long[0])!r}."
+            )
+            raise EmbedderError(message, hint="Split it into sentences, or use a model with a larger limit.")
+        owners = [position for position, of_pair in enumerate(windows) for _ in of_pair or ()]
+        return [window for of_pair in windows for window in of_pair or ()], np.asarray(owners, dtype=np.int64)
+
+    def _probabilities(
+        self, pairs: Sequence[Pair], windows: Sequence[Window], owners: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Entailment and contradiction in each window."""
+        network, labels = self.network, self.network.labels
+        logits = np.zeros((len(windows), labels.outputs), dtype=np.float32)
+
+        def compute(batch: NDArray[np.int64]) -> None:
+            members = [windows[position] for position in batch]
+            ids, types = (np.stack(rows) for rows in zip(*members, strict=True))
+            output = network.logits(ids, types)
+            if output.shape != (len(batch), labels.outputs):
+                expected = [len(batch), labels.outputs]
+                message = f"{network.name} gives an output of shape {list(output.shape)}, not {expected}."
+                raise ModelCorruptError(
+                    message, hint="Its configuration must name as many labels as it has outputs."
+                )
+            logits[batch] = output
+
+        batches = equal_length_batches([len(window.ids) for window in windows], budget=1)
+        run_batches(batches, compute, network.threads)
+        bad = np.flatnonzero(~np.isfinite(logits).all(axis=1))
+        if bad.size:
+            affected = [pairs[position] for position in np.unique(owners[bad]).tolist()]
+            raise _not_finite(network.name, affected, len(pairs))
+        return labels.probabilities(logits)
+
+
+def _pool_windows(
+    counts: NDArray[np.int64], follows: NDArray[np.float64], against: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Entailment and contradiction of each pair, from the values of its windows (ordered by pair)."""
+    if not counts.size:
+        return follows, against
+    starts = np.cumsum(counts) - counts
+    best = np.maximum.reduceat(follows, starts)
+    worst = np.maximum.reduceat(against, starts)
+    maxima = np.flatnonzero(follows == np.repeat(best, counts))
+    first_maximum = maxima[np.searchsorted(maxima, starts)]
+    return best, np.where(worst >= best, worst, against[first_maximum])
+
+
+def _not_finite(name: str, pairs: Sequence[Pair], total: int) -> NonFiniteVectorError:
+    premise, hypothesis = pairs[0]
+    message = (
+        f"{name} returned a value that is not finite for {len(pairs)} of {total} pairs, the first: premise "
+        f"{_short(premise)!r}, hypothesis {_short(hypothesis)!r}."
+    )
+    return NonFiniteVectorError(message, texts=tuple(dict.fromkeys(hypothesis for _, hypothesis in pairs)))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MAX_QUOTED else text[: _MAX_QUOTED - 1] + "…"

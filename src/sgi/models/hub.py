@@ -1,0 +1,82 @@
+"""Downloads files of models from the Hugging Face hub."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from sgi.kernel.errors import MissingExtraError, ModelMissingError
+
+
+def models_folder() -> Path:
+    """The user's folder of models: ``SGI_MODELS_DIR``, else ``sgi/models`` in the user's data folder.
+
+    >>> models_folder().name in ("models", Path(os.environ.get("SGI_MODELS_DIR", "models")).name)
+    True
+    """
+    from platformdirs import user_data_path
+
+    folder = os.environ.get("SGI_MODELS_DIR")
+    return Path(folder).expanduser() if folder else user_data_path("sgi", appauthor=False) / "models"
+
+
+def download(repository: str, file: str, *, name: str) -> Path:
+    """Return the local copy of a file, downloaded if needed (``HF_HUB_OFFLINE=1`` forbids downloads).
+
+    Args:
+        repository: ``owner/model``.
+        file: the path in the repository.
+        name: the model's folder in the user's folder of models, for the error.
+
+    Raises:
+        MissingExtraError: huggingface_hub is not installed.
+        ModelMissingError: the file is not on this machine and the download fails.
+    """
+    try:
+        from huggingface_hub import hf_hub_download
+    except ImportError as error:
+        raise MissingExtraError(f"Downloading the model {repository}", "hub") from error
+    try:
+        return Path(hf_hub_download(repository, file))
+    except Exception as error:  # a broken connection raises an error of the hub's HTTP client
+        reason = type(error).__name__
+        message = (
+            f"{file} of the model {repository} is not on this machine and could not be downloaded ({reason})."
+        )
+        hint = (
+            f"To download it from https://huggingface.co/{repository}, connect to the network and unset "
+            f"HF_HUB_OFFLINE; or put the model's folder at {models_folder() / name}; or name another folder."
+        )
+        raise ModelMissingError(message, hint=hint) from error
+
+
+def download_if_present(repository: str, file: str, *, name: str) -> bool:
+    """Download an optional file; return whether the model has it.
+
+    Raises:
+        MissingExtraError: huggingface_hub is not installed.
+        ModelMissingError: the hub is unreachable, and it is not recorded that the file does not exist. The
+            model is not used without the file, because its effect is unknown.
+    """
+    try:
+        download(repository, file, name=name)
+    except ModelMissingError as missing:
+        if _is_absent(repository, file, missing.__cause__):
+            return False
+        reason = type(missing.__cause__).__name__
+        message = (
+            f"It is not known whether the model {repository} has {file}: the hub cannot be asked ({reason})."
+        )
+        raise ModelMissingError(message, hint=missing.hint) from missing.__cause__
+    return True
+
+
+def _is_absent(repository: str, file: str, error: BaseException | None) -> bool:
+    """Whether the hub replies, or replied earlier, that the file does not exist."""
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+
+    if isinstance(error, LocalEntryNotFoundError):  # not in the cache, and no request was sent
+        cached = try_to_load_from_cache(repository, file)
+        return cached is not None and not isinstance(cached, str)  # the marker of a file that does not exist
+    return isinstance(error, EntryNotFoundError)

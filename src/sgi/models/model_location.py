@@ -1,0 +1,207 @@
+"""Finds a model by its name: installed with the package, in a folder, or on the Hugging Face hub."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from sgi.kernel.errors import ModelMissingError, UnknownNameError, UsageError
+from sgi.models.files import ModelFiles, embedded_files, graph_path, onnx_files
+from sgi.models.hub import download, download_if_present, models_folder
+from sgi.models.known_models import ALIASES, HUB_GRAPH, HUB_TOKENIZER, MODELS, ModelRecord, known_model
+
+_REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*", re.ASCII)
+_CONFIGURATION = "config.json"
+_OPTIONAL_SETTINGS = (
+    "tokenizer_config.json",
+    "sentence_bert_config.json",
+    "config_sentence_transformers.json",
+)
+_WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+
+
+class ModelKind(NamedTuple):
+    """How models of a kind can be named.
+
+    Attributes:
+        noun: the kind, for messages.
+        known: whether a name of `sgi.models.known_models` is a model of this kind.
+        hub: whether ``owner/model`` names a model on the hub.
+        hint: the possible forms of a name.
+    """
+
+    noun: str
+    known: bool
+    hub: bool
+    hint: str
+
+
+EMBEDDING = ModelKind(
+    "model",
+    known=True,
+    hub=False,
+    hint="Name a known model (`sgi models`), a folder, torch:NAME, openai:MODEL, openai:MODEL@URL "
+    "or azure:DEPLOYMENT.",
+)
+ENTAILMENT = ModelKind(
+    "entailment model",
+    known=False,
+    hub=True,
+    hint="Name a folder, torch:FOLDER, or a model of the hub, owner/model.",
+)
+
+
+@dataclass(frozen=True)
+class ModelLocation:
+    """Where the files of a model are.
+
+    Attributes:
+        name: the model's name in fingerprints.
+        folder: the folder with its settings; None for a known model that is not in a folder.
+        hub: the repository with the files that are not in ``folder``; empty if all are.
+        record: the facts of a known model.
+    """
+
+    name: str
+    folder: Path | None = None
+    hub: str = ""
+    record: ModelRecord | None = None
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the ONNX files are installed with the package."""
+        return self.record is not None and self.record.embedded
+
+    @property
+    def has_graph(self) -> bool:
+        """Whether there is an ONNX graph; a graph on the hub is downloaded.
+
+        Raises:
+            ModelMissingError: the hub is unreachable, so this is unknown.
+        """
+        if self.folder is not None and not self.hub:
+            return graph_path(self.folder) is not None
+        return self.record is not None or download_if_present(self.hub, HUB_GRAPH, name=self.name)
+
+    @property
+    def torch_source(self) -> str:
+        """What torch loads: a repository on the hub, or a folder."""
+        return self.hub or str(self.folder)
+
+    def needs_torch(self, backend: str) -> bool:
+        """Whether torch runs the model: as requested, or because there are weights but no ONNX graph.
+
+        Args:
+            backend: ``auto`` prefers the ONNX graph.
+        """
+        if backend != "auto":
+            return backend == "torch"
+        return not self.has_graph and (bool(self.hub) or _has_weights(self.folder))
+
+    def onnx_files(self) -> ModelFiles:
+        """The ONNX files, downloaded if needed, with the facts of a known model.
+
+        Raises:
+            MissingExtraError: huggingface_hub is not installed.
+            ModelMissingError: there is no graph or no tokenizer, or it cannot be downloaded.
+        """
+        record = self.record
+        if record is not None and record.embedded:
+            return embedded_files(record)
+        folder = self.folder or Path()
+        if self.hub:
+            download(self.hub, HUB_GRAPH, name=self.name)
+            folder = download(self.hub, HUB_TOKENIZER, name=self.name).parent
+            if record is None:
+                download_if_present(self.hub, f"{HUB_GRAPH}_data", name=self.name)
+        files = replace(onnx_files(folder), name=self.name)
+        if record is None:
+            return files
+        return replace(files, limit=record.limit, pooling=record.pooling, prefix=record.prefix)
+
+
+def find_model(name: str | Path, kind: ModelKind = EMBEDDING) -> ModelLocation:
+    """Find a model by the name of a known model, a folder, or a repository on the hub.
+
+    A known model precedes a folder of the same name. Known models and repositories are looked for in the
+    user's folder of models (``SGI_MODELS_DIR``) first.
+
+    Args:
+        name: the name, without ``torch:``.
+        kind: decides which names are possible.
+
+    Raises:
+        UnknownNameError: no model has this name.
+        ModelMissingError: the folder does not exist, or the settings on the hub cannot be downloaded.
+        MissingExtraError: huggingface_hub is not installed.
+
+    >>> find_model("mpnet").hub
+    'sentence-transformers/all-mpnet-base-v2'
+    >>> find_model("/no/such/folder", ENTAILMENT)
+    Traceback (most recent call last):
+    sgi.kernel.errors.ModelMissingError: There is no folder /no/such/folder. Name a folder, torch:FOLDER, or a
+    model of the hub, owner/model.
+    """
+    record = known_model(name) if kind.known and isinstance(name, str) else None
+    if record is not None:
+        folder = None if record.embedded else _user_folder(record.name)
+        return ModelLocation(record.name, folder, "" if folder else record.hub, record)
+    folder = existing_folder(name)
+    if folder is not None:
+        return ModelLocation(folder.resolve().name, folder)
+    if isinstance(name, Path) or name.startswith(("/", "~", ".")) or (os.sep in name and not kind.hub):
+        raise ModelMissingError(f"There is no folder {Path(name)}.", hint=kind.hint)
+    if not (kind.hub and _REPOSITORY.fullmatch(name)):
+        near = difflib.get_close_matches(name, (*MODELS, *ALIASES), n=2, cutoff=0.5) if kind.known else ()
+        raise UnknownNameError(kind.noun, name, tuple(near), hint=kind.hint)
+    folder = _user_folder(name)
+    return ModelLocation(name, folder) if folder else ModelLocation(name, _hub_settings(name), name)
+
+
+def existing_folder(name: str | Path) -> Path | None:
+    """The folder of this name, or None. Any text is accepted.
+
+    >>> existing_folder("~nobody-here/x"), existing_folder("x" * 300), existing_folder("")
+    (None, None, None)
+    """
+    folder = Path(os.path.expanduser(name))  # noqa: PTH111 - pathlib's raises if there is no such user
+    try:
+        return folder if str(name) and folder.is_dir() else None
+    except OSError:  # for example, the name is too long
+        return None
+
+
+def require_choice(kind: str, name: str, choices: tuple[str, ...]) -> None:
+    """Raise UnknownNameError unless ``name`` is one of the choices."""
+    if name not in choices:
+        near = tuple(difflib.get_close_matches(name, choices))
+        raise UnknownNameError(kind, name, near, hint=f"There are: {', '.join(choices)}.")
+
+
+def require_threads(threads: int | None) -> None:
+    """Raise UsageError if ``threads`` is less than 1."""
+    if threads is not None and threads < 1:
+        raise UsageError(f"threads is {threads}; it must be at least 1.")
+
+
+def _user_folder(name: str) -> Path | None:
+    """The folder of this name among the user's models, if it holds a graph or weights."""
+    folder = existing_folder(models_folder() / name)
+    return folder if folder and (graph_path(folder) or _has_weights(folder)) else None
+
+
+def _has_weights(folder: Path | None) -> bool:
+    """Whether torch can find weights in the folder."""
+    return folder is not None and any(any(folder.glob(pattern)) for pattern in _WEIGHTS)
+
+
+def _hub_settings(repository: str) -> Path:
+    """Download the settings of a model; return their folder."""
+    folder = download(repository, _CONFIGURATION, name=repository).parent
+    for name in _OPTIONAL_SETTINGS:
+        download_if_present(repository, name, name=repository)
+    return folder

@@ -1,0 +1,166 @@
+"""Token vectors of texts of any length."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from sgi.kernel.tokens import TokenTable
+from sgi.models.batching import distinct, equal_length_batches, run_batches
+from sgi.models.windows import window_seams, window_starts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from sgi.models.windows import SpecialTokens
+
+_MIN_NORM = 1e-12
+
+
+class TokenNetwork(Protocol):
+    """An open model that gives token vectors; threads may share it."""
+
+    threads: int
+    """Batches computed in parallel."""
+
+    @property
+    def tokens_per_batch(self) -> int:
+        """The most tokens in a batch."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Everything that can change a vector."""
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+
+    @property
+    def limit(self) -> int:
+        """The most tokens that the model reads at once, special tokens included."""
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+
+    @property
+    def special_tokens(self) -> SpecialTokens:
+        """The tokens around a text."""
+
+    def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
+        """The token ids of every whole text, special tokens included."""
+
+    def hidden(self, ids: NDArray[np.int64], /) -> NDArray[np.float32]:
+        """The layer's output, shape (n, length, d), for ids of shape (n, length)."""
+
+
+class WindowedTokenEncoder:
+    """Token vectors of texts of any length; a long text is read in windows that overlap by half.
+
+    A token in several windows gets the vector from the window whose nearer end is farthest from it. All
+    windows are as long as the model's limit. A batch holds windows of one length, so nothing is padded and
+    no text affects another.
+
+    Args:
+        network: the model.
+
+    Source: windows as in Devlin et al. (2018), `run_squad`, "max context".
+
+    >>> from sgi.kernel.tokens import TokenModel
+    >>> from sgi.models.token_encoder.load import load_token_encoder
+    >>> tokens = load_token_encoder(TokenModel("minilm")).encode_tokens(["A cat.", "A kitten."]).of("A cat.")
+    >>> tokens.ids.tolist(), tokens.rows.shape
+    ([101, 1037, 4937, 1012, 102], (5, 384))
+    """
+
+    def __init__(self, network: TokenNetwork) -> None:
+        self.network = network
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the network: model, layer and limit."""
+        return self.network.fingerprint
+
+    @property
+    def dimension(self) -> int:
+        """The length of a vector."""
+        return self.network.dimension
+
+    def token_ids(self, texts: Sequence[str], /) -> list[NDArray[np.int64]]:
+        """The token ids of every text, special tokens included.
+
+        Raises:
+            EmbedderError: a text is not valid Unicode, or the model cannot be opened.
+        """
+        return self.network.token_ids(texts) if texts else []
+
+    def encode_tokens(self, texts: Sequence[str], /) -> TokenTable:
+        """The tokens of each distinct text with their unit vectors.
+
+        Raises:
+            EmbedderError: a text is not valid Unicode, or the model cannot be opened or fails.
+        """
+        unique, _ = distinct(texts)
+        tokens = self.token_ids(unique)
+        windows, counts = self._windows(tokens)
+        rows = np.zeros((sum(map(len, tokens)), self.dimension), dtype=np.float32)
+
+        def compute(batch: NDArray[np.int64]) -> None:
+            members = [windows[position] for position in batch]
+            hidden = self.network.hidden(np.stack([window.ids for window in members]))
+            with np.errstate(invalid="ignore", over="ignore"):  # TokenTable.checked reports non-finite rows
+                norms = np.sqrt(np.einsum("ijk,ijk->ij", hidden, hidden))
+                unit = hidden / np.maximum(norms, _MIN_NORM)[:, :, None]
+            for window, vectors in zip(members, unit, strict=True):
+                end = window.offset + window.stop - window.start
+                rows[window.offset : end] = vectors[window.start : window.stop]
+
+        batches = equal_length_batches([len(window.ids) for window in windows], self.network.tokens_per_batch)
+        run_batches(batches, compute, self.network.threads)
+        special = self.network.special_tokens.ids if unique else ()
+        return TokenTable.checked(self.network.name, unique, tokens, rows, special=special, windows=counts)
+
+    def _windows(self, tokens: Sequence[NDArray[np.int64]]) -> tuple[list[_Window], list[int]]:
+        """All windows of all texts, and the number of windows of each text."""
+        windows: list[_Window] = []
+        counts, offset = [], 0
+        for ids in tokens:
+            of_text = self._windows_of_text(ids, offset)
+            windows += of_text
+            counts.append(len(of_text))
+            offset += len(ids)
+        return windows, counts
+
+    def _windows_of_text(self, ids: NDArray[np.int64], offset: int) -> list[_Window]:
+        network = self.network
+        if len(ids) <= network.limit:
+            return [_Window(ids, 0, len(ids), offset)]
+        before, after, _ = network.special_tokens
+        end = len(ids) - after
+        width = max(1, network.limit - before - after)
+        starts = window_starts(end - before, width)
+        seams = [0, *window_seams(starts, width), end - before]
+        windows = []
+        for number, start in enumerate(starts):
+            own = ids[before + start : before + start + width]
+            # The first and the last window also provide the vectors of the special tokens.
+            first = seams[number] + (before if number else 0)
+            last = seams[number + 1] + before + (after if number + 1 == len(starts) else 0)
+            whole = np.concatenate([ids[:before], own, ids[end:]])
+            windows.append(_Window(whole, first - start, last - start, offset + first))
+        return windows
+
+
+class _Window(NamedTuple):
+    """A part of a text with special tokens around it.
+
+    Its tokens from ``start`` to ``stop`` provide the vectors from row ``offset`` on.
+    """
+
+    ids: NDArray[np.int64]
+    start: int
+    stop: int
+    offset: int
