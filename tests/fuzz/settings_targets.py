@@ -192,6 +192,7 @@ def labels(data: bytes) -> None:
 
 @target(b'{"pooling_mode_mean_tokens": true, "max_seq_length": 128}', weight=20)
 def model_settings(data: bytes) -> None:
+    from sgi.models.files import read_settings
 
     read_settings(saved("config.json", data))
 

@@ -7,7 +7,7 @@ import pytest
 def models(tmp_path, monkeypatch):
     made = tmp_path / "my models"
     for name, file in (
-        ("all-mpnet-base-v2", "config.json"),
+        ("all-mpnet-base-v2", "model.safetensors"),
         ("bge-base-en-v1.5", "model.onnx"),
         ("gte-base", "x"),
     ):
