@@ -29,6 +29,11 @@ TRIGGER = """
     CREATE TRIGGER note AFTER INSERT ON entries BEGIN INSERT INTO written VALUES (new.key); END;
 """
 
+# PostgreSQL takes the same path here; tests/unit/engine/test_runner.py resumes on both in every run.
+slow_on_postgresql = pytest.mark.parametrize(
+    "database_url", ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)], indirect=True
+)
+
 
 def command(folder, url, *words):
     environment = os.environ | {"SGI_CACHE_DIR": str(folder / "cache"), "SGI_DATABASE_URL": url}
@@ -111,6 +116,7 @@ def test_a_run_killed_three_times_has_every_row_once_and_embeds_no_text_twice(
     assert total == distinct == kept > ROWS
 
 
+@slow_on_postgresql
 def test_an_uninterrupted_run_gives_the_same_bits(tmp_path, database_url):
     rows = [
         {"id": str(n), "question": f"Question {n % 70}?", "response": f"It is {n}.", "reference": str(n)}
@@ -127,6 +133,7 @@ def test_an_uninterrupted_run_gives_the_same_bits(tmp_path, database_url):
     assert (tmp_path / "resumed.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
+@slow_on_postgresql
 def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(tmp_path, database_url, data_folder):
     process = command(tmp_path, database_url, str(data_folder / "halueval_qa.jsonl"), "-m", "theta_rq")
     until = time.monotonic() + PATIENCE
@@ -151,6 +158,7 @@ def kept_answers(url):
         return {n for n, found in saved_answers(connection, record.id, 0, 10_000).items() if found.response}
 
 
+@slow_on_postgresql
 def test_no_answer_that_was_kept_is_asked_for_again(tmp_path, database_url):
     rows = [{"id": str(n), "question": f"question {n}", "reference": f"question {n}"} for n in range(600)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
