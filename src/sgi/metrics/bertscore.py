@@ -1,4 +1,4 @@
-"""BERTScore: how well each token of a response finds its like in the reference, and the reverse."""
+"""BERTScore: how well the tokens of a response and its reference match."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class _BertScore(Metric):
 
 @dataclass(frozen=True)
 class BertScore(_BertScore):
-    r"""BERTScore F1: the harmonic mean of how well the tokens of response and reference find one another.
+    r"""BERTScore F1: how well the tokens of response and reference match, by their contextual vectors.
 
     .. math:: F = 2 P R / (P + R)
 
@@ -196,7 +196,7 @@ class BertScore(_BertScore):
 
 @dataclass(frozen=True)
 class BertScorePrecision(_BertScore):
-    r"""BERTScore precision: how well each token of the response finds its like in the reference.
+    r"""BERTScore precision: how well each token of the response matches a token of the reference.
 
     .. math:: P = \sum_i w_i \max_j \max(0, x_i \cdot y_j) \,/\, \sum_i w_i
 
@@ -217,7 +217,7 @@ class BertScorePrecision(_BertScore):
 
 @dataclass(frozen=True)
 class BertScoreRecall(_BertScore):
-    r"""BERTScore recall: how well each token of the reference finds its like in the response.
+    r"""BERTScore recall: how well each token of the reference matches a token of the response.
 
     .. math:: R = \sum_j w_j \max_i \max(0, x_i \cdot y_j) \,/\, \sum_j w_j
 

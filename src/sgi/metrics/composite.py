@@ -154,7 +154,7 @@ _NAMES = tuple(part.spec.name for part in _SAFE)
 
 @dataclass(frozen=True)
 class RagasScore(JudgedMetric[RagasParts]):
-    r"""Weighted mean of the four RAGAS metrics, from 0 to 100.
+    r"""Weighted mean of the four RAGAS metrics, in percent.
 
     .. math:: 0.30\,F + 0.20\,CP + 0.20\,CR + 0.30\,AR
 
@@ -322,7 +322,7 @@ async def _at_once(jobs: Sequence[Callable[[], Awaitable[Any]]]) -> list[Any]:
 
 @dataclass(frozen=True)
 class LlmJudgedOverall(JudgedMetric[Ratings]):
-    r"""The mean of the rated answer relevance, context relevance and groundedness.
+    r"""Mean of the rated answer relevance, context relevance and groundedness.
 
     .. math:: \frac{1}{|ok|} \sum_{i \in ok} rating_i / 3
 

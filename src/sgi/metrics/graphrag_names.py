@@ -1,353 +1,235 @@
-"""The metrics under the names of document 002, with the conventions of that document, from 0 to 100.
+"""The metrics under the names of document 002, with the conventions of that document.
 
-Each is a plain metric with other conventions. Both send the same prompts, so asking for both costs one call.
-They reproduce the tables of that document; the plain metrics keep the safe conventions.
+Each is a plain metric with other parameters and another unit. Both send the same prompts, so that asking for
+both costs one call. `TABLE` lists them; each row becomes a class of this module, such as
+``RagasFaithfulness``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, make_dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from sgi.kernel.metric import COUNT, PERCENT, MetricSpec, Scores, Status
+from sgi.kernel.judged_metric import JudgedMetric
+from sgi.kernel.metric import COUNT, PERCENT, AnyMetric, Scores, Status
 from sgi.metrics.bertscore import BertScore
-from sgi.metrics.classification import AnswerClassification, CorrectAnswers, DontKnowAnswers, WrongAnswers
-from sgi.metrics.judged.answer_relevance import AnswerRelevance, Scale
+from sgi.metrics.classification import CorrectAnswers, DontKnowAnswers, WrongAnswers
+from sgi.metrics.judged.answer_relevance import AnswerRelevance
 from sgi.metrics.judged.context_precision import ContextPrecision
 from sgi.metrics.judged.context_recall import ContextRecall
 from sgi.metrics.judged.factual_accuracy import FactualAccuracy
 from sgi.metrics.judged.faithfulness import Faithfulness
-from sgi.metrics.parameters import check_choice
 from sgi.metrics.references import BLANK
 from sgi.metrics.similarity import SemanticSimilarity
 from sgi.metrics.wrapper import JudgedWrapper, MetricWrapper
 
 if TYPE_CHECKING:
-    from sgi.kernel.judged_metric import JudgedMetric
+    from collections.abc import Callable
+
     from sgi.kernel.sample import Batch
 
-_CITATION = "GraphRAG evaluation metrics, section "
-_FULL = 100.0
+_PERCENT = 100.0
 _DECIMALS = 2
 
 
-def _percent(plain: MetricSpec, name: str, section: int) -> MetricSpec:
-    return replace(plain, name=name, high=_FULL, unit=PERCENT, citation=f"{_CITATION}{section}")
+def _to_percent(scores: Scores) -> Scores:
+    return replace(scores, values=scores.values * _PERCENT)
 
 
-def _count(plain: MetricSpec, name: str, section: int) -> MetricSpec:
-    return replace(plain, name=name, unit=COUNT, citation=f"{_CITATION}{section}")
+def _to_rounded_percent(scores: Scores) -> Scores:
+    return replace(scores, values=np.round(scores.values * _PERCENT, _DECIMALS))
+
+
+def _to_percent_or_zero(scores: Scores) -> Scores:
+    """Percent; 0 where the references are blank."""
+    blank = np.array([reason == BLANK for reason in scores.reasons], dtype=np.bool_)
+    status = np.where(blank, Status.OK.value, scores.status)
+    reasons = tuple("" if empty else reason for empty, reason in zip(blank, scores.reasons, strict=True))
+    return Scores(np.where(blank, 0.0, scores.values * _PERCENT), status, reasons, scores.details)
+
+
+class Row(NamedTuple):
+    """One metric of the document.
+
+    Attributes:
+        name: the metric's name.
+        section: the section of the document.
+        plain: the plain metric, with the conventions of the document.
+        meaning: the first line of the docstring.
+        note: the rest of it.
+        convert: from the plain metric's scores; None for a count, which keeps them.
+        parameter: the parameter that is passed on to the plain metric; empty without one.
+        first_embedder: whether only the first embedder is used.
+    """
+
+    name: str
+    section: int
+    plain: AnyMetric
+    meaning: str
+    note: str
+    convert: Callable[[Scores], Scores] | None = _to_percent
+    parameter: str = ""
+    first_embedder: bool = False
+
+
+TABLE = (
+    Row(
+        "ragas_faithfulness",
+        1,
+        Faithfulness(empty="full"),
+        "Percentage of the response's claims that the passages support; 100 without claims.",
+        "From 0 to 100; always ok, unless the judge fails. A blank response has no claims.",
+    ),
+    Row(
+        "ragas_context_precision",
+        2,
+        ContextPrecision(empty="zero"),
+        "Percentage of the passages that help to answer the question; 0 without passages.",
+        "From 0 to 100; the simple mean over passages. A blank question is undefined.",
+    ),
+    Row(
+        "ragas_context_recall",
+        3,
+        ContextRecall(empty="full"),
+        "Percentage of the reference's statements that the passages state; 100 without statements.",
+        "From 0 to 100; always ok, unless the judge fails. Without passages it is 0.",
+    ),
+    Row(
+        "ragas_answer_relevance",
+        4,
+        AnswerRelevance(noncommittal="ignore"),
+        "Mean cosine, in percent, of the question and the questions that the response would answer.",
+        r""".. math:: 100 \max\Bigl(0, \frac{1}{n} \sum_i \cos\theta(q, q_i)\Bigr)
+
+From 0 to 100; an evasive response is scored by its questions too. A blank response is 0, a blank question is
+undefined.
+
+Attributes:
+    scale: ``cosine``, the formula that the document prints; or ``affine``, the mean of (1 + cos) / 2.""",
+        parameter="scale",
+    ),
+    Row(
+        "factual_accuracy_percentage",
+        6,
+        FactualAccuracy(),
+        "How correct, complete and consistent the response is, in percent, with a letter grade.",
+        "From 0 to 100; the grade is in the details.",
+    ),
+    Row(
+        "semantic_similarity_percentage",
+        7,
+        SemanticSimilarity(),
+        "Cosine of response and reference in percent, rounded to two digits, by the first embedder.",
+        r""".. math:: \mathrm{round}(100 \max(0, \cos\theta(r, g)), 2)
+
+From 0 to 100; 0 where the response or the reference is blank.""",
+        convert=_to_rounded_percent,
+        first_embedder=True,
+    ),
+    Row(
+        "bert_score_f1",
+        8,
+        BertScore(),
+        "BERTScore F1 in percent, not rescaled; 0 where the response or the reference is blank.",
+        """From 0 to 100. The document's code uses ``torch:microsoft/deberta-xlarge-mnli``; its printed 16.23
+and 6.62 are rescaled values of that model, which are in the details.
+
+Attributes:
+    model: the model whose token vectors are compared.""",
+        convert=_to_percent_or_zero,
+        parameter="model",
+    ),
+    Row(
+        "correct_answers_count",
+        9,
+        CorrectAnswers(phrases="substring"),
+        "1 for each correct response, else 0; the sum is the count.",
+        "A phrase of uncertainty anywhere in the response makes it a response that does not know.",
+        convert=None,
+    ),
+    Row(
+        "wrong_answers_count",
+        10,
+        WrongAnswers(phrases="substring"),
+        "1 for each wrong response, else 0; the sum is the count.",
+        "A phrase of uncertainty anywhere in the response makes it a response that does not know.",
+        convert=None,
+    ),
+    Row(
+        "dont_know_answers_count",
+        11,
+        DontKnowAnswers(phrases="substring"),
+        "1 for each response that says somewhere that it does not know, else 0; the sum is the count.",
+        "In {0, 1}.",
+        convert=None,
+    ),
+)
+"""The metrics of the document, in its order."""
 
 
 @dataclass(frozen=True)
-class _DocumentName(JudgedWrapper):
-    """A plain metric under another name and in another unit; a subclass names the plain metric."""
+class _DocumentMetric(MetricWrapper):
+    _row: ClassVar[Row]
 
-    _default: ClassVar[JudgedMetric[Any]]
+    def __post_init__(self) -> None:
+        _ = self.inner  # raises what is wrong with the parameter
 
     @property
-    def inner(self) -> JudgedMetric[Any]:
+    def inner(self) -> Any:
         """The plain metric, with the conventions of the document."""
-        return self._default
+        row = self._row
+        plain: Any = row.plain
+        return replace(plain, **{row.parameter: getattr(self, row.parameter)}) if row.parameter else plain
+
+    def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
+        """Choose the embedders of the plain metric, or the first one configured."""
+        return configured[:1] if self._row.first_embedder else super().embedder_names(configured)
 
     def convert(self, scores: Scores, batch: Batch) -> Scores:
         """Convert the scores to this metric's unit."""
         del batch
-        return replace(scores, values=scores.values * self.spec.high)
+        return scores if self._row.convert is None else self._row.convert(scores)
 
 
 @dataclass(frozen=True)
-class RagasFaithfulness(_DocumentName):
-    """Faithfulness in percent, where a response without claims has 100, a blank one too.
+class _JudgedDocumentMetric(_DocumentMetric, JudgedWrapper):
+    pass
 
-    Calls and limits are those of ``faithfulness``. From 0 to 100; always ok, unless the judge fails.
 
-    References: document 002, section 1.
+def _metric_class(row: Row) -> type[AnyMetric]:
+    """Make the class of a metric."""
+    plain, judged = row.plain, isinstance(row.plain, JudgedMetric)
+    unit = {"unit": COUNT} if row.convert is None else {"unit": PERCENT, "high": _PERCENT}
+    spec: Any = replace(
+        plain.spec, name=row.name, citation=f"GraphRAG evaluation metrics, section {row.section}", **unit
+    )
+    doc = f"""{row.meaning}
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
-    >>> from sgi.metrics.judged.claims import Claims
-    >>> rows = Batch.of([Sample(id="1", contexts=["Anke."], response="")])
-    >>> metric = RagasFaithfulness()
-    >>> metric.score(metric.prepare(Judged(rows, [Claims()])), Features()).values.tolist()
-    [100.0]
-    """
+{row.note}
 
-    spec: ClassVar = _percent(Faithfulness.spec, "ragas_faithfulness", 1)
-    judgement: ClassVar = Faithfulness.judgement
-    prompts: ClassVar = Faithfulness.prompts
-    _default: ClassVar = Faithfulness(empty="full")
+Otherwise as ``{plain.spec.name}``, with the same calls and limits.
 
+References: document 002, section {row.section}.
 
-@dataclass(frozen=True)
-class RagasContextPrecision(_DocumentName):
-    """Context precision in percent: the simple mean, where an empty list of passages has 0.
+>>> from sgi.kernel.registry import metric
+>>> metric("{row.name}").inner.canonical
+{plain.canonical!r}
+"""
+    body = {"spec": spec, "_row": row, "__doc__": doc, "__module__": __name__}
+    if isinstance(plain, JudgedMetric):
+        body |= {"judgement": plain.judgement, "prompts": plain.prompts}
+    fields = [(row.parameter, Any, getattr(plain, row.parameter))] if row.parameter else []
+    name = "".join(part.title() for part in row.name.split("_"))
+    base = _JudgedDocumentMetric if judged else _DocumentMetric
+    return make_dataclass(name, fields, bases=(base,), namespace=body, frozen=True)
 
-    Calls and limits are those of ``context_precision``. From 0 to 100; a blank question is undefined.
 
-    References: document 002, section 2.
+_CLASSES = {kind.__name__: kind for kind in map(_metric_class, TABLE)}
+globals().update(_CLASSES)
 
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
-    >>> from sgi.metrics.judged.context_precision import Relevances
-    >>> rows = Batch.of([Sample(id="1", question="When?", contexts=[])])
-    >>> metric = RagasContextPrecision()
-    >>> metric.score(metric.prepare(Judged(rows, [Relevances()])), Features()).values.tolist()
-    [0.0]
-    """
 
-    spec: ClassVar = _percent(ContextPrecision.spec, "ragas_context_precision", 2)
-    judgement: ClassVar = ContextPrecision.judgement
-    prompts: ClassVar = ContextPrecision.prompts
-    _default: ClassVar = ContextPrecision(empty="zero")
-
-
-@dataclass(frozen=True)
-class RagasContextRecall(_DocumentName):
-    """Context recall in percent, where a reference without statements has 100, and one without passages 0.
-
-    Calls and limits are those of ``context_recall``. From 0 to 100; always ok, unless the judge fails.
-
-    References: document 002, section 3.
-
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
-    >>> from sgi.metrics.judged.claims import Claims
-    >>> rows = Batch.of([Sample(id="1", contexts=["Anke."], reference=" ")])
-    >>> metric = RagasContextRecall()
-    >>> metric.score(metric.prepare(Judged(rows, [Claims()])), Features()).values.tolist()
-    [100.0]
-    """
-
-    spec: ClassVar = _percent(ContextRecall.spec, "ragas_context_recall", 3)
-    judgement: ClassVar = ContextRecall.judgement
-    prompts: ClassVar = ContextRecall.prompts
-    _default: ClassVar = ContextRecall(empty="full")
-
-
-@dataclass(frozen=True)
-class RagasAnswerRelevance(_DocumentName):
-    r"""Answer relevance in percent: the mean cosine of the questions, also for a response that evades.
-
-    .. math:: 100 \max\Bigl(0, \frac{1}{n} \sum_i \cos\theta(q, q_i)\Bigr)
-
-    From 0 to 100; a blank response has 0, a blank question is undefined. Calls and limits are those of
-    ``answer_relevance``.
-
-    Attributes:
-        scale: ``cosine``, the formula that the document prints; or ``affine``, the mean of (1 + cos) / 2.
-
-    References: document 002, section 4.
-
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
-    >>> from sgi.kernel.vectors import VectorTable
-    >>> from sgi.metrics.judged.answer_relevance import Answered
-    >>> row = Batch.of([Sample(id="1", question="When?", response="In 1950.")])
-    >>> rows = np.array([[3.0, 4.0], [4.0, 3.0]])
-    >>> features = Features.of(VectorTable.of("demo", ["When?", "Which year?"], rows))
-    >>> found = Answered(questions=("Which year?",), noncommittal=True)
-    >>> metric = RagasAnswerRelevance()
-    >>> metric.score(metric.prepare(Judged(row, [found])), features).values.round(2).tolist()
-    [96.0]
-    """
-
-    scale: Scale = "cosine"
-    spec: ClassVar = _percent(AnswerRelevance.spec, "ragas_answer_relevance", 4)
-    judgement: ClassVar = AnswerRelevance.judgement
-    prompts: ClassVar = AnswerRelevance.prompts
-
-    def __post_init__(self) -> None:
-        check_choice("scale", self.scale, Scale)
-
-    @property
-    def inner(self) -> AnswerRelevance:
-        """Answer relevance on this scale."""
-        return AnswerRelevance(scale=self.scale, noncommittal="ignore")
-
-
-@dataclass(frozen=True)
-class FactualAccuracyPercentage(_DocumentName):
-    """Factual accuracy in percent, with its letter grade in the details.
-
-    Calls, grades, statuses and limits are those of ``factual_accuracy``. From 0 to 100.
-
-    References: document 002, section 6.
-
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
-    >>> from sgi.metrics.judged.factual_accuracy import Accuracy
-    >>> row = Batch.of([Sample(id="1", response="In 1960.", reference="In 1950.")])
-    >>> said = {"correctness": 20, "completeness": 90, "consistency": 100}
-    >>> found = Accuracy(criteria={name: {"reasoning": "…", "score": n} for name, n in said.items()})
-    >>> metric = FactualAccuracyPercentage()
-    >>> scores = metric.score(metric.prepare(Judged(row, [found])), Features())
-    >>> round(float(scores.values[0]), 4), scores.details[0]["grade"]
-    (57.0, 'C')
-    """
-
-    spec: ClassVar = _percent(FactualAccuracy.spec, "factual_accuracy_percentage", 6)
-    judgement: ClassVar = FactualAccuracy.judgement
-    prompts: ClassVar = FactualAccuracy.prompts
-    _default: ClassVar = FactualAccuracy()
-
-
-@dataclass(frozen=True)
-class SemanticSimilarityPercentage(MetricWrapper):
-    r"""Semantic similarity in percent, rounded to two digits, by the first embedding model configured.
-
-    .. math:: \mathrm{round}(100 \max(0, \cos\theta(r, g)), 2)
-
-    From 0 to 100; a blank response or reference has 0. Otherwise as ``semantic_similarity``.
-
-    References: document 002, section 7.
-
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.vectors import VectorTable
-    >>> pair = Batch.of([Sample(id="1", response="yes", reference="indeed")])
-    >>> rows = np.array([[3, 4], [4, 3]], dtype=np.float32)
-    >>> features = Features.of(VectorTable.of("demo", ["yes", "indeed"], rows))
-    >>> metric = SemanticSimilarityPercentage()
-    >>> metric.score(metric.prepare(pair), features).values.tolist()
-    [96.0]
-    """
-
-    spec: ClassVar = _percent(SemanticSimilarity.spec, "semantic_similarity_percentage", 7)
-
-    @property
-    def inner(self) -> SemanticSimilarity:
-        """Semantic similarity."""
-        return SemanticSimilarity()
-
-    def embedder_names(self, configured: tuple[str, ...], /) -> tuple[str, ...]:
-        """Choose the first embedder configured."""
-        return configured[:1]
-
-    def convert(self, scores: Scores, batch: Batch) -> Scores:
-        """Convert the scores to percent."""
-        del batch
-        return replace(scores, values=np.round(scores.values * _FULL, _DECIMALS))
-
-
-@dataclass(frozen=True)
-class BertScoreF1(MetricWrapper):
-    """BERTScore F1 in percent, as it is, where a blank response or reference has 0.
-
-    The document's code takes ``torch:microsoft/deberta-xlarge-mnli``; its printed 16.23 and 6.62 are rescaled
-    values of that model, which stand in the details. From 0 to 100. Otherwise as ``bertscore``.
-
-    Attributes:
-        model: whose token vectors are compared.
-
-    References: document 002, section 8.
-
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.tokens import TokenTable
-    >>> from sgi.kernel.features import Features
-    >>> pair = Batch.of([Sample(id="1", response="a b", reference="a")])
-    >>> ids, rows = [np.array([1, 2]), np.array([1])], np.eye(2, dtype=np.float32)[[0, 1, 0]]
-    >>> table = TokenTable.checked("minilm", ["a b", "a"], ids, rows, special=())
-    >>> features = Features(token_table=table)
-    >>> metric = BertScoreF1()
-    >>> metric.score(metric.prepare(pair), features).values.round(4).tolist()
-    [66.6667]
-    """
-
-    model: str = BertScore.model
-    spec: ClassVar = _percent(BertScore.spec, "bert_score_f1", 8)
-
-    def __post_init__(self) -> None:
-        BertScore(self.model)  # raises what is wrong with the name
-
-    @property
-    def inner(self) -> BertScore:
-        """BERTScore with this model."""
-        return BertScore(self.model)
-
-    def convert(self, scores: Scores, batch: Batch) -> Scores:
-        """Convert the scores to percent; 0 where the references are blank."""
-        del batch
-        blank = np.array([reason == BLANK for reason in scores.reasons], dtype=np.bool_)
-        status = np.where(blank, Status.OK.value, scores.status)
-        reasons = tuple("" if empty else reason for empty, reason in zip(blank, scores.reasons, strict=True))
-        return Scores(np.where(blank, 0.0, scores.values * _FULL), status, reasons, scores.details)
-
-
-@dataclass(frozen=True)
-class CorrectAnswersCount(_DocumentName):
-    """1 for each correct response, else 0; their sum is the count.
-
-    As ``correct_answers(phrases="substring")``: a phrase of uncertainty anywhere makes it no answer.
-
-    References: document 002, section 9.
-
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
-    >>> from sgi.metrics.classification import Classified
-    >>> row = Batch.of([Sample(id="1", response="Paris.", reference="Paris")])
-    >>> metric = CorrectAnswersCount()
-    >>> metric.score(metric.prepare(Judged(row, [Classified(verdict="CORRECT")])), Features()).values.tolist()
-    [1.0]
-    """
-
-    spec: ClassVar = _count(CorrectAnswers.spec, "correct_answers_count", 9)
-    judgement: ClassVar = AnswerClassification.judgement
-    prompts: ClassVar = AnswerClassification.prompts
-    _default: ClassVar = CorrectAnswers(phrases="substring")
-
-
-@dataclass(frozen=True)
-class WrongAnswersCount(_DocumentName):
-    """1 for each wrong response, else 0; their sum is the count.
-
-    As ``wrong_answers(phrases="substring")``: a phrase of uncertainty anywhere makes it no answer.
-
-    References: document 002, section 10.
-
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
-    >>> from sgi.metrics.classification import Classified
-    >>> row = Batch.of([Sample(id="1", response="Lyon.", reference="Paris")])
-    >>> metric = WrongAnswersCount()
-    >>> metric.score(metric.prepare(Judged(row, [Classified(verdict="WRONG")])), Features()).values.tolist()
-    [1.0]
-    """
-
-    spec: ClassVar = _count(WrongAnswers.spec, "wrong_answers_count", 10)
-    judgement: ClassVar = AnswerClassification.judgement
-    prompts: ClassVar = AnswerClassification.prompts
-    _default: ClassVar = WrongAnswers(phrases="substring")
-
-
-@dataclass(frozen=True)
-class DontKnowAnswersCount(_DocumentName):
-    """1 for each response that says somewhere that it does not know, else 0; their sum is the count.
-
-    As ``dont_know_answers(phrases="substring")``.
-
-    References: document 002, section 11.
-
-    >>> from sgi.kernel.sample import Batch, Sample
-    >>> from sgi.kernel.features import Features
-    >>> from sgi.kernel.judged_metric import Judged
-    >>> from sgi.metrics.classification import Classified
-    >>> row = Batch.of([Sample(id="1", response="The Unknown Soldier.", reference="He")])
-    >>> metric = DontKnowAnswersCount()
-    >>> metric.score(metric.prepare(Judged(row, [Classified()])), Features()).values.tolist()
-    [1.0]
-    """
-
-    spec: ClassVar = _count(DontKnowAnswers.spec, "dont_know_answers_count", 11)
-    judgement: ClassVar = AnswerClassification.judgement
-    prompts: ClassVar = AnswerClassification.prompts
-    _default: ClassVar = DontKnowAnswers(phrases="substring")
+def __getattr__(name: str) -> Any:
+    """Tell type checkers that the classes of the table are attributes of the module."""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -177,7 +177,7 @@ class RougeLRecall(_RougeLShare):
 
 @dataclass(frozen=True)
 class SquadExactMatch(Metric):
-    """Whether the response is an accepted answer, letter for letter after SQuAD's normalisation.
+    """Whether the response is an accepted answer, after SQuAD's normalisation.
 
     1 or 0. Case, ASCII punctuation, articles and white space do not count, so that "A" and "the" are the
     same answer, as in the official script. A blank response scores 0.
@@ -257,7 +257,7 @@ class ContentF1(Metric):
 
 @dataclass(frozen=True)
 class LexicalAggregate(Metric):
-    r"""One number of four lexical metrics.
+    r"""Weighted mean of BLEU, ROUGE-L, content F1 and exact match.
 
     .. math:: 0.30\,\mathrm{BLEU} + 0.40\,\mathrm{ROUGE_L} + 0.20\,\mathrm{content\ F1} + 0.10\,\mathrm{EM}
 

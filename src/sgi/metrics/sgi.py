@@ -88,20 +88,18 @@ class _OfPassages(Metric[CompleteRows]):
 
 @dataclass(frozen=True)
 class SemanticGroundingIndex(_OfPassages):
-    r"""How much nearer the response lies to its context than to its question.
+    r"""How much closer in meaning the response is to its context than to its question.
 
     .. math:: \mathrm{SGI} = \theta(r, q) / (\theta(r, c) + \varepsilon), \quad \varepsilon = 10^{-8}
 
-    Above 1 the response is nearer the context: SGI > 1 exactly where cos(r,c) > cos(r,q). It measures
-    engagement with the context, not truth. In [0, ∞), a ratio, higher = more grounded.
+    SGI > 1 exactly where cos(r,c) > cos(r,q). It measures engagement with the context, not truth. A ratio in
+    [0, ∞), higher = more grounded.
 
-    θ(r,c) counts as 0.01 rad where it is smaller: the response is a verbatim copy of its passage, and the
-    formula would only show how small the angle is. SGI is therefore at most π/0.01 ≈ 314. The mean over rows
-    is that of SGI/(1 + SGI) = θ(r,q)/(θ(r,q) + θ(r,c)), converted back.
+    θ(r,c) is at least 0.01 rad: below that the response is a verbatim copy of its passage. SGI is therefore
+    at most π/0.01 ≈ 314. The mean over rows is that of SGI/(1 + SGI), converted back.
 
-    Each passage has its own SGI; blank ones, and those within 0.001 rad of the question, have none and are
-    left out. No value where question, response or all passages are blank, or where every passage is the
-    question again.
+    Each passage has its own SGI, except blank ones and those within 0.001 rad of the question. No value where
+    question, response or all passages are blank, or where every passage equals the question.
 
     Details: the angles of the row; ``passage``, the index of the one that counts (None for ``mean`` and
     ``joined``); ``passages``, the SGI of each passage or None (None as a whole for ``joined``);
@@ -172,7 +170,7 @@ class SemanticGroundingIndex(_OfPassages):
 
 @dataclass(frozen=True)
 class BoundedGroundingIndex(_OfPassages):
-    r"""SGI without ε, between −1 and 1.
+    r"""How much closer the response is to its context than to its question, from −1 to 1.
 
     .. math:: (\theta(r, q) - \theta(r, c)) / \theta(q, c)
 
@@ -202,11 +200,11 @@ class BoundedGroundingIndex(_OfPassages):
 
 @dataclass(frozen=True)
 class ResponseContextAngle(_OfPassages):
-    """The angle θ(r,c) between response and context, in radians, in [0, π].
+    """Angle between response and context, in radians; the denominator of SGI.
 
-    The denominator of SGI: smaller = nearer the context = better. It is the very angle in the details of
-    ``sgi``, of the same passage, and therefore needs the question too: a passage that is the question again
-    counts only if there is no other. No value where question, response or all passages are blank.
+    θ(r,c), in [0, π]; smaller is better. It is the angle in the details of ``sgi``, of the same passage, and
+    therefore needs the question too: a passage that equals the question counts only if there is no other. No
+    value where question, response or all passages are blank.
 
     Attributes:
         passages: ``max``, ``mean`` (the mean angle) or ``joined``, as for ``sgi``.
@@ -231,11 +229,11 @@ class ResponseContextAngle(_OfPassages):
 
 @dataclass(frozen=True)
 class QuestionContextAngle(_OfPassages):
-    """The angle θ(q,c) between question and context, in radians, in [0, π].
+    """Angle between question and context, in radians; it bounds SGI.
 
-    It bounds how far SGI can be from 1. It tells of the retrieval, not of the answer: it is marked higher =
-    better only because a wider angle leaves SGI more room. It is the very angle in the details of ``sgi``, of
-    the same passage, and therefore needs the response too.
+    θ(q,c), in [0, π]. It bounds how far SGI can be from 1. It describes the retrieval, not the answer: it is
+    marked higher = better only because a wider angle leaves SGI a wider range. It is the angle in the details
+    of ``sgi``, of the same passage, and therefore needs the response too.
 
     Attributes:
         passages: ``max``, ``mean`` (the mean angle) or ``joined``, as for ``sgi``.
@@ -260,10 +258,10 @@ class QuestionContextAngle(_OfPassages):
 
 @dataclass(frozen=True)
 class ResponseQuestionAngle(Metric):
-    """The angle θ(r,q) between response and question, in radians, in [0, π].
+    """Angle between response and question, in radians; the numerator of SGI.
 
-    The numerator of SGI: greater = further from the question. It is marked higher = better because SGI grows
-    with it; by itself it is no verdict, and it is strongly tied to the response's length.
+    θ(r,q), in [0, π]. It is marked higher = better because SGI grows with it. By itself it is not a verdict,
+    and it depends strongly on the length of the response.
 
     Source: Marín (2025), arXiv:2512.13771, equation 2.
 

@@ -1,4 +1,4 @@
-"""Semantic similarity: how near a response lies to the reference in the space of an embedding model."""
+"""Semantic similarity of a response and its reference."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def cosine_similarity(vec1: ArrayLike, vec2: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class SemanticSimilarity(Metric["ComparedTexts"]):
-    r"""How near the response lies to the reference, by the cosine of their embeddings.
+    r"""Cosine similarity of the embeddings of response and reference.
 
     .. math:: \max(0, \cos\theta(r, g)), \quad g \text{ the best of the accepted answers}
 

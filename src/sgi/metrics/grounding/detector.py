@@ -113,7 +113,7 @@ def _analyses(rows: Iterable[PreparedRow]) -> Iterator[ResponseAnalysis]:
 
 @dataclass(frozen=True)
 class Grounding(Metric[tuple[PreparedRow, ...]]):
-    r"""Score of how well the passages support every part of the response; no judge is asked.
+    r"""How well the passages support every part of the response, without a judge.
 
     .. math:: \sigma\Big(b + \sum_k w_k (x_k - m_k) / s_k\Big), \quad w_k \ge 0
 

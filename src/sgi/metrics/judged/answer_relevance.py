@@ -155,7 +155,7 @@ reasoning comes first: one or two sentences on what was asked and what of it is 
 
 @dataclass(frozen=True)
 class AnswerRelevance(JudgedMetric[Answered]):
-    r"""Mean cosine between the question and the questions that the response would answer.
+    r"""Mean cosine similarity of the question and the questions that the response would answer.
 
     .. math:: \max\Bigl(0, \frac{1}{n} \sum_i \cos\theta(q, q_i)\Bigr)
 

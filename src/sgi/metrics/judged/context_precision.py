@@ -120,7 +120,7 @@ answer.
 
 @dataclass(frozen=True)
 class ContextPrecision(JudgedMetric[Relevances]):
-    r"""The share of the passages that help to answer the question.
+    r"""Share of the passages that help to answer the question.
 
     .. math:: \frac{1}{N} \sum_k rel_k \quad\text{or, by rank,}\quad \sum_k P@k \, rel_k \,/\, \sum_k rel_k
 

@@ -26,7 +26,7 @@ Empty = Literal["undefined", "full"]
 
 @dataclass(frozen=True)
 class ContextRecall(JudgedMetric[Claims]):
-    r"""The share of the reference's statements that can be attributed to the passages.
+    r"""Share of the reference's statements that the passages support.
 
     .. math:: \text{statements that some passage states or implies} \,/\, \text{statements of the reference}
 

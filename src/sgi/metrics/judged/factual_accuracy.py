@@ -111,7 +111,7 @@ contradictory. Do not let one rating colour another, and give no overall rating.
 
 @dataclass(frozen=True)
 class FactualAccuracy(JudgedMetric[Accuracy]):
-    r"""How correct, complete and consistent the response is beside the accepted answer, with a grade.
+    r"""How correct, complete and consistent the response is compared with the reference, with a grade.
 
     .. math:: (0.5\,\text{correctness} + 0.3\,\text{completeness} + 0.2\,\text{consistency}) \,/\, 100
 

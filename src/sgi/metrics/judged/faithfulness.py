@@ -26,7 +26,7 @@ Empty = Literal["undefined", "full"]
 
 @dataclass(frozen=True)
 class Faithfulness(JudgedMetric[Claims]):
-    r"""The share of the response's claims that its passages support.
+    r"""Share of the response's claims that the passages support.
 
     .. math:: \text{claims that some passage states or implies} \,/\, \text{claims of the response}
 

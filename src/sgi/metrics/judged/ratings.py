@@ -223,7 +223,7 @@ def _spec(name: str, needs: Fields) -> MetricSpec:
 
 @dataclass(frozen=True)
 class AnswerRelevanceRated(_RatedMetric):
-    """How well the response answers the question, rated by a judge: bad, average, good or excellent.
+    """How well the response answers the question, rated by a judge from bad to excellent.
 
     The rating, 0 to 3, divided by 3; in [0, 1]. One call a row, the same that gives context relevance and
     groundedness where the sample has passages. The reasoning is kept as evidence.
@@ -256,7 +256,7 @@ class AnswerRelevanceRated(_RatedMetric):
 
 @dataclass(frozen=True)
 class ContextRelevance(_RatedMetric):
-    """How much of what the question takes the passages hold, rated by a judge: bad to excellent.
+    """How much of what the question needs is in the passages, rated by a judge from bad to excellent.
 
     The rating, 0 to 3, divided by 3; in [0, 1]. One call a row, the same that gives the rated answer
     relevance and groundedness where the sample has a response. The reasoning is kept as evidence.
@@ -290,7 +290,7 @@ class ContextRelevance(_RatedMetric):
 
 @dataclass(frozen=True)
 class Groundedness(_RatedMetric):
-    """How much of what the response says the passages bear out, rated by a judge: bad to excellent.
+    """How much of the response the passages support, rated by a judge from bad to excellent.
 
     The rating, 0 to 3, divided by 3; in [0, 1]. One call a row, the same that gives the rated answer
     relevance and context relevance where the sample has a question. The reasoning is kept as evidence.
