@@ -32,7 +32,7 @@ def test_on_halueval_length_beats_sgi_and_sgi_keeps_what_length_does_not_explain
     assert auroc["verbatim"] == pytest.approx(0.975, abs=0.01)
     assert auroc["cos(r,q)"] == pytest.approx(0.923, abs=0.01)
     assert auroc["cos(r,c)"] == pytest.approx(0.244, abs=0.01)
-    assert "Length alone ranks better (0.97 over 0.80; shorter = grounded)." in page
+    assert "Length alone ranks better (AUROC 0.97 against 0.80; shorter = grounded)." in page
     matched = told["length_matched"]
     assert matched["width"] == 0
     assert matched["pairs"] > 300

@@ -52,7 +52,7 @@ def test_a_card_in_markdown(sgi, made_run):
     for name in ("length (", "overlap (higher", "verbatim (higher", "cos(r,q) (", "cos(r,c) (higher"):
         assert f"| {name}" in made.out
     assert "| the score with contexts shuffled | 0." in made.out
-    assert "It uses them." in made.out
+    assert "It uses the contexts." in made.out
     assert "from 40 independent groups" in made.out
     assert "sgi:1" in made.out.splitlines()[-1]
 
@@ -201,7 +201,7 @@ def test_a_terminal_gets_tables(sgi, made_run, monkeypatch):
     assert "| " not in made.out
     assert "How well it ranks" in made.out
     assert "Near chance" not in made.out
-    assert "- To flag 95 % of the ungrounded answers" in made.out
+    assert "- A threshold that flags 95 % of the ungrounded answers" in made.out
 
 
 def test_hostile_text_steers_neither_terminal_nor_page(sgi, made_run, tmp_path, monkeypatch):

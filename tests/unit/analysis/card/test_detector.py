@@ -44,7 +44,7 @@ def test_a_score_that_is_length_falls_to_chance_where_length_is_held_still():
     assert card.length_matched.ranking.auroc == 0.5
     assert card.length_matched.baselines[0].ranking.auroc == 0.5
     assert card.length_stratified.ranking.auroc < 0.7
-    assert any("it is not shown to rank at all" in note for note in card.notes)
+    assert any("not shown to differ from chance" in note for note in card.notes)
 
 
 def test_a_score_of_its_own_stands_beside_length():
@@ -72,8 +72,8 @@ def test_lengths_that_tell_the_labels_apart_are_not_called_matched():
     alone = card.length_matched.baselines[0].ranking
     assert alone.auroc > 0.9
     told = " ".join(card.notes)
-    assert "but part of that may be length still." in told
-    assert "The pairs still differ: length alone ranks them at" in told
+    assert "but length may explain part of it." in told
+    assert "The pairs are not balanced: length alone has AUROC" in told
     assert "not shown to differ from" not in told
 
 
@@ -163,7 +163,7 @@ def test_contexts_shuffled():
     card = made(shuffled=noise)
     assert card.shuffled.ranking.positives == N // 2 - 1
     assert 0.4 < card.shuffled.ranking.auroc < 0.6
-    assert any(note.endswith("It uses them.") for note in card.notes)
+    assert any(note.endswith("It uses the contexts.") for note in card.notes)
     down = made(-SIGNAL, shuffled=-noise, higher_is_better=False)
     assert down.shuffled == card.shuffled
     assert made(shuffled="it asks a judge").shuffled.reason == "it asks a judge"
@@ -218,12 +218,14 @@ def test_no_probabilities_where_a_class_stands_in_one_cluster():
     assert "cluster" in card.uncalibrated
     assert card.ranking.interval is None
     assert card.average_precision.interval is None
-    assert card.notes[0].startswith("AUROC has no interval (the rarer class occurs in 1 independent group")
+    assert card.notes[0].startswith(
+        "The AUROC has no interval (the rarer class occurs in 1 independent group"
+    )
 
 
 def test_a_perfect_score_is_a_warning():
     card = made(LABELS.astype(float))
-    assert card.warnings[0].startswith("AUROC 1.000 is above 0.99: look for a leak.")
+    assert card.warnings[0].startswith("AUROC 1.000 is above 0.99, which suggests leakage.")
     assert made().warnings == ()
 
 

@@ -34,9 +34,9 @@ def test_a_score_that_knows_the_group_alone_ranks_nothing_within_it():
     assert found.within == stratified_auroc(scores, LABELS, MODELS, QUESTIONS)
     assert found.within.ranking.interval.low < 0.5 < found.within.ranking.interval.high
     assert (found.values, found.ranks_labels, named(card)["coin"].ranks_labels) == (3, True, False)
-    (warning,) = (text for text in card.warnings if "by itself" in text)
-    assert warning.startswith(f"The column model ranks the labels by itself (AUROC {found.alone:.3f}, p = ")
-    assert f"the score has AUROC {found.within.ranking.auroc:.3f} [" in warning
+    (warning,) = (text for text in card.warnings if "alone predicts" in text)
+    assert warning.startswith(f"The column model alone predicts the labels (AUROC {found.alone:.3f}, p = ")
+    assert f"the AUROC of the score is {found.within.ranking.auroc:.3f} [" in warning
 
 
 def test_it_is_in_the_tables_the_page_and_the_json():
@@ -50,7 +50,7 @@ def test_it_is_in_the_tables_the_page_and_the_json():
     assert table.rows[0][5:] == (f"{found.alone:.3f}", f"{found.left_out:.3f}", f"{found.p:.3f}")
     page = card_markdown(card)
     assert "## Within the groups of a column" in page
-    assert "The column model ranks the labels by itself" in page
+    assert "The column model alone predicts the labels" in page
     told = json.loads(json.dumps(card.to_dict()))["within"][0]
     assert told["within"]["ranking"]["auroc"] == found.within.ranking.auroc
     assert told["ranks_labels"] is True
@@ -105,4 +105,4 @@ def test_the_generator_ranks_the_labels_of_ragtruth(data_folder):
     assert found.within.ranking.auroc == pytest.approx(0.641, abs=5e-4)
     assert found.alone == pytest.approx(0.735, abs=5e-4)
     assert found.left_out == pytest.approx(0.698, abs=5e-4)
-    assert any("The column model ranks the labels by itself (AUROC 0.735" in text for text in card.warnings)
+    assert any("The column model alone predicts the labels (AUROC 0.735" in text for text in card.warnings)
