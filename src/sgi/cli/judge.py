@@ -46,13 +46,12 @@ def replay(context: typer.Context, file: FileArgument) -> None:
 
 def _run(context: typer.Context, file: Path, *, replaying: bool) -> None:
     from sgi.cli.console import talk
-    from sgi.cli.main import app
     from sgi.engine.open_resources import Cassette
     from sgi.llm.cassette import incomplete_end
 
     if file.exists() and (note := incomplete_end(file)):
         talk(note)
-    command = typer.main.get_command(app)
-    run = command.get_command(context, "run")  # type: ignore[attr-defined]  # the app is a group of commands
+    group = context.find_root().command
+    run = group.get_command(context, "run")  # type: ignore[attr-defined]  # the root is a group of commands
     with run.make_context("sgi run", list(context.args), obj=Cassette(file, replaying=replaying)) as inner:
         run.invoke(inner)

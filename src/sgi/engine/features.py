@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from sgi.engine.in_thread import in_thread
+from sgi.engine.token_features import unusable_texts
 from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.features import Features
 from sgi.kernel.protocols import EntailmentScores, encode
@@ -183,11 +184,6 @@ async def embed(name: str, embedder: Embedder, texts: Sequence[str]) -> TextVect
             usable = list(compress(asked, ~bad))
             table = VectorTable.of(name, usable, rows[~bad], truncated=compress(asked, truncated))
             return TextVectors(table, unusable.union(compress(asked, bad)))
-
-
-def unusable_texts(error: EmbedderError) -> frozenset[str]:
-    """The texts that an error blames; none where the model failed as a whole."""
-    return frozenset(error.texts) if isinstance(error, NonFiniteVectorError) else frozenset()
 
 
 async def entail(name: str, model: EntailmentModel, pairs: Iterable[Pair]) -> Entailments:

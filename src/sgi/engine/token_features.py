@@ -9,9 +9,8 @@ import anyio
 import anyio.to_thread
 import numpy as np
 
-from sgi.engine.features import unusable_texts
 from sgi.engine.in_thread import in_thread
-from sgi.kernel.errors import EmbedderError
+from sgi.kernel.errors import EmbedderError, NonFiniteVectorError
 from sgi.kernel.sample import REFERENCE
 from sgi.kernel.tokens import TokenFrequencies, TokenTable
 
@@ -146,3 +145,8 @@ async def with_frequencies(
             ids = await anyio.to_thread.run_sync(resources.token_encoders[model].token_ids, texts)
             counts[model] = counted.counting(ids)
     return replace(resources, frequencies=counts)
+
+
+def unusable_texts(error: EmbedderError) -> frozenset[str]:
+    """The texts that an error blames; none where the model failed as a whole."""
+    return frozenset(error.texts) if isinstance(error, NonFiniteVectorError) else frozenset()
