@@ -59,7 +59,8 @@ def scored(found: Sequence[tuple[str, str]], encoder: TokenEncoder) -> list[np.n
     """Precision, recall and F1 of ours."""
     import anyio
 
-    from sgi.engine.score import batches, evaluate_batch
+    from sgi.engine.plan import batches
+    from sgi.engine.score import evaluate_batch
     from sgi.io.dataset import open_dataset
     from sgi.kernel.registry import metric
 

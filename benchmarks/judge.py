@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from measured import Figure, piece
-from sgi.engine.score import BATCH_SIZE
+from sgi.engine.plan import BATCH_SIZE
 from sgi.kernel.prompts import Example, Prompt, Verdict, Verdicts
 from sgi.llm.calls import Completion
 from sgi.llm.judge import ChatJudge

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from sgi.analysis.stored_judgements import find_sources, judged_metric, require_alike
-from sgi.engine.accumulator import Accumulator, ClusterAccumulator
+from sgi.engine.accumulator import Accumulator
 from sgi.engine.cascade import CascadeSummary
 from sgi.engine.judge_batch import Asked
 from sgi.engine.pipeline import RunReport
@@ -207,8 +207,7 @@ async def _score_all(
     listener: Listener,
 ) -> Accumulator:
     """Compute and keep batch after batch, with the answers of the target where there was one."""
-    categories = {task.metric.canonical: task.metric.spec.category for task in tasks}
-    accumulator = Accumulator(categories, clusters=ClusterAccumulator(record.cluster))
+    accumulator = Accumulator.of([task.metric for task in tasks], record.cluster)
     sources = {task.source.canonical for task in tasks}
     for stored in stored_batches(database, record):
         batch = stored.batch

@@ -22,7 +22,7 @@ from sgi.bench.measures import simultaneous_level
 from sgi.bench.perturbation import Others, Perturbation
 from sgi.engine.accumulator import clustering_of
 from sgi.engine.evaluate import evaluate
-from sgi.engine.judge_batch import judged, no_judge
+from sgi.engine.plan import judged_metrics, missing_judge
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.io.dataset import ObjectDataset, open_dataset
 from sgi.kernel.clusters import BY_QUESTION
@@ -121,12 +121,12 @@ def _check_judge(wanted: Sequence[AnyMetric], *, named: bool, spoiled: bool) -> 
     """A judge is there if and only if it is needed."""
     if spoiled and not named:
         raise UsageError("Judge faults need a judge.", hint="Name one: --judge openai:NAME -m faithfulness.")
-    if named and not judged(wanted):
+    if named and not judged_metrics(wanted):
         raise UsageError(
             "A judge is named, and no metric asks it.", hint="Add one that does: -m faithfulness."
         )
-    if judged(wanted) and not named:
-        raise no_judge(judged(wanted))
+    if judged_metrics(wanted) and not named:
+        raise missing_judge(judged_metrics(wanted))
 
 
 def perturbed(
@@ -205,7 +205,7 @@ class _Work:
         from sgi.llm.spec import JudgeSpec
 
         spec = self.judge if isinstance(self.judge, JudgeSpec) else JudgeSpec.of(self.judge)  # type: ignore[arg-type]  # no judge of the caller's own
-        asking = judged(self.metrics)
+        asking = judged_metrics(self.metrics)
         with ThreadPoolExecutor(1) as pool:  # the caller may be in an event loop
             spoiled = pool.submit(anyio.run, partial(self._spoiled, spec, faults)).result()
         n, clusters = len(self.paired.samples), self.paired.clusters
@@ -229,7 +229,7 @@ class _Work:
         from sgi.llm.judge import ChatJudge
         from sgi.store.cache import SqliteCache
 
-        asking, stage = judged(self.metrics), "spoiling the judge's replies"
+        asking, stage = judged_metrics(self.metrics), "spoiling the judge's replies"
         found: dict[tuple[str, str], tuple[Scores, int]] = {}
         with (
             open_models(asking, self.embedder, cache=self.place) as resources,
@@ -247,7 +247,8 @@ class _Work:
 
     async def _scored(self, one: AnyMetric, resources: Resources) -> Scores:
         """A metric's scores of the rows as they are."""
-        from sgi.engine.score import batches, evaluate_batch
+        from sgi.engine.plan import batches
+        from sgi.engine.score import evaluate_batch
 
         parts = []
         for batch in batches(self.paired.samples):

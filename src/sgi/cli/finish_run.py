@@ -29,7 +29,7 @@ def make_run_views(run: str, rows: int, database: str | None) -> None:
 
 def fitted_on_same_data(spec: RunSpec, report: RunReport, database: str | None) -> Iterator[str]:
     """Whether the calibration was fitted on the data it was applied to."""
-    from sgi.engine.runner import plan_run
+    from sgi.engine.plan import plan_run
     from sgi.kernel.placeholders import is_same_data
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run

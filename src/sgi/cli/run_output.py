@@ -36,7 +36,8 @@ def print_columns(listener: Listener) -> Listener:
 def print_plan(spec: RunSpec, *, cache: bool | Path, quiet: bool, as_json: bool) -> None:
     """What the run would do, on stdout."""
     from sgi.cli.console import plain, print_json, progress
-    from sgi.engine.runner import estimate_judge, plan_run
+    from sgi.engine.plan import plan_run
+    from sgi.engine.runner import estimate_judge
 
     with progress(quiet=quiet) as listener:
         planned = plan_run(spec, count_texts=True, listener=listener)

@@ -170,7 +170,8 @@ async def _score_rows(
     from sgi.cli.console import print_json_line
     from sgi.engine.export import nested_row
     from sgi.engine.open_resources import open_resources
-    from sgi.engine.score import batches, evaluate_batch
+    from sgi.engine.plan import batches
+    from sgi.engine.score import evaluate_batch
     from sgi.kernel.metric import Status
 
     failed, scored, truncated = False, 0, Counter[str]()

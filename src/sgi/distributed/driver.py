@@ -21,7 +21,7 @@ from sgi.distributed.partition import Manifest, partition_name, read_partition
 from sgi.distributed.scan import FragmentSurvey, chosen_metrics, refuse_weighing, survey
 from sgi.distributed.storage import Folder, sources
 from sgi.distributed.worker import Settings, Task, Worker, cache_of, open_worker_resources
-from sgi.engine.accumulator import Accumulator, ClusterAccumulator
+from sgi.engine.accumulator import Accumulator
 from sgi.engine.pipeline import RunReport
 from sgi.engine.plan import resolve
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
@@ -336,8 +336,7 @@ def _summed_up(kept: KeptRun, settings: Settings, folder: Folder, failures: floa
     if missing is not None:
         gone = f"{folder.shown(partition_name(missing))}.json was taken away while the run went on."
         raise StoreError(gone, hint="Give the same command again to go on.")
-    categories = {metric.canonical: metric.spec.category for metric in settings.metrics}
-    accumulator = Accumulator(categories, clusters=ClusterAccumulator(settings.run_spec.cluster))
+    accumulator = Accumulator.of(settings.metrics, settings.run_spec.cluster)
     for _, (batch, made, _) in partitions(kept, folder, done, settings.run_spec.columns):
         accumulator.add(batch, made)
     summary = summarise(accumulator, settings.metrics, kept.signature)

@@ -12,9 +12,8 @@ from sgi.distributed.fragments import FragmentDataset
 from sgi.distributed.import_sources import damage_in, require_own_files, with_named_sources
 from sgi.distributed.manifest import KeptRun
 from sgi.distributed.storage import Folder
-from sgi.engine.accumulator import Accumulator, ClusterAccumulator
-from sgi.engine.plan import batch_digest, merge_metrics, resolve
-from sgi.engine.score import batches
+from sgi.engine.accumulator import Accumulator
+from sgi.engine.plan import batch_digest, batches, merge_metrics, resolve
 from sgi.engine.stored_spec import checked_spec
 from sgi.engine.summarise import summarise
 from sgi.kernel.errors import RunMismatchError, StoreError, UsageError
@@ -136,8 +135,7 @@ def _written(
         rejected=kept.rejected,
         provenance=kept.provenance,
     )
-    categories = {metric.canonical: metric.spec.category for metric in metrics}
-    accumulator = Accumulator(categories, clusters=ClusterAccumulator(spec.cluster))
+    accumulator = Accumulator.of(metrics, spec.cluster)
     recorder = create_run(database, start)
     try:
         for at, (batch, made, evidence) in partitions(kept, folder, done, spec.columns):

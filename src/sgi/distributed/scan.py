@@ -14,13 +14,13 @@ from sgi.engine.plan import (
     Plan,
     Scan,
     batch_digest,
+    batches,
     check_cluster,
     check_fields,
     merge_metrics,
     preferred,
     resolve,
 )
-from sgi.engine.score import batches
 from sgi.io.column_use import ColumnUse
 from sgi.io.columns import missing_mapped
 from sgi.io.raw_rows import placed

@@ -6,7 +6,7 @@ from array import array
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from sgi.kernel.clusters import (
     is_column,
     unknown_column,
 )
+from sgi.kernel.errors import EmbedderError, JudgeError, SgiError
 from sgi.kernel.judged_metric import CACHED_REPLY
 from sgi.kernel.metric import Status
 from sgi.kernel.sample import Field
@@ -197,6 +198,12 @@ class Accumulator:
     _failed: dict[str, int] = field(default_factory=dict)
     _reasons: dict[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, metrics: Sequence[AnyMetric], cluster: str, *, router: Router | None = None) -> Self:
+        """An empty accumulator for these metrics, with rows clustered by this rule."""
+        categories = {metric.canonical: metric.spec.category for metric in metrics}
+        return cls(categories, clusters=ClusterAccumulator(cluster), router=router)
+
     def __len__(self) -> int:
         return len(self.labels)
 
@@ -290,3 +297,40 @@ def _verbatim_copies(made: BatchScores) -> int:
         if body.get(VERBATIM_COPY) is True
     }
     return len(rows)
+
+
+class FailureLimit:
+    """Stops a run if too many of its rows fail."""
+
+    def __init__(self, accumulator: Accumulator, most: float) -> None:
+        self._ledger, self._most = accumulator, most
+        self._kind: type[SgiError] = EmbedderError
+
+    def note(self, made: BatchScores, kind: type[SgiError]) -> None:
+        """Remember the kind of error of the last batch in which a row failed."""
+        if any((scores.status == Status.FAILED.value).any() for scores in made.scores.values()):
+            self._kind = kind
+
+    def check(self, *, fewest_asked: int = 0) -> None:
+        """Raise if the share of failed rows is too large.
+
+        Args:
+            fewest_asked: as for `Accumulator.failures`.
+        """
+        found = self._ledger.failures(fewest_asked=fewest_asked)
+        if found.share <= self._most:
+            return
+        rows = f"{found.rows} rows asked about" if found.asked else f"first {found.rows} rows"
+        cached = self._ledger.cached_failures
+        told = (
+            f" For {cached:,} of them the judge was not asked: its cached replies are unusable."
+            if cached
+            else ""
+        )
+        raise self._kind(
+            f"{100 * found.share:.3g}% of the {rows} failed, more than {100 * self._most:.3g}%.{told} "
+            f"The last reason: {found.reason or 'unknown'}",
+            hint="Fix the cause and ask the judge again with --retry-failed, or raise --max-failures."
+            if self._kind is JudgeError
+            else "Fix the cause and run again, or raise --max-failures.",
+        )

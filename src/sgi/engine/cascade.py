@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from sgi.engine.judge_batch import judged
 from sgi.io.benchmarks.uri import absolute
 from sgi.kernel.errors import UsageError
 from sgi.kernel.registry import metric_name
@@ -18,7 +17,7 @@ from sgi.metrics.grounding.detector import Grounding
 from sgi.stats.intervals import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from sgi.kernel.metric import AnyMetric
 
@@ -170,15 +169,6 @@ def beside(named: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
     """
     names = (metric_name(name) if isinstance(name, str) else name.spec.name for name in named)
     return () if DETECTOR in names else (Grounding(),)
-
-
-def require_judged(metrics: Sequence[AnyMetric]) -> None:
-    """Raise a UsageError where no metric asks a judge."""
-    if not judged(metrics):
-        hint = "Name one that asks, such as -m faithfulness, or leave the cascade out."
-        raise UsageError(
-            "A cascade picks the rows that a judge is asked about, and no metric asks one.", hint=hint
-        )
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from sgi.engine.plan import judged_metrics, missing_judge
 from sgi.engine.prefetch import first_error
-from sgi.kernel.errors import JudgeError, UsageError
+from sgi.kernel.errors import JudgeError
 from sgi.kernel.judged_metric import JudgedMetric, UnusableReply
 
 if TYPE_CHECKING:
@@ -50,11 +51,6 @@ class Asked:
         return made
 
 
-def judged(metrics: Sequence[AnyMetric]) -> list[JudgedMetric[Any]]:
-    """Those of the metrics that ask a judge."""
-    return [metric for metric in metrics if isinstance(metric, JudgedMetric)]
-
-
 async def ask_batch(
     batch: Batch,
     metrics: Sequence[AnyMetric],
@@ -76,11 +72,11 @@ async def ask_batch(
     Raises:
         UsageError: a metric asks a judge and there is none.
     """
-    asking = judged(metrics)
+    asking = judged_metrics(metrics)
     if not asking:
         return Asked()
     if judge is None:
-        raise no_judge(asking)
+        raise missing_judge(asking)
     evidence: dict[str, list[BaseModel | None]] = {metric.canonical: [None] * len(batch) for metric in asking}
     errors: dict[str, dict[int, JudgeError]] = {metric.canonical: {} for metric in asking}
 
@@ -111,10 +107,3 @@ async def ask_batch(
 
 def _replies(errors: Mapping[int, JudgeError]) -> dict[int, UnusableReply]:
     return {row: UnusableReply.of(error) for row, error in errors.items() if error.text}
-
-
-def no_judge(metrics: Sequence[AnyMetric]) -> UsageError:
-    """What is told where metrics ask a judge and none is configured."""
-    named = ", ".join(metric.canonical for metric in metrics)
-    hint = "Name one: --judge openai:NAME, or openai:NAME@http://host:port/v1 for a server of your own."
-    return UsageError(f"No judge is named, and one is needed for {named}.", hint=hint)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from sgi.engine.judge_batch import judged, no_judge
+from sgi.engine.plan import judged_metrics, missing_judge
 from sgi.engine.resources import open_models
 from sgi.kernel.errors import JudgeMalformedError, UsageError
 from sgi.kernel.prompts import ReplyModel
@@ -154,7 +154,7 @@ async def open_judge(
         UsageError: a metric needs a judge and none is given.
         MissingExtraError: the extra ``judge`` is not installed.
     """
-    asking = judged(metrics)
+    asking = judged_metrics(metrics)
     if not asking:
         yield None
         return
@@ -162,7 +162,7 @@ async def open_judge(
         yield _ValidatingJudge(judge)
         return
     if judge is None:
-        raise no_judge(asking)
+        raise missing_judge(asking)
     given: object = judge
     if not isinstance(given, (str, Mapping, BaseModel)):
         hint = "A judge has a `fingerprint`, a `budget` and `ask`; check it with sgi.testing.check_judge."

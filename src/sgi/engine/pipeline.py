@@ -7,24 +7,23 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sgi.engine.accumulator import Accumulator, ClusterAccumulator
+from sgi.engine.accumulator import Accumulator, FailureLimit
 from sgi.engine.cascade import detector_of
 from sgi.engine.export import output_rows
 from sgi.engine.generate import AnsweredBatch, answer_batch
-from sgi.engine.judge_batch import Asked, ask_batch, judged
+from sgi.engine.judge_batch import Asked, ask_batch
 from sgi.engine.open_resources import open_resources
-from sgi.engine.plan import planned_batches
+from sgi.engine.plan import BATCH_SIZE, batches, judged_metrics, planned_batches
 from sgi.engine.prefetch import ahead
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started, silent
 from sgi.engine.routing import Router, fit_threshold, route_batch, score_routed
-from sgi.engine.score import BATCH_SIZE, BatchScores, batches, evaluate_batch
+from sgi.engine.score import BatchScores, evaluate_batch
 from sgi.engine.spec import MAX_FAILURES
 from sgi.engine.summarise import summarise
 from sgi.engine.token_features import with_frequencies
 from sgi.io.write import RowWriter, open_writer
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import EmbedderError, JudgeError, SgiError, TargetError
-from sgi.kernel.metric import Status
 from sgi.kernel.protocols import Usage, usage_of
 from sgi.kernel.short_repr import short_repr
 from sgi.kernel.work_counter import counting_work
@@ -218,8 +217,9 @@ class _Prepared:
     """A batch with the responses of the target and the replies of the judge; bare if it is stored already."""
 
     answered: AnsweredBatch
-    asked: Asked
+    asked: Asked | None = None
     routed: RoutedBatch | None = None
+    stored: bool = False
 
 
 @dataclass(eq=False)
@@ -230,20 +230,18 @@ class _Stream:
     resources: Resources
     router: Router | None
     accumulator: Accumulator
-    limit: _FailureLimit
+    limit: FailureLimit
     judged: int = 0
 
     @classmethod
     async def of(cls, pipeline: Pipeline) -> _Stream:
         metrics = pipeline.plan.metrics
-        router = Router.of(pipeline.cascade, metrics)
-        categories = {metric.canonical: metric.spec.category for metric in metrics}
-        clusters = ClusterAccumulator(pipeline.cluster)
-        accumulator = Accumulator(categories, clusters=clusters, router=router)
+        router = None if pipeline.cascade is None else Router.of(pipeline.cascade, metrics)
+        accumulator = Accumulator.of(metrics, pipeline.cluster, router=router)
         unread = None if pipeline.on_reject is None else (lambda _: None)
         data = batches(pipeline.dataset.samples(on_reject=unread))
         resources = await with_frequencies(data, metrics, pipeline.resources)
-        limit = _FailureLimit(accumulator, pipeline.max_failures)
+        limit = FailureLimit(accumulator, pipeline.max_failures)
         return cls(pipeline, resources, router, accumulator, limit)
 
     @cached_property
@@ -252,7 +250,7 @@ class _Stream:
         plan = self.pipeline.plan
         return sum(
             min((plan.present.get(name, 0) for name in metric.spec.needs), default=plan.rows)
-            for metric in judged(plan.metrics)
+            for metric in judged_metrics(plan.metrics)
         )
 
     def count_reply(self) -> None:
@@ -265,7 +263,7 @@ class _Stream:
         recording = self.pipeline.recording
         answered = AnsweredBatch(start, batch.samples, batch)
         if recording is not None and start in recording.done:
-            return _Prepared(answered, Asked())
+            return _Prepared(answered, stored=True)
         if self.resources.target is not None:
             known = recording.answers(start, len(batch)) if recording is not None else {}
             keep = recording.keep if recording is not None else (lambda _: None)
@@ -274,22 +272,23 @@ class _Stream:
         if self.router is not None:
             routed = await route_batch(self.router, batch, self.resources, failed, self.count_reply)
             return _Prepared(answered, routed.asked, routed)
-        metrics = self.pipeline.plan.metrics
-        asked = await ask_batch(batch, metrics, self.resources.judge, failed, self.count_reply)
+        asking = judged_metrics(self.pipeline.plan.metrics)
+        if not asking:
+            return _Prepared(answered)
+        asked = await ask_batch(batch, asking, self.resources.judge, failed, self.count_reply)
         return _Prepared(answered, asked)
 
     async def score(self, prepared: _Prepared) -> tuple[Batch, BatchScores]:
         """The scores of a prepared batch, counted and stored."""
         answered, recording = prepared.answered, self.pipeline.recording
-        stored = recording is not None and answered.start in recording.done
-        if recording is not None and stored:
+        if recording is not None and prepared.stored:
             batch, made = recording.batch(answered.start, answered.batch)
         else:
             batch, made = answered.batch, await self._compute(prepared)
         self.accumulator.add(batch, made)
-        self.limit.note(prepared, made)
+        self.limit.note(made, _failing_part(prepared))
         self.limit.check(fewest_asked=BATCH_SIZE)
-        if recording is not None and not stored:
+        if recording is not None and not prepared.stored:
             recording.commit(answered.start, answered.samples, made)
         return batch, made
 
@@ -304,48 +303,13 @@ class _Stream:
             return await score_routed(self.router, batch, self.resources, answered.failed, routed)
 
 
-class _FailureLimit:
-    """Stops a run of which too many rows fail."""
-
-    def __init__(self, accumulator: Accumulator, most: float) -> None:
-        self._ledger, self._most = accumulator, most
-        self._kind: type[SgiError] = EmbedderError
-
-    def note(self, prepared: _Prepared, made: BatchScores) -> None:
-        """Take notice of what failed last, if anything of this batch did."""
-        if any((scores.status == Status.FAILED.value).any() for scores in made.scores.values()):
-            self._kind = _failing_part(prepared)
-
-    def check(self, *, fewest_asked: int = 0) -> None:
-        """Raise if more failed than may.
-
-        Args:
-            fewest_asked: as for `Accumulator.failures`.
-        """
-        found = self._ledger.failures(fewest_asked=fewest_asked)
-        if found.share <= self._most:
-            return
-        rows = f"{found.rows} rows asked about" if found.asked else f"first {found.rows} rows"
-        cached = self._ledger.cached_failures
-        told = (
-            f" For {cached:,} of them the judge was not asked: its cached replies are unusable."
-            if cached
-            else ""
-        )
-        raise self._kind(
-            f"{100 * found.share:.3g}% of the {rows} failed, more than {100 * self._most:.3g}%.{told} "
-            f"The last reason: {found.reason or 'unknown'}",
-            hint="Fix the cause and ask the judge again with --retry-failed, or raise --max-failures."
-            if self._kind is JudgeError
-            else "Fix the cause and run again, or raise --max-failures.",
-        )
-
-
 def _failing_part(prepared: _Prepared) -> type[SgiError]:
     """The error of what failed first, in the order of the work."""
     if prepared.answered.failed:
         return TargetError
-    return JudgeError if any(prepared.asked.failures.values()) else EmbedderError
+    return (
+        JudgeError if prepared.asked is not None and any(prepared.asked.failures.values()) else EmbedderError
+    )
 
 
 @contextmanager

@@ -5,30 +5,37 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sgi.engine.judge_batch import judged
 from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
-from sgi.engine.score import batches
 from sgi.io.column_use import ColumnUse
+from sgi.io.dataset import open_dataset
 from sgi.io.write import json_line
 from sgi.kernel.clusters import BY_QUESTION, is_column, unknown_column
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
+from sgi.kernel.memory_size import size_of
 from sgi.kernel.registry import metric as named_metric
 from sgi.kernel.registry import metric_class, metric_classes
-from sgi.kernel.sample import Field
+from sgi.kernel.sample import CONTEXTS, RESPONSE, Batch, Field
 from sgi.kernel.signature import digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from sgi.engine.progress import Listener
+    from sgi.engine.spec import RunSpec
     from sgi.io.dataset import Dataset
     from sgi.io.rows import Rejected
     from sgi.kernel.metric import AnyMetric
-    from sgi.kernel.sample import Batch, Fields
+    from sgi.kernel.sample import Fields, Sample
 
+BATCH_SIZE = 256
+"""Rows scored together: enough to fill the embedder's batches, few enough to need little memory."""
+MAX_BATCH_BYTES = 16_000_000
+"""Memory for the rows of a batch. It is not an option: the same data must give the same batches."""
+_LARGE = ("question", "contexts", "response", "reference", "alternatives", "metadata")
+"""The fields of a sample that can be large."""
 PREFERRED = ("grounding", "sgi", "semantic_similarity", "lexical_aggregate")
 """The metrics of a run that names none, as far as the data has their fields."""
 
@@ -271,8 +278,74 @@ def _wanted(batch: Batch, metrics: Sequence[AnyMetric]) -> Iterable[str]:
 
 def require_judged(metrics: Sequence[AnyMetric]) -> None:
     """Raise a UsageError where no metric asks a judge."""
-    if not judged(metrics):
+    if not judged_metrics(metrics):
         hint = "Name one that asks, such as -m faithfulness, or leave the cascade out."
         raise UsageError(
             "A cascade picks the rows that a judge is asked about, and no metric asks one.", hint=hint
         )
+
+
+def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch]:
+    """Divide samples into batches of at most ``size`` rows and of about 16 MB, or of one larger row."""
+    rows: list[Sample] = []
+    held = 0
+    for sample in samples:
+        rows.append(sample)
+        held += size_of([getattr(sample, name) for name in _LARGE], MAX_BATCH_BYTES)
+        if len(rows) == size or held >= MAX_BATCH_BYTES:
+            yield Batch(tuple(rows))
+            rows, held = [], 0
+    if rows:
+        yield Batch(tuple(rows))
+
+
+def judged_metrics(metrics: Sequence[AnyMetric]) -> list[JudgedMetric[Any]]:
+    """Those of the metrics that ask a judge."""
+    return [metric for metric in metrics if isinstance(metric, JudgedMetric)]
+
+
+def missing_judge(metrics: Sequence[AnyMetric]) -> UsageError:
+    """What is told where metrics ask a judge and none is configured."""
+    named = ", ".join(metric.canonical for metric in metrics)
+    hint = "Name one: --judge openai:NAME, or openai:NAME@http://host:port/v1 for a server of your own."
+    return UsageError(f"No judge is named, and one is needed for {named}.", hint=hint)
+
+
+def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = silent) -> Plan:
+    """What the run would do; see ``sgi.engine.plan.plan``.
+
+    Raises:
+        DataError: the data cannot be read.
+        UsageError: a metric cannot be had, or asks a judge and none is named; or a target is to be asked and
+            no row has a question.
+    """
+    dataset = open_spec_dataset(spec)
+    asked = spec.target is not None
+    if asked and spec.no_texts:
+        raise UsageError(
+            "--no-texts does not go with --target: the answers would be lost when the run is resumed.",
+            hint="Ask the target first, and score a file of its answers.",
+        )
+    planned = plan(
+        dataset,
+        spec.metrics,
+        on_reject=(lambda _: None) if spec.on_error == "skip" else None,
+        supplied=RESPONSE | CONTEXTS if asked else frozenset(),
+        beside=spec.beside,
+        cluster=spec.cluster,
+        count_texts=count_texts and not asked,
+        listener=listener,
+    )
+    if asked and not planned.present.get(Field.QUESTION):
+        raise UsageError(f"No row of {dataset.name} has a question to ask the target.")
+    if spec.cascade is not None:
+        require_judged(planned.metrics)
+    asking = judged_metrics(planned.metrics)
+    if asking and spec.judge is None:
+        raise missing_judge(asking)
+    return planned
+
+
+def open_spec_dataset(spec: RunSpec) -> Dataset:
+    """Open the data that a spec names."""
+    return open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding)

@@ -11,9 +11,10 @@ import anyio
 import numpy as np
 
 from sgi.engine.cascade import FittedThreshold, detector_of, shown
-from sgi.engine.judge_batch import Asked, ask_batch, judged
+from sgi.engine.judge_batch import Asked, ask_batch
+from sgi.engine.plan import batches, judged_metrics
 from sgi.engine.progress import Advanced, Finished, Started, silent
-from sgi.engine.score import BatchScores, batches, evaluate_batch
+from sgi.engine.score import BatchScores, evaluate_batch
 from sgi.io.dataset import open_dataset
 from sgi.kernel.clusters import BY_QUESTION, BY_ROW
 from sgi.kernel.errors import EmbedderError, UsageError
@@ -68,7 +69,7 @@ class Router:
     @property
     def judged(self) -> frozenset[str]:
         """The canonical strings of the metrics that ask."""
-        return frozenset(metric.canonical for metric in judged(self.metrics))
+        return frozenset(metric.canonical for metric in judged_metrics(self.metrics))
 
     @property
     def reason(self) -> str:
@@ -126,7 +127,7 @@ async def route_batch(
     Raises:
         UsageError: there is no judge.
     """
-    asking = judged(router.metrics)
+    asking = judged_metrics(router.metrics)
     offline = [metric for metric in router.metrics if metric.canonical not in router.judged]
     async with router.turn:
         made = await evaluate_batch(batch, offline, resources, failed)
@@ -157,7 +158,7 @@ async def score_routed(
         failed: likewise.
         routed: what it gave.
     """
-    asking = judged(router.metrics)
+    asking = judged_metrics(router.metrics)
     doubtful = routed.doubtful
     rest = batch.take(doubtful)
     resources = replace(resources, judge=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from dataclasses import replace
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
@@ -40,54 +41,59 @@ _NUMERICAL = ("numpy", "onnxruntime", "tokenizers")
 
 
 class Recording:
-    """A run in a database, as the engine writes it.
+    """A run in the store, while the engine writes it.
 
     Args:
-        database: where it is kept.
-        record: the run, as it is there now.
-        recorder: its writer.
+        database: where the run is stored.
+        recorder: writes its batches.
         metrics: what is scored.
-        judge: what is asked, whose usage is stored as it grows; None where nothing is.
+        judge: its usage is stored as it grows; None without a judge.
+        no_texts: whether placeholders are stored in place of texts.
     """
 
     def __init__(
         self,
         database: Database,
-        record: RunRecord,
         recorder: RunRecorder,
         metrics: Sequence[AnyMetric],
         judge: Judge | None = None,
+        *,
+        no_texts: bool = False,
     ) -> None:
         self._database = database
-        self._record = record
         self._recorder = recorder
         self._categories = {metric.canonical: metric.spec.category for metric in metrics}
         self._judge = judge
         self._before = usage_of(judge)
-        self.run = record.id
+        self._no_texts = no_texts
+        self.run = recorder.run
         if isinstance(judge, DurableJudge):
-            earlier = sum(run_usage(database, record.id).values(), Usage())
+            earlier = sum(run_usage(database, self.run).values(), Usage())
             judge.store_usage(lambda: recorder.save_usage(self._usage()), earlier)
+
+    @cached_property
+    def _record(self) -> RunRecord:
+        return find_run(self._database, self.run)
 
     @property
     def done(self) -> set[int]:
-        """The first positions of the batches that are there."""
+        """The first positions of the stored batches."""
         return self._recorder.done
 
     def batch(self, start: int, read: Batch) -> tuple[Batch, BatchScores]:
-        """A batch that is there.
+        """A stored batch.
 
         Args:
-            start: its place.
-            read: the same batch as the data has it, which is taken where the run keeps no texts.
+            start: the position of its first row.
+            read: the same batch as read from the data; used if the run stores no texts.
         """
         found = stored_batch(self._database, self._record, start)
-        batch = read if self._record.no_texts else found.batch
+        batch = read if self._no_texts else found.batch
         return batch, BatchScores(found.scores, found.truncated, found.failures)
 
     def commit(self, start: int, samples: tuple[Sample, ...], made: BatchScores) -> None:
         """Commit a batch and the usage of this attempt in one transaction."""
-        if self._record.no_texts:
+        if self._no_texts:
             samples = tuple(sample.with_placeholders() for sample in samples)
             made = batch_without_texts(made, self._categories)
         self._recorder.commit(
@@ -101,37 +107,37 @@ class Recording:
         )
 
     def answers(self, start: int, rows: int) -> Mapping[int, StoredAnswer]:
-        """What the target answered before, by position."""
+        """The stored responses of the target, by position."""
         with self._database.reading() as connection:
             return saved_answers(connection, self.run, start, rows)
 
     def keep(self, answers: Mapping[int, StoredAnswer]) -> None:
-        """Keep answers of the target, by position."""
+        """Store responses of the target, by position."""
         self._recorder.save_answers(answers)
 
     def reopen_failed(self) -> int:
-        """Have the batches with failed rows done again; says how many there are."""
+        """Mark the batches with failed rows as not done; returns how many there are."""
         return self._recorder.reopen_failed()
 
     def finish(self, summary: Summary) -> None:
-        """All rows are done."""
-        kept = summary_without_texts(summary) if self._record.no_texts else summary
+        """Store the summary, and close the run."""
+        kept = summary_without_texts(summary) if self._no_texts else summary
         self._recorder.finish(kept.to_dict())
         self._database.verify()
 
     def stop(self, error: BaseException) -> None:
-        """The run ends before its time, and can go on later."""
-        self._recorder.stop(_reason(error, whole=not self._record.no_texts), self._usage())
+        """Store why the run stopped early; it can be resumed."""
+        self._recorder.stop(_reason(error, whole=not self._no_texts), self._usage())
 
     def _usage(self) -> dict[str, Usage]:
-        """What this attempt asked of the judge so far, by the judge's fingerprint."""
+        """The judge usage of this attempt, by the judge's fingerprint."""
         if self._judge is None:
             return {}
         return {self._judge.fingerprint: usage_of(self._judge).since(self._before)}
 
 
 def begin_recording(database: Database, spec: RunSpec, plan: Plan, resources: Resources) -> Recording:
-    """A new run.
+    """Create the run in the store.
 
     Raises:
         UsageError: its name is taken.
@@ -149,12 +155,12 @@ def begin_recording(database: Database, spec: RunSpec, plan: Plan, resources: Re
         rejected=plan.rejected,
         provenance={metric.canonical: resources.provenance(metric) for metric in plan.metrics},
     )
-    made = create_run(database, start)
-    return Recording(database, find_run(database, made.run), made, plan.metrics, resources.judge)
+    recorder = create_run(database, start)
+    return Recording(database, recorder, plan.metrics, resources.judge, no_texts=spec.no_texts)
 
 
 def _dataset(spec: RunSpec, plan: Plan) -> str:
-    """The hash of the data as the run keeps it."""
+    """The hash of the data that the run stores."""
     return dataset_without_texts(plan.identity) if spec.no_texts else plan.identity
 
 
@@ -168,24 +174,24 @@ def resume_recording(
     retry_failed: bool = False,
     take_over: bool = False,
 ) -> Recording:
-    """A run that is there, to be gone on with.
+    """Resume the recording of a stored run.
 
     Args:
-        database: where it is kept.
+        database: where the run is stored.
         record: the run.
-        spec: how it is asked for now.
-        plan: what the data is now.
-        resources: what it would be scored with now.
-        retry_failed: do the batches with failed rows again.
-        take_over: take the run from a process that writes it.
+        spec: its settings now.
+        plan: of its data now.
+        resources: opened for it now.
+        retry_failed: score the batches with failed rows again.
+        take_over: take the run from another process that writes it.
 
     Raises:
         RunBusyError: another process writes the run.
-        RunMismatchError: the data, the spec, a model or the version of the package is not the same any more.
+        RunMismatchError: the data, the spec, a model or the version of the package changed.
     """
     check_same(database, record, spec, plan, resources)
     recorder = open_recorder(database, record, take_over=take_over)
-    recording = Recording(database, record, recorder, plan.metrics, resources.judge)
+    recording = Recording(database, recorder, plan.metrics, resources.judge, no_texts=record.no_texts)
     if retry_failed:
         recording.reopen_failed()
     return recording

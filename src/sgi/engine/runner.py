@@ -10,18 +10,22 @@ from typing import TYPE_CHECKING
 import anyio
 
 from sgi.engine.export import export
-from sgi.engine.judge_batch import ask_batch, judged, no_judge
+from sgi.engine.judge_batch import ask_batch
 from sgi.engine.open_resources import ResourceOptions, open_reply_cache
 from sgi.engine.pipeline import Pipeline, RunReport, open_pipeline
-from sgi.engine.plan import merge_metrics, plan, require_judged, resolve
+from sgi.engine.plan import (
+    batches,
+    judged_metrics,
+    merge_metrics,
+    open_spec_dataset,
+    plan_run,
+    resolve,
+)
 from sgi.engine.progress import RunBegan, silent
 from sgi.engine.run_recorder import begin_recording, check_same, mismatch, resume_recording
-from sgi.engine.score import batches
 from sgi.engine.summary import Summary
-from sgi.io.dataset import open_dataset
-from sgi.kernel.errors import RunMismatchError, SgiError, UsageError
+from sgi.kernel.errors import RunMismatchError, SgiError
 from sgi.kernel.metric import Status
-from sgi.kernel.sample import CONTEXTS, RESPONSE, Field
 from sgi.store.database import open_database
 
 if TYPE_CHECKING:
@@ -33,7 +37,6 @@ if TYPE_CHECKING:
     from sgi.engine.progress import Listener
     from sgi.engine.run_recorder import Recording
     from sgi.engine.spec import RunSpec
-    from sgi.io.dataset import Dataset
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.protocols import Usage
     from sgi.kernel.sample import Sample
@@ -63,46 +66,11 @@ class RunContext:
     code_folder: Path | None = None
 
 
-def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = silent) -> Plan:
-    """What the run would do; see ``sgi.engine.plan.plan``.
-
-    Raises:
-        DataError: the data cannot be read.
-        UsageError: a metric cannot be had, or asks a judge and none is named; or a target is to be asked and
-            no row has a question.
-    """
-    dataset = _dataset(spec)
-    asked = spec.target is not None
-    if asked and spec.no_texts:
-        raise UsageError(
-            "--no-texts does not go with --target: the answers would be lost when the run is resumed.",
-            hint="Ask the target first, and score a file of its answers.",
-        )
-    planned = plan(
-        dataset,
-        spec.metrics,
-        on_reject=(lambda _: None) if spec.on_error == "skip" else None,
-        supplied=RESPONSE | CONTEXTS if asked else frozenset(),
-        beside=spec.beside,
-        cluster=spec.cluster,
-        count_texts=count_texts and not asked,
-        listener=listener,
-    )
-    if asked and not planned.present.get(Field.QUESTION):
-        raise UsageError(f"No row of {dataset.name} has a question to ask the target.")
-    if spec.cascade is not None:
-        require_judged(planned.metrics)
-    asking = judged(planned.metrics)
-    if asking and spec.judge is None:
-        raise no_judge(asking)
-    return planned
-
-
 def estimate_judge(spec: RunSpec, planned: Plan, *, cache: bool | Path = True) -> Usage | None:
     """What the judge would be asked and what that would cost; None where none is, or nobody can know."""
-    if spec.judge is None or spec.target is not None or not judged(planned.metrics):
+    if spec.judge is None or spec.target is not None or not judged_metrics(planned.metrics):
         return None
-    dataset = _dataset(spec)
+    dataset = open_spec_dataset(spec)
     rows = dataset.samples(on_reject=(lambda _: None) if spec.on_error == "skip" else None)
     return anyio.run(partial(estimate, rows, planned.metrics, spec.judge, cache=cache))
 
@@ -214,7 +182,7 @@ def _open(
         code_folder=context.code_folder,
     )
     return open_pipeline(
-        _dataset(spec),
+        open_spec_dataset(spec),
         planned,
         options,
         cascade=spec.cascade,
@@ -225,10 +193,6 @@ def _open(
         cluster=spec.cluster,
         listener=context.listener,
     )
-
-
-def _dataset(spec: RunSpec) -> Dataset:
-    return open_dataset(spec.data, columns=spec.columns, encoding=spec.encoding)
 
 
 async def _run(spec: RunSpec, pipeline: Pipeline) -> RunReport:

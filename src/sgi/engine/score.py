@@ -16,7 +16,6 @@ from sgi.engine.judge_batch import Asked, Evidence, ask_batch
 from sgi.engine.resources import require_resources
 from sgi.engine.token_features import token_parts
 from sgi.kernel.judged_metric import Judged
-from sgi.kernel.memory_size import size_of
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.sample import Batch, Field
 from sgi.kernel.vectors import short
@@ -24,7 +23,7 @@ from sgi.kernel.work_counter import current_work
 from sgi.metrics.complete_rows import SEPARATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,12 +33,6 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
     from sgi.kernel.tokens import TokenModel
 
-BATCH_SIZE = 256
-"""Rows scored together: enough to fill the embedder's batches, few enough to need little memory."""
-MAX_BATCH_BYTES = 16_000_000
-"""Memory for the rows of a batch. It is not an option: the same data must give the same batches."""
-_LARGE = ("question", "contexts", "response", "reference", "alternatives", "metadata")
-"""The fields of a sample that can be large."""
 
 _Part = tuple["NDArray[np.int64]", Scores]
 
@@ -115,20 +108,6 @@ class _Task:
         """The texts whose token vectors the metric needs."""
         needs = self.metric.token_needs
         return list(needs.token_texts(self.prepared)) if needs else []
-
-
-def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch]:
-    """Divide samples into batches of at most ``size`` rows and of about 16 MB, or of one larger row."""
-    rows: list[Sample] = []
-    held = 0
-    for sample in samples:
-        rows.append(sample)
-        held += size_of([getattr(sample, name) for name in _LARGE], MAX_BATCH_BYTES)
-        if len(rows) == size or held >= MAX_BATCH_BYTES:
-            yield Batch(tuple(rows))
-            rows, held = [], 0
-    if rows:
-        yield Batch(tuple(rows))
 
 
 async def evaluate_batch(

@@ -12,9 +12,9 @@ import anyio
 import anyio.to_thread
 from anyio.from_thread import start_blocking_portal
 
-from sgi.engine.plan import PREFERRED
+from sgi.engine.plan import BATCH_SIZE, PREFERRED
 from sgi.engine.resources import Resources, require_resources
-from sgi.engine.score import BATCH_SIZE, BatchScores, evaluate_batch
+from sgi.engine.score import BatchScores, evaluate_batch
 from sgi.engine.spec import DEFAULT_EMBEDDER
 from sgi.kernel.errors import EmbedderError, SgiError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from sgi.engine.judge_batch import judged, no_judge
 from sgi.engine.open_resources import JudgeWrapper, open_judge
+from sgi.engine.plan import judged_metrics, missing_judge
 from sgi.kernel.errors import BudgetExceededError, JudgeError
 from sgi.kernel.prompts import ReplyModel
 from sgi.service.shared import Shared
@@ -31,8 +31,8 @@ def shared_judge(
     Raises:
         UsageError: a metric asks a judge and none is named.
     """
-    if judge is None and judged(metrics):
-        raise no_judge(judged(metrics))
+    if judge is None and judged_metrics(metrics):
+        raise missing_judge(judged_metrics(metrics))
 
     async def make(stack: AsyncExitStack) -> Judge | None:
         opened = await stack.enter_async_context(open_judge(metrics, judge, cache=cache))

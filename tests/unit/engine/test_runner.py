@@ -8,8 +8,9 @@ import anyio
 import pytest
 
 from sgi.engine.export import export
+from sgi.engine.plan import plan_run
 from sgi.engine.progress import RunBegan
-from sgi.engine.runner import RunContext, plan_run, resume, start_run
+from sgi.engine.runner import RunContext, resume, start_run
 from sgi.engine.spec import RunSpec
 from sgi.engine.summarise import column_summary, metric_summary
 from sgi.kernel.errors import DataError, RunMismatchError, SgiError, StoreError, TargetError, UsageError

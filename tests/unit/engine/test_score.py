@@ -7,8 +7,9 @@ import anyio
 import numpy as np
 import pytest
 
+from sgi.engine.plan import batches
 from sgi.engine.resources import Resources
-from sgi.engine.score import _truncated_rows, batches, evaluate_batch
+from sgi.engine.score import _truncated_rows, evaluate_batch
 from sgi.kernel.errors import EmbedderError
 from sgi.kernel.metric import Metric, MetricSpec, Scores
 from sgi.kernel.protocols import Embedded

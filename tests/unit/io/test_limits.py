@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from sgi.engine.score import MAX_BATCH_BYTES, batches
+from sgi.engine.plan import MAX_BATCH_BYTES, batches
 from sgi.io import open_dataset
 from sgi.io.columns import recognise_header
 from sgi.io.empty_columns import MAX_BYTES, look_ahead

@@ -14,10 +14,11 @@ from sgi.analysis.card.detector import detector_card
 from sgi.analysis.card.features import cosines, lengths, overlaps, verbatim
 from sgi.analysis.card.shuffled_contexts import shuffled_contexts
 from sgi.analysis.labels import read_labels
+from sgi.engine.plan import batches
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.resources import open_models
 from sgi.engine.run_recorder import require_texts
-from sgi.engine.score import batches, evaluate_batch
+from sgi.engine.score import evaluate_batch
 from sgi.engine.spec import model_settings
 from sgi.engine.stored_spec import is_local_model, models_of, require_local_models
 from sgi.kernel.clusters import BY_QUESTION

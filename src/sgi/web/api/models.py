@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, g
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
 
 from sgi.analysis.compare import Comparison
-from sgi.engine.score import BATCH_SIZE
+from sgi.engine.plan import BATCH_SIZE
 from sgi.engine.summary import MetricSummary
 from sgi.kernel.metric import Status
 from sgi.report.views.comparison import ComparisonView
