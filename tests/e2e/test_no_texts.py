@@ -246,7 +246,7 @@ def test_an_interrupted_run_goes_on_and_keeps_no_texts(runs):
 def test_a_run_goes_on_as_it_was_begun(runs):
     done = sgi(runs, "run", "--resume", "texts", "--no-texts", "--db", "texts.db")
     assert done.code == 2
-    assert "was begun with its texts" in done.err
+    assert "stores its texts" in done.err
     done = sgi(runs, "run", "rows.jsonl", "-m", "sgi", "--no-texts", "--target", "app:answer", "--db", "t.db")
     assert done.code == 2
     assert "--no-texts does not go with --target" in done.err

@@ -324,7 +324,7 @@ class _Tally:
         raise kind(
             f"{100 * self.share:.3g}% of {self._rows:,} rows failed, more than {100 * self._most:.3g}%. "
             f"The last reason: {reason or 'unknown'}",
-            hint="Mend the cause and run into another folder, or raise --max-failures.",
+            hint="Fix the cause and run into another folder, or raise --max-failures.",
         )
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class ClusterAccumulator:
-    """Numbers the clusters of rows, and watches for a question that most rows share.
+    """Numbers the clusters of rows, and finds a question that most rows share.
 
     Args:
         by: the rule; see `sgi.kernel.clusters`.
@@ -55,7 +55,7 @@ class ClusterAccumulator:
         self._candidate, self._text, self._votes = -1, "", 0
 
     def add(self, sample: Sample) -> None:
-        """Enter the next row."""
+        """Add the next row."""
         position = len(self._numbers)
         code = self._codes.setdefault(sample.cluster(position, self.by), len(self._codes))
         self._numbers.append(code)
@@ -77,7 +77,7 @@ class ClusterAccumulator:
         return np.array(self._numbers, dtype=np.int64)
 
     def clustering(self) -> Clustering:
-        """The rule, and what its notes need."""
+        """The cluster rule, with the facts for its notes."""
         return Clustering(self.by, self._without_value, self._dominant())
 
     def _dominant(self) -> DominantQuestion | None:
@@ -94,7 +94,7 @@ def clustering_of(samples: Sequence[Sample], by: str, name: str) -> Clustering:
     Args:
         samples: the rows.
         by: the rule; see `sgi.kernel.clusters`.
-        name: what messages call the data.
+        name: of the data, for messages.
 
     Raises:
         UnknownNameError: the rule is a column that no row has.
@@ -113,7 +113,7 @@ _UNKNOWN = -1
 
 @dataclass(frozen=True)
 class Failures:
-    """Rows of one metric that failed.
+    """Failed rows of one metric.
 
     Attributes:
         failed: how many.
@@ -158,7 +158,7 @@ class _Column:
 
 @dataclass(eq=False)
 class Accumulator:
-    """Columns that grow batch by batch, one entry a row.
+    """The numbers of a run, collected batch by batch, with one entry for each row.
 
     Attributes:
         categories: the key of a metric's details that names a row's class, by canonical string; may be empty.
@@ -167,16 +167,16 @@ class Accumulator:
         clusters: which rows are not independent; see `Sample.cluster`.
         lengths: characters of the response; NaN where it is absent.
         overlaps: share of the response's tokens found in its contexts; NaN without label or contexts.
-        copies: labelled rows whose response is one of its references, to the letter.
-        verbatim_copies: rows whose response is a verbatim copy of a passage, where a metric looked for it.
-        truncated: rows by the field in which a text was longer than a model reads.
-        left_out: rows scored without a model that gave no vectors, by the model's name.
+        copies: labelled rows whose response equals one of its references.
+        verbatim_copies: rows whose response is a verbatim copy of a passage, if a metric checks that.
+        truncated: rows with a truncated text, by field.
+        left_out: rows scored without a model that returned no vectors, by the model's name.
         cached_failures: rows that failed from cached replies of the judge.
-        router: which rows the judge is not asked about; None where it is asked about all.
-        cleared: 1 where it was not asked.
-        cleared_rows: how many these are.
-        without_value: rows that were not cleared for want of a value.
-        inquired: rows that it was asked about this time, where there is a router.
+        router: decides which rows go to the judge; None sends all.
+        cleared: 1 for rows that did not go to the judge.
+        cleared_rows: their number.
+        without_value: rows that were not cleared because the detector has no value.
+        inquired: rows that went to the judge in this attempt, with a router.
     """
 
     categories: Mapping[str, str] = field(default_factory=dict)
@@ -208,7 +208,7 @@ class Accumulator:
         return len(self.labels)
 
     def add(self, batch: Batch, made: BatchScores) -> None:
-        """Enter one batch."""
+        """Add one batch."""
         from_cache: set[int] = set()
         for name, scores in made.scores.items():
             self._column(name).add(scores)
@@ -254,7 +254,7 @@ class Accumulator:
         self.overlaps.extend(next(found) if known else float("nan") for known in comparable)
 
     def column(self, metric: AnyMetric) -> MetricColumn:
-        """What a metric gave so far."""
+        """The values and statuses of a metric so far."""
         held, spec = self.columns[metric.canonical], metric.spec
         values, codes = np.array(held.values, dtype=np.float64), np.array(held.codes, dtype=np.int8)
         return MetricColumn(
@@ -262,15 +262,15 @@ class Accumulator:
         )
 
     def classes(self, metric: AnyMetric) -> dict[str, int]:
-        """How many rows are of each class, in the metric's own order, for a metric that has classes."""
+        """Rows by class, in the order of the metric; empty for a metric without classes."""
         return metric.spec.in_order(self.columns[metric.canonical].classes)
 
     def failure_share(self) -> float:
-        """The greatest share of failed rows of any metric; for judged ones, of those that are not cleared."""
+        """The largest share of failed rows of any metric; cleared rows do not count for judged metrics."""
         return self.failures().share
 
     def failures(self, *, fewest_asked: int = 0) -> Failures:
-        """Those of the metric with the greatest share of failed rows.
+        """The failures of the metric with the largest share of failed rows.
 
         Args:
             fewest_asked: judged metrics of a run with a router count from so many rows on that the judge was
@@ -289,7 +289,7 @@ class Accumulator:
 
 
 def _verbatim_copies(made: BatchScores) -> int:
-    """How many rows some metric marks as a verbatim copy of a passage."""
+    """The number of rows that some metric marks as a verbatim copy of a passage."""
     rows = {
         row
         for scores in made.scores.values()
@@ -303,7 +303,7 @@ class FailureLimit:
     """Stops a run if too many of its rows fail."""
 
     def __init__(self, accumulator: Accumulator, most: float) -> None:
-        self._ledger, self._most = accumulator, most
+        self._accumulator, self._most = accumulator, most
         self._kind: type[SgiError] = EmbedderError
 
     def note(self, made: BatchScores, kind: type[SgiError]) -> None:
@@ -317,11 +317,11 @@ class FailureLimit:
         Args:
             fewest_asked: as for `Accumulator.failures`.
         """
-        found = self._ledger.failures(fewest_asked=fewest_asked)
+        found = self._accumulator.failures(fewest_asked=fewest_asked)
         if found.share <= self._most:
             return
         rows = f"{found.rows} rows asked about" if found.asked else f"first {found.rows} rows"
-        cached = self._ledger.cached_failures
+        cached = self._accumulator.cached_failures
         told = (
             f" For {cached:,} of them the judge was not asked: its cached replies are unusable."
             if cached

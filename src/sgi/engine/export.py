@@ -56,7 +56,7 @@ def flat_row(
 def flat_columns(
     batch: Batch, scores: Mapping[str, Scores], *, inputs: bool = False
 ) -> dict[str, Sequence[JsonValue]]:
-    """The rows of `flat_row` as columns; batches of the same metrics have the same columns."""
+    """The columns of `flat_row`; batches with the same metrics have the same columns."""
     keys = class_keys(scores)
     samples = batch.samples
     columns: dict[str, Sequence[JsonValue]] = {
@@ -82,7 +82,7 @@ def flat_columns(
 
 
 def _facts(sample: Sample, *, inputs: bool) -> dict[str, JsonValue]:
-    """What is known of the sample, without what is absent."""
+    """The given fields of the sample."""
     if inputs:
         return sample.model_dump(mode="json", exclude_unset=True)
     facts: dict[str, JsonValue] = {"id": sample.id}
@@ -104,16 +104,16 @@ def _cell(scores: Scores, row: int) -> dict[str, JsonValue]:
 
 
 def export(database: Database, record: RunRecord, path: Path, *, inputs: bool = False) -> int:
-    """Write the committed rows of a run into a file, .jsonl, .csv or .parquet; says how many.
+    """Write the stored rows of a run to a file: .jsonl, .csv or .parquet. Returns their number.
 
     Args:
-        database: where the run is kept.
+        database: where the run is stored.
         record: the run.
-        path: the file; it is there whole or not at all.
+        path: the file; it is written completely or not at all.
         inputs: also write question, contexts, response and reference.
 
     Raises:
-        UsageError: the file cannot be of that kind, or stand there.
+        UsageError: the file has another suffix, or cannot be written.
         StoreError: the run was changed or deleted meanwhile.
     """
     check_target(path)
@@ -130,16 +130,16 @@ def export(database: Database, record: RunRecord, path: Path, *, inputs: bool = 
 def export_chunks(
     database: Database, record: RunRecord, kind: str, *, inputs: bool = False
 ) -> Iterator[bytes]:
-    """The committed rows of a run as the bytes of a file, batch by batch, each read when it is asked for.
+    """The stored rows of a run as chunks of a file, read batch by batch.
 
     Args:
-        database: where the run is kept.
+        database: where the run is stored.
         record: the run.
         kind: ``jsonl`` or ``csv``.
         inputs: also write question, contexts, response and reference.
 
     Raises:
-        StoreError: the run was changed or deleted meanwhile; what came so far is not the whole run.
+        StoreError: the run was changed or deleted meanwhile; the chunks so far are incomplete.
     """
     first = True
     for stored in exported_batches(database, record, inputs=inputs):
@@ -153,10 +153,10 @@ def export_chunks(
 
 
 def exported_batches(database: Database, record: RunRecord, *, inputs: bool) -> Iterator[StoredBatch]:
-    """The committed batches of a run, without their texts unless inputs are asked for.
+    """The stored batches of a run, with their texts if ``inputs``.
 
     Raises:
-        UsageError: inputs are asked for, and the run has none.
+        UsageError: ``inputs`` is set, and the run stores no texts.
         StoreError: the run was changed or deleted meanwhile.
     """
     if inputs:

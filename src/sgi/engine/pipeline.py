@@ -1,4 +1,4 @@
-"""Many batches: from a dataset to a store and a file of scores, in constant memory."""
+"""Scores a dataset batch by batch, in constant memory, into the store and a file."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ _IN_FLIGHT = 3
 
 @dataclass(frozen=True)
 class RunReport:
-    """What came of a run.
+    """The report of a run.
 
     Attributes:
-        summary: the headline.
-        failures: the greatest share of failed rows of any metric.
+        summary: means, intervals and rankings.
+        failures: the largest share of failed rows of any metric.
         rejected: rows that could not be read.
-        run: its id in the store; None where it was not kept.
-        usage: what was asked of the judge this time.
+        run: its id in the store; None if it is not stored.
+        usage: judge usage of this attempt.
         cached_failures: rows that failed from cached replies of the judge; ``retry_failed`` asks again.
-        columns: which columns of the data became which fields; None where the data was not read.
+        columns: which columns became which fields; None if the data was not read.
     """
 
     summary: Summary
@@ -217,7 +217,7 @@ class _Prepared:
     """A batch with the responses of the target and the replies of the judge; bare if it is stored already."""
 
     answered: AnsweredBatch
-    asked: Asked | None = None
+    asked: Asked = field(default_factory=Asked)
     routed: RoutedBatch | None = None
     stored: bool = False
 
@@ -304,12 +304,10 @@ class _Stream:
 
 
 def _failing_part(prepared: _Prepared) -> type[SgiError]:
-    """The error of what failed first, in the order of the work."""
+    """The kind of error of the step that failed first."""
     if prepared.answered.failed:
         return TargetError
-    return (
-        JudgeError if prepared.asked is not None and any(prepared.asked.failures.values()) else EmbedderError
-    )
+    return JudgeError if any(prepared.asked.failures.values()) else EmbedderError
 
 
 @contextmanager
@@ -323,7 +321,7 @@ def _row_writer(output: Path | None) -> Iterator[Callable[[Iterator[Mapping[str,
 
 @contextmanager
 def _reject_writer(path: Path | None) -> Iterator[Callable[[Rejected], None] | None]:
-    """Rejected rows go to their file with the reason; the file is made only if there are any."""
+    """Write rejected rows to a file, with the reason; no file is made without any."""
     if path is None:
         yield None
         return
@@ -339,7 +337,7 @@ def _reject_writer(path: Path | None) -> Iterator[Callable[[Rejected], None] | N
 
 
 def rejected_row(item: Rejected) -> dict[str, JsonValue]:
-    """A row that cannot be read, with its place and the reason, as the file of rejected rows holds it."""
+    """A row of the file of rejected rows: its place, the reason and its content."""
     error = item.error
     place = {"line": error.line, "id": error.sample_id, "field": error.field}
     return {**place, "reason": str(error), "row": item.row}

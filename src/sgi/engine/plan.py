@@ -1,4 +1,4 @@
-"""Before any work: read the data once, and say what would stop the run, in one error."""
+"""Plans a run: reads the data once, checks it, and reports every problem before any work."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PREFERRED = ("grounding", "sgi", "semantic_similarity", "lexical_aggregate")
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run will do.
+    """What a run will score.
 
     Attributes:
         dataset: the data's name.
@@ -51,9 +51,9 @@ class Plan:
         present: how many rows have each field.
         metrics: what is scored.
         texts: how many distinct texts are embedded; None if they were not counted.
-        characters: their length in all.
+        characters: their total length.
         identity: a hash of all samples in their order.
-        digests: of each batch, by which a second reading knows that nothing changed.
+        digests: of each batch; a second reading compares them.
         columns: which columns of the data became which fields.
     """
 
@@ -71,7 +71,7 @@ class Plan:
 
 @dataclass
 class Scan:
-    """What one reading of the data found: rows, fields, and digests by which it is known again."""
+    """What one reading of the data found: rows, fields and digests."""
 
     rows: int = 0
     rejected: int = 0
@@ -94,17 +94,17 @@ def plan(
     count_texts: bool = False,
     listener: Listener = silent,
 ) -> Plan:
-    """Read all of the data, check every row, and match the metrics with the fields there are.
+    """Read all data, check every row, and match the metrics with its fields.
 
     Args:
         dataset: what will be scored.
         metrics: names or metrics; None takes those of ``PREFERRED`` whose fields the data has.
-        on_reject: takes rows that cannot be read; without it the first such row is raised.
-        supplied: fields that come from elsewhere than the data: a target's response and contexts.
-        beside: further metrics, of which those that are chosen anyway are scored once.
+        on_reject: takes rows that cannot be read; None raises the first.
+        supplied: fields that a target supplies: response and contexts.
+        beside: further metrics; each metric is scored once.
         cluster: the rule by which rows form clusters; a column that it names must be in some row.
         count_texts: also count the distinct texts that would be embedded.
-        listener: hears of the progress.
+        listener: takes progress events.
 
     Raises:
         DataError: the data has no row, or a row that cannot be read.
@@ -139,7 +139,7 @@ def plan(
 
 
 def resolve(metrics: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
-    """Metrics from their names; an error for none at all or for the same one twice."""
+    """Metrics from their names; raises UsageError for none, or for a duplicate."""
     chosen = tuple(named_metric(name) for name in metrics)
     names = [found.canonical for found in chosen]
     if not names:
@@ -151,7 +151,7 @@ def resolve(metrics: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
 
 
 def merge_metrics(metrics: Iterable[AnyMetric], beside: Iterable[AnyMetric]) -> tuple[AnyMetric, ...]:
-    """The metrics, and after them those of the others that are not among them."""
+    """The metrics, followed by the extra ones that are not among them."""
     return tuple({found.canonical: found for found in (*metrics, *beside)}.values())
 
 
@@ -203,7 +203,7 @@ def planned_batches(
 
 
 def batch_digest(batch: Batch) -> bytes:
-    """A hash of all that is given of each sample, so that absent and blank differ."""
+    """A hash of the given fields of each sample; absent and blank fields differ."""
     state = blake2b(digest_size=16)
     for sample in batch.samples:
         state.update(json_line({name: getattr(sample, name) for name in sorted(sample.model_fields_set)}))
@@ -211,7 +211,7 @@ def batch_digest(batch: Batch) -> bytes:
 
 
 def preferred(scan: Scan, dataset: Dataset) -> tuple[AnyMetric, ...]:
-    """The metrics of a run that names none; a UsageError where the data has the fields of none."""
+    """The default metrics for these fields; raises UsageError if none fits."""
     found = [name for name in PREFERRED if _has_fields(scan, metric_class(name))]
     if not found:
         raise UsageError(
@@ -223,7 +223,7 @@ def preferred(scan: Scan, dataset: Dataset) -> tuple[AnyMetric, ...]:
 
 
 def check_fields(metrics: Iterable[AnyMetric], scan: Scan, dataset: Dataset) -> None:
-    """Every metric has its fields in at least one row."""
+    """Raise a UsageError unless some row has the fields of each metric."""
     lacking = {
         metric.canonical: [str(name) for name in sorted(metric.spec.needs) if not scan.present[name]]
         for metric in metrics
@@ -269,7 +269,7 @@ def _count_texts(
 
 
 def _wanted(batch: Batch, metrics: Sequence[AnyMetric]) -> Iterable[str]:
-    """What is embedded, as far as it is known before a judge is asked."""
+    """The texts to embed, as far as they are known without the judge."""
     for metric in metrics:
         if metric.vector_needs and not isinstance(metric, JudgedMetric):
             complete = batch.take(batch.present(metric.spec.needs).nonzero()[0])
@@ -300,24 +300,24 @@ def batches(samples: Iterable[Sample], size: int = BATCH_SIZE) -> Iterator[Batch
 
 
 def judged_metrics(metrics: Sequence[AnyMetric]) -> list[JudgedMetric[Any]]:
-    """Those of the metrics that ask a judge."""
+    """The metrics that need a judge."""
     return [metric for metric in metrics if isinstance(metric, JudgedMetric)]
 
 
 def missing_judge(metrics: Sequence[AnyMetric]) -> UsageError:
-    """What is told where metrics ask a judge and none is configured."""
+    """The error for judged metrics without a judge."""
     named = ", ".join(metric.canonical for metric in metrics)
     hint = "Name one: --judge openai:NAME, or openai:NAME@http://host:port/v1 for a server of your own."
     return UsageError(f"No judge is named, and one is needed for {named}.", hint=hint)
 
 
 def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = silent) -> Plan:
-    """What the run would do; see ``sgi.engine.plan.plan``.
+    """Plan the run that a spec describes.
 
     Raises:
         DataError: the data cannot be read.
-        UsageError: a metric cannot be had, or asks a judge and none is named; or a target is to be asked and
-            no row has a question.
+        UsageError: a metric cannot be scored, no judge is given for a judged metric, or no row has a
+            question for the target.
     """
     dataset = open_spec_dataset(spec)
     asked = spec.target is not None

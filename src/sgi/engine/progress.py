@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunBegan:
-    """A run is in the store under this id, and can be gone on with from now on."""
+    """The run is in the store under this id; it can be resumed from now on."""
 
     run: str
 
 
 @dataclass(frozen=True)
 class ColumnsRead:
-    """The data was read once; these are the columns that became fields."""
+    """The data was read once; these columns became fields."""
 
     columns: ColumnUse
 
 
 @dataclass(frozen=True)
 class Started:
-    """A stage begins; ``total`` is None where it isn't known."""
+    """A stage begins; ``total`` rows, or None if unknown."""
 
     stage: str
     total: int | None
@@ -36,19 +36,19 @@ class Started:
 
 @dataclass(frozen=True)
 class Advanced:
-    """So many more rows are done."""
+    """More rows are done."""
 
     rows: int
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """Inside the current batch: ``done`` of ``total`` texts are embedded, or pairs of texts read.
+    """Progress inside a batch: ``done`` of ``total`` texts and pairs are computed.
 
     Attributes:
         done: texts and pairs.
-        total: those known to be needed.
-        rows: the rows of the batch; ``Advanced`` follows when they are scored.
+        total: known to be needed.
+        rows: rows of the batch; ``Advanced`` follows once they are scored.
     """
 
     done: int
@@ -57,13 +57,13 @@ class Embedded:
 
     @property
     def row_share(self) -> float:
-        """The rows of the batch that this amounts to."""
+        """The equivalent number of rows of the batch."""
         return self.rows * self.done / self.total
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The judge has done with so many rows, each metric counted for itself, of at most ``total``."""
+    """Judgements that are done, one for each row and metric, of at most ``total``."""
 
     done: int
     total: int
@@ -71,7 +71,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Finished:
-    """The stage is over."""
+    """The stage has ended."""
 
     stage: str
 
@@ -83,11 +83,11 @@ Listener = Callable[[Event], None]
 
 
 def silent(_: Event) -> None:
-    """Listen to nothing."""
+    """Ignore all events."""
 
 
 def default_listener() -> Listener:
-    """A bar where this process is the kernel of a notebook; otherwise nothing is shown.
+    """A progress bar if this process is a notebook kernel; otherwise no output.
 
     >>> default_listener() is silent
     True
@@ -102,7 +102,7 @@ def default_listener() -> Listener:
 
 
 class NotebookProgress:
-    """Draws the progress of each stage into the output of the cell, and removes it at the end.
+    """Shows the progress of each stage in the output of the cell, and removes it at the end.
 
     Args:
         display: IPython's function of this name.
@@ -116,7 +116,7 @@ class NotebookProgress:
         self._scored = 0
 
     def __call__(self, event: Event) -> None:
-        """Draw the stage as it is after this event."""
+        """Update the bar after this event."""
         match event:
             case Started(stage, total):
                 self._stage, self._total, self._scored = stage, total, 0

@@ -208,7 +208,7 @@ class Result(ScoreTable):
     signature: str
     rejected: tuple[Rejected, ...]
     _scores: Mapping[str, Scores] = field(repr=False)
-    _ledger: Accumulator = field(repr=False)
+    _accumulator: Accumulator = field(repr=False)
     evidence: Mapping[str, Evidence] = field(default_factory=dict, repr=False)
     usage: Usage = field(default_factory=Usage)
     provenance: Mapping[str, MetricProvenance] = field(default_factory=dict, repr=False)
@@ -221,7 +221,7 @@ class Result(ScoreTable):
 
     @cached_property
     def _summary(self) -> Summary:
-        return summarise(self._ledger, self.metrics, self.signature)
+        return summarise(self._accumulator, self.metrics, self.signature)
 
     def summary(self) -> Summary:
         """Means with intervals and coverage, and rankings beside the trivial baselines where labels are."""
@@ -235,7 +235,7 @@ class Result(ScoreTable):
         """
         columns = {
             metric.canonical: replace(
-                self._ledger.column(metric),
+                self._accumulator.column(metric),
                 version=metric.spec.version,
                 provenance=self.provenance.get(metric.canonical),
             )
@@ -246,13 +246,13 @@ class Result(ScoreTable):
             name=name,
             rows=len(self.samples),
             ids=ids,
-            clusters=self._ledger.clusters.numbers,
+            clusters=self._accumulator.clusters.numbers,
             metrics=columns,
             signature=self.signature,
             rejected=len(self.rejected),
             numbered=are_numbers(ids),
             samples=lambda rows: (self.samples[row] for row in rows),
-            clustering=self._ledger.clusters.clustering(),
+            clustering=self._accumulator.clusters.clustering(),
         )
 
 

@@ -41,15 +41,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Router:
-    """Which rows the judge is not asked about.
+    """Decides which rows go to the judge.
 
     Attributes:
-        alpha: the share of unsupported rows that may be cleared.
-        fitted: the threshold, and what it was made of.
+        alpha: the largest share of unsupported rows that may be cleared.
+        fitted: the threshold, and the rows that it was fitted on.
         detector: the canonical string of the metric that clears.
         metrics: all that is scored.
-        questions: digests of what the judge was asked: so many calls take an empty cache and no fault.
-        turn: one batch at a time is embedded and scored, however many are prepared.
+        questions: digests of the requests to the judge: the number of calls with an empty cache.
+        turn: only one batch at a time is embedded and scored.
     """
 
     alpha: float
@@ -61,14 +61,14 @@ class Router:
 
     @classmethod
     def of(cls, cascade: Cascade | None, metrics: Sequence[AnyMetric]) -> Router | None:
-        """The router of a cascade whose threshold is known; none of none."""
+        """The router of a cascade with a fitted threshold; None otherwise."""
         if cascade is None or cascade.fitted is None:
             return None
         return cls(cascade.alpha, cascade.fitted, detector_of(metrics).canonical, tuple(metrics))
 
     @property
     def judged(self) -> frozenset[str]:
-        """The canonical strings of the metrics that ask."""
+        """The canonical strings of the judged metrics."""
         return frozenset(metric.canonical for metric in judged_metrics(self.metrics))
 
     @property
@@ -79,7 +79,7 @@ class Router:
         return f"not asked: {name} above {above} clears it (cascade, alpha {self.alpha:g})"
 
     def cleared(self, scores: Mapping[str, Scores]) -> NDArray[np.bool_]:
-        """Which rows of a batch are cleared: those that score more than the threshold, and no others."""
+        """The rows of a batch that score above the threshold, shape (n,)."""
         made = scores[self.detector]
         if self.fitted.threshold is None:
             return np.zeros(len(made), dtype=np.bool_)
@@ -88,13 +88,13 @@ class Router:
 
 @dataclass(frozen=True, eq=False)
 class RoutedBatch:
-    """A batch that was routed, and what the judge made of its rows in doubt.
+    """A routed batch, with the judgements of its doubtful rows.
 
     Attributes:
-        offline: what the metrics gave that ask no judge.
-        cleared: which rows the judge was not asked about, shape (n,).
-        asked: what it made of the others, in their order.
-        inquired: rows that it was asked anything about.
+        offline: scores of the metrics that need no judge.
+        cleared: rows that did not go to the judge, shape (n,).
+        asked: judgements of the other rows, in their order.
+        inquired: the number of rows that went to the judge.
     """
 
     offline: BatchScores
@@ -115,7 +115,7 @@ async def route_batch(
     failed: Mapping[int, str],
     on_reply: Callable[[], None] = lambda: None,
 ) -> RoutedBatch:
-    """Score what needs no judge, and ask the judge about the rows that this does not clear.
+    """Score what needs no judge, and send the rows that are not cleared to the judge.
 
     Args:
         router: which rows are cleared.
@@ -200,13 +200,13 @@ def _unasked(
 
 
 def _renumbered(failed: Mapping[int, str], rows: NDArray[np.int64]) -> dict[int, str]:
-    """The failed rows by their place among these."""
+    """The failed rows, numbered by their position among these rows."""
     places = {row: place for place, row in enumerate(rows.tolist())}
     return {places[row]: reason for row, reason in failed.items()}
 
 
 def _spread(found: Sequence[Any], rows: NDArray[np.int64], n: int) -> tuple[Any, ...]:
-    """What belongs to these rows of ``n``; None elsewhere."""
+    """Values of these rows out of ``n``; None elsewhere."""
     spread: list[Any] = [None] * n
     for row, body in zip(rows.tolist(), found, strict=True):
         spread[row] = body
@@ -214,7 +214,7 @@ def _spread(found: Sequence[Any], rows: NDArray[np.int64], n: int) -> tuple[Any,
 
 
 class _Counted:
-    """A judge that notes the different questions it is asked."""
+    """A judge that counts distinct requests."""
 
     def __init__(self, judge: Judge, questions: set[bytes]) -> None:
         self._judge, self._questions = judge, questions
@@ -277,9 +277,7 @@ async def fit_threshold(
     rows = _Labelled(source.samples(on_reject=on_reject if own else None), cluster)
     scores, clusters = await _scored(rows, detector, resources, listener)
     if not rows.labelled:
-        raise UsageError(
-            f"No row of {source.name} has a label, and a cascade is learnt from labels.", hint=_HINT
-        )
+        raise UsageError(f"No row of {source.name} has a label, and a cascade needs labels.", hint=_HINT)
     chosen = one_of_each(clusters)
     found = clearing_threshold([scores[row] for row in chosen], cascade.alpha)
     told = FittedThreshold(
@@ -313,18 +311,20 @@ async def _scored(
 
 
 def _unscored(name: str, detector: AnyMetric, reason: str) -> EmbedderError:
-    message = f"The cascade is not learnt: {detector.canonical} failed on the labelled row {name}: {reason}"
-    hint = "Mend the cause and run again. A row that can never be scored has to lose its label."
+    message = (
+        f"The cascade has no threshold: {detector.canonical} failed on the labelled row {name}: {reason}"
+    )
+    hint = "Fix the cause and run again. Remove the label of a row that can never be scored."
     return EmbedderError(message, hint=hint)
 
 
 def _apart(samples: Iterator[Sample], known: set[int], cluster: str) -> bool:
-    """Whether none of the samples shares its cluster or its passages with a known one."""
+    """Whether no sample shares its cluster or its passages with a known one."""
     return all(known.isdisjoint(_marks(sample, position, cluster)) for position, sample in enumerate(samples))
 
 
 def _marks(sample: Sample, position: int, cluster: str) -> set[int]:
-    """What a row is known again by, also where a column is not given: its cluster, and its passages."""
+    """Marks that identify a row: its cluster and its passages."""
     marks = {sample.cluster(position, BY_QUESTION if cluster == BY_ROW else cluster)}
     if any(text.strip() for text in sample.contexts):
         parts = (text.encode("utf-8", "surrogatepass") for text in sorted(sample.contexts))
@@ -333,11 +333,11 @@ def _marks(sample: Sample, position: int, cluster: str) -> set[int]:
 
 
 class _Labelled:
-    """Rows with labels, as they are read.
+    """Labelled rows, as they are read.
 
     Attributes:
-        labelled: how many there were.
-        known: what all of them are known again by.
+        labelled: their number.
+        known: marks that identify each of them.
         clusters: of the unsupported ones, in their order.
     """
 

@@ -47,14 +47,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunContext:
-    """Where a run is done; nothing here changes a number.
+    """Where a run is stored and cached; nothing here changes a score.
 
     Attributes:
-        database: where runs are kept, as for ``open_database``.
-        store: whether this one is kept.
-        cache: where vectors are kept: a file, the user's own cache (True), or nowhere (False).
-        listener: hears of the progress.
-        cassette: a file of the judge's calls, to write or to answer from.
+        database: where runs are stored, as for ``open_database``.
+        store: whether this run is stored.
+        cache: where vectors are cached: a file, the user's cache (True), or nowhere (False).
+        listener: takes progress events.
+        cassette: a file of judge calls to record or to replay.
         code_folder: the only folder whose code may run as a Python target; None allows any.
     """
 
@@ -67,7 +67,7 @@ class RunContext:
 
 
 def estimate_judge(spec: RunSpec, planned: Plan, *, cache: bool | Path = True) -> Usage | None:
-    """What the judge would be asked and what that would cost; None where none is, or nobody can know."""
+    """Estimate the calls and the cost of the judge; None without a judge, or with a target."""
     if spec.judge is None or spec.target is not None or not judged_metrics(planned.metrics):
         return None
     dataset = open_spec_dataset(spec)
@@ -76,15 +76,15 @@ def estimate_judge(spec: RunSpec, planned: Plan, *, cache: bool | Path = True) -
 
 
 async def start_run(spec: RunSpec, context: RunContext, *, retry_failed: bool = False) -> RunReport:
-    """A new run.
+    """Start a new run.
 
     Args:
-        spec: how it is asked for.
-        context: where it is done.
-        retry_failed: ask the judge once more where the replies that are kept were bad.
+        spec: its settings.
+        context: where it is stored and cached.
+        retry_failed: request cached judge replies again if they were unusable.
 
     Raises:
-        SgiError: something the user can mend; what was committed before is kept, and the run can go on.
+        SgiError: an error that the user can fix; committed batches are kept, and the run can be resumed.
     """
     planned = plan_run(spec, listener=context.listener)
     async with AsyncExitStack() as stack:
@@ -106,27 +106,27 @@ async def resume(
     reread: bool = True,
     take_over: bool = False,
 ) -> RunReport:
-    """Go on with a run that is kept; of one that is finished nothing is done again.
+    """Resume a stored run; a finished run is not scored again.
 
     Args:
-        spec: how it is asked for now; must give the same numbers.
+        spec: its settings now; they must give the same scores.
         record: the run.
-        context: its database is the one that keeps the run.
-        retry_failed: do the batches with failed rows again, also of a finished run.
-        reread: see that the data is the same, also of a finished run.
-        take_over: take the run from a process that writes it.
+        context: its database holds the run.
+        retry_failed: score batches with failed rows again, also of a finished run.
+        reread: check that the data is the same, also of a finished run.
+        take_over: take the run from another process that writes it.
 
     Raises:
         RunBusyError: another process writes the run.
-        RunMismatchError: its data, its spec, its cluster rule or what makes its numbers has changed.
+        RunMismatchError: its data, settings, cluster rule, models or versions changed.
         SgiError: as for `start_run`.
     """
     require_resumable(record)
     if spec.no_texts != record.no_texts:
-        kept = "keeps no texts" if record.no_texts else "was begun with its texts"
+        kept = "stores no texts" if record.no_texts else "stores its texts"
         raise RunMismatchError(
-            f"The run {record.label} {kept}, and goes on so.",
-            hint="Resume it as it was begun, or start a new run.",
+            f"The run {record.label} {kept}; that cannot change when it is resumed.",
+            hint="Resume it with the same setting, or start a new run.",
         )
     if spec.cluster != record.cluster:
         raise RunMismatchError(
@@ -205,7 +205,7 @@ async def _run(spec: RunSpec, pipeline: Pipeline) -> RunReport:
 
 @contextmanager
 def _stopping(recording: Recording | None) -> Iterator[None]:
-    """Note in the store why the run ended before its time; the store may be what failed."""
+    """Store why the run stopped early; the store itself may have failed."""
     try:
         yield
     except BaseException as error:
@@ -218,7 +218,7 @@ def _stopping(recording: Recording | None) -> Iterator[None]:
 
 
 def _finished(spec: RunSpec, record: RunRecord, database: Database) -> RunReport:
-    """The report of a run that is done; its scores are written once more if a file is asked for."""
+    """The report of a finished run; writes its scores again if the spec names a file."""
     if spec.out is not None:
         export(database, record, spec.out, inputs=spec.inputs)
     summary = Summary.from_dict(record.summary or {})
@@ -234,13 +234,13 @@ async def estimate(
     cache: bool | str | Path = True,
     again: bool = False,
 ) -> Usage:
-    """What the judge would be asked about these samples, beyond the replies that are kept.
+    """Estimate what the judge would be asked about these samples, beyond its cached replies.
 
-    Tokens and cost are rough: replies are taken to be as long as those of the prompts' examples.
+    Tokens and cost are rough: replies are assumed to be as long as those of the examples in the prompts.
 
     Args:
         samples: all rows, with their responses.
-        metrics: what would be scored; those that ask no judge are passed over.
+        metrics: what would be scored; only judged metrics count.
         judge: which one.
         cache: as for `ResourceOptions`.
         again: likewise.

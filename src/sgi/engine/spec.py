@@ -1,4 +1,4 @@
-"""How a run is asked for: from a TOML file, from the command line, or from a run that is kept."""
+"""The settings of a run: from a TOML file, the command line, or a stored run."""
 
 from __future__ import annotations
 
@@ -57,17 +57,17 @@ def _listed(value: Any) -> Any:
 
 
 def _named(value: Any) -> Any:
-    """A judge by its name alone is one without further settings."""
+    """The settings of a judge that is given by its name."""
     return {"model": value} if isinstance(value, str) else value
 
 
 def _calibration(value: Any) -> Any:
-    """A calibration by its file alone is what the file holds."""
+    """The content of a calibration that is given by its file."""
     return None if value is None else read_calibration(value)
 
 
 def _without_secret(names: tuple[str, ...]) -> tuple[str, ...]:
-    """A run keeps the names of its models, so none may hold a password."""
+    """Raise if a name holds a password: runs store the names of their models."""
     for name in names:
         if "@" in urlsplit(name.partition("@")[2]).netloc:
             hint = "Leave it out of the address: keys are read from the environment."
@@ -87,27 +87,27 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
 class RunSpec(BaseModel):
-    """A run, as it is asked for.
+    """The settings of a run.
 
     Attributes:
         data: the file of rows.
-        metrics: names, with parameters in brackets; None takes what the data's fields allow.
-        embedders: names, the primary one first; none for the embedded model.
-        backend: what runs a model known by name or folder.
-        precision: in which arithmetic: ``auto``, ``f32``, ``bf16`` or ``int8``.
+        metrics: names, with parameters in brackets; None selects metrics by the fields of the data.
+        embedders: names, the primary one first; empty for the default model.
+        backend: runtime of models given by name or folder.
+        precision: arithmetic: ``auto``, ``f32``, ``bf16`` or ``int8``.
         columns: field → column, where names are not recognised.
-        encoding: of a text file; None for UTF-8, or what its byte order mark says.
+        encoding: of a text file; None for UTF-8 or its byte order mark.
         on_error: ``stop`` at the first row that cannot be read, or ``skip`` such rows.
         max_failures: the share of failed rows above which the run stops, in [0, 1].
-        target: the RAG system that is asked for the responses; None where the data has them.
-        judge: what judged metrics ask; None where there are none.
-        calibration: its metric is scored too, and beside it the probability and the verdict it makes of that.
-        cascade: which rows the judge is not asked about; `grounding` is scored too, and picks them.
+        target: the RAG system that generates the responses; None if the data has them.
+        judge: for judged metrics; None without any.
+        calibration: adds its metric, and the probability and verdict computed from it.
+        cascade: sends only doubtful rows to the judge; adds `grounding`, which selects them.
         cluster: which rows are not independent: ``question``, ``contexts``, ``row`` or a metadata column.
-        name: what to call the run.
-        out: where the scores go beside the store.
-        inputs: whether the texts are written beside them.
-        rejects: where rows go that cannot be read.
+        name: of the run.
+        out: a file for the scores.
+        inputs: whether that file holds the texts too.
+        rejects: a file for rows that cannot be read.
         no_texts: whether placeholders are stored in place of the texts; see `sgi.kernel.placeholders`.
     """
 
@@ -135,15 +135,15 @@ class RunSpec(BaseModel):
 
     @classmethod
     def of(cls, values: Mapping[str, Any], *, source: str = "the run") -> Self:
-        """A spec of plain values.
+        """The spec with these values.
 
         Args:
             values: by the names of the attributes.
-            source: what messages call the place the values come from.
+            source: of the values, for messages.
 
         Raises:
-            UsageError: a value makes no sense; names source and key.
-            UnknownNameError: there is no such key; says which come near.
+            UsageError: a value is invalid; names source and key.
+            UnknownNameError: a key does not exist; suggests similar ones.
 
         >>> RunSpec.of({"data": "rows.csv", "metrics": "sgi"}).metrics
         ('sgi',)
@@ -161,7 +161,7 @@ class RunSpec(BaseModel):
         raise UsageError(f"{source}: {key}: {first['msg'][:1].lower()}{first['msg'][1:]}.")
 
     def resolved(self, metrics: Sequence[AnyMetric]) -> Self:
-        """The same with all metrics named and paths that hold from any folder."""
+        """The spec with all metrics named and absolute paths."""
         paths = {name: getattr(self, name) for name in _PATHS}
         known = {name: path.resolve() for name, path in paths.items() if path is not None}
         known["data"] = absolute(self.data)
@@ -171,7 +171,7 @@ class RunSpec(BaseModel):
 
     @property
     def beside(self) -> tuple[AnyMetric, ...]:
-        """What is scored beside those named: the calibration's, what it makes of it, and what picks rows.
+        """Metrics added by the calibration and the cascade.
 
         Raises:
             UsageError: the calibration is for another version of its metric.
@@ -184,7 +184,7 @@ class RunSpec(BaseModel):
         return self.model_dump(mode="json", exclude_defaults=True)
 
     def identity(self, metrics: Sequence[AnyMetric]) -> str:
-        """A hash of all that can change a number, beside the data and the models' fingerprints."""
+        """A hash of all settings that can change a score, without data and model fingerprints."""
         asked = {} if self.target is None else self.target.model_dump(mode="json", include=set(_ASKED))
         facts: dict[str, Any] = {
             "metrics": [[metric.canonical, metric.spec.version] for metric in metrics],
@@ -202,14 +202,14 @@ class RunSpec(BaseModel):
 
 
 class Arithmetic(TypedDict):
-    """What runs the models known by name, and in which precision."""
+    """Runtime and precision of models given by name."""
 
     backend: str
     precision: str
 
 
 def model_settings(values: Mapping[str, Any]) -> tuple[Sequence[str], Arithmetic]:
-    """What the spec of a run that is kept says of its models: their names, and how they are run.
+    """The models in the stored settings of a run: their names, and how they run.
 
     >>> model_settings({"embedders": ["minilm"], "precision": "int8"})
     (['minilm'], {'backend': 'auto', 'precision': 'int8'})

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def summarise(accumulator: Accumulator, metrics: Sequence[AnyMetric], signature: str) -> Summary:
-    """The summary of what the accumulator holds."""
+    """The summary of an accumulator."""
     labels = np.array(accumulator.labels, dtype=np.int8)
     clusters = accumulator.clusters.numbers
     known = labels >= 0
@@ -118,7 +118,7 @@ def _ranking(column: MetricColumn, clusters: NDArray[np.int64], labels: NDArray[
 
 
 def cascade_summary(accumulator: Accumulator) -> CascadeSummary | None:
-    """What the accumulator knows of its cascade; None where it has none."""
+    """The summary of the cascade; None without one."""
     router = accumulator.router
     if router is None:
         return None
@@ -155,14 +155,14 @@ _NO_UPPER_END = "its upper end is infinite"
 
 
 def on_mean_scale(column: MetricColumn) -> MetricColumn:
-    """The column on the scale on which its mean is taken: v/(1+v) for a ratio, else its own."""
+    """The column on the scale of its mean: v/(1+v) for a ratio, otherwise unchanged."""
     if not column.is_ratio:
         return column
     return replace(column, values=bounded_ratio(column.values), low=0.0, high=1.0, unit="")
 
 
 def ratio_summary(made: MetricSummary) -> MetricSummary:
-    """A summary on the bounded scale in the unit of the ratio.
+    """Convert a summary from the bounded scale to the unit of the ratio.
 
     Mean and interval are converted back. The standard deviation is multiplied by the slope of the scale at
     the mean, so that it fits the mean: that of the ratios themselves would follow the few largest.
@@ -183,7 +183,7 @@ def ratio_summary(made: MetricSummary) -> MetricSummary:
 
 
 def ratio_interval(found: Interval | NoInterval) -> Interval | NoInterval:
-    """An interval on the bounded scale in the unit of the ratio; there is none without a finite upper end."""
+    """Convert an interval from the bounded scale to the ratio; none if its upper end is infinite."""
     if isinstance(found, NoInterval):
         return found
     if found.high >= 1.0:
@@ -192,7 +192,7 @@ def ratio_interval(found: Interval | NoInterval) -> Interval | NoInterval:
 
 
 def in_order(metric: str, counts: Mapping[str, int]) -> dict[str, int]:
-    """Counts of a metric's classes in the metric's own order; by count where it is not installed."""
+    """Counts of classes in the order of the metric; by count if the metric is not installed."""
     with suppress(UsageError):
         return _spec(metric).in_order(counts)
     return dict(Counter(counts).most_common())
@@ -228,7 +228,7 @@ def with_range(column: MetricColumn) -> MetricColumn:
 
 
 def class_keys(metrics: Iterable[str]) -> dict[str, str]:
-    """Where the details of these metrics, by canonical string, name the class of a row.
+    """The key of the details that names the class of a row, by metric.
 
     Those that have no classes, and those that are not installed here, are left out.
 
@@ -243,7 +243,7 @@ def class_keys(metrics: Iterable[str]) -> dict[str, str]:
 
 
 def column_summary(column: MetricColumn, clusters: NDArray[np.int64]) -> MetricSummary:
-    """The summary of a metric of any run, also of one that was kept without the metric's range.
+    """The summary of a metric of any run, also of one that was stored without the metric's range.
 
     The interval of the mean depends on the ends of the scale. Where the run does not know them, they are
     those of the built-in metric of that name, if there is one.
@@ -256,7 +256,7 @@ def column_summary(column: MetricColumn, clusters: NDArray[np.int64]) -> MetricS
 
 
 def growing_summary(database: Database, record: RunRecord) -> Summary:
-    """The summary of a run that grew row by row, computed from its rows."""
+    """The summary of a run that an application stored row by row."""
     run = scored_run(database, record)
     cut, left_out = (_counted(metadata_values(database, record, kept)) for kept in ("truncated", "left_out"))
     return Summary(
@@ -274,5 +274,5 @@ def growing_summary(database: Database, record: RunRecord) -> Summary:
 
 
 def _counted(values: list[Iterable[str] | None]) -> dict[str, int]:
-    """How many rows name each of them."""
+    """Rows by name."""
     return dict(Counter(name for names in values for name in names or ()))

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 _PAGE = "sgi.report.notebook:html_of"
-"""What draws it stands above the engine, and is found by its name when a notebook asks."""
+"""The function that renders HTML; it is in a higher layer, so it is imported by name."""
 
 
 class NotebookRepr:
-    """What notebooks show as a table and a chart, and as its text wherever HTML is not to be had."""
+    """Base of results that notebooks show as HTML, and other places as text."""
 
     def _repr_html_(self) -> str | None:
-        """Its table and chart; None, so that the text stands alone, where what draws them is missing."""
+        """The HTML; None if the renderer is not installed."""
         module, _, name = _PAGE.partition(":")
         try:
             draw: Callable[[NotebookRepr], str] = getattr(import_module(module), name)
@@ -37,7 +37,7 @@ class NotebookRepr:
         return draw(self)
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
-        """Its text, which stands beside the HTML, in place of what `repr` says."""
+        """The text that accompanies the HTML."""
         return {"text/plain": str(self)}
 
 
@@ -112,22 +112,22 @@ class MetricSummary:
 
 @dataclass(frozen=True)
 class Summary(NotebookRepr):
-    """A whole run in a few lines.
+    """The summary of a run.
 
     Attributes:
         rows: how many were scored.
-        questions: how many clusters of rows there are: by default, distinct questions.
+        questions: number of clusters of rows: by default, distinct questions.
         labelled: rows with a label, and of them those labelled true.
         positives: rows labelled true.
         metrics: in the order asked.
-        baselines: what length and token overlap alone would have ranked, where labels are there.
-        copies: labelled rows whose response is its reference to the letter: whatever compares the two ranks
-            these by construction.
-        truncated: rows by the field that was longer than the model reads.
-        left_out: rows scored without a model that gave no vectors, by the model's name.
-        signature: what made the numbers.
+        baselines: rankings by length and by token overlap alone, with labels.
+        copies: labelled rows whose response equals its reference, so that reference-based metrics rank them
+            trivially.
+        truncated: rows with a truncated text, by field.
+        left_out: rows scored without a model that returned no vectors, by the model's name.
+        signature: the line of models, judge and version, for printing.
         cascade: which rows the judge was not asked about; None where it was asked about all.
-        verbatim_copies: rows whose response is a verbatim copy of a passage, where a metric looked for it.
+        verbatim_copies: rows whose response is a verbatim copy of a passage, if a metric checks that.
         clustering: the rule by which rows form clusters.
     """
 
@@ -154,7 +154,7 @@ class Summary(NotebookRepr):
         return told if self.cascade is None else told | {"cascade": self.cascade.to_dict()}
 
     def notes(self) -> list[str]:
-        """What a reader of the means and intervals has to know."""
+        """Notes for the reader of means and intervals."""
         return [
             *ratio_notes(self.metrics),
             *verbatim_notes(self.verbatim_copies, self.rows),
@@ -206,7 +206,7 @@ def _read_ranking(values: Mapping[str, Any]) -> Ranking:
 
 
 def reasons_without_interval(metrics: Iterable[MetricSummary]) -> list[str]:
-    """Why means, and AUROCs, have no interval: one line for each reason.
+    """Why means and AUROCs have no interval: one line for each reason.
 
     >>> counts = dict.fromkeys(Status, 0)
     >>> made = MetricSummary("sgi", 1.0, None, None, counts, None, no_interval="1 cluster is too few")
@@ -219,7 +219,7 @@ def reasons_without_interval(metrics: Iterable[MetricSummary]) -> list[str]:
 
 
 def without_interval(reasons: Iterable[tuple[str, str]]) -> list[str]:
-    """Why there is no interval: the names that share a reason, in one line; an empty reason is none.
+    """Why there is no interval: one line for each reason, with the names that share it.
 
     >>> without_interval([("a", "too few"), ("b", ""), ("c", "too few")])
     ['No interval for a, c: too few.']
@@ -254,7 +254,7 @@ class _RatioOrNot(Protocol):
 
 
 def ratio_notes(metrics: Iterable[_RatioOrNot]) -> Iterator[str]:
-    """What is meant by the mean of a ratio, for each of the metrics that are ratios."""
+    """How the mean of each ratio is computed."""
     for made in metrics:
         if made.is_ratio:
             name = metric_name(made.metric)
@@ -262,7 +262,7 @@ def ratio_notes(metrics: Iterable[_RatioOrNot]) -> Iterator[str]:
 
 
 def verbatim_notes(copies: int, rows: int) -> Iterator[str]:
-    """How many responses are verbatim copies of a passage, and what SGI makes of them."""
+    """How many responses are verbatim copies of a passage, and how SGI scores them."""
     if copies:
         yield (
             f"{copies:,} of {rows:,} responses copy a passage verbatim; their SGI is capped at"

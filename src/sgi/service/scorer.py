@@ -1,4 +1,4 @@
-"""Scores beside a running system: models stay open, and callers that come at once are scored together."""
+"""Scores rows for many callers: models stay open, and concurrent callers share batches."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sgi.kernel.sample import Sample
 
 CACHE_BYTES = 64 << 20
-"""What vectors of texts seen before may take."""
+"""Memory limit of the vector cache."""
 
 MOST_WAITING = 1024
 """Rows that may wait for their turn: four batches, so that who is let in is served soon."""
@@ -55,18 +55,18 @@ _WARMING = "The models are being opened."
 
 
 class ScorerBusyError(SgiError):
-    """Too many rows wait for their turn; asking again after ``retry_after`` seconds may help."""
+    """Too many rows are waiting; retry after ``retry_after`` seconds."""
 
     retry_after = 1
 
 
 class ScorerClosedError(SgiError):
-    """The scorer has ended, or ends before these rows had their turn."""
+    """The scorer was closed before it scored these rows."""
 
 
 @dataclass(eq=False)
 class _Job:
-    """Rows of one caller, at most a batch of them, and what came of them."""
+    """Rows of one caller, at most one batch, and their scores."""
 
     samples: tuple[Sample, ...]
     metrics: tuple[AnyMetric, ...]
@@ -76,7 +76,7 @@ class _Job:
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """What tells groups apart."""
+        """The metrics; jobs with equal metrics are scored together."""
         return tuple(metric.canonical for metric in self.metrics)
 
     def finish(self, scores: Mapping[str, Scores]) -> None:
@@ -114,7 +114,7 @@ class Scorer:
 
     @property
     def waiting(self) -> int:
-        """Rows that wait for their turn."""
+        """The number of waiting rows."""
         return sum(len(job.samples) for job in self._queue)
 
     @property
@@ -123,7 +123,7 @@ class Scorer:
         return "The scorer is closed." if self._closed else self._trouble
 
     def signature(self, metrics: Sequence[AnyMetric], n: int) -> str:
-        """Everything that can change a number of these metrics over ``n`` rows.
+        """The signature of these metrics over ``n`` rows.
 
         Raises:
             EmbedderError: a model's files cannot be used.
@@ -161,7 +161,7 @@ class Scorer:
         return dict(job.scores)
 
     def close(self) -> None:
-        """Take no more rows; the batch in hand is finished, and rows that wait are refused."""
+        """Accept no more rows; finish the current batch, and reject waiting rows."""
         self._closed = True
         self._arrived.set()
 
@@ -180,7 +180,7 @@ class Scorer:
                 self._queue.popleft().fail(_closed())
 
     async def warm(self) -> None:
-        """Have every model make a vector, so that no caller waits for its opening; again until it does."""
+        """Compute one vector with every model, so that no caller waits for it; retries on failure."""
         while True:
             try:
                 for embedder in self.resources.embedders.values():
@@ -232,7 +232,7 @@ class Scorer:
         self._arrived.set()
 
     def _gathered(self) -> list[_Job]:
-        """The jobs at the head of the queue that make up one batch."""
+        """The first jobs of the queue that fit into one batch."""
         jobs = [self._queue.popleft()]
         rows = len(jobs[0].samples)
         while self._queue and rows + len(self._queue[0].samples) <= BATCH_SIZE:
@@ -271,7 +271,7 @@ class Scorer:
                 start = stop
 
     async def _evaluated(self, batch: Batch, metrics: Sequence[AnyMetric]) -> BatchScores:
-        """The scores of a batch, computed on another thread's event loop: metrics take time too."""
+        """The scores of a batch, computed in another thread, since metrics block the event loop."""
         return await asyncio.wrap_future(
             self._portal.start_task_soon(evaluate_batch, batch, metrics, self.resources)
         )
@@ -286,7 +286,7 @@ async def open_scorer(
     cache_bytes: int = CACHE_BYTES,
     most_waiting: int = MOST_WAITING,
 ) -> AsyncIterator[Scorer]:
-    """A scorer, as long as the context lasts; its models are opened meanwhile, which ``trouble`` tells of.
+    """Open a scorer until the context ends; its models open in the background, see ``trouble``.
 
     Vectors of texts are kept in memory, up to a bound, and nothing is written anywhere.
 

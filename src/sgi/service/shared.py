@@ -1,4 +1,4 @@
-"""Something that many tasks use: opened at its first use, once for an event loop, closed at the end."""
+"""A resource that tasks share: opened at first use, once for each event loop."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 
 class Shared(Generic[T]):
-    """Opens a thing once for an event loop, to which its connections belong.
+    """Opens a resource once for each event loop, since its connections belong to the loop.
 
     Args:
-        make: opens it; what has to be closed afterwards is entered into the stack.
+        make: opens it, and registers on the stack what must be closed.
 
     >>> async def make(stack):
     ...     print("opened")
@@ -39,7 +39,7 @@ class Shared(Generic[T]):
         self._made: list[T] = []
 
     async def opened(self) -> T:
-        """The thing, open; raises what opening it raises."""
+        """The open resource; raises what ``make`` raises."""
         async with self._opening:
             if not self._made or self._loop != current_token():
                 async with AsyncExitStack() as stack:  # closed again if it cannot be opened whole
@@ -48,6 +48,6 @@ class Shared(Generic[T]):
             return self._made[0]
 
     async def aclose(self) -> None:
-        """Close it; closing twice does no harm."""
+        """Close it; closing twice is safe."""
         self._made = []
         await self._stack.aclose()

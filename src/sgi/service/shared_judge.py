@@ -1,4 +1,4 @@
-"""The judge of a service: opened at its first use and shared by its tasks, and never a reason to stop."""
+"""The judge of a service: opened at first use, shared by its tasks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T", bound=ReplyModel)
 def shared_judge(
     metrics: Sequence[AnyMetric], judge: JudgeLike | None, *, cache: bool | str | Path = True
 ) -> Shared[Judge | None]:
-    """The judge that these metrics ask, opened at its first use; the arguments are those of `open_judge`.
+    """The judge of these metrics, opened at first use; the arguments are those of `open_judge`.
 
     Raises:
         UsageError: a metric asks a judge and none is named.

@@ -1,4 +1,4 @@
-"""The target of a service: whatever answers questions, opened at its first use and shared by its tasks."""
+"""The target of a service: opened at first use, shared by its tasks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SharedTarget:
-    """A target that is opened at its first use, once for an event loop, to which its connections belong.
+    """A target that is opened at first use, once for each event loop.
 
     Args:
         wanted: ``module:function``, a URL, a TargetSpec, or a function that takes the question; or None.

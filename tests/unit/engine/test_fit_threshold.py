@@ -81,7 +81,7 @@ def test_rows_that_failed_teach_nothing():
     assert learnt_by(9).fitted.unsupported == 300
     with pytest.raises(EmbedderError, match="on the labelled row u256: the server is down") as told:
         learnt_by(1)
-    assert "Mend the cause" in told.value.hint
+    assert "Fix the cause" in told.value.hint
 
 
 def test_rows_in_many_batches_keep_their_questions():
