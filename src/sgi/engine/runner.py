@@ -1,4 +1,4 @@
-"""A run from its spec to its report: plan, open what it needs, begin_recording or take up, score, keep."""
+"""Starts and resumes runs: from a spec to a report."""
 
 from __future__ import annotations
 
