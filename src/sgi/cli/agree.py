@@ -108,10 +108,13 @@ def _ends(text: str) -> tuple[float, float]:
         raise UsageError(f"Cannot read --scale {text!r}.", hint="Write --scale 0:3, low end first.") from None
 
 
-def _head(made: AgreementReport) -> str:
+def _head(report: AgreementReport) -> str:
     from sgi.cli.console import one_line
 
-    return f"{made.labelled:,} of {made.rows:,} rows have a label in {one_line(made.column)} ({made.kind})"
+    return (
+        f"{report.labelled:,} of {report.rows:,} rows have a label in {one_line(report.column)} "
+        f"({report.kind})"
+    )
 
 
 def _unfinished(record: RunRecord) -> Iterator[str]:
@@ -119,13 +122,13 @@ def _unfinished(record: RunRecord) -> Iterator[str]:
         yield f"{record.label} is not finished: {record.scored:,} of {record.rows:,} rows are compared."
 
 
-def agreement_tables(made: AgreementReport, *, percent: bool) -> list[Table]:
+def agreement_tables(report: AgreementReport, *, percent: bool) -> list[Table]:
     """Agreement, correlations, rates by label and corrected means; empty tables are left out."""
     tables = [
-        _beyond_chance(made.metrics),
-        _correlations(made.metrics),
-        _rates(made.metrics, percent=percent),
-        _corrected(made.metrics, percent=percent),
+        _beyond_chance(report.metrics),
+        _correlations(report.metrics),
+        _rates(report.metrics, percent=percent),
+        _corrected(report.metrics, percent=percent),
     ]
     return [table for table in tables if table.row_count]
 
@@ -135,13 +138,18 @@ def _beyond_chance(metrics: Iterable[MetricAgreement]) -> Table:
 
     columns = ("compared", "kappa", "95 % interval", "alpha", "95 % interval", "labelled", "no value")
     table = new_table("agreement", *columns, left=("compared",))
-    for made in metrics:
-        if made.kappa is not None and made.alpha is not None:
-            kinds = dict.fromkeys((made.weights, made.scale))
-            compared = f"{made.compared} ({', '.join(kinds)})"
-            numbers = (*_agreement(made.kappa), *_agreement(made.alpha))
+    for agreement in metrics:
+        if agreement.kappa is not None and agreement.alpha is not None:
+            kinds = dict.fromkeys((agreement.weights, agreement.scale))
+            compared = f"{agreement.compared} ({', '.join(kinds)})"
+            numbers = (*_agreement(agreement.kappa), *_agreement(agreement.alpha))
             add_row(
-                table, made.metric, compared, *numbers, f"{made.rows:,}", f"{sum(made.lacking.values()):,}"
+                table,
+                agreement.metric,
+                compared,
+                *numbers,
+                f"{agreement.rows:,}",
+                f"{sum(agreement.lacking.values()):,}",
             )
     return table
 
@@ -150,16 +158,16 @@ def _correlations(metrics: Iterable[MetricAgreement]) -> Table:
     from sgi.cli.console import add_row, new_table
 
     table = new_table("correlation", "Pearson", "95 % interval", "Spearman", "95 % interval")
-    for made in metrics:
-        if made.pearson is not None and made.spearman is not None:
-            add_row(table, made.metric, *_agreement(made.pearson), *_agreement(made.spearman))
+    for agreement in metrics:
+        if agreement.pearson is not None and agreement.spearman is not None:
+            add_row(table, agreement.metric, *_agreement(agreement.pearson), *_agreement(agreement.spearman))
     return table
 
 
-def _agreement(made: Agreement) -> tuple[str, str]:
+def _agreement(agreement: Agreement) -> tuple[str, str]:
     from sgi.cli.console import scaled, span
 
-    return scaled(made.value, percent=False), span(made.interval, percent=False)
+    return scaled(agreement.value, percent=False), span(agreement.interval, percent=False)
 
 
 def _rates(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
@@ -167,12 +175,12 @@ def _rates(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
 
     columns = ("sensitivity", "95 % interval", "of yes", "specificity", "95 % interval", "of no", "intervals")
     table = new_table("verdicts", *columns, left=("intervals",))
-    for made in metrics:
-        if made.sensitivity is not None and made.specificity is not None:
-            both = (made.sensitivity, made.specificity)
+    for agreement in metrics:
+        if agreement.sensitivity is not None and agreement.specificity is not None:
+            both = (agreement.sensitivity, agreement.specificity)
             cells = [cell for one in both for cell in (*_estimate(one, percent=percent), f"{one.rows:,}")]
             methods = dict.fromkeys(one.interval.method for one in both if one.interval is not None)
-            add_row(table, made.metric, *cells, ", ".join(methods))
+            add_row(table, agreement.metric, *cells, ", ".join(methods))
     return table
 
 
@@ -191,34 +199,34 @@ def _corrected(metrics: Iterable[MetricAgreement], *, percent: bool) -> Table:
         "labels / rows",
     )
     table = new_table("mean", *columns)
-    for made in metrics:
-        if made.corpus is not None:
-            three = (made.corpus.naive, made.corpus.labels, made.corpus.corrected)
-            as_percent = percent and made.is_share
+    for agreement in metrics:
+        if agreement.corpus is not None:
+            three = (agreement.corpus.naive, agreement.corpus.labels, agreement.corpus.corrected)
+            as_percent = percent and agreement.is_share
             cells = [cell for one in three for cell in _estimate(one, percent=as_percent)]
-            rows = f"{made.corpus.labels.rows:,} / {made.corpus.naive.rows:,}"
-            add_row(table, made.metric, *cells, f"{made.corpus.power:.2f}", rows)
+            rows = f"{agreement.corpus.labels.rows:,} / {agreement.corpus.naive.rows:,}"
+            add_row(table, agreement.metric, *cells, f"{agreement.corpus.power:.2f}", rows)
     return table
 
 
-def _estimate(made: Estimate, *, percent: bool) -> tuple[str, str]:
+def _estimate(estimate: Estimate, *, percent: bool) -> tuple[str, str]:
     from sgi.cli.console import scaled, span
 
-    return scaled(made.value, percent=percent), span(made.interval, percent=percent)
+    return scaled(estimate.value, percent=percent), span(estimate.interval, percent=percent)
 
 
 def _verdicts(metrics: Iterable[MetricAgreement]) -> Iterator[str]:
     """The verdicts, and why numbers are missing."""
     from sgi.cli.console import one_line
 
-    for made in metrics:
-        parts = [f"not compared: {made.reason}."] if made.reason else [*made.verdicts]
+    for agreement in metrics:
+        parts = [f"not compared: {agreement.reason}."] if agreement.reason else [*agreement.verdicts]
         coefficients = {
-            "kappa": made.kappa,
-            "alpha": made.alpha,
-            "Pearson": made.pearson,
-            "Spearman": made.spearman,
+            "kappa": agreement.kappa,
+            "alpha": agreement.alpha,
+            "Pearson": agreement.pearson,
+            "Spearman": agreement.spearman,
         }
         parts += [f"{name}: {one.reason}." for name, one in coefficients.items() if one and one.reason]
-        yield f"{one_line(made.metric)}: {one_line(' '.join(parts), longest=2 * _MAX_NOTE)}"
+        yield f"{one_line(agreement.metric)}: {one_line(' '.join(parts), longest=2 * _MAX_NOTE)}"
     yield ""

@@ -102,7 +102,7 @@ def calibrate(
         talk(one_line(line, longest=1000))
 
 
-def _replacement_notes(path: Path, made: CalibrationFile) -> tuple[str, ...]:
+def _replacement_notes(path: Path, calibration: CalibrationFile) -> tuple[str, ...]:
     """Say which file is replaced, unless it holds the same calibration. Called before writing."""
     from sgi.engine.calibration_file import read_calibration
     from sgi.kernel.errors import UsageError
@@ -113,87 +113,107 @@ def _replacement_notes(path: Path, made: CalibrationFile) -> tuple[str, ...]:
         old = read_calibration(path)
     except UsageError:
         return (f"{path} was not a calibration; it is replaced.",)
-    if old.digest == made.digest:
+    if old.digest == calibration.digest:
         return ()
     facts = f"{old.digest} of {old.metric} for fpr={old.target.value:g}, fitted on run {old.run}"
     return (f"It replaced another calibration in {path}: {facts}, label {old.label!r}.",)
 
 
-def _head(made: CalibrationFile) -> str:
+def _head(calibration: CalibrationFile) -> str:
     from sgi.cli.console import one_line
 
     counts = (
-        f"{made.positives:,} grounded, {made.negatives:,} not, {made.clusters:,} clusters by {made.cluster}"
+        f"{calibration.positives:,} grounded, {calibration.negatives:,} not, "
+        f"{calibration.clusters:,} clusters by {calibration.cluster}"
     )
-    return f"{one_line(made.metric)}, {made.rows:,} labelled rows ({counts}), at most {_target(made)} flagged"
+    return (
+        f"{one_line(calibration.metric)}, {calibration.rows:,} labelled rows ({counts}), at most "
+        f"{_target(calibration)} flagged"
+    )
 
 
-def _target(made: CalibrationFile) -> str:
-    return f"{100 * made.target.value:g} % of the grounded"
+def _target(calibration: CalibrationFile) -> str:
+    return f"{100 * calibration.target.value:g} % of the grounded"
 
 
-def _thresholds(made: CalibrationFile, *, percent: bool) -> Table:
+def _thresholds(calibration: CalibrationFile, *, percent: bool) -> Table:
     from sgi.cli.console import add_row, new_table, scaled
 
     interval = "95 % interval"
-    flags = "flags below" if made.higher_is_better else "flags above"
+    flags = "flags below" if calibration.higher_is_better else "flags above"
     of = "questions"
     columns = (flags, "grounded flagged", interval, of, "ungrounded flagged", interval, of)
     table = new_table("answer length (characters)", *columns)
-    for found in made.bins:
+    for found in calibration.bins:
         rates = (*_rate(found.false_positives, percent), *_rate(found.recall, percent))
         add_row(table, _range(found), scaled(found.threshold, percent=False), *rates)
-    if len(made.bins) > 1:
-        rates = (*_rate(made.false_positives, percent), *_rate(made.recall, percent))
+    if len(calibration.bins) > 1:
+        rates = (*_rate(calibration.false_positives, percent), *_rate(calibration.recall, percent))
         add_row(table, "all", "", *rates)
     return table
 
 
-def _rate(made: Rate, percent: bool) -> tuple[str, str, str]:
+def _rate(rate: Rate, percent: bool) -> tuple[str, str, str]:
     from sgi.cli.console import scaled, span
 
-    return scaled(made.value, percent=percent), span(made.interval, percent=percent), f"{made.questions:,}"
+    return scaled(rate.value, percent=percent), span(rate.interval, percent=percent), f"{rate.questions:,}"
 
 
-def _range(found: LengthBin) -> str:
-    if found.below is None:
-        return f"{found.at_least:,} or more" if found.at_least else "any"
-    return f"{found.at_least:,} to {found.below - 1:,}"
+def _range(length_bin: LengthBin) -> str:
+    if length_bin.below is None:
+        return f"{length_bin.at_least:,} or more" if length_bin.at_least else "any"
+    return f"{length_bin.at_least:,} to {length_bin.below - 1:,}"
 
 
-def _probabilities(made: CalibrationFile) -> Table:
+def _probabilities(calibration: CalibrationFile) -> Table:
     from sgi.cli.console import add_row, new_table, scaled
 
     table = new_table("probabilities (cross-validated)", "Brier", "ECE, equal width", "ECE, equal mass")
-    for name, found in {made.map.to_dict()["map"]: made.quality, "base rate": made.base_rate}.items():
+    for name, found in {
+        calibration.map.to_dict()["map"]: calibration.quality,
+        "base rate": calibration.base_rate,
+    }.items():
         numbers = (found.brier, found.ece_width, found.ece_mass)
         add_row(table, name, *(scaled(number, percent=False) for number in numbers))
     return table
 
 
-def _area(made: CalibrationFile) -> str:
-    area, interval = made.ranking.auroc, made.ranking.interval
+def _area(calibration: CalibrationFile) -> str:
+    area, interval = calibration.ranking.auroc, calibration.ranking.interval
     if interval is None:
         return f"AUROC {area:.3f}, too few questions for an interval"
     return f"AUROC {area:.3f}, 95 % interval {interval.low:.3f} to {interval.high:.3f}; 0.5 is chance"
 
 
-def _notes(made: CalibrationFile, bins: int) -> Iterator[str]:
+def _notes(calibration: CalibrationFile, bins: int) -> Iterator[str]:
     """Limits of the calibration."""
-    if made.left_out:
-        yield f"{made.left_out:,} labelled rows without a value of the metric were left out."
-    if len(made.bins) < bins:
-        yield f"There are questions with a grounded answer for only {len(made.bins)} of {bins} length ranges."
-    for found in made.bins:
+    if calibration.left_out:
+        yield f"{calibration.left_out:,} labelled rows without a value of the metric were left out."
+    if len(calibration.bins) < bins:
+        yield (
+            f"There are questions with a grounded answer for only {len(calibration.bins)} of "
+            f"{bins} length ranges."
+        )
+    for found in calibration.bins:
         if found.threshold is None:
-            few = f"{found.questions:,} questions with a grounded answer are too few for {_target(made)}"
+            few = (
+                f"{found.questions:,} questions with a grounded answer are too few for {_target(calibration)}"
+            )
             yield f"{_range(found)} characters: {few}, so nothing is flagged."
-    if not made.ranking.shown:
-        yield f"{made.metric} may not rank grounded answers above ungrounded ones: {_area(made)}."
-    if made.recall.interval is not None and made.recall.interval.low <= made.target.value:
+    if not calibration.ranking.shown:
+        yield (
+            f"{calibration.metric} may not rank grounded answers above ungrounded ones: {_area(calibration)}."
+        )
+    if (
+        calibration.recall.interval is not None
+        and calibration.recall.interval.low <= calibration.target.value
+    ):
         yield "It may flag no larger share of the ungrounded answers than of the grounded ones."
-    if made.quality.brier >= made.base_rate.brier:
+    if calibration.quality.brier >= calibration.base_rate.brier:
         yield "The probabilities are no better than the constant base rate: do not rely on them."
-    yield f"On average, at most {100 * made.target.value:g} % of {made.target.among}, are flagged."
-    share = made.positives / made.rows
+    yield (
+        f"On average, at most {100 * calibration.target.value:g} % of {calibration.target.among}, "
+        "are flagged."
+    )
+    share = calibration.positives / calibration.rows
     yield f"The probabilities are valid for data like this, with {share:.1%} grounded answers; not elsewhere."

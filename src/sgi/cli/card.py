@@ -139,61 +139,68 @@ def card(
         _write(made, out, quiet=quiet)
 
 
-def _show(made: DetectorCard, *, as_json: bool) -> None:
+def _show(detector_card: DetectorCard, *, as_json: bool) -> None:
     from sgi.cli.console import print_json, print_lines, print_tables, readers_may_leave
     from sgi.report.card import card_markdown, card_tables
 
     with readers_may_leave():
         if as_json:
-            print_json(made.to_dict())
+            print_json(detector_card.to_dict())
         elif sys.stdout.isatty():
-            print_lines(_head(made))
-            for shown in card_tables(made):
+            print_lines(_head(detector_card))
+            for shown in card_tables(detector_card):
                 print_lines([shown.title])
                 print_tables([_table(shown)])
-            print_lines(_foot(made))
+            print_lines(_foot(detector_card))
         else:
-            print_lines([card_markdown(made).rstrip("\n")])
+            print_lines([card_markdown(detector_card).rstrip("\n")])
 
 
-def _head(made: DetectorCard) -> list[str]:
+def _head(detector_card: DetectorCard) -> list[str]:
     from sgi.cli.console import one_line
     from sgi.report.card import headline
 
-    lines = [made.name, headline(made), *(f"Warning: {warning}" for warning in made.warnings)]
+    lines = [
+        detector_card.name,
+        headline(detector_card),
+        *(f"Warning: {warning}" for warning in detector_card.warnings),
+    ]
     return [
-        *(one_line(line, longest=_MAX_LINE) for line in [*lines, *(f"- {note}" for note in made.notes)]),
+        *(
+            one_line(line, longest=_MAX_LINE)
+            for line in [*lines, *(f"- {note}" for note in detector_card.notes)]
+        ),
         "",
     ]
 
 
-def _foot(made: DetectorCard) -> list[str]:
+def _foot(detector_card: DetectorCard) -> list[str]:
     from sgi.cli.console import one_line
     from sgi.report.card import remarks
 
-    return [one_line(line, longest=_MAX_LINE) for line in [*remarks(made), made.signature]]
+    return [one_line(line, longest=_MAX_LINE) for line in [*remarks(detector_card), detector_card.signature]]
 
 
-def _table(made: CardTable) -> Table:
+def _table(table: CardTable) -> Table:
     from sgi.cli.console import add_row, new_table
 
-    first, *others = made.columns
-    shown = new_table(first, *others, left=made.left)
-    for row in made.rows:
+    first, *others = table.columns
+    shown = new_table(first, *others, left=table.left)
+    for row in table.rows:
         add_row(shown, *row)
     return shown
 
 
-def _write(made: DetectorCard, folder: Path, *, quiet: bool) -> None:
+def _write(detector_card: DetectorCard, folder: Path, *, quiet: bool) -> None:
     """Write the card as Markdown, JSON and figures."""
     from sgi.cli.console import talk
     from sgi.report.card import card_markdown
     from sgi.report.card_figure import card_chart
     from sgi.report.charts import save_figure
 
-    (folder / "card.md").write_text(card_markdown(made), encoding="utf-8")
-    (folder / "card.json").write_text(_json(made.to_dict()), encoding="utf-8")
-    chart = card_chart(made)
+    (folder / "card.md").write_text(card_markdown(detector_card), encoding="utf-8")
+    (folder / "card.json").write_text(_json(detector_card.to_dict()), encoding="utf-8")
+    chart = card_chart(detector_card)
     for name in ("card.png", "card.svg"):
         save_figure(chart, folder / name)
     if not quiet:

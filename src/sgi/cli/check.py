@@ -73,9 +73,9 @@ def check(
     elif value is None:
         print_lines([f"No value: {scores.reasons[0]}. {_HINT}"])
     else:
-        found = support_view(scores.details[0], c)
-        assert found is not None  # noqa: S101 - a value of this metric comes with its map
-        _print(value, found)
+        view = support_view(scores.details[0], c)
+        assert view is not None  # noqa: S101 - a value of this metric comes with its map
+        _print(value, view)
     if fail_under is not None and (value is None or value < fail_under):
         raise typer.Exit(_NOT_MET)
 
@@ -90,7 +90,7 @@ def _embedders(names: list[str] | None, metric: str, backend: str, precision: st
     return [load_embedder(name, backend=backend, precision=precision) for name in chosen or [DEFAULT_MODEL]]
 
 
-def _print(value: float, found: SupportView) -> None:
+def _print(value: float, view: SupportView) -> None:
     """Print the score and the evidence map, and how to get a probability."""
     from rich.console import Console
     from rich.text import Text
@@ -102,7 +102,7 @@ def _print(value: float, found: SupportView) -> None:
     console = Console(highlight=False, soft_wrap=True)
     style = "bold red" if value < DOUBTFUL else "bold green"
     console.print(Text(f"grounding score {value:.2f} (0 to 1, not a probability)", style=style))
-    for line in evidence_map_lines(found, width=console.width):
+    for line in evidence_map_lines(view, width=console.width):
         console.print(line)
     console.print()
     console.print(Text(how_to_calibrate("grounding"), style="dim"))

@@ -71,34 +71,34 @@ def compare(
             metrics=metric_list(metric or []),
             allow_different=allow_different,
         )
-    made = view.comparison
+    comparison = view.comparison
     with readers_may_leave():
         if as_json:
-            print_json(made.to_dict())
+            print_json(comparison.to_dict())
         else:
-            print_lines([*_head(made), ""])
-            print_tables(comparison_tables(made, view.shares, percent=percent))
-            print_lines(_signatures(made))
+            print_lines([*_head(comparison), ""])
+            print_tables(comparison_tables(comparison, view.shares, percent=percent))
+            print_lines(_signatures(comparison))
     for note in view.notes:
         talk(one_line(note, longest=_MAX_NOTE))
 
 
-def _head(made: Comparison) -> Iterator[str]:
+def _head(comparison: Comparison) -> Iterator[str]:
     from sgi.cli.console import one_line
 
-    base, new = one_line(made.base), one_line(made.new)
-    yield f"base {base}, new {new}: {made.pairs:,} pairs of rows"
-    for name, rows in ((base, made.only_base), (new, made.only_new)):
+    base, new = one_line(comparison.base), one_line(comparison.new)
+    yield f"base {base}, new {new}: {comparison.pairs:,} pairs of rows"
+    for name, rows in ((base, comparison.only_base), (new, comparison.only_new)):
         if rows:
             yield f"rows only in {name}, left out: {rows:,}"
-    for name, metrics in ((base, made.only_base_metrics), (new, made.only_new_metrics)):
+    for name, metrics in ((base, comparison.only_base_metrics), (new, comparison.only_new_metrics)):
         if metrics:
             yield f"only in {name}: {', '.join(map(one_line, metrics))}"
 
 
-def _signatures(made: Comparison) -> Iterator[str]:
-    if made.base_signature == made.new_signature:
-        yield made.base_signature
+def _signatures(comparison: Comparison) -> Iterator[str]:
+    if comparison.base_signature == comparison.new_signature:
+        yield comparison.base_signature
     else:
-        yield f"base  {made.base_signature}"
-        yield f"new   {made.new_signature}"
+        yield f"base  {comparison.base_signature}"
+        yield f"new   {comparison.new_signature}"

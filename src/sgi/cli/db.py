@@ -141,14 +141,14 @@ def import_(
         )
     require_export(file)  # checked first, so that an invalid file creates no database
     with open_database(database) as opened:
-        made = import_runs(opened, file)
+        imported = import_runs(opened, file)
     if as_json:
-        print_json(asdict(made))
+        print_json(asdict(imported))
         return
-    print_lines([f"Imported runs: {made.runs:,}. Skipped as known: {made.skipped:,}."])
+    print_lines([f"Imported runs: {imported.runs:,}. Skipped as known: {imported.skipped:,}."])
     print_lines(
         f"The name {one_line(old)} is taken; the run is named {one_line(new)}."
-        for old, new in made.renamed.items()
+        for old, new in imported.renamed.items()
     )
 
 

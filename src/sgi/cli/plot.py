@@ -177,12 +177,12 @@ def _plane(request: _Request) -> Chart:
 def _groups(request: _Request) -> Chart:
     from sgi.report.figures import groups_figure
 
-    found = _group_table(request)
-    means = {made.metric for group in found.groups for made in group.metrics if made.mean is not None}
+    table = _group_table(request)
+    means = {made.metric for group in table.groups for made in group.metrics if made.mean is not None}
     metrics = [name for name in request.record.metrics if name in means]
     if not metrics:
         raise _not_possible(request, _columns(request), Kind.GROUPS, "no metric has a value")
-    return groups_figure(found, _metric(request, metrics))
+    return groups_figure(table, _metric(request, metrics))
 
 
 def _group_table(request: _Request) -> GroupTable:
@@ -292,18 +292,18 @@ def _metric(request: _Request, known: list[str]) -> str:
     return known[0] if request.metric is None else _named(request, request.metric, known)
 
 
-def _named(request: _Request, wanted: str, known: list[str]) -> str:
+def _named(request: _Request, text: str, known: list[str]) -> str:
     """The metric with this full name, or with this name without parameters."""
     import difflib
 
-    found = [name for name in known if wanted in {name, metric_name(name)}]
-    if wanted in known:
-        return wanted
+    found = [name for name in known if text in {name, metric_name(name)}]
+    if text in known:
+        return text
     if len(found) == 1:
         return found[0]
-    near = tuple(difflib.get_close_matches(wanted, known, n=2))
+    near = tuple(difflib.get_close_matches(text, known, n=2))
     hint = f"Those with values: {', '.join(known)}."
-    raise UnknownNameError(f"metric with values in {request.record.label}", wanted, near, hint=hint)
+    raise UnknownNameError(f"metric with values in {request.record.label}", text, near, hint=hint)
 
 
 def _not_possible(request: _Request, columns: RunColumns, kind: Kind, why: str) -> UsageError:

@@ -77,7 +77,7 @@ def reproduce(
     check_figure(out / "figure.png")
     out.mkdir(parents=True, exist_ok=True)  # fails before the work if the folder cannot be made
     where = cache or not no_cache
-    made: list[Finding] = []
+    findings: list[Finding] = []
     with (
         progress(quiet=as_json and not sys.stderr.isatty()) as listener,
         open_workbench(
@@ -92,10 +92,10 @@ def reproduce(
     ):
         for finding in reproduced(names, bench):
             paths = finding.write(out)
-            made.append(finding)
+            findings.append(finding)
             talk(f"{finding.name}: {', '.join(path.name for path in paths)} in {out}")
     with readers_may_leave():
         if as_json:
-            print_json([finding.to_dict() for finding in made])
+            print_json([finding.to_dict() for finding in findings])
         else:
-            print_lines("\n".join(finding.markdown() for finding in made).splitlines())
+            print_lines("\n".join(finding.markdown() for finding in findings).splitlines())

@@ -72,13 +72,13 @@ def rescore(
     from sgi.store.database import open_database
     from sgi.store.run_queries import find_run
 
-    wanted = metric_list(metric) if metric else None
+    texts = metric_list(metric) if metric else None
     vectors: bool | Path = cache_choice(cache, no_cache=no_cache)
     with open_database(db, create=False) as database:
         record = find_run(database, run)
         with progress(quiet=quiet) as listener, redirect_stdout(sys.stderr):
             work = partial(engine.rescore, name=name, embedders=embedder, cache=vectors, listener=listener)
-            made = anyio.run(work, database, record, wanted)
+            made = anyio.run(work, database, record, texts)
     if as_json:
         told = {"run": made.report.run, "rescored_from": record.id, "sources": dict(made.sources)}
         print_json(made.report.summary.to_dict() | told | {"notes": list(made.notes)})
@@ -90,13 +90,13 @@ def rescore(
         raise typer.Exit(3)
 
 
-def _notes(made: Rescored, db: str | None) -> Iterator[str]:
+def _notes(rescored: Rescored, db: str | None) -> Iterator[str]:
     from sgi.cli.run_output import database_option
 
-    for metric, source in made.sources.items():
+    for metric, source in rescored.sources.items():
         if metric != source:
             yield f"{metric} is computed from the evidence of {source}."
-    yield from made.notes
-    if made.report.failures:
-        yield f"{made.report.failures:.1%} of the rows failed; `sgi show` tells the reasons."
-    yield f"The new run is kept: sgi show {made.report.run}{database_option(db)}"
+    yield from rescored.notes
+    if rescored.report.failures:
+        yield f"{rescored.report.failures:.1%} of the rows failed; `sgi show` tells the reasons."
+    yield f"The new run is kept: sgi show {rescored.report.run}{database_option(db)}"

@@ -27,13 +27,13 @@ _BREAKS = str.maketrans("\u2028\u2029", "\n\n")
 _INDENT = "  "
 
 
-def sample_facts(found: StoredEvaluation) -> dict[str, Any]:
+def sample_facts(evaluation: StoredEvaluation) -> dict[str, Any]:
     """Everything stored of a row, as JSON values."""
     return {
-        "run": found.run,
-        "sample": found.sample.model_dump(mode="json", exclude_unset=True),
-        "reason": found.reason or None,
-        "scores": {name: _score_facts(score) for name, score in found.scores.items()},
+        "run": evaluation.run,
+        "sample": evaluation.sample.model_dump(mode="json", exclude_unset=True),
+        "reason": evaluation.reason or None,
+        "scores": {name: _score_facts(score) for name, score in evaluation.scores.items()},
     }
 
 
@@ -47,22 +47,22 @@ def _score_facts(score: MetricScore) -> dict[str, Any]:
     }
 
 
-def sample_lines(found: StoredEvaluation, *, width: int | None = None) -> Iterator[str]:
+def sample_lines(evaluation: StoredEvaluation, *, width: int | None = None) -> Iterator[str]:
     """Everything stored of a row, as lines of text. Texts are not cut, and control characters are replaced.
 
     Args:
-        found: the row.
+        evaluation: the row.
         width: width of tables; None takes the terminal's, or no limit without a terminal.
     """
     if width is None:
         width = Console().width if sys.stdout.isatty() else _NO_LIMIT
-    yield from _pair("sample", found.sample.id)
-    yield from _pair("run", found.run)
-    yield from _texts(found.sample, found.reason)
-    for name, score in found.scores.items():
+    yield from _pair("sample", evaluation.sample.id)
+    yield from _pair("run", evaluation.run)
+    yield from _texts(evaluation.sample, evaluation.reason)
+    for name, score in evaluation.scores.items():
         yield ""
         yield from _pair(name, _verdict(score))
-        yield from _detail_lines(score, found.sample.contexts, width)
+        yield from _detail_lines(score, evaluation.sample.contexts, width)
 
 
 def _detail_lines(score: MetricScore, contexts: Sequence[str], width: int) -> Iterator[str]:

@@ -88,5 +88,5 @@ def _notes(spec: RunSpec, report: RunReport) -> tuple[RunSpec, list[str]]:
     folder = as_address(str(spec.out)) or str(spec.out)
     shown = spec.model_copy(update={"out": folder, "rejects": Folder(folder).shown("part-*.rejected.jsonl")})
     data = as_address(str(spec.data)) or str(spec.data)
-    kept = f"To store the run in a database: sgi db import {shlex.quote(folder)} --data {shlex.quote(data)}"
-    return shown, [*report_notes(shown, report, ""), kept]
+    text = f"To store the run in a database: sgi db import {shlex.quote(folder)} --data {shlex.quote(data)}"
+    return shown, [*report_notes(shown, report, ""), text]

@@ -177,13 +177,13 @@ async def _score_rows(
     failed, scored, truncated = False, 0, Counter[str]()
     async with open_resources(metrics, options) as resources:
         for batch in batches(rows, batch_size):
-            made = await evaluate_batch(batch, metrics, resources)
-            failed |= any((scores.status == Status.FAILED).any() for scores in made.scores.values())
-            for row in nested_row(batch, made.scores, inputs=inputs):
+            batch_scores = await evaluate_batch(batch, metrics, resources)
+            failed |= any((scores.status == Status.FAILED).any() for scores in batch_scores.scores.values())
+            for row in nested_row(batch, batch_scores.scores, inputs=inputs):
                 print_json_line(row)
             sys.stdout.buffer.flush()
             scored += len(batch)
-            truncated.update(made.truncated)
+            truncated.update(batch_scores.truncated)
     return failed, scored, truncated
 
 

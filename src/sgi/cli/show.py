@@ -123,8 +123,8 @@ def show(
         elif sample is not None:
             _show_sample(database, record, sample, as_json=as_json)
         elif by is not None:
-            found = sorted_groups(group_table(database, record, by), sort)
-            _show_groups(record, found, percent=percent, as_json=as_json)
+            table = sorted_groups(group_table(database, record, by), sort)
+            _show_groups(record, table, percent=percent, as_json=as_json)
         elif worst is not None:
             _show_worst(database, record, metric, worst, percent=percent, as_json=as_json)
         else:
@@ -166,11 +166,11 @@ def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json:
     from sgi.cli.row_details import sample_facts, sample_lines
     from sgi.store.evaluations import sample_story
 
-    found = sample_story(database, record, sample)
+    evaluation = sample_story(database, record, sample)
     if as_json:
-        print_json(sample_facts(found))
+        print_json(sample_facts(evaluation))
     else:
-        print_lines(sample_lines(found))
+        print_lines(sample_lines(evaluation))
 
 
 def _notes(summary: Headline) -> Iterator[str]:
@@ -205,13 +205,13 @@ def _show_worst(
     print_lines([f"Show a whole row: sgi show {record.id} --sample ID"])
 
 
-def _gaps(found: list[Reason]) -> Iterator[str]:
+def _gaps(list_reason: list[Reason]) -> Iterator[str]:
     """The most frequent reasons why rows have no value."""
     from sgi.cli.console import one_line
 
-    for reason in found:
+    for reason in list_reason:
         yield f"{reason.rows:,} {reason.status}  {reason.metric}: {one_line(reason.reason)}"
-    if found:
+    if list_reason:
         yield ""
 
 
@@ -227,19 +227,19 @@ def _judges(usage: Mapping[str, Usage]) -> Iterator[str]:
         yield ""
 
 
-def _show_groups(record: RunRecord, found: GroupTable, *, percent: bool, as_json: bool) -> None:
+def _show_groups(record: RunRecord, table: GroupTable, *, percent: bool, as_json: bool) -> None:
     from sgi.cli.console import print_json, print_lines, print_tables
     from sgi.cli.tables import groups_tables
     from sgi.engine.summary import without_interval
 
     if as_json:
-        print_json(_facts(record) | {"by": found.by, "groups": [group.to_dict() for group in found.groups]})
+        print_json(_facts(record) | {"by": table.by, "groups": [group.to_dict() for group in table.groups]})
         return
     print_lines([*_head(record), ""])
-    print_tables(groups_tables(found.by, found.groups, percent=percent))
+    print_tables(groups_tables(table.by, table.groups, percent=percent))
     lacking = (
         (f"{made.metric} of {group.name}", made.no_interval)
-        for group in found.groups
+        for group in table.groups
         for made in group.metrics
         if made.mean is not None
     )
@@ -264,7 +264,10 @@ def _summary(record: RunRecord, summary: Headline) -> dict[str, Any]:
 
 def _partial(record: RunRecord, metrics: tuple[MetricSummary, ...]) -> dict[str, Any]:
     """The summary of an unfinished run; coverage is over all rows of the data."""
-    entries = [made.to_dict() | {"rows": record.rows, "coverage": made.ok / record.rows} for made in metrics]
+    entries = [
+        metric_summary.to_dict() | {"rows": record.rows, "coverage": metric_summary.ok / record.rows}
+        for metric_summary in metrics
+    ]
     return {"rows": record.scored, "metrics": entries, "signature": record.signature}
 
 
