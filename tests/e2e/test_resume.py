@@ -18,7 +18,7 @@ from sgi.kernel.errors import StoreError
 from sgi.store.database import open_database
 from sgi.store.run_queries import list_runs
 from sgi.store.scored_runs import scored_run
-from sgi.store.stored_batches import saved_answers
+from sgi.store.stored_batches import read_answers
 from support.target_server import Sent, TargetServer
 
 KILLS = 3
@@ -155,7 +155,7 @@ def kept_answers(url):
     """The positions whose answers are in the store."""
     with open_database(url, create=False) as database, database.reading() as connection:
         (record,) = list_runs(database)
-        return {n for n, found in saved_answers(connection, record.id, 0, 10_000).items() if found.response}
+        return {n for n, found in read_answers(connection, record.id, 0, 10_000).items() if found.response}
 
 
 @slow_on_postgresql

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sgi.io import open_benchmark, open_dataset
 from sgi.io.benchmarks import BENCHMARKS
 from sgi.io.benchmarks.ragtruth import _passages
-from sgi.io.benchmarks.uri import absolute, named
+from sgi.io.benchmarks.uri import absolute, parse_name
 from sgi.kernel.errors import DataError, UsageError
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -111,8 +111,8 @@ def test_any_text_as_a_name_is_a_file_a_benchmark_or_a_usage_error(text):
 
 @given(st.sampled_from(list(BENCHMARKS)), st.lists(st.sampled_from(["..", "a", "b c"]), max_size=4))
 def test_an_absolute_name_names_the_same_place(name, parts):
-    spelt = named(f"{name}:{'/'.join([*parts, 'rows.jsonl'])}")
-    again = named(absolute(Path(str(spelt))))
+    spelt = parse_name(f"{name}:{'/'.join([*parts, 'rows.jsonl'])}")
+    again = parse_name(absolute(Path(str(spelt))))
 
     assert again.name == name
     assert again.path == spelt.path.resolve()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from sgi.analysis.stored_judgements import find_sources, judged_metric, require_alike
+from sgi.analysis.stored_judgements import find_sources, judged_metric, require_same_questions
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.cascade import CascadeSummary
 from sgi.engine.judge_batch import Asked
@@ -27,11 +27,11 @@ from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.store.run_provenance import run_provenance
 from sgi.store.run_writer import RunStart, create_run
 from sgi.store.stored_batches import (
-    kept_evidence,
-    saved_answers,
+    count_judgements,
+    read_answers,
+    read_judgements,
     stored_batch,
     stored_batches,
-    stored_evidence,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
-    from sgi.analysis.stored_judgements import Sourced
+    from sgi.analysis.stored_judgements import JudgementSource
     from sgi.engine.progress import Listener
     from sgi.engine.resources import Resources
     from sgi.kernel.metric import AnyMetric
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
     from sgi.store.run_queries import RunRecord
     from sgi.store.run_writer import RunRecorder
-    from sgi.store.stored_batches import KeptEvidence, Said, StoredBatch
+    from sgi.store.stored_batches import JudgementCount, RowJudgements, StoredBatch
 
 NOT_KEPT = "no evidence of this row was kept"
 """Why a row that had a value has none after rescoring."""
@@ -106,7 +106,7 @@ async def rescore(
     """
     _refuse_changing(record)
     require_texts(record, "Rescoring")
-    kept = kept_evidence(database, record)
+    kept = count_judgements(database, record)
     tasks = await find_sources(record.label, kept, metrics, stored_batch(database, record, 0).batch)
     chosen = [task.metric for task in tasks]
     names, how = model_settings(record.spec)
@@ -152,7 +152,7 @@ def _judge_identity(then: RunProvenance) -> str:
 
 
 def _provenance(
-    then: RunProvenance, tasks: Sequence[Sourced], resources: Resources
+    then: RunProvenance, tasks: Sequence[JudgementSource], resources: Resources
 ) -> dict[str, MetricProvenance]:
     """The models of now with the judge and the prompts of then; nothing where those were not recorded."""
     return {
@@ -201,7 +201,7 @@ def _whole_or_not(recorder: RunRecorder) -> Iterator[RunRecorder]:
 async def _score_all(
     database: Database,
     record: RunRecord,
-    tasks: Sequence[Sourced],
+    tasks: Sequence[JudgementSource],
     resources: Resources,
     recorder: RunRecorder,
     listener: Listener,
@@ -212,10 +212,10 @@ async def _score_all(
     for stored in stored_batches(database, record):
         batch = stored.batch
         positions = range(stored.start, stored.start + len(batch))
-        said = stored_evidence(database, record, positions, sources)
+        said = read_judgements(database, record, positions, sources)
         made = await _score(record, stored, tasks, said, resources)
         with database.reading() as connection:
-            answers = saved_answers(connection, record.id, stored.start, len(batch))
+            answers = read_answers(connection, record.id, stored.start, len(batch))
         if answers:
             recorder.save_answers(answers)
         recorder.commit(
@@ -234,13 +234,13 @@ async def _score_all(
 async def _score(
     record: RunRecord,
     stored: StoredBatch,
-    tasks: Sequence[Sourced],
-    said: Mapping[str, Said],
+    tasks: Sequence[JudgementSource],
+    said: Mapping[str, RowJudgements],
     resources: Resources,
 ) -> BatchScores:
     """The scores of a batch: computed where there is evidence, elsewhere as they were."""
     for task in tasks:
-        await require_alike(record.label, task, stored.batch)
+        await require_same_questions(record.label, task, stored.batch)
     evidence = {
         task.metric.canonical: _read(record, stored, task, said[task.source.canonical]) for task in tasks
     }
@@ -257,7 +257,9 @@ async def _score(
     return BatchScores(scores, made.truncated, made.failures)
 
 
-def _read(record: RunRecord, stored: StoredBatch, task: Sourced, said: Said) -> tuple[BaseModel | None, ...]:
+def _read(
+    record: RunRecord, stored: StoredBatch, task: JudgementSource, said: RowJudgements
+) -> tuple[BaseModel | None, ...]:
     """Kept evidence as the metric's own type."""
     found: list[BaseModel | None] = []
     for row, body in enumerate(said):
@@ -293,14 +295,14 @@ def _cascade(record: RunRecord, metrics: Sequence[AnyMetric]) -> CascadeSummary 
     return None if told is None else CascadeSummary.from_dict({**told, "judged": names})
 
 
-def _new_versions(tasks: Sequence[Sourced], kept: Mapping[str, KeptEvidence]) -> Iterator[str]:
+def _new_versions(tasks: Sequence[JudgementSource], kept: Mapping[str, JudgementCount]) -> Iterator[str]:
     for task in tasks:
         then, now = kept[task.source.canonical].version, task.metric.spec.version
         if task.metric.spec.name == task.source.spec.name and then != now:
             yield f"{task.metric.canonical} is of version {now} now; the run was scored with version {then}."
 
 
-def _without_evidence(kept: Mapping[str, KeptEvidence]) -> Iterator[str]:
+def _without_evidence(kept: Mapping[str, JudgementCount]) -> Iterator[str]:
     for name, evidence in kept.items():
         if not evidence.usable and judged_metric(name) is not None:
             yield f"{name} has no evidence in this run, and is left out."

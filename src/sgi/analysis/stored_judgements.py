@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.prompts import Inquiry, ReplyModel
     from sgi.kernel.sample import Batch, Sample
-    from sgi.store.stored_batches import KeptEvidence
+    from sgi.store.stored_batches import JudgementCount
 
 _JudgedMetric = JudgedMetric[Any]
 
 
 @dataclass(frozen=True)
-class Sourced:
+class JudgementSource:
     """A metric, and the one of the run whose evidence it takes."""
 
     metric: JudgedMetric[Any]
@@ -33,10 +33,10 @@ class Sourced:
 
 async def find_sources(
     run: str,
-    kept: Mapping[str, KeptEvidence],
+    kept: Mapping[str, JudgementCount],
     metrics: Sequence[str | AnyMetric] | None,
     batch: Batch,
-) -> list[Sourced]:
+) -> list[JudgementSource]:
     """The metrics, each with the evidence that serves it.
 
     It is that of the metric itself, or else of one of its name, or else of one that keeps evidence of the
@@ -53,18 +53,18 @@ async def find_sources(
     """
     there = [found for name, evidence in kept.items() if evidence.usable and (found := judged_metric(name))]
     if metrics is not None:
-        wanted = map(_must_judge, resolve(metrics))
-        return [Sourced(metric, await _source(run, metric, there, batch)) for metric in wanted]
+        wanted = map(_require_judged, resolve(metrics))
+        return [JudgementSource(metric, await _source(run, metric, there, batch)) for metric in wanted]
     if not there:
         hint = "Only metrics that asked a judge can be rescored; `sgi metrics` tells which do."
         raise UsageError(f"The run {run} keeps no evidence of a judge.", hint=hint)
-    return [Sourced(metric, metric) for metric in there]
+    return [JudgementSource(metric, metric) for metric in there]
 
 
-async def require_alike(run: str, sourced: Sourced, batch: Batch) -> None:
+async def require_same_questions(run: str, sourced: JudgementSource, batch: Batch) -> None:
     """Raise a UsageError where the metric would ask something else about these rows than was asked."""
-    if not await _asks_alike(sourced.metric, sourced.source, batch):
-        raise _asks_otherwise(run, sourced.metric, [sourced.source])
+    if not await _asks_same(sourced.metric, sourced.source, batch):
+        raise _other_questions_error(run, sourced.metric, [sourced.source])
 
 
 def judged_metric(name: str) -> JudgedMetric[Any] | None:
@@ -76,7 +76,7 @@ def judged_metric(name: str) -> JudgedMetric[Any] | None:
     return found if isinstance(found, JudgedMetric) else None
 
 
-def _must_judge(metric: AnyMetric) -> _JudgedMetric:
+def _require_judged(metric: AnyMetric) -> _JudgedMetric:
     if isinstance(metric, JudgedMetric):
         return metric
     message = f"{metric.canonical} asks no judge, so there is no evidence to compute it from."
@@ -90,10 +90,10 @@ async def _source(
         (source for source in there if _nearness(wanted, source)), key=lambda s: -_nearness(wanted, s)
     )
     for source in near:
-        if await _asks_alike(wanted, source, batch):
+        if await _asks_same(wanted, source, batch):
             return source
     if near:
-        raise _asks_otherwise(run, wanted, near)
+        raise _other_questions_error(run, wanted, near)
     hint = f"It has evidence of: {', '.join(source.canonical for source in there)}."
     if not there:
         hint = "It has no evidence of any metric."
@@ -109,14 +109,14 @@ def _nearness(wanted: _JudgedMetric, source: _JudgedMetric) -> int:
     return int(wanted.judgement is source.judgement and wanted.prompts == source.prompts)
 
 
-def _asks_otherwise(run: str, wanted: _JudgedMetric, near: Sequence[_JudgedMetric]) -> UsageError:
+def _other_questions_error(run: str, wanted: _JudgedMetric, near: Sequence[_JudgedMetric]) -> UsageError:
     named = " and ".join(source.canonical for source in near)
     message = f"{wanted.canonical} asks a judge something else than {named} did"
     hint = "Ask a judge: sgi run with this metric."
     return UsageError(f"{message}, so the evidence of the run {run} does not serve.", hint=hint)
 
 
-async def _asks_alike(one: _JudgedMetric, other: _JudgedMetric, batch: Batch) -> bool:
+async def _asks_same(one: _JudgedMetric, other: _JudgedMetric, batch: Batch) -> bool:
     """Whether two metrics ask the same about every row that has the fields of both.
 
     Compared is what they ask before they have a reply, since what follows depends on that.
@@ -130,7 +130,7 @@ async def _asks_alike(one: _JudgedMetric, other: _JudgedMetric, batch: Batch) ->
     return True
 
 
-class _Noting:
+class _RecordingJudge:
     """A judge that notes what it is asked, and answers nothing."""
 
     fingerprint = "noting"
@@ -145,7 +145,7 @@ class _Noting:
 
 
 async def _first_inquiries(metric: _JudgedMetric, sample: Sample) -> list[Any]:
-    judge = _Noting()
+    judge = _RecordingJudge()
     with suppress(JudgeError, ExceptionGroup):  # parts that are asked beside one another fail together
         await metric.ask(sample, judge)
     return judge.asked

@@ -121,9 +121,9 @@ def recorded_settings(cassette: Cassette) -> dict[str, Any]:
 
 def _file_of(data: Path) -> Path:
     """The file itself where the data is named with its benchmark; the benchmark where it is named alone."""
-    from sgi.io.benchmarks.uri import named
+    from sgi.io.benchmarks.uri import parse_name
 
-    spelt = named(data)
+    spelt = parse_name(data)
     return data if spelt is None else spelt.path or Path(spelt.name)
 
 

@@ -164,9 +164,9 @@ def _show_all(database: Database, record: RunRecord, *, percent: bool, as_json: 
 def _show_sample(database: Database, record: RunRecord, sample: str, *, as_json: bool) -> None:
     from sgi.cli.console import print_json, print_lines
     from sgi.cli.row_details import sample_facts, sample_lines
-    from sgi.store.evaluations import sample_story
+    from sgi.store.evaluations import sample_evaluation
 
-    evaluation = sample_story(database, record, sample)
+    evaluation = sample_evaluation(database, record, sample)
     if as_json:
         print_json(sample_facts(evaluation))
     else:

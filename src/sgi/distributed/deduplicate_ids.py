@@ -15,7 +15,7 @@ import numpy as np
 from sgi.distributed.error_codec import packed
 from sgi.distributed.fragments import Fragment, FragmentDataset, same_id
 from sgi.distributed.scan import FragmentSurvey, survey
-from sgi.io.raw_rows import placed
+from sgi.io.raw_rows import with_place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ def settled(
         ids, line = taken[number]
         first = next(iter(ids))
         shown = fragments[number].source.shown
-        error = placed(same_id(first, ids[first]), file=shown, line=line, sample_id=first)
+        error = with_place(same_id(first, ids[first]), file=shown, line=line, sample_id=first)
         found[number] = replace(found[number], error=packed(error))
     return found
 

@@ -28,7 +28,7 @@ from sgi.engine.progress import Advanced, ColumnsRead, Finished, Started, silent
 from sgi.engine.run_recorder import versions
 from sgi.engine.spec import MAX_FAILURES, RunSpec
 from sgi.engine.summarise import summarise
-from sgi.io.benchmarks.uri import named
+from sgi.io.benchmarks.uri import parse_name
 from sgi.io.column_use import ColumnUse
 from sgi.kernel.errors import EmbedderError, JudgeError, StoreError, UsageError
 from sgi.kernel.judged_metric import JudgedMetric
@@ -189,7 +189,7 @@ def _refuse(spec: RunSpec, config: ClusterConfig) -> None:
         raise UsageError("A target is not asked from a cluster.", hint=hint)
     if spec.cascade is not None:
         raise UsageError("A cascade is done by one process.", hint="Leave out --cascade, or --ray.")
-    if as_address(str(spec.data)) is None and named(spec.data) is not None:
+    if as_address(str(spec.data)) is None and parse_name(spec.data) is not None:
         raise UsageError("A benchmark is read by one process.", hint="Leave out --ray.")
     if config.workers is not None and config.workers < 1:
         raise UsageError(f"There cannot be {config.workers} workers.")

@@ -18,7 +18,7 @@ from sgi.io.empty_columns import NullColumns, look_ahead
 from sgi.io.files import suffix
 from sgi.io.jsonl import json_file, json_lines
 from sgi.io.parquet import arrow_rows, parquet_rows
-from sgi.io.raw_rows import RawRow, placed
+from sgi.io.raw_rows import RawRow, with_place
 from sgi.io.rows import Reading, Rejected, raw_values
 from sgi.io.text_file import numbered_lines, row_too_large
 from sgi.kernel.errors import DataError
@@ -185,7 +185,7 @@ class FragmentDataset:
             try:
                 samples = self._free(reading, row, number)
             except DataError as error:
-                refused = placed(error, file=source.shown, line=row.line, sample_id=error.sample_id)
+                refused = with_place(error, file=source.shown, line=row.line, sample_id=error.sample_id)
                 if on_reject is None:
                     raise refused from None
                 on_reject(Rejected(refused, raw_values(row)))

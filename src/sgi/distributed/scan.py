@@ -23,7 +23,7 @@ from sgi.engine.plan import (
 )
 from sgi.io.column_use import ColumnUse
 from sgi.io.columns import missing_mapped
-from sgi.io.raw_rows import placed
+from sgi.io.raw_rows import with_place
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import DataError, SgiError, UsageError
 from sgi.kernel.sample import Field
@@ -226,7 +226,7 @@ def _check_mapped(name: str, surveys: Sequence[FragmentSurvey]) -> None:
         if seen:
             missing_mapped(seen, sorted(unseen))
     except DataError as error:
-        raise placed(error, file=name, line=None) from None
+        raise with_place(error, file=name, line=None) from None
 
 
 def hashed(sample_id: str) -> bytes:

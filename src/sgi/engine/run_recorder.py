@@ -17,7 +17,7 @@ from sgi.kernel.signature import package_version
 from sgi.store.run_provenance import run_provenance
 from sgi.store.run_queries import find_run, run_usage
 from sgi.store.run_writer import RunStart, create_run, open_recorder
-from sgi.store.stored_batches import saved_answers, stored_batch
+from sgi.store.stored_batches import read_answers, stored_batch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,7 +109,7 @@ class Recording:
     def answers(self, start: int, rows: int) -> Mapping[int, StoredAnswer]:
         """The stored responses of the target, by position."""
         with self._database.reading() as connection:
-            return saved_answers(connection, self.run, start, rows)
+            return read_answers(connection, self.run, start, rows)
 
     def keep(self, answers: Mapping[int, StoredAnswer]) -> None:
         """Store responses of the target, by position."""

@@ -48,7 +48,7 @@ def as_text(value: object) -> str:
     if type(value) is str and value.isascii():  # first what nearly all are
         return value
     if not isinstance(value, str):
-        raise DataError(f"expected text, found {found(value)}")
+        raise DataError(f"expected text, found {describe(value)}")
     if not value.isascii():
         try:
             value.encode()
@@ -65,7 +65,7 @@ def as_id(value: object) -> str:
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         return str(int(value))
     if not isinstance(value, str):
-        raise DataError(f"expected text or a whole number, found {found(value)}")
+        raise DataError(f"expected text or a whole number, found {describe(value)}")
     if not value.strip():
         raise DataError("the id is blank", hint="Leave it out and the row's number is its id.")
     return as_text(value)
@@ -103,14 +103,14 @@ def as_label(value: object) -> bool:
     elif isinstance(value, str):
         known = _TRUTH.get(value.strip().casefold())
     if known is None:
-        raise DataError(f"expected true/false, 1/0 or yes/no, found {found(value)}")
+        raise DataError(f"expected true/false, 1/0 or yes/no, found {describe(value)}")
     return known
 
 
 def as_object(value: object) -> dict[str, JsonValue]:
     """Metadata: an object of JSON values."""
     if not isinstance(value, dict):
-        raise DataError(f"expected an object, found {found(value)}")
+        raise DataError(f"expected an object, found {describe(value)}")
     plain = as_json(value)
     return plain if isinstance(plain, dict) else {}
 
@@ -139,17 +139,17 @@ def as_json(value: Any, depth: int = 0) -> JsonValue:
     return _scalar(value, depth)
 
 
-def loosely_json(value: Any) -> JsonValue:
+def any_json(value: Any) -> JsonValue:
     """The value as JSON whatever it is, for showing what was refused: what has no JSON is shown as text."""
     if isinstance(value, dict):
-        return {str(loosely_json(str(key))): _shown(item) for key, item in value.items()}
-    return _shown(value)
+        return {str(any_json(str(key))): _json_or_text(item) for key, item in value.items()}
+    return _json_or_text(value)
 
 
-def found(value: object) -> str:
+def describe(value: object) -> str:
     """What a value is, in the words of a message.
 
-    >>> found(3), found(None), found(["a"])
+    >>> describe(3), describe(None), describe(["a"])
     ('number 3', 'null', 'a list')
     """
     if is_absent(value):
@@ -171,7 +171,7 @@ def _texts(value: object, read: Any, word: str) -> tuple[str, ...]:
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if not isinstance(value, (list, tuple)):
-        raise DataError(f"expected text or a list of texts, found {found(value)}")
+        raise DataError(f"expected text or a list of texts, found {describe(value)}")
     texts = []
     for position, item in enumerate(value, 1):
         try:
@@ -195,7 +195,7 @@ def _key(key: object) -> str:
     if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
         return str(int(key))
     if not isinstance(key, str):
-        raise DataError(f"an object's key must be text, found {found(key)}")
+        raise DataError(f"an object's key must be text, found {describe(key)}")
     return as_text(key)
 
 
@@ -218,19 +218,19 @@ def _scalar(value: object, depth: int) -> JsonValue:
             return value.decode()
         except UnicodeDecodeError:
             raise DataError(f"expected text, found {len(value)} bytes that are not UTF-8") from None
-    raise DataError(f"expected a JSON value, found {found(value)}")
+    raise DataError(f"expected a JSON value, found {describe(value)}")
 
 
-def _shown(value: Any) -> JsonValue:
+def _json_or_text(value: Any) -> JsonValue:
     try:
         return as_json(value)
     except DataError:
-        text = value if isinstance(value, str) else _printed(value)
+        text = value if isinstance(value, str) else _repr_or_type(value)
         return text.encode("utf-8", "backslashreplace").decode()
 
 
-def _printed(value: object) -> str:
+def _repr_or_type(value: object) -> str:
     try:
         return repr(value)
     except RecursionError:
-        return f"{found(value)} nested too deeply to be shown"
+        return f"{describe(value)} nested too deeply to be shown"

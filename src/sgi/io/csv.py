@@ -7,7 +7,7 @@ import re
 from typing import IO, TYPE_CHECKING
 
 from sgi.io.columns import UNNAMED, recognise_header
-from sgi.io.raw_rows import RawRow, check_header, oversized, placed
+from sgi.io.raw_rows import RawRow, check_header, oversized, with_place
 from sgi.io.text_file import NOT_UTF8, numbered_lines, row_too_large
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import input_limits
@@ -43,7 +43,7 @@ def csv_rows(
     records = _records(numbered_lines(stream, file, encoding), file, delimiter)
     line, header, _ = next(records, (1, [], ""))
     if isinstance(header, DataError):
-        raise placed(header, file=file, line=line)
+        raise with_place(header, file=file, line=line)
     if not header:
         return
     try:
@@ -52,7 +52,7 @@ def csv_rows(
             header[0] = _free_name(header)
         recognise_header(header, mapping)
     except DataError as error:
-        raise placed(error, file=file, line=line) from None
+        raise with_place(error, file=file, line=line) from None
     for line, cells, text in records:
         values = cells if isinstance(cells, DataError) else _values(header, cells)
         if not isinstance(values, DataError):

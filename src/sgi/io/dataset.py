@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from sgi.io.benchmarks.uri import named, open_named
-from sgi.io.coercion import found, loosely_json
+from sgi.io.benchmarks.uri import open_named_benchmark, parse_name
+from sgi.io.coercion import any_json, describe
 from sgi.io.columns import checked_mapping
 from sgi.io.files import open_file
 from sgi.io.frames import frame_dataset
@@ -76,10 +76,10 @@ def open_dataset(
     """
     checked_mapping(columns)
     if isinstance(data, (str, os.PathLike)):
-        spelt = named(data)
+        spelt = parse_name(data)
         if spelt is None:
             return open_file(Path(data), columns, encoding)
-        data = open_named(spelt, columns)
+        data = open_named_benchmark(spelt, columns)
     if encoding is not None:
         raise UsageError("Only files of text have an encoding.", hint="Leave out --encoding.")
     table = frame_dataset(data, columns)
@@ -120,5 +120,5 @@ def _object_row(number: int, row: Any) -> RawRow:
     if isinstance(row, (Mapping, Sample)):
         return RawRow(number, row)
     return RawRow(
-        number, DataError(f"expected a dict or a Sample, found {found(row)}"), str(loosely_json(row))
+        number, DataError(f"expected a dict or a Sample, found {describe(row)}"), str(any_json(row))
     )

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from sgi.io import coercion as cells
-from sgi.io.raw_rows import RawRow, oversized, placed, too_many_columns
+from sgi.io.raw_rows import RawRow, oversized, too_many_columns, with_place
 from sgi.io.text_file import NOT_UTF8, broken_text, row_too_large
 from sgi.kernel.errors import DataError
 from sgi.kernel.limits import input_limits
@@ -73,7 +73,7 @@ class JsonScan:
                 if size > self._most:
                     raise row_too_large(self._file, line)
                 if len(members) > self._columns:
-                    raise placed(too_many_columns(len(members)), file=self._file, line=line)
+                    raise with_place(too_many_columns(len(members)), file=self._file, line=line)
             if not self._take(","):
                 break
         self._expect("}")
@@ -95,7 +95,7 @@ class JsonScan:
         values = self._value()
         if isinstance(values, dict):
             return self._checked(line, values, self._size)
-        refused = DataError(f"expected an object, found {cells.found(values)}")
+        refused = DataError(f"expected an object, found {cells.describe(values)}")
         return RawRow(line, refused, json.dumps(values, ensure_ascii=False))
 
     @staticmethod

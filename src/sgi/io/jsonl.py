@@ -76,7 +76,7 @@ def json_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[RawRow]:
             yield RawRow(number, values) if refused is None else RawRow(number, refused, _shown(line))
         else:
             hint = 'Each line holds one object: {"question": …, "response": …}'
-            refused = DataError(f"expected an object, found {cells.found(values)}", hint=hint)
+            refused = DataError(f"expected an object, found {cells.describe(values)}", hint=hint)
             yield RawRow(number, refused, _shown(line))
 
 
@@ -127,7 +127,7 @@ def _mistake(values: Any) -> DataError | None:
             _refuse_not_finite(value)
             cells.as_json(value)
         except DataError as error:
-            field = None if key is None else str(cells.loosely_json(key))
+            field = None if key is None else str(cells.any_json(key))
             return DataError(error.message, field=field, sample_id=_id_of(values), hint=error.hint)
     return None
 

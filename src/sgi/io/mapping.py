@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sgi.io.coercion import as_json, found, is_absent
+from sgi.io.coercion import as_json, describe, is_absent
 from sgi.kernel.errors import DataError, UsageError
 from sgi.kernel.json_path import PathAbsentError, check_path, get_path
 
@@ -103,7 +103,7 @@ def read_source(values: Mapping[str, Any], source: Source) -> Any:
         try:
             document = json.loads(value)
         except (ValueError, RecursionError):
-            problem = f"no {source.text}: column {source.column[:60]!r} holds {found(value)}, not JSON"
+            problem = f"no {source.text}: column {source.column[:60]!r} holds {describe(value)}, not JSON"
             raise DataError(problem) from None
     else:
         document = as_json(value)

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from sgi.io import parquet_worker
 from sgi.io.columns import recognise_header
-from sgi.io.raw_rows import RawRow, cell_too_large, check_header, placed, too_many_columns
+from sgi.io.raw_rows import RawRow, cell_too_large, check_header, too_many_columns, with_place
 from sgi.io.text_file import open_bytes, row_too_large
 from sgi.kernel.errors import DataError, MissingExtraError
 from sgi.kernel.limits import how_to_raise, input_limits, shown_size
@@ -76,7 +76,7 @@ def arrow_rows(
         check_header(header)
         recognise_header(header, mapping)
     except DataError as error:
-        raise placed(error, file=file, line=None) from None
+        raise with_place(error, file=file, line=None) from None
     number = 0
     for batch in batches:
         for values in _values(batch):
@@ -141,4 +141,4 @@ def _refusal(told: IO[bytes], code: int, memory: int, file: str) -> DataError:
             error = DataError(message, hint=how_to_raise("row"))
         case _:
             error = DataError(f"cannot be read as Parquet: {said['detail']}")
-    return placed(error, file=file, line=row)
+    return with_place(error, file=file, line=row)

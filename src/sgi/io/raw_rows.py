@@ -27,7 +27,7 @@ class RawRow(NamedTuple):
     """Texts in a table may hold lists; in CSV a null may also be an empty text."""
 
 
-def placed(
+def with_place(
     error: DataError, *, file: str | None, line: int | None, sample_id: str | None = None
 ) -> DataError:
     """The same error with its place."""

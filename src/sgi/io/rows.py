@@ -15,7 +15,7 @@ from sgi.io.column_use import ColumnUse, column_use
 from sgi.io.columns import checked_mapping, missing_mapped, recognise, table_row
 from sgi.io.empty_columns import MAX_ROWS, NullColumns, look_ahead
 from sgi.io.mapping import join, parts_of, read_source, resolve
-from sgi.io.raw_rows import RawRow, placed
+from sgi.io.raw_rows import RawRow, with_place
 from sgi.kernel.errors import DataError
 from sgi.kernel.json_path import PathAbsentError
 from sgi.kernel.sample import Sample
@@ -93,7 +93,7 @@ def read_rows(
         try:
             samples = reading.samples(row, number)
         except DataError as error:
-            refused = placed(error, file=file, line=row.line, sample_id=error.sample_id)
+            refused = with_place(error, file=file, line=row.line, sample_id=error.sample_id)
             if on_reject is None:
                 raise refused from None
             on_reject(Rejected(refused, raw_values(row)))
@@ -159,9 +159,9 @@ class Reading:
             if self.noted:
                 missing_mapped(tuple(self.noted), sorted(self.unseen), self.reasons)
         except DataError as error:
-            raise placed(error, file=self.file, line=None) from None
+            raise with_place(error, file=self.file, line=None) from None
         if self.unrecognised and not self.recognised:
-            raise placed(self.unrecognised, file=self.file, line=None)
+            raise with_place(self.unrecognised, file=self.file, line=None)
 
     def _understood(self, values: Mapping[str, Any], number: int, kind: str) -> list[Sample]:
         if self.unseen:  # the names are for a message that a fulfilled mapping never needs
@@ -275,7 +275,7 @@ def _single(values: Mapping[str, Any], plan: Plan, unnamed: str) -> Sample:
     try:
         given = _given(values, plan)
     except DataError as error:
-        raise placed(error, file=None, line=None, sample_id=known) from None
+        raise with_place(error, file=None, line=None, sample_id=known) from None
     given["id"] = known or unnamed
     return Sample.model_validate(given)
 
@@ -369,4 +369,4 @@ def raw_values(row: RawRow) -> JsonValue:
     if isinstance(row.values, DataError):
         return row.text
     values = row.values.model_dump(exclude_unset=True) if isinstance(row.values, Sample) else row.values
-    return cells.loosely_json(dict(values))
+    return cells.any_json(dict(values))

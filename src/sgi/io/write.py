@@ -53,7 +53,7 @@ def open_writer(path: str | os.PathLike[str]) -> Iterator[RowWriter]:
     The rows go into a temporary file in the same folder, which takes the place of ``path`` when the block
     ends well; an exception leaves everything as it was. Numbers that are not finite are written as null. In
     CSV, lists and objects are JSON, and a text that a spreadsheet would run as a formula is preceded by an
-    apostrophe, which stays when SGI reads the file; see `harmless`. In Parquet, a column of
+    apostrophe, which stays when SGI reads the file; see `escape_formula`. In Parquet, a column of
     objects or of several kinds is JSON text.
 
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -70,14 +70,14 @@ def open_writer(path: str | os.PathLike[str]) -> Iterator[RowWriter]:
     name = os.fspath(path)
     target = Path(os.path.realpath(name))
     suffix = _checked_suffix(Path(name))
-    with replacing_file(target, errors=partial(_telling, name)) as stream:
+    with replacing_file(target, errors=partial(_translate_errors, name)) as stream:
         if suffix == ".jsonl":
             yield _Lines(stream, name)
             return
-        with _closing(tempfile.TemporaryFile(dir=target.parent)) as waiting:
+        with _close_quietly(tempfile.TemporaryFile(dir=target.parent)) as waiting:
             table = _Table(_Lines(waiting, name))
             yield table
-            with _telling(name):
+            with _translate_errors(name):
                 finish = _write_csv if suffix == ".csv" else _write_parquet
                 finish(stream, table.columns, table.rows())
 
@@ -102,7 +102,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     name = os.fspath(path)
     target = Path(os.path.realpath(name))
     check_place(path)
-    with replacing_file(target, errors=partial(_telling, name)) as stream, _telling(name):
+    with replacing_file(target, errors=partial(_translate_errors, name)) as stream, _translate_errors(name):
         stream.write(content)
 
 
@@ -115,9 +115,9 @@ def write_chunks(path: str | os.PathLike[str], chunks: Iterable[bytes]) -> None:
     """
     name = os.fspath(path)
     check_place(path)
-    with replacing_file(Path(os.path.realpath(name)), errors=partial(_telling, name)) as stream:
+    with replacing_file(Path(os.path.realpath(name)), errors=partial(_translate_errors, name)) as stream:
         for chunk in chunks:
-            with _telling(name):
+            with _translate_errors(name):
                 stream.write(chunk)
 
 
@@ -128,14 +128,14 @@ def check_place(path: str | os.PathLike[str]) -> None:
         UsageError: the folder is missing, or the path cannot be a file.
     """
     target = Path(os.path.realpath(path))
-    with _telling(os.fspath(path)):
+    with _translate_errors(os.fspath(path)):
         if not target.parent.is_dir():
             raise UsageError(f"{path}: there is no folder {str(target.parent)!r}.", hint="Make it first.")
         if target.exists() and not target.is_file():
             raise UsageError(f"{path} is not a regular file.", hint="Name a file.")
 
 
-def harmless(text: str) -> str:
+def escape_formula(text: str) -> str:
     r"""The text, with an apostrophe before it if a spreadsheet could run it.
 
     A spreadsheet takes a cell as a formula if it begins with ``=``, ``+``, ``-`` or ``@``. Some first remove
@@ -143,8 +143,8 @@ def harmless(text: str) -> str:
     A text that begins with apostrophes and then with such a formula gets one more, so that no two texts are
     written alike: the text is what is left without the first apostrophe.
 
-    >>> harmless("=1+1"), harmless("1+1"), harmless(" \u200b＝1"), harmless("'=1"), harmless("'tis")
-    ("'=1+1", '1+1', "' \u200b＝1", "''=1", "'tis")
+    >>> [escape_formula(text) for text in ("=1+1", "1+1", " \u200b＝1", "'=1", "'tis")]
+    ["'=1+1", '1+1', "' \u200b＝1", "''=1", "'tis"]
     """
     return f"{_MARK}{text}" if _is_formula(text.lstrip(_MARK)) else text
 
@@ -193,11 +193,11 @@ class _Lines:
 
     def write(self, rows: Iterable[Mapping[str, JsonValue]]) -> None:
         for row in rows:
-            line = self._dumped(row)
-            with _telling(self.name):
+            line = self._dump(row)
+            with _translate_errors(self.name):
                 self.stream.write(line)
 
-    def _dumped(self, row: Mapping[str, JsonValue]) -> bytes:
+    def _dump(self, row: Mapping[str, JsonValue]) -> bytes:
         try:
             return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
         except TypeError:  # whole numbers beyond 64 bits and lone surrogates, which Python's writer escapes
@@ -248,7 +248,7 @@ def _write_csv(stream: IO[bytes], columns: Mapping[str, set[str]], rows: Iterato
         return
     text = io.TextIOWrapper(stream, encoding="utf-8", errors="backslashreplace", newline="")
     table = csv.writer(text)  # ends lines in CR LF, and so quotes cells with either of them
-    table.writerow([harmless(name) for name in names])
+    table.writerow([escape_formula(name) for name in names])
     table.writerows([_csv_cell(row.get(name)) for name in names] for row in rows)
     text.detach()  # flushes, and leaves the closing to the one who opened it
 
@@ -258,7 +258,7 @@ def _csv_cell(value: JsonValue) -> str:
         return ""
     if type(value) is float:  # quicker than JSON, to the same end
         return repr(value) if math.isfinite(value) else ""
-    return harmless(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return escape_formula(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _write_parquet(
@@ -319,7 +319,7 @@ def _checked_suffix(path: Path) -> str:
 
 
 @contextmanager
-def _closing(stream: IO[bytes]) -> Iterator[IO[bytes]]:
+def _close_quietly(stream: IO[bytes]) -> Iterator[IO[bytes]]:
     """Close at the end; a failure to flush what is thrown away hides no other error."""
     try:
         yield stream
@@ -329,7 +329,7 @@ def _closing(stream: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _telling(name: str) -> Iterator[None]:
+def _translate_errors(name: str) -> Iterator[None]:
     """Turn the system's errors into ours."""
     try:
         yield

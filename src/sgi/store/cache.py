@@ -240,7 +240,7 @@ class SqliteCache:
         make_folder(self.path.parent, mode=0o700)
         connection = connect(self.path)
         try:
-            _refuse_strangers(connection, self.path)
+            _require_own_file(connection, self.path)
             write_ahead(connection, durable=self._durable)
             connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
             connection.execute(_TABLE)
@@ -271,7 +271,7 @@ def _chunks(keys: Iterable[bytes]) -> Iterator[list[bytes]]:
         yield some
 
 
-def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
+def _require_own_file(connection: sqlite3.Connection, path: Path) -> None:
     """A database that someone else made is not ours to write into."""
     from sgi.store.sqlite_file import owner_and_names
 

@@ -18,12 +18,12 @@ from sgi.kernel.errors import (
     StoreDamagedError,
     StoreError,
 )
-from sgi.store.database_location import ANOTHER, RIGHTS, database_error, located, shown_place
+from sgi.store.database_location import ANOTHER, RIGHTS, database_error, database_url, display_url
 from sgi.store.fork_safety import close_at_fork
 from sgi.store.migrations import HEAD, REVISIONS, VERSION_TABLE, migrate
 from sgi.store.schema import metadata
 from sgi.store.sqlite_file import connect, is_damaged, owner_and_names, write_ahead
-from sgi.store.text_codec import column_json, stored_json
+from sgi.store.text_codec import column_json, encode_json
 
 if TYPE_CHECKING:
     import sqlite3
@@ -75,7 +75,7 @@ class Database:
 
     def __init__(self, url: sa.URL) -> None:
         self.dialect: str = url.get_backend_name()
-        self.shown = shown_place(url)
+        self.shown = display_url(url)
         self._secret = url.password
         self._engine = _sqlite_engine(url) if self.dialect == "sqlite" else _postgresql_engine(url)
         self._file: tuple[int, int] | None = None  # which file the path named at the first write
@@ -88,7 +88,7 @@ class Database:
         Raises:
             StoreError: the database cannot be reached or read.
         """
-        with self._connected(_READ[self.dialect]) as connection, connection.begin():
+        with self._connect(_READ[self.dialect]) as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -104,7 +104,7 @@ class Database:
         Raises:
             StoreError: the database cannot be reached or written; nothing of the block is kept.
         """
-        with self._connected(_WRITE) as connection, connection.begin():
+        with self._connect(_WRITE) as connection, connection.begin():
             if self.dialect == "sqlite":
                 self._check_file()
             else:
@@ -157,7 +157,7 @@ class Database:
         Raises:
             SchemaTooNewError: a newer version made it.
         """
-        with self._connected(_WRITE) as connection:
+        with self._connect(_WRITE) as connection:
             connection.detach()  # closed at the end, because of the next line
             if (
                 self.dialect == "sqlite"
@@ -168,7 +168,7 @@ class Database:
                     connection.execute(sa.select(sa.func.pg_advisory_xact_lock(APPLICATION_ID)))
                 before = _revision(connection, self.shown)
                 if before != HEAD:
-                    _refuse_unknown(before, self.shown)
+                    _require_known_revision(before, self.shown)
                     migrate(connection)
                     if self.dialect == "sqlite":
                         connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -196,13 +196,13 @@ class Database:
         self.close()
 
     @contextmanager
-    def _connected(self, options: dict[str, Any]) -> Iterator[sa.Connection]:
+    def _connect(self, options: dict[str, Any]) -> Iterator[sa.Connection]:
         """A connection; every trouble with the database is told as a StoreError."""
-        with self._telling(), self._engine.connect() as connection:
+        with self._translate_errors(), self._engine.connect() as connection:
             yield connection.execution_options(**options)
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         drivers: type[Exception] = self._engine.dialect.loaded_dbapi.Error
         try:
             yield
@@ -223,7 +223,7 @@ class Database:
         Raises:
             StoreError: the check cannot be done.
         """
-        with self._telling():
+        with self._translate_errors():
             return is_damaged(Path(self.shown))
 
 
@@ -270,7 +270,7 @@ def open_database(where: str | Path | None = None, *, create: bool = True) -> Da
     ...     database.dialect, database.revision() == HEAD
     ('sqlite', True)
     """
-    database = Database(located(where, create=create))
+    database = Database(database_url(where, create=create))
     try:
         revision = database.revision()
         if revision is None and create:
@@ -292,7 +292,7 @@ def upgrade(where: str | Path | None = None) -> tuple[str | None, str]:
     Raises:
         StoreError: as `open_database` does; SchemaTooNewError if a newer version made it.
     """
-    with Database(located(where, create=False)) as database:
+    with Database(database_url(where, create=False)) as database:
         return database.migrate(), HEAD
 
 
@@ -302,7 +302,7 @@ def status(where: str | Path | None = None) -> DatabaseStatus:
     Raises:
         StoreError: it isn't there, cannot be read, or belongs to another program.
     """
-    with Database(located(where, create=False)) as database:
+    with Database(database_url(where, create=False)) as database:
         revision = database.revision()
         with database.reading() as connection:
             there = [
@@ -320,8 +320,8 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
     path = Path(str(url.database))
     engine = sa.create_engine(
         url,
-        creator=lambda: _opened(path),
-        json_serializer=stored_json,
+        creator=lambda: _open_sqlite(path),
+        json_serializer=encode_json,
         json_deserializer=column_json,
         pool_pre_ping=True,  # a connection that was closed for lack of memory is opened again
         hide_parameters=True,
@@ -334,7 +334,7 @@ def _sqlite_engine(url: sa.URL) -> sa.Engine:
     return engine
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open_sqlite(path: Path) -> sqlite3.Connection:
     try:
         connection = connect(path)
     except UnicodeDecodeError:  # of the file's content
@@ -343,7 +343,7 @@ def _opened(path: Path) -> sqlite3.Connection:
         reason = getattr(error, "strerror", None) or error
         raise StoreError(f"The database {path} cannot be opened: {reason}.", hint=RIGHTS) from error
     try:
-        _refuse_strangers(connection, path)
+        _require_own_file(connection, path)
         write_ahead(connection, durable=True)
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON").fetchone()  # deleted texts are overwritten with zeros
@@ -353,7 +353,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
+def _require_own_file(connection: sqlite3.Connection, path: Path) -> None:
     """A file that someone else made is not ours to write into."""
     owner, names = owner_and_names(connection)
     if owner == APPLICATION_ID:
@@ -368,7 +368,7 @@ def _refuse_strangers(connection: sqlite3.Connection, path: Path) -> None:
 def _postgresql_engine(url: sa.URL) -> sa.Engine:
     return sa.create_engine(
         url.set(query={"connect_timeout": "10", "application_name": "sgi", **url.query}),
-        json_serializer=stored_json,
+        json_serializer=encode_json,
         json_deserializer=lambda body: column_json(body.decode()),  # psycopg hands over bytes
         pool_pre_ping=True,  # a server that came back is used again
         hide_parameters=True,
@@ -396,13 +396,13 @@ def _revision(connection: sa.Connection, shown: str) -> str | None:
 def _require_head(revision: str | None, shown: str) -> None:
     if revision == HEAD:
         return
-    _refuse_unknown(revision, shown)
+    _require_known_revision(revision, shown)
     if revision is None:
         raise StoreError(f"The database {shown} is empty.", hint=f"`sgi run` fills one. {ANOTHER}")
     raise SchemaTooOldError(f"An older version of SGI made {shown}.", hint="Run `sgi db upgrade`.")
 
 
-def _refuse_unknown(revision: str | None, shown: str) -> None:
+def _require_known_revision(revision: str | None, shown: str) -> None:
     if revision is not None and revision not in REVISIONS:
         message = f"A newer version of SGI made {shown} (schema {revision}; this one knows {HEAD})."
         raise SchemaTooNewError(message, hint="Update SGI to that version.")

@@ -44,7 +44,7 @@ _POSTGRESQL = ("postgres", "postgresql", "postgresql+psycopg")
 _KINDS = "It is the path of a SQLite file, sqlite:///FILE or postgresql://USER@HOST/NAME."
 
 
-def located(where: str | Path | None, *, create: bool) -> sa.URL:
+def database_url(where: str | Path | None, *, create: bool) -> sa.URL:
     """The URL of a database that can be opened, as far as that is known without opening it."""
     place = where if where is not None else os.environ.get("SGI_DATABASE_URL") or DEFAULT
     if isinstance(place, Path) or "://" not in place:
@@ -74,7 +74,7 @@ def _file(path: Path, *, create: bool) -> sa.URL:
     return sa.URL.create("sqlite", database=str(path))
 
 
-def shown_place(url: sa.URL) -> str:
+def display_url(url: sa.URL) -> str:
     """The place without password and options."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)

@@ -13,7 +13,7 @@ from sgi.kernel.metric import Status
 from sgi.kernel.placeholders import shown
 from sgi.store import schema
 from sgi.store.samples import answered_samples, sample_of
-from sgi.store.text_codec import restored, stored
+from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -80,7 +80,7 @@ class MetricScore:
 
 
 @dataclass(frozen=True)
-class RunFound:
+class RunHandle:
     """What the statements below have to know of a run.
 
     Attributes:
@@ -119,19 +119,19 @@ class StoredEvaluation:
     scores: Mapping[str, MetricScore]
 
 
-def find_row_run(connection: Connection, wanted: str, *, lock: bool = False) -> RunFound | None:
+def find_handle(connection: Connection, wanted: str, *, lock: bool = False) -> RunHandle | None:
     """The run of this name or, failing that, of this id."""
-    if wanted != stored(wanted):
+    if wanted != encode_text(wanted):
         return None
     rows = connection.execute(_FIND_AND_LOCK if lock else _FIND, {"this": wanted}).all()
     row = next((row for row in rows if row.name == wanted), rows[0] if rows else None)
-    return None if row is None else RunFound(row.id, row.name or row.id, row.dataset, row.rows, row.spec)
+    return None if row is None else RunHandle(row.id, row.name or row.id, row.dataset, row.rows, row.spec)
 
 
 def read_evaluations(database: Database, run: str) -> list[StoredEvaluation]:
     """The rows of a run, in order; none if there is no such run. Any run will do, however it was made."""
     with database.reading() as connection:
-        found = find_row_run(connection, run)
+        found = find_handle(connection, run)
         if found is None:
             return []
         scores: dict[int, dict[str, MetricScore]] = {}
@@ -144,10 +144,10 @@ def read_evaluations(database: Database, run: str) -> list[StoredEvaluation]:
 def read_evaluation(database: Database, run: str, sample_id: str) -> StoredEvaluation | None:
     """One row of a run; None if there is none."""
     with database.reading() as connection:
-        found = find_row_run(connection, run)
+        found = find_handle(connection, run)
         if found is None:
             return None
-        query = _rows(found).where(schema.samples.c.id == stored(sample_id))
+        query = _rows(found).where(schema.samples.c.id == encode_text(sample_id))
         row = connection.execute(query).mappings().first()
         if row is None:
             return None
@@ -155,7 +155,7 @@ def read_evaluation(database: Database, run: str, sample_id: str) -> StoredEvalu
         return _evaluation(found, dict(row), scores)
 
 
-def sample_story(database: Database, record: RunRecord, sample_id: str) -> StoredEvaluation:
+def sample_evaluation(database: Database, record: RunRecord, sample_id: str) -> StoredEvaluation:
     """All that is kept of one sample of a run.
 
     Raises:
@@ -169,31 +169,31 @@ def sample_story(database: Database, record: RunRecord, sample_id: str) -> Store
     ours = samples.c.dataset == record.dataset
     alike = sa.func.length(samples.c.id).between(len(sample_id) - 2, len(sample_id) + 2)
     with database.reading() as connection:
-        there = sa.select(samples.c.id).where(ours, samples.c.id == stored(sample_id))
+        there = sa.select(samples.c.id).where(ours, samples.c.id == encode_text(sample_id))
         if connection.execute(there).first() is not None:
             message = f"The sample {sample_id!r} of the run {record.label} is not scored yet."
             raise UsageError(message, hint=f"Go on with sgi run --resume {record.id}.")
         some = sa.select(samples.c.id).where(ours, alike).order_by(samples.c.position).limit(_LOOKED_AT)
-        known = [restored(name) for name in connection.execute(some).scalars()]
+        known = [decode_text(name) for name in connection.execute(some).scalars()]
         some = sa.select(samples.c.id).where(ours).order_by(samples.c.position).limit(_SHOWN)
-        first = [restored(name) for name in connection.execute(some).scalars()]
+        first = [decode_text(name) for name in connection.execute(some).scalars()]
     near = tuple(difflib.get_close_matches(sample_id, known, n=3))
     hint = f"Its first ids: {', '.join(map(repr, first))}."
     raise UnknownNameError(f"sample of {record.dataset_name}", sample_id, near, hint="" if near else hint)
 
 
-def sample_stories(
+def sample_evaluations(
     database: Database, record: RunRecord, sample_ids: Iterable[str]
 ) -> dict[str, StoredEvaluation]:
     """All that is kept of some samples of a run, by id; those that are not scored are left out."""
     wanted = list(dict.fromkeys(sample_ids))
     found = {}
     with database.reading() as connection:
-        run = find_row_run(connection, record.id)
+        run = find_handle(connection, record.id)
         if run is None:
             return {}
         for some in (wanted[start : start + _IDS_A_QUERY] for start in range(0, len(wanted), _IDS_A_QUERY)):
-            query = _rows(run).where(schema.samples.c.id.in_([stored(name) for name in some]))
+            query = _rows(run).where(schema.samples.c.id.in_([encode_text(name) for name in some]))
             rows = {row["position"]: dict(row) for row in connection.execute(query).mappings()}
             scores: dict[int, dict[str, MetricScore]] = {}
             for position, name, score in _scores(connection, run, list(rows)):
@@ -204,7 +204,7 @@ def sample_stories(
     return {name: found[name] for name in wanted if name in found}
 
 
-def _rows(run: RunFound) -> sa.Select[Any]:
+def _rows(run: RunHandle) -> sa.Select[Any]:
     """The committed rows, in order, with the answers of the target."""
     samples, batches = schema.samples, schema.batches
     committed = sa.exists().where(batches.c.run == run.id, schema.in_batch(samples.c.position))
@@ -212,7 +212,7 @@ def _rows(run: RunFound) -> sa.Select[Any]:
 
 
 def _scores(
-    connection: Connection, run: RunFound, positions: Sequence[int] | None = None
+    connection: Connection, run: RunHandle, positions: Sequence[int] | None = None
 ) -> Iterator[tuple[int, str, MetricScore]]:
     """Position, metric and score of some rows, or of all."""
     metrics, scores, details, evidence = schema.run_metrics, schema.scores, schema.details, schema.evidence
@@ -233,14 +233,14 @@ def _score(row: RowMapping) -> MetricScore:
     return MetricScore(
         row["value"],
         Status(row["status"]),
-        restored(row["reason"] or ""),
+        decode_text(row["reason"] or ""),
         details=row["details"] or {},
         evidence=row["evidence"] or {},
     )
 
 
-def _evaluation(run: RunFound, row: dict[str, Any], scores: Mapping[str, MetricScore]) -> StoredEvaluation:
+def _evaluation(run: RunHandle, row: dict[str, Any], scores: Mapping[str, MetricScore]) -> StoredEvaluation:
     sample = sample_of(row).with_texts(shown)
-    reason = restored(row["answer_reason"] or "")
+    reason = decode_text(row["answer_reason"] or "")
     position = row["position"]
     return StoredEvaluation(f"{run.id}:{position}", run.label, position, sample, reason, scores)

@@ -7,7 +7,7 @@ from typing import Protocol
 from weakref import WeakSet
 
 
-class Forking(Protocol):
+class ForkAware(Protocol):
     """Something with connections, which the hooks below close before a fork."""
 
     def before_fork(self) -> None:
@@ -17,10 +17,10 @@ class Forking(Protocol):
         """Allow connections again; they are opened at the next use."""
 
 
-_OPEN: WeakSet[Forking] = WeakSet()
+_OPEN: WeakSet[ForkAware] = WeakSet()
 
 
-def close_at_fork(opened: Forking) -> None:
+def close_at_fork(opened: ForkAware) -> None:
     """Close its connections before each fork of this process; parent and child open their own afterwards.
 
     A child that inherits a connection also inherits what SQLite believes to have locked, and a lock that

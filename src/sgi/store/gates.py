@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sgi.store import schema
 from sgi.store.bulk_rows import insert_rows
 from sgi.store.run_inserts import now
-from sgi.store.text_codec import restored, stored
+from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,7 +41,7 @@ def earlier_looks(database: Database, questions: str, run: str) -> dict[tuple[st
         .group_by(gates.c.metric, gates.c.side)
     )
     with database.reading() as connection:
-        return {(restored(row.metric), row.side): int(row.runs) for row in connection.execute(query)}
+        return {(decode_text(row.metric), row.side): int(row.runs) for row in connection.execute(query)}
 
 
 def record_gate(
@@ -60,7 +60,7 @@ def record_gate(
     """
     moment = now()
     rows = (
-        (questions, stored(metric), side, run, stored(rule), passed, moment)
+        (questions, encode_text(metric), side, run, encode_text(rule), passed, moment)
         for metric, side, rule, passed in decisions
     )
     with database.writing() as connection:

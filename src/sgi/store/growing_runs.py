@@ -20,7 +20,7 @@ from sgi.kernel.registry import metric
 from sgi.kernel.signature import canonical_json, digest, run_signature
 from sgi.store import schema
 from sgi.store.bulk_rows import insert_rows
-from sgi.store.evaluations import MetricScore, RunFound, find_row_run
+from sgi.store.evaluations import MetricScore, RunHandle, find_handle
 from sgi.store.run_inserts import (
     RunStart,
     ScoreRow,
@@ -32,10 +32,10 @@ from sgi.store.run_inserts import (
     new_run_id,
     now,
 )
-from sgi.store.run_names import refuse_name
+from sgi.store.run_names import require_free_name
 from sgi.store.run_views import count_change
 from sgi.store.samples import answer_row, sample_row
-from sgi.store.text_codec import stored
+from sgi.store.text_codec import encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,40 +111,40 @@ def save_evaluation(database: Database, run: str, row: EvaluationRow, *, version
         StoreError: the database cannot be written; nothing of the row is kept.
     """
     with database.writing() as connection:
-        found = _locked(connection, run) or _created(connection, run, versions)
-        made_with = {"embedders": _agreed(found, row.embedders), "judge": _agreed_judge(found, row.judge)}
-        position = _position(connection, found.dataset, row.sample.id)
+        found = _lock_run(connection, run) or _create_run(connection, run, versions)
+        models, judge = _merge_models(found, row.embedders), _merge_judge(found, row.judge)
+        position = _find_position(connection, found.dataset, row.sample.id)
         metrics = _metrics(connection, found, row.scores, position)
         if position is None:
             position = found.rows
-            _make_room(connection, found)
+            _append_position(connection, found)
         else:
-            _clear(connection, found, position, metrics)
-        _write(connection, found, position, row, metrics)
-        _touch(connection, found, made_with, n=max(found.rows, position + 1))
+            _delete_row(connection, found, position, metrics)
+        _insert_row(connection, found, position, row, metrics)
+        _update_run(connection, found, models, judge, n=max(found.rows, position + 1))
     return f"{found.id}:{position}"
 
 
 def finish_growing(database: Database, run: str, summary: Mapping[str, Any]) -> None:
     """The run has all its rows; this is its headline."""
     with database.writing() as connection:
-        found = _locked(connection, run)
+        found = _lock_run(connection, run)
         if found is None:
             raise UnknownNameError("run", run, hint="`sgi runs` lists them.")
         values = {"finished_at": now(), "summary": dict(summary)}
         connection.execute(sa.update(schema.runs).where(schema.runs.c.id == found.id).values(values))
 
 
-def _locked(connection: Connection, wanted: str) -> RunFound | None:
+def _lock_run(connection: Connection, wanted: str) -> RunHandle | None:
     """The run, in this transaction's hands until it ends."""
-    found = find_row_run(connection, wanted, lock=True)
+    found = find_handle(connection, wanted, lock=True)
     if found is not None and "service" not in found.spec:
         message = f"The run {wanted!r} was not made by saving single evaluations, and cannot grow."
         raise UsageError(message, hint=_ANOTHER)
     return found
 
 
-def _created(connection: Connection, name: str, versions: Mapping[str, str]) -> RunFound:
+def _create_run(connection: Connection, name: str, versions: Mapping[str, str]) -> RunHandle:
     """A new run without rows; the one that another process made meanwhile."""
     run, moment = new_run_id(), now()
     dataset, spec = f"{GROWING}{run}", {"service": True}
@@ -160,17 +160,17 @@ def _created(connection: Connection, name: str, versions: Mapping[str, str]) -> 
     )
     try:
         with connection.begin_nested():
-            refuse_name(connection, name)
+            require_free_name(connection, name)
             insert_run(connection, run, start, moment)
     except (IntegrityError, UsageError):
-        there = _locked(connection, name)
+        there = _lock_run(connection, name)
         if there is None:
             raise
         return there
-    return RunFound(run, name, dataset, 0, spec)
+    return RunHandle(run, name, dataset, 0, spec)
 
 
-def _agreed(run: RunFound, embedders: tuple[str, ...]) -> list[str]:
+def _merge_models(run: RunHandle, embedders: tuple[str, ...]) -> list[str]:
     """The models of the run's scores; those of one run have to be the same, or its means say nothing.
 
     A model that could not be opened is any: it made no number. Its place is taken once it is known.
@@ -178,13 +178,13 @@ def _agreed(run: RunFound, embedders: tuple[str, ...]) -> list[str]:
     before, here = list(run.spec.get("embedders", ())), list(embedders)
     if not before or not here:
         return before or here
-    if len(before) != len(here) or not all(map(_may_be_one, before, here)):
+    if len(before) != len(here) or not all(map(_may_be_equal, before, here)):
         message = f"The run {run.label} was made with {' + '.join(before)}, this evaluation with "
         raise RunMismatchError(f"{message}{' + '.join(here)}.", hint=_ANOTHER)
     return [new if old.endswith(UNOPENED) else old for old, new in zip(before, here, strict=True)]
 
 
-def _agreed_judge(run: RunFound, judge: str) -> str:
+def _merge_judge(run: RunHandle, judge: str) -> str:
     """The judge of the run's scores, with the digest of its prompts; one run has one judge."""
     before = str(run.spec.get("judge", ""))
     if before and judge and before != judge:
@@ -196,12 +196,12 @@ def _agreed_judge(run: RunFound, judge: str) -> str:
     return judge or before
 
 
-def _may_be_one(one: str, other: str) -> bool:
+def _may_be_equal(one: str, other: str) -> bool:
     return one == other or one.endswith(UNOPENED) or other.endswith(UNOPENED)
 
 
 def _metrics(
-    connection: Connection, run: RunFound, scores: Mapping[str, MetricScore], position: int | None
+    connection: Connection, run: RunHandle, scores: Mapping[str, MetricScore], position: int | None
 ) -> dict[str, int]:
     """The number of every metric of the run; those it hasn't had yet are added to all its rows.
 
@@ -212,16 +212,16 @@ def _metrics(
     for name, score in scores.items():
         if name not in there:
             numbers[name] = _new_metric(connection, run, len(numbers), name, score)
-        elif score.status is Status.OK and (spec := _facts(name, score)).version != there[name].version:
+        elif score.status is Status.OK and (spec := _metric_spec(name, score)).version != there[name].version:
             if _has_values(connection, numbers[name], position):
-                raise _mixed(run, name, there[name].version, spec.version)
-            _pin(connection, numbers[name], spec)
+                raise _mixed_versions_error(run, name, there[name].version, spec.version)
+            _set_version(connection, numbers[name], spec)
         if name in there and score.status is Status.OK and there[name].provenance is None:
             _record_provenance(connection, numbers[name], score)
     return numbers
 
 
-def _facts(name: str, score: MetricScore) -> MetricSpec:
+def _metric_spec(name: str, score: MetricScore) -> MetricSpec:
     """What is known of the metric.
 
     A number that was not computed here is of version 0 and has no bounds: nobody knows which formula made it.
@@ -247,7 +247,7 @@ def _has_values(connection: Connection, number: int, but: int | None) -> bool:
     return connection.execute(sa.select(scores.c.position).where(ours).limit(1)).first() is not None
 
 
-def _mixed(run: RunFound, name: str, then: int, here: int) -> RunMismatchError:
+def _mixed_versions_error(run: RunHandle, name: str, then: int, here: int) -> RunMismatchError:
     before, now_ = (f"computed (version {version})" if version else "given" for version in (then, here))
     message = f"The values of {name} in the run {run.label} were {before}, this one was {now_}; "
     return RunMismatchError(f"{message}their mean would say nothing.", hint=_ANOTHER)
@@ -261,16 +261,16 @@ def _record_provenance(connection: Connection, number: int, score: MetricScore) 
         connection.execute(sa.update(schema.run_metrics).where(this).values(values))
 
 
-def _pin(connection: Connection, number: int, spec: MetricSpec) -> None:
+def _set_version(connection: Connection, number: int, spec: MetricSpec) -> None:
     metrics = schema.run_metrics
     values = {"version": spec.version, "higher_is_better": spec.higher_is_better}
     bounds = {"low": bound(spec.low), "high": bound(spec.high)}
     connection.execute(sa.update(metrics).where(metrics.c.id == number).values(values | bounds))
 
 
-def _new_metric(connection: Connection, run: RunFound, position: int, name: str, score: MetricScore) -> int:
+def _new_metric(connection: Connection, run: RunHandle, position: int, name: str, score: MetricScore) -> int:
     computed = score.provenance if score.status is Status.OK else None
-    number = insert_metric(connection, run.id, position, name, _facts(name, score), computed)
+    number = insert_metric(connection, run.id, position, name, _metric_spec(name, score), computed)
     samples, missing = schema.samples, (sa.literal(Status.MISSING.value), sa.literal(NOT_SAVED))
     earlier = sa.select(sa.literal(number), samples.c.position, *missing)
     earlier = earlier.where(samples.c.dataset == run.dataset)
@@ -279,11 +279,11 @@ def _new_metric(connection: Connection, run: RunFound, position: int, name: str,
     return number
 
 
-def _position(connection: Connection, dataset: str, sample_id: str) -> int | None:
-    return connection.execute(_POSITION_OF, {"this": dataset, "sample": stored(sample_id)}).scalar()
+def _find_position(connection: Connection, dataset: str, sample_id: str) -> int | None:
+    return connection.execute(_POSITION_OF, {"this": dataset, "sample": encode_text(sample_id)}).scalar()
 
 
-def _make_room(connection: Connection, run: RunFound) -> None:
+def _append_position(connection: Connection, run: RunHandle) -> None:
     """One row more in the data and in the batch it falls into."""
     connection.execute(_GROW_DATA, {"this": run.dataset, "rows": run.rows + 1})
     start = run.rows - (inside := run.rows % _ROWS_A_BATCH)
@@ -293,7 +293,7 @@ def _make_room(connection: Connection, run: RunFound) -> None:
         insert_batch(connection, run.id, start, 1)
 
 
-def _clear(connection: Connection, run: RunFound, position: int, metrics: Mapping[str, int]) -> None:
+def _delete_row(connection: Connection, run: RunHandle, position: int, metrics: Mapping[str, int]) -> None:
     """Forget what is known of a row."""
     samples, answers = schema.samples, schema.answers
     places = {samples: samples.c.dataset == run.dataset, answers: answers.c.run == run.id}
@@ -303,8 +303,8 @@ def _clear(connection: Connection, run: RunFound, position: int, metrics: Mappin
         connection.execute(sa.delete(table).where(owned, table.c.position == position))
 
 
-def _write(
-    connection: Connection, run: RunFound, position: int, row: EvaluationRow, metrics: Mapping[str, int]
+def _insert_row(
+    connection: Connection, run: RunHandle, position: int, row: EvaluationRow, metrics: Mapping[str, int]
 ) -> None:
     insert_rows(connection, schema.samples, [sample_row(run.dataset, position, row.sample)])
     if row.answer is not None:
@@ -317,10 +317,11 @@ def _write(
     insert_scores(connection, scores)
 
 
-def _touch(connection: Connection, run: RunFound, made_with: Mapping[str, Any], *, n: int) -> None:
-    """What made the numbers of the rows there are now; a headline of fewer rows holds no longer."""
-    signature = run_signature(made_with["embedders"], n=n, judge=made_with["judge"] or "-")
+def _update_run(connection: Connection, run: RunHandle, models: list[str], judge: str, *, n: int) -> None:
+    """Store the models and the judge of the rows; remove the summary, which is of fewer rows."""
+    signature = run_signature(models, n=n, judge=judge or "-")
     values: dict[str, Any] = {"finished_at": None, "summary": None, "signature": signature}
+    made_with = {"embedders": models, "judge": judge}
     if (spec := {**run.spec, **{name: value for name, value in made_with.items() if value}}) != run.spec:
         values["spec"] = spec
     connection.execute(_TOUCH, {"this": run.id, **values})

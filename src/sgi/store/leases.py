@@ -61,10 +61,10 @@ class Lease:
         runs = schema.runs
         query = sa.select(runs.c.id).where(runs.c.id == self.run).with_for_update()  # one after the other
         if connection.execute(query).first() is None:
-            raise deleted(self.run)
-        held = _held_by(connection, self.run)
-        if held is not None and not take_over and _is_held(held, _now(connection)):
-            raise _busy(held)
+            raise deleted_error(self.run)
+        held = _lease_of(connection, self.run)
+        if held is not None and not take_over and _is_held(held, _database_time(connection)):
+            raise _busy_error(held)
         connection.execute(sa.delete(schema.leases).where(schema.leases.c.run == self.run))
         connection.execute(
             sa.insert(schema.leases).values(
@@ -75,7 +75,7 @@ class Lease:
                 process=_process(os.getpid()) or "",
                 since=moment,
                 pid=os.getpid(),
-                expires_at=_now(connection) + LEASE_SECONDS,
+                expires_at=_database_time(connection) + LEASE_SECONDS,
             )
         )
         _HELD.add(self)
@@ -88,14 +88,14 @@ class Lease:
         """
         leases = schema.leases
         later = sa.update(leases).where(leases.c.run == self.run, leases.c.owner == self.owner)
-        if connection.execute(later.values(expires_at=_now(connection) + LEASE_SECONDS)).rowcount:
+        if connection.execute(later.values(expires_at=_database_time(connection) + LEASE_SECONDS)).rowcount:
             return
         if (
             connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.id == self.run)).first()
             is None
         ):
-            raise deleted(self.run)
-        held = _held_by(connection, self.run)
+            raise deleted_error(self.run)
+        held = _lease_of(connection, self.run)
         by = "another process" if held is None else _owner(held)
         raise RunBusyError(
             f"The run {self.run} was taken over by {by}.", hint="What this process committed is stored."
@@ -109,12 +109,12 @@ class Lease:
         return bool(connection.execute(mine).rowcount)
 
 
-def deleted(run: str) -> StoreError:
+def deleted_error(run: str) -> StoreError:
     """The error for a run that is no longer there."""
     return StoreError(f"The run {run} was deleted meanwhile.", hint="Start a new one with `sgi run`.")
 
 
-def _held_by(connection: Connection, run: str) -> Row[tuple[object, ...]] | None:
+def _lease_of(connection: Connection, run: str) -> Row[tuple[object, ...]] | None:
     return connection.execute(sa.select(schema.leases).where(schema.leases.c.run == run)).first()
 
 
@@ -128,7 +128,7 @@ def _is_held(held: Row[tuple[object, ...]], now: float) -> bool:
     return bool(held.expires_at > now) if process is None else process == held.process
 
 
-def _busy(held: Row[tuple[object, ...]]) -> RunBusyError:
+def _busy_error(held: Row[tuple[object, ...]]) -> RunBusyError:
     message = f"The run {held.run} is being written by {_owner(held)} since {held.since}."
     hint = "Wait until it ends, or end it; --take-over takes the run from it."
     return RunBusyError(message, hint=hint)
@@ -138,7 +138,7 @@ def _owner(held: Row[tuple[object, ...]]) -> str:
     return f"process {held.pid} on {held.host}"
 
 
-def _now(connection: Connection) -> float:
+def _database_time(connection: Connection) -> float:
     """Seconds since 1970 by the clock of the database, which all its clients share."""
     return float(connection.exec_driver_sql(_CLOCKS[connection.dialect.name]).scalar_one())
 

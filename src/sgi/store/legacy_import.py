@@ -142,12 +142,12 @@ def import_evals(database: Database, path: str | Path) -> EvalsImport:
         StoreError: the file cannot be read or has no such table, or the database cannot be written.
     """
     file = Path(path)
-    with _opened(file) as old:
+    with _open_file(file) as old:
         table = _Table(_columns(old, file))
-        found = [_noted(key, rows, file) for key, rows in _by_run(old, table, file)]
+        found = [_old_run(key, rows, file) for key, rows in _by_run(old, table, file)]
         shares = _shares(old, table, file)
         with database.writing() as connection:
-            new = _named(connection, found)
+            new = _name_runs(connection, found)
             for (_, rows), run in zip(_by_run(old, table, file), found, strict=True):
                 if run.name:
                     _write(connection, table, run, rows, shares, file)
@@ -162,12 +162,12 @@ def require_evals(path: str | Path) -> None:
     Raises:
         StoreError: it cannot be read, or has no table `evals`.
     """
-    with _opened(Path(path)) as old:
+    with _open_file(Path(path)) as old:
         _columns(old, Path(path))
 
 
 @contextmanager
-def _telling(file: Path) -> Iterator[None]:
+def _translate_errors(file: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, *PARSER_ERRORS) as error:
@@ -176,29 +176,29 @@ def _telling(file: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _opened(file: Path) -> Iterator[sqlite3.Connection]:
+def _open_file(file: Path) -> Iterator[sqlite3.Connection]:
     """A connection that changes neither the file nor what stands beside it, and sees one state of it."""
     with TemporaryDirectory(prefix="sgi-") as folder:
-        with _telling(file):
+        with _translate_errors(file):
             old = sqlite3.connect(
                 readable_address(file, Path(folder)), uri=True, timeout=30, isolation_level=None
             )
         try:
-            old.text_factory = _decoded
+            old.text_factory = _decode
             old.execute("BEGIN")
             yield old
         finally:
             old.close()
 
 
-def _decoded(raw: bytes) -> str:
+def _decode(raw: bytes) -> str:
     """Text; bytes that are no UTF-8 come through as lone surrogates."""
     return raw.decode("utf-8", "surrogateescape")
 
 
 def _columns(old: sqlite3.Connection, file: Path) -> tuple[str, ...]:
     there = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND lower(name) = 'evals'"
-    with _telling(file):
+    with _translate_errors(file):
         if not old.execute(there).fetchone():
             raise StoreError(f"{file} has no table `evals`.", hint=_WAY_OUT)
         names = tuple(told[0].lower() for told in old.execute("SELECT * FROM evals LIMIT 0").description)
@@ -210,7 +210,7 @@ def _columns(old: sqlite3.Connection, file: Path) -> tuple[str, ...]:
 def _shares(old: sqlite3.Connection, table: _Table, file: Path) -> frozenset[str]:
     """The metrics all of whose numbers in the file lie in [0, 1]."""
     found = {}
-    with _telling(file):
+    with _translate_errors(file):
         for name in filter(METRICS.__contains__, table.metrics):
             finite = f"typeof({name}) IN ('integer', 'real') AND abs({name}) < 9e999"
             query = f"SELECT min({name}), max({name}) FROM evals WHERE {finite}"  # noqa: S608 - our own names
@@ -231,12 +231,12 @@ def _by_run(
 
 
 def _rows(old: sqlite3.Connection, order: str, file: Path) -> Iterator[tuple[_Cell, ...]]:
-    with _telling(file):
+    with _translate_errors(file):
         for row in old.execute(f"SELECT * FROM evals ORDER BY {order}"):  # noqa: S608, UP028 - our own names;
             yield row  # `yield from` would close the cursor after its connection
 
 
-def _noted(key: _Cell, rows: Iterator[tuple[_Cell, ...]], file: Path) -> _OldRun:
+def _old_run(key: _Cell, rows: Iterator[tuple[_Cell, ...]], file: Path) -> _OldRun:
     state, number = blake2b(repr(key).encode(), digest_size=16), 0
     for number, row in enumerate(rows, 1):  # noqa: B007 - the last number is how many there are
         state.update(repr(row).encode())
@@ -249,7 +249,7 @@ def _run_name(key: _Cell, file: Path) -> str:
     return name if is_run_name(name) else f"run {name}"
 
 
-def _named(connection: sa.Connection, found: list[_OldRun]) -> list[_OldRun]:
+def _name_runs(connection: sa.Connection, found: list[_OldRun]) -> list[_OldRun]:
     """Give each run that isn't there yet a free name; these runs."""
     there = connection.execute(sa.select(schema.runs.c.spec_hash, schema.runs.c.name)).all()
     taken = {name for _, name in there}

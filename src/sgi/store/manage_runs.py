@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.store import schema
 from sgi.store.bulk_rows import insert_rows
-from sgi.store.run_names import checked_tags, refuse_name
+from sgi.store.run_names import checked_tags, require_free_name
 from sgi.store.stored_json import read_stored_json
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def change_run(database: Database, run_id: str, **wanted: Unpack[Change]) -> Non
     """
     tags = checked_tags(wanted["tags"]) if "tags" in wanted else None
     with database.writing() as connection:
-        found = _held(connection, run_id)
+        found = _lock_run(connection, run_id)
         if "name" in wanted and wanted["name"] != found.name:
-            _name(connection, run_id, wanted["name"])
+            _set_name(connection, run_id, wanted["name"])
         if tags is not None:
             table = schema.run_tags
             connection.execute(sa.delete(table).where(table.c.run == run_id))
@@ -71,7 +71,7 @@ def delete_run(database: Database, run_id: str) -> None:
     """
     runs, datasets = schema.runs, schema.datasets
     with database.writing() as connection:
-        data = _held(connection, run_id).dataset
+        data = _lock_run(connection, run_id).dataset
         connection.execute(sa.delete(runs).where(runs.c.id == run_id))
         unused = ~sa.exists().where(runs.c.dataset == datasets.c.hash)
         try:
@@ -109,10 +109,10 @@ def data_files(database: Database) -> frozenset[str]:
     return frozenset(str(spec["data"]) for spec in specs if "data" in spec)
 
 
-def _name(connection: Connection, run_id: str, name: str | None) -> None:
+def _set_name(connection: Connection, run_id: str, name: str | None) -> None:
     runs = schema.runs
     if name is not None:
-        refuse_name(connection, name)
+        require_free_name(connection, name)
     try:
         connection.execute(sa.update(runs).where(runs.c.id == run_id).values(name=name))
     except IntegrityError as error:  # another process was quicker
@@ -120,7 +120,7 @@ def _name(connection: Connection, run_id: str, name: str | None) -> None:
         raise UsageError(message, hint="Choose another name.") from error
 
 
-def _held(connection: Connection, run_id: str) -> Row[Any, Any]:
+def _lock_run(connection: Connection, run_id: str) -> Row[Any, Any]:
     """The run, in this transaction's hands until it ends."""
     runs = schema.runs
     query = sa.select(runs.c.name, runs.c.dataset).where(runs.c.id == run_id).with_for_update()

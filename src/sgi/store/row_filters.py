@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sgi.kernel.errors import UsageError
 from sgi.kernel.metric import Status
 from sgi.store import schema
-from sgi.store.text_codec import stored, stored_json
+from sgi.store.text_codec import encode_json, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -101,14 +101,14 @@ def _require_range(one: str, low: float | None, other: str, high: float | None) 
     require(low is None or high is None or low <= high, one, rule)
 
 
-def wanted_rows(
+def row_conditions(
     connection: Connection, record: RunRecord, query: RowQuery, numbers: Mapping[str, int]
 ) -> list[sa.ColumnElement[bool]]:
     """What has to hold for a row, but for its group."""
     samples, scores = schema.samples, schema.scores
     wanted = []
     if query.text:
-        wanted.append(_mentions(connection, record, query.text))
+        wanted.append(_contains_text(connection, record, query.text))
     if query.status is not None:  # a row that a metric knows nothing of is missing
         wanted.append(sa.func.coalesce(scores.c.status, Status.MISSING.value) == query.status)
     if query.low is not None:
@@ -118,11 +118,11 @@ def wanted_rows(
     if query.label is not None:
         wanted.append(samples.c.label.is_(query.label))
     if query.plane is not None:
-        wanted.append(_inside(connection, query.plane, numbers, record))
+        wanted.append(_in_plane(connection, query.plane, numbers, record))
     return wanted
 
 
-def _mentions(connection: Connection, record: RunRecord, text: str) -> sa.ColumnElement[bool]:
+def _contains_text(connection: Connection, record: RunRecord, text: str) -> sa.ColumnElement[bool]:
     """Whether the text stands in what is shown of a row, in any case."""
     samples, answers = schema.samples, schema.answers
     fold = sa.func.lower
@@ -130,7 +130,7 @@ def _mentions(connection: Connection, record: RunRecord, text: str) -> sa.Column
         driver: Any = connection.connection.driver_connection
         driver.create_function("sgi_casefold", 1, _casefold, deterministic=True)
         fold = sa.func.sgi_casefold
-    pattern = fold(sa.literal(f"%{_LIKE_SIGNS.sub(_ESCAPED, stored(text))}%"))
+    pattern = fold(sa.literal(f"%{_LIKE_SIGNS.sub(_ESCAPED, encode_text(text))}%"))
     asked = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
     answered = sa.exists().where(asked)
     told = sa.exists().where(asked, fold(answers.c.response).like(pattern, escape="/"))
@@ -144,7 +144,7 @@ def _casefold(text: str | None) -> str | None:
     return None if text is None else text.casefold()
 
 
-def _inside(
+def _in_plane(
     connection: Connection,
     plane: tuple[float, float, float, float],
     numbers: Mapping[str, int],
@@ -165,7 +165,7 @@ def _inside(
     )
 
 
-def rows_of_group(
+def group_positions(
     connection: Connection, found: sa.Select[Any], every: sa.Select[Any], group: tuple[str, str]
 ) -> list[int]:
     """The positions of the rows of a group: what a value is called is known here, and to no database.
@@ -180,16 +180,16 @@ def rows_of_group(
     samples = schema.samples
     rows = found.add_columns(samples.c.metadata, samples.c.label)
     if column != _LABEL and wanted != _NO_GROUP and not _is_json(wanted):  # then it is a text, in quotes
-        rows = rows.where(sa.cast(samples.c.metadata, sa.Text).contains(stored_json(wanted), autoescape=True))
-    value = column_reader(column, _labelling(connection, every) if column == _LABEL else ())
+        rows = rows.where(sa.cast(samples.c.metadata, sa.Text).contains(encode_json(wanted), autoescape=True))
+    value = column_reader(column, _metadata_with_label(connection, every) if column == _LABEL else ())
     return [
         position
         for position, metadata, label in connection.execute(rows)
-        if _shown(value(metadata, label)) == wanted
+        if _display_name(value(metadata, label)) == wanted
     ]
 
 
-def _labelling(connection: Connection, every: sa.Select[Any]) -> Iterable[Mapping[str, Any] | None]:
+def _metadata_with_label(connection: Connection, every: sa.Select[Any]) -> Iterable[Mapping[str, Any] | None]:
     """The metadata of those rows that can have a column named label."""
     body = schema.samples.c.metadata
     mentions = sa.cast(body, sa.Text).contains(f'"{_LABEL}"', autoescape=True)
@@ -206,7 +206,7 @@ def _is_json(text: str) -> bool:
     return True
 
 
-def _shown(value: Any) -> str:
+def _display_name(value: Any) -> str:
     name = group_name(value)
     return _NO_GROUP if name is None else name
 
@@ -261,10 +261,10 @@ def plane_metric(connection: Connection, numbers: Mapping[str, int]) -> tuple[st
 
 def angles_in(connection: Connection, body: sa.ColumnElement[Any]) -> tuple[sa.ColumnElement[float], ...]:
     """θ(r,c) and θ(r,q) in the details of a row; NULL where they are not numbers."""
-    return tuple(_number(connection, body, name) for name in ("theta_rc", "theta_rq"))
+    return tuple(_json_number(connection, body, name) for name in ("theta_rc", "theta_rq"))
 
 
-def _number(connection: Connection, body: sa.ColumnElement[Any], name: str) -> sa.ColumnElement[float]:
+def _json_number(connection: Connection, body: sa.ColumnElement[Any], name: str) -> sa.ColumnElement[float]:
     if connection.dialect.name == "sqlite":
         kind = sa.func.json_type(body, f"$.{name}", type_=sa.Text)
         value = sa.func.json_extract(body, f"$.{name}", type_=sa.Float(53))

@@ -13,9 +13,9 @@ from sgi.kernel.metric import Status
 from sgi.kernel.placeholders import shown
 from sgi.kernel.registry import metric_name
 from sgi.store import schema
-from sgi.store.row_filters import RowQuery, angles_in, plane_metric, require, rows_of_group, wanted_rows
+from sgi.store.row_filters import RowQuery, angles_in, group_positions, plane_metric, require, row_conditions
 from sgi.store.run_queries import metric_ids
-from sgi.store.text_codec import restored
+from sgi.store.text_codec import decode_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ _UNKNOWN = RowScore(None, Status.MISSING.value, "nothing is kept of it")
 
 
 @dataclass(frozen=True)
-class FoundRow:
+class PageRow:
     """A row of a page.
 
     Attributes:
@@ -62,7 +62,7 @@ class FoundRow:
 
 
 @dataclass(frozen=True)
-class FoundRows:
+class RowPage:
     """A page of rows, all of one moment.
 
     Attributes:
@@ -77,7 +77,7 @@ class FoundRows:
 
     metrics: tuple[str, ...]
     metric: str | None
-    rows: tuple[FoundRow, ...]
+    rows: tuple[PageRow, ...]
     total: int
     of: int
     page: int
@@ -110,7 +110,7 @@ class PlaneRows:
     rows: int
 
 
-def find_rows(database: Database, record: RunRecord, query: RowQuery) -> FoundRows:
+def find_rows(database: Database, record: RunRecord, query: RowQuery) -> RowPage:
     """A page of the committed rows of a run.
 
     Raises:
@@ -119,23 +119,25 @@ def find_rows(database: Database, record: RunRecord, query: RowQuery) -> FoundRo
     """
     with database.reading() as connection:
         numbers = metric_ids(connection, record.id)
-        metric = None if query.metric is None else _known(query.metric, numbers, record)
+        metric = None if query.metric is None else _metric_of_query(query.metric, numbers, record)
         of = _committed(connection, record.id)
-        places = _places(record, None if metric is None else numbers[metric], whole=of >= record.rows)
-        wanted = wanted_rows(connection, record, query, numbers)
+        places = _select_positions(
+            record, None if metric is None else numbers[metric], whole=of >= record.rows
+        )
+        wanted = row_conditions(connection, record, query, numbers)
         ordered = places.where(*wanted).order_by(*_order(query))
         if query.group is None:
             total = of if not wanted else _count(connection, ordered)
-            page, pages = _which(query, total)
+            page, pages = _page_number(query, total)
             cut = ordered.limit(query.size).offset((page - 1) * query.size)
             positions = list(connection.execute(cut).scalars())
         else:
-            inside = rows_of_group(connection, ordered, places, query.group)
+            inside = group_positions(connection, ordered, places, query.group)
             total = len(inside)
-            page, pages = _which(query, total)
+            page, pages = _page_number(query, total)
             positions = inside[(page - 1) * query.size : page * query.size]
-        rows = _told(connection, record, positions, numbers)
-    return FoundRows(tuple(numbers), metric, rows, total, of, page, pages)
+        rows = _page_rows(connection, record, positions, numbers)
+    return RowPage(tuple(numbers), metric, rows, total, of, page, pages)
 
 
 def plane_rows(database: Database, record: RunRecord, *, most: int) -> PlaneRows | None:
@@ -159,15 +161,15 @@ def plane_rows(database: Database, record: RunRecord, *, most: int) -> PlaneRows
         if found is None:
             return None
         metric, number = found
-        rows = connection.execute(_spaced(connection, number, record.dataset, most)).all()
+        rows = connection.execute(_select_spaced(connection, number, record.dataset, most)).all()
     points = tuple(
-        PlaneRow(row.position, restored(row.id), row.label, row.theta_rc, row.theta_rq, row.value)
+        PlaneRow(row.position, decode_text(row.id), row.label, row.theta_rc, row.theta_rq, row.value)
         for row in rows
     )
     return PlaneRows(metric, points, rows[0].n if rows else 0)
 
 
-def _known(name: str, numbers: Mapping[str, int], record: RunRecord) -> str:
+def _metric_of_query(name: str, numbers: Mapping[str, int], record: RunRecord) -> str:
     """The canonical string of a metric of the run."""
     bare = [metric for metric in numbers if metric_name(metric) == name]
     if name in numbers:
@@ -183,7 +185,7 @@ def _committed(connection: Connection, run: str) -> int:
     return int(connection.execute(rows).scalar_one())
 
 
-def _places(record: RunRecord, metric: int | None, *, whole: bool) -> sa.Select[int]:
+def _select_positions(record: RunRecord, metric: int | None, *, whole: bool) -> sa.Select[int]:
     """The positions of all committed rows, beside the metric's scores."""
     samples, scores, batches = schema.samples, schema.scores, schema.batches
     found = sa.select(samples.c.position).where(samples.c.dataset == record.dataset)
@@ -201,7 +203,7 @@ def _order(query: RowQuery) -> list[sa.ColumnElement[Any]]:
     return [(value.asc() if query.sort == "lowest" else value.desc()).nulls_last(), position]
 
 
-def _spaced(connection: Connection, metric: int, dataset: str, most: int) -> sa.Select[Any]:
+def _select_spaced(connection: Connection, metric: int, dataset: str, most: int) -> sa.Select[Any]:
     """The rows of the plane, evenly spaced; ``n`` says in each how many there are."""
     details, scores, samples = schema.details, schema.scores, schema.samples
     place = (sa.func.row_number().over(order_by=scores.c.position) - 1).label("k")
@@ -224,7 +226,7 @@ def _spaced(connection: Connection, metric: int, dataset: str, most: int) -> sa.
     )
 
 
-def _which(query: RowQuery, total: int) -> tuple[int, int]:
+def _page_number(query: RowQuery, total: int) -> tuple[int, int]:
     """Which page is shown, and how many there are."""
     pages = max(1, -(-total // query.size))
     return min(query.page, pages), pages
@@ -235,9 +237,9 @@ def _count(connection: Connection, found: sa.Select[Any]) -> int:
     return int(connection.execute(sa.select(sa.func.count()).select_from(rows)).scalar_one())
 
 
-def _told(
+def _page_rows(
     connection: Connection, record: RunRecord, positions: Sequence[int], numbers: Mapping[str, int]
-) -> tuple[FoundRow, ...]:
+) -> tuple[PageRow, ...]:
     """The rows at these positions, in this order, with what is shown of them."""
     samples, answers = schema.samples, schema.answers
     asked = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
@@ -254,12 +256,12 @@ def _told(
     scores = _scores(connection, positions, numbers)
     rows = {row.position: row for row in connection.execute(query).all()}
     return tuple(
-        FoundRow(
+        PageRow(
             position=position,
-            id=restored(rows[position].id),
+            id=decode_text(rows[position].id),
             label=rows[position].label,
-            question=_beginning(rows[position].question),
-            response=_beginning(rows[position].response),
+            question=_decode_beginning(rows[position].question),
+            response=_decode_beginning(rows[position].response),
             scores={name: scores.get((number, position), _UNKNOWN) for name, number in numbers.items()},
         )
         for position in positions
@@ -274,11 +276,11 @@ def _scores(
     ours = scores.c.metric.in_(list(numbers.values())) & scores.c.position.in_(positions)
     query = sa.select(scores.c.metric, scores.c.position, scores.c.value, scores.c.status, scores.c.reason)
     return {
-        (metric, position): RowScore(value, status, restored(reason or ""))
+        (metric, position): RowScore(value, status, decode_text(reason or ""))
         for metric, position, value, status, reason in connection.execute(query.where(ours)).all()
     }
 
 
-def _beginning(text: str | None) -> str:
+def _decode_beginning(text: str | None) -> str:
     """The beginning of a text, as it was; a sign that was cut in two is left out."""
-    return "" if text is None else shown(restored(_CUT_ESCAPE.sub("", text)))
+    return "" if text is None else shown(decode_text(_CUT_ESCAPE.sub("", text)))

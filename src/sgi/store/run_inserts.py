@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sgi.kernel.names import as_name
 from sgi.store import schema
 from sgi.store.bulk_rows import insert_rows
-from sgi.store.text_codec import stored, stored_json
+from sgi.store.text_codec import encode_json, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -72,7 +72,7 @@ def insert_run(
     connection: Connection, run: str, start: RunStart, moment: str, *, finished_at: str | None = None
 ) -> None:
     """Insert a run and, unless it is there, its dataset."""
-    dataset = (start.dataset, stored(as_name(start.dataset_name)), start.rows, moment)
+    dataset = (start.dataset, encode_text(as_name(start.dataset_name)), start.rows, moment)
     insert_rows(connection, schema.datasets, [dataset], unless_there=True)
     connection.execute(
         sa.insert(schema.runs).values(
@@ -124,7 +124,7 @@ def insert_batch(
     failures: Mapping[str, str] | None = None,
 ) -> None:
     """Insert the head of a batch; an IntegrityError says that it is there already."""
-    head = (run, start, rows, stored_json(dict(truncated or {})), stored_json(dict(failures or {})))
+    head = (run, start, rows, encode_json(dict(truncated or {})), encode_json(dict(failures or {})))
     insert_rows(connection, schema.batches, [head])
 
 
@@ -132,12 +132,12 @@ def insert_scores(connection: Connection, rows: Iterable[ScoreRow]) -> None:
     """Insert scores with their details and judgements."""
     scores, details, judgements = [], [], []
     for row in rows:
-        reason = stored(row.reason) if row.reason else None
+        reason = encode_text(row.reason) if row.reason else None
         scores.append((row.metric, row.position, None if reason else row.value, row.status, reason))
         if row.details:
-            details.append((row.metric, row.position, stored_json(dict(row.details))))
+            details.append((row.metric, row.position, encode_json(dict(row.details))))
         if row.judgement is not None:
-            judgements.append((row.metric, row.position, stored_json(dict(row.judgement))))
+            judgements.append((row.metric, row.position, encode_json(dict(row.judgement))))
     insert_rows(connection, schema.scores, scores)
     insert_rows(connection, schema.details, details)
     insert_rows(connection, schema.evidence, judgements)

@@ -26,7 +26,7 @@ _MEANS_ANOTHER = re.compile(r"last(~|$)|\d{8}-\d{6}")
 """Names that stand for other runs: the last one, and what looks like an id."""
 
 
-def refuse_name(connection: Connection, name: str, *, otherwise: str = "") -> None:
+def require_free_name(connection: Connection, name: str, *, otherwise: str = "") -> None:
     """Raise a UsageError for a name that is taken, or that stands for something else.
 
     Args:
@@ -61,7 +61,7 @@ def require_run_name(name: str) -> None:
     reason = _problem(name)
     if reason:
         hint = f"Choose another name, of at most {MAX_NAME} printable characters."
-        raise UsageError(f"A run cannot be called {_cut(name)!r}: {reason}.", hint=hint)
+        raise UsageError(f"A run cannot be called {_shorten(name)!r}: {reason}.", hint=hint)
 
 
 def checked_tags(tags: Iterable[str]) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def _checked_tag(given: str) -> str:
     reason = name_problem(tag, longest=LONGEST_TAG) or ("it holds a comma" if "," in tag else "")
     if reason:
         hint = f"A tag has 1 to {LONGEST_TAG} printable characters and no comma."
-        raise UsageError(f"{_cut(given)!r} is not a tag: {reason}.", hint=hint)
+        raise UsageError(f"{_shorten(given)!r} is not a tag: {reason}.", hint=hint)
     return tag
 
 
@@ -93,5 +93,5 @@ def _problem(name: str) -> str:
     return name_problem(name) or ("it stands for another run" if _MEANS_ANOTHER.match(name) else "")
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

@@ -16,7 +16,7 @@ from sgi.store import schema
 from sgi.store.bulk_rows import chunks
 from sgi.store.database_location import damaged
 from sgi.store.stored_json import STORED_JSON, read_stored_json
-from sgi.store.text_codec import restored, stored
+from sgi.store.text_codec import decode_text, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -132,7 +132,7 @@ def list_runs(
         offset: how many of the newest to leave out.
     """
     with database.reading() as connection:
-        found = _found(connection, search, tag)
+        found = _matching_runs(connection, search, tag)
         wanted = found[offset:] if limit is None else found[offset : offset + limit]
         return _records(connection, wanted)
 
@@ -140,7 +140,7 @@ def list_runs(
 def count_runs(database: Database, *, search: str = "", tag: str | None = None) -> int:
     """How many runs `list_runs` would find, without a limit."""
     with database.reading() as connection:
-        return len(_found(connection, search, tag))
+        return len(_matching_runs(connection, search, tag))
 
 
 def page_of_runs(
@@ -156,7 +156,7 @@ def page_of_runs(
         size: runs on a page, 1 or more.
     """
     with database.reading() as connection:
-        found = _found(connection, search, tag)
+        found = _matching_runs(connection, search, tag)
         pages = max(1, -(-len(found) // size))
         shown = min(page, pages)
         records = _records(connection, found[(shown - 1) * size : shown * size])
@@ -191,7 +191,7 @@ def run_usage(database: Database, run: str) -> dict[str, Usage]:
     found: dict[str, Usage] = {}
     with database.reading() as connection:
         for judge, *counts in connection.execute(query):
-            found[restored(judge)] = found.get(restored(judge), Usage()) + Usage(*counts)
+            found[decode_text(judge)] = found.get(decode_text(judge), Usage()) + Usage(*counts)
     return found
 
 
@@ -217,15 +217,15 @@ def _resolve(wanted: str, ids: Sequence[tuple[str, str | None]]) -> str:
         return begun[0]
     if begun:
         raise UsageError(f"{len(begun)} runs begin with {wanted!r}: {', '.join(begun[:5])}.")
-    raise UnknownNameError("run", wanted, _near(wanted, ids), hint="`sgi runs` lists them.")
+    raise UnknownNameError("run", wanted, _close_names(wanted, ids), hint="`sgi runs` lists them.")
 
 
-def _near(wanted: str, ids: Sequence[tuple[str, str | None]]) -> tuple[str, ...]:
+def _close_names(wanted: str, ids: Sequence[tuple[str, str | None]]) -> tuple[str, ...]:
     known = [text for pair in ids for text in pair if text]
     return tuple(difflib.get_close_matches(wanted, known, n=2, cutoff=0.6))
 
 
-def _found(connection: Connection, search: str, tag: str | None) -> list[str]:
+def _matching_runs(connection: Connection, search: str, tag: str | None) -> list[str]:
     """The ids of the runs that are looked for, the newest first.
 
     What is looked for is compared here and not by the database, which knows upper case beyond ASCII only
@@ -234,12 +234,14 @@ def _found(connection: Connection, search: str, tag: str | None) -> list[str]:
     runs, datasets, tags = schema.runs, schema.datasets, schema.run_tags
     query = sa.select(runs.c.id, runs.c.name, datasets.c.name.label("data")).join(datasets)
     if tag is not None:
-        query = query.where(sa.exists().where(tags.c.run == runs.c.id, tags.c.tag == stored(tag)))
+        query = query.where(sa.exists().where(tags.c.run == runs.c.id, tags.c.tag == encode_text(tag)))
     rows = connection.execute(query.order_by(runs.c.created_at.desc(), runs.c.id.desc())).all()
     if not search:
         return [row.id for row in rows]
     wanted, tagged = search.casefold(), _tags(connection)
-    told = ((row.id, (row.id, row.name or "", restored(row.data), *tagged.get(row.id, ()))) for row in rows)
+    told = (
+        (row.id, (row.id, row.name or "", decode_text(row.data), *tagged.get(row.id, ()))) for row in rows
+    )
     return [run for run, texts in told if any(wanted in text.casefold() for text in texts)]
 
 
@@ -261,7 +263,7 @@ def _records(connection: Connection, runs: Sequence[str]) -> list[RunRecord]:
 
 
 def _some_records(connection: Connection, runs: Sequence[str]) -> list[RunRecord]:
-    rows = connection.execute(_heads().where(schema.runs.c.id.in_(runs))).mappings().all()
+    rows = connection.execute(_select_runs().where(schema.runs.c.id.in_(runs))).mappings().all()
     metrics: dict[str, list[str]] = {run: [] for run in runs}
     table = schema.run_metrics
     named = sa.select(table.c.run, table.c.metric).where(table.c.run.in_(runs)).order_by(table.c.position)
@@ -277,7 +279,7 @@ def _some_records(connection: Connection, runs: Sequence[str]) -> list[RunRecord
     return [made[run] for run in runs]
 
 
-def _heads() -> sa.Select[Any]:
+def _select_runs() -> sa.Select[Any]:
     """A run's own columns; its JSON as text, so that damage is found here and not by the driver."""
     runs, datasets, batches = schema.runs, schema.datasets, schema.batches
     scored = (
@@ -305,12 +307,12 @@ def _record(row: dict[str, Any], metrics: tuple[str, ...], tags: tuple[str, ...]
     cluster = read["spec"].get("cluster", BY_QUESTION)
     values = row | read | {"metrics": metrics, "tags": tags, "cluster": cluster, "damage": damage}
     values = {key: values[key] for key in RunRecord.__dataclass_fields__}
-    values["dataset_name"] = restored(values["dataset_name"])
-    values["stopped"] = None if values["stopped"] is None else restored(values["stopped"])
+    values["dataset_name"] = decode_text(values["dataset_name"])
+    values["stopped"] = None if values["stopped"] is None else decode_text(values["stopped"])
     return RunRecord(**values)
 
 
-def committed(record: RunRecord, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
+def select_committed(record: RunRecord, *columns: sa.ColumnElement[Any]) -> sa.Select[Any]:
     """Columns of the samples that are in a committed batch, in order."""
     samples, batches = schema.samples, schema.batches
     query = sa.select(*columns).where(samples.c.dataset == record.dataset)

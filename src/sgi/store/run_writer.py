@@ -31,11 +31,11 @@ from sgi.store.run_inserts import (
     now,
     score_rows,
 )
-from sgi.store.run_names import refuse_name
+from sgi.store.run_names import require_free_name
 from sgi.store.run_queries import metric_ids
 from sgi.store.run_views import count_change
 from sgi.store.samples import answer_row, sample_row
-from sgi.store.text_codec import stored
+from sgi.store.text_codec import encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,13 +112,13 @@ class RunRecorder:
         with self.database.writing() as connection:
             self.lease.renew(connection)
             if start in self._reopened:
-                self._take_away(connection, start, len(samples))
+                self._delete_batch(connection, start, len(samples))
             try:
                 insert_batch(
                     connection, self.run, start, len(samples), truncated=truncated, failures=failures
                 )
             except IntegrityError as error:
-                raise self._twice() from error
+                raise self._concurrent_write_error() from error
             count_change(connection, self.run)
             if not self.samples_are_there:
                 rows = (sample_row(self.dataset, start + n, sample) for n, sample in enumerate(samples))
@@ -145,12 +145,12 @@ class RunRecorder:
         insert = lite.insert if connection.dialect.name == "sqlite" else postgresql.insert
         for judge, used in usage.items():
             row = insert(table).values(
-                run=self.run, judge=stored(judge), attempt=self.lease.owner, **asdict(used)
+                run=self.run, judge=encode_text(judge), attempt=self.lease.owner, **asdict(used)
             )
             totals = {name: row.excluded[name] for name in asdict(used)}
             connection.execute(row.on_conflict_do_update(index_elements=table.primary_key, set_=totals))
 
-    def _twice(self) -> StoreError:
+    def _concurrent_write_error(self) -> StoreError:
         hint = "Nothing was overwritten. Resume the run with one process."
         return StoreError(f"Another process is writing the run {self.run}.", hint=hint)
 
@@ -167,7 +167,7 @@ class RunRecorder:
             try:
                 insert_rows(connection, table, rows)
             except IntegrityError as error:
-                raise self._twice() from error
+                raise self._concurrent_write_error() from error
 
     def reopen_failed(self) -> int:
         """Have the batches that hold a failed row done again; says how many there are.
@@ -183,7 +183,7 @@ class RunRecorder:
         self.done -= self._reopened
         return len(self._reopened)
 
-    def _take_away(self, connection: Connection, start: int, rows: int) -> None:
+    def _delete_batch(self, connection: Connection, start: int, rows: int) -> None:
         """Make room for a batch that was reopened; its run is not finished until it is summed up again."""
         ids = list(self.metric_ids.values())
         for table in (schema.scores, schema.details, schema.evidence):
@@ -202,7 +202,7 @@ class RunRecorder:
         """
         with self.database.writing() as connection:
             self.lease.renew(connection)
-            if not _is_whole(connection, self.run):
+            if not _is_complete(connection, self.run):
                 hint = f"Resume it with sgi run --resume {self.run}."
                 raise StoreError(f"Not every row of the run {self.run} is there.", hint=hint)
             _update(connection, self.run, finished_at=now(), stopped=None, summary=dict(summary))
@@ -215,8 +215,8 @@ class RunRecorder:
         """
         with self.database.writing() as connection:
             if self.lease.release(connection):
-                _update(connection, self.run, stopped=stored(reason))
-            if _is_there(connection, self.run):
+                _update(connection, self.run, stopped=encode_text(reason))
+            if _run_exists(connection, self.run):
                 self._save_usage(connection, usage)
 
     def discard(self) -> None:
@@ -235,7 +235,7 @@ def create_run(database: Database, start: RunStart) -> RunRecorder:
     run, moment = new_run_id(), now()
     with database.writing() as connection:
         if start.name is not None:
-            refuse_name(connection, start.name, otherwise=f"go on with it: --resume {start.name}")
+            require_free_name(connection, start.name, otherwise=f"go on with it: --resume {start.name}")
         insert_run(connection, run, start, moment)
         specs = {metric.canonical: metric.spec for metric in start.metrics}
         ids = {
@@ -280,11 +280,11 @@ def _update(connection: Connection, run: str, **values: Any) -> None:
     connection.execute(sa.update(schema.runs).where(schema.runs.c.id == run).values(**values))
 
 
-def _is_there(connection: Connection, run: str) -> bool:
+def _run_exists(connection: Connection, run: str) -> bool:
     return connection.execute(sa.select(schema.runs.c.id).where(schema.runs.c.id == run)).first() is not None
 
 
-def _is_whole(connection: Connection, run: str) -> bool:
+def _is_complete(connection: Connection, run: str) -> bool:
     """Whether the committed batches hold every row of the data."""
     batches, runs, datasets = schema.batches, schema.runs, schema.datasets
     there = sa.select(sa.func.coalesce(sa.func.sum(batches.c.rows), 0)).where(batches.c.run == run)

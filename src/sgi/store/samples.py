@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from sgi.kernel.sample import Sample
 from sgi.store import schema
-from sgi.store.text_codec import restored, stored, stored_json
+from sgi.store.text_codec import decode_text, encode_json, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,32 +48,32 @@ def sample_row(dataset: str, position: int, sample: Sample) -> tuple[Any, ...]:
     return (
         dataset,
         position,
-        stored(sample.id),
+        encode_text(sample.id),
         sample.cluster(position),
-        stored(sample.question) if "question" in given else None,
-        stored_json(sample.contexts) if "contexts" in given else None,
-        stored(sample.response) if "response" in given else None,
-        None if sample.reference is None else stored(sample.reference),
-        stored_json(sample.alternatives) if "alternatives" in given else None,
+        encode_text(sample.question) if "question" in given else None,
+        encode_json(sample.contexts) if "contexts" in given else None,
+        encode_text(sample.response) if "response" in given else None,
+        None if sample.reference is None else encode_text(sample.reference),
+        encode_json(sample.alternatives) if "alternatives" in given else None,
         sample.label,
-        stored_json(sample.metadata) if "metadata" in given else None,
+        encode_json(sample.metadata) if "metadata" in given else None,
     )
 
 
 def answer_row(run: str, position: int, answer: StoredAnswer) -> tuple[Any, ...]:
     """The row of the table ``answers``, as a driver takes it."""
-    response = None if answer.response is None else stored(answer.response)
-    contexts = None if answer.contexts is None else stored_json(list(answer.contexts))
-    reason = None if answer.reason is None else stored(answer.reason)
+    response = None if answer.response is None else encode_text(answer.response)
+    contexts = None if answer.contexts is None else encode_json(list(answer.contexts))
+    reason = None if answer.reason is None else encode_text(answer.reason)
     return run, position, response, contexts, reason, answer.seconds
 
 
 def answer_of(row: sa.Row[Any]) -> StoredAnswer:
     """The answer in a row of the table ``answers``."""
     return StoredAnswer(
-        response=None if row.response is None else restored(row.response),
+        response=None if row.response is None else decode_text(row.response),
         contexts=None if row.contexts is None else tuple(row.contexts),
-        reason=None if row.reason is None else restored(row.reason),
+        reason=None if row.reason is None else decode_text(row.reason),
         seconds=row.seconds,
     )
 
@@ -97,11 +97,11 @@ def sample_of(row: Mapping[str, Any]) -> Sample:
     ['contexts', 'id', 'response']
     """
     given = {name: row[name] for name in (*_TEXTS, *_OTHERS) if row[name] is not None}
-    texts = {name: restored(given[name]) for name in _TEXTS if name in given}
-    sample = Sample(id=restored(row["id"]), **(given | texts))
+    texts = {name: decode_text(given[name]) for name in _TEXTS if name in given}
+    sample = Sample(id=decode_text(row["id"]), **(given | texts))
     if row.get("answer_run") is None:
         return sample
     response, contexts = row["answer_response"], row["answer_contexts"]
     return sample.answered(
-        None if response is None else restored(response), None if contexts is None else tuple(contexts)
+        None if response is None else decode_text(response), None if contexts is None else tuple(contexts)
     )

@@ -25,10 +25,10 @@ from sgi.store import schema
 from sgi.store.bulk_rows import driver_rows
 from sgi.store.database_location import damaged
 from sgi.store.row_filters import column_reader
-from sgi.store.run_queries import committed, metric_ids, run_metrics
+from sgi.store.run_queries import metric_ids, run_metrics, select_committed
 from sgi.store.stored_batches import sample_reader
 from sgi.store.stored_json import read_provenance
-from sgi.store.text_codec import equal_json_shared, restored
+from sgi.store.text_codec import decode_json_shared, decode_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -96,9 +96,9 @@ def whole_run(
         run = _scored_run(database, connection, record)
         samples = schema.samples
         body = sa.cast(samples.c.metadata, sa.Text)
-        rows = list(driver_rows(connection, committed(record, samples.c.label, body)))
+        rows = list(driver_rows(connection, select_committed(record, samples.c.label, body)))
         classes = _classes(connection, record, class_keys)
-    metadata = [found or _NOTHING for found in equal_json_shared(row[1] for row in rows)]
+    metadata = [found or _NOTHING for found in decode_json_shared(row[1] for row in rows)]
     return run, [None if row[0] is None else bool(row[0]) for row in rows], metadata, classes
 
 
@@ -127,7 +127,7 @@ def _scored_run(database: Database, connection: Connection, record: RunRecord) -
 
 def _column_values(connection: Connection, record: RunRecord, by: str) -> list[Any]:
     samples = schema.samples
-    rows = connection.execute(committed(record, samples.c.metadata, samples.c.label)).all()
+    rows = connection.execute(select_committed(record, samples.c.metadata, samples.c.label)).all()
     columns = {name for row in rows for name in row.metadata or ()}
     if any(row.label is not None for row in rows):
         columns.add("label")
@@ -153,18 +153,18 @@ def _class_values(connection: Connection, record: RunRecord, metric: int, key: s
     entry = sa.cast(details.c.body[key], sa.Text)
     query = sa.select(details.c.position, entry).where(details.c.metric == metric)
     entries = list(driver_rows(connection, query))
-    values = equal_json_shared(text for _, text in entries)
+    values = decode_json_shared(text for _, text in entries)
     by_position = {row[0]: value for row, value in zip(entries, values, strict=True)}
     if not any(isinstance(named, str) for named in by_position.values()):
         return []
-    positions = driver_rows(connection, committed(record, schema.samples.c.position))
+    positions = driver_rows(connection, select_committed(record, schema.samples.c.position))
     return [by_position.get(position) for (position,) in positions]
 
 
 def metadata_values(database: Database, record: RunRecord, column: str) -> list[Any]:
     """A metadata column of all committed rows, in order; None where a row has none."""
     with database.reading() as connection:
-        found = connection.execute(committed(record, schema.samples.c.metadata)).scalars()
+        found = connection.execute(select_committed(record, schema.samples.c.metadata)).scalars()
         return [(body or {}).get(column) for body in found]
 
 
@@ -181,15 +181,15 @@ def reasons(database: Database, record: RunRecord, *, most: int = 5) -> list[Rea
         .limit(most)
     )
     with database.reading() as connection:
-        return [Reason(m, status, restored(why), n) for m, status, why, n in connection.execute(query)]
+        return [Reason(m, status, decode_text(why), n) for m, status, why, n in connection.execute(query)]
 
 
 def _sample_columns(connection: Connection, record: RunRecord) -> tuple[NDArray[np.int64], tuple[str, ...]]:
     """Positions and ids of the committed rows."""
     samples = schema.samples
-    rows = list(driver_rows(connection, committed(record, samples.c.position, samples.c.id)))
+    rows = list(driver_rows(connection, select_committed(record, samples.c.position, samples.c.id)))
     positions = np.fromiter((row[0] for row in rows), dtype=np.int64, count=len(rows))
-    return positions, tuple(restored(row[1]) for row in rows)
+    return positions, tuple(decode_text(row[1]) for row in rows)
 
 
 _STORED_SCORE = np.dtype([("position", np.int64), ("value", np.float64), ("code", np.int8)])
@@ -258,18 +258,23 @@ def run_clusters(connection: Connection, record: RunRecord) -> tuple[NDArray[np.
 
 
 def _count(record: RunRecord) -> sa.Select[Any]:
-    return sa.select(sa.func.count()).select_from(committed(record, schema.samples.c.position).subquery())
+    return sa.select(sa.func.count()).select_from(
+        select_committed(record, schema.samples.c.position).subquery()
+    )
 
 
 def _of_questions(connection: Connection, record: RunRecord) -> NDArray[np.int64]:
-    rows = driver_rows(connection, committed(record, schema.samples.c.cluster))
+    rows = driver_rows(connection, select_committed(record, schema.samples.c.cluster))
     return _numbered([number for (number,) in rows])
 
 
 def _of_column(
     connection: Connection, record: RunRecord, column: str
 ) -> tuple[NDArray[np.int64], Clustering]:
-    rows = [body or {} for body in connection.execute(committed(record, schema.samples.c.metadata)).scalars()]
+    rows = [
+        body or {}
+        for body in connection.execute(select_committed(record, schema.samples.c.metadata)).scalars()
+    ]
     if rows and not any(column in body for body in rows):
         raise unknown_column(record.dataset_name, column, {name for body in rows for name in body})
     numbers = [cluster_number(column, position, metadata=body) for position, body in enumerate(rows)]
@@ -280,7 +285,7 @@ def _of_column(
 def _contexts_numbers(connection: Connection, record: RunRecord) -> Iterator[int]:
     """The cluster number of each row's passages; those that a target returned go before the data's."""
     samples, answers = schema.samples, schema.answers
-    query = committed(record, samples.c.contexts, answers.c.contexts.label("returned"))
+    query = select_committed(record, samples.c.contexts, answers.c.contexts.label("returned"))
     answer = (answers.c.run == record.id) & (answers.c.position == samples.c.position)
     for position, row in enumerate(connection.execute(query.outerjoin(answers, answer))):
         contexts = row.contexts if row.returned is None else row.returned
@@ -296,10 +301,10 @@ def _dominant(
     if 2 * counts[most] <= len(numbers):
         return None
     rows = np.flatnonzero(numbers == most)
-    query = committed(record, schema.samples.c.question).offset(int(rows[0])).limit(1)
+    query = select_committed(record, schema.samples.c.question).offset(int(rows[0])).limit(1)
     question = connection.execute(query).scalar_one()
     passages = np.array(list(_contexts_numbers(connection, record)), dtype=np.int64)[rows]
-    text = "" if question is None else restored(question)
+    text = "" if question is None else decode_text(question)
     return dominant_question(text, len(rows), len(np.unique(passages)), of=len(numbers))
 
 

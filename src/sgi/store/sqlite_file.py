@@ -65,7 +65,7 @@ def connect(path: Path) -> sqlite3.Connection:
         if error.errno not in _READ_ONLY or not os.access(path, os.R_OK):
             raise
         return _connect_to_read(path)
-    connection = _opened(str(path))
+    connection = _open(str(path))
     try:
         connection.execute(_ANY_READ).fetchone()
     except sqlite3.OperationalError as error:
@@ -84,12 +84,12 @@ def _connect_to_read(path: Path) -> sqlite3.Connection:
     folder = Path(tempfile.mkdtemp(prefix="sgi-"))
     connection = None
     try:
-        connection = _opened(readable_address(path, folder), uri=True)
+        connection = _open(readable_address(path, folder), uri=True)
         try:
             connection.execute(_ANY_READ).fetchone()
         except sqlite3.OperationalError:  # an index of transactions beside it that only its owner can read
             connection.close()
-            connection = _opened(_copied(path, folder), uri=True)
+            connection = _open(_copy_address(path, folder), uri=True)
         connection.execute("PRAGMA query_only = ON")  # a copy can be written, and is thrown away
     except BaseException:
         if connection is not None:
@@ -115,13 +115,13 @@ def readable_address(path: Path, folder: Path) -> str:
     beside = {ending: path.with_name(path.name + ending) for ending in ("-wal", "-shm", "-journal")}
     left = [place for place in beside.values() if place.exists()]
     if left and not beside["-shm"].exists():
-        return _copied(path, folder)
+        return _copy_address(path, folder)
     alone = not left and len(header) == 19 and header[18] == _WAL_MODE  # noqa: PLR2004 - the bytes read
     options = "&immutable=1" if alone else ""  # else SQLite would put its files beside it
     return f"{path.resolve().as_uri()}?mode=ro{options}"
 
 
-def _copied(path: Path, folder: Path) -> str:
+def _copy_address(path: Path, folder: Path) -> str:
     """The address of a copy with the transactions beside the file."""
     for place in (path, *(path.with_name(path.name + ending) for ending in ("-wal", "-journal"))):
         if place.exists():
@@ -129,7 +129,7 @@ def _copied(path: Path, folder: Path) -> str:
     return (folder / path.name).resolve().as_uri()
 
 
-def _opened(address: str, *, uri: bool = False) -> sqlite3.Connection:
+def _open(address: str, *, uri: bool = False) -> sqlite3.Connection:
     return sqlite3.connect(
         address,
         timeout=_BUSY_SECONDS,

@@ -16,7 +16,7 @@ from sgi.store import schema
 from sgi.store.bulk_rows import chunks, driver_rows
 from sgi.store.run_queries import metric_ids
 from sgi.store.samples import answer_of, answered_samples, sample_of
-from sgi.store.text_codec import restored, restored_json
+from sgi.store.text_codec import decode_json, decode_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sgi.store.samples import StoredAnswer
 
 
-Said = tuple["Mapping[str, JsonValue] | None", ...]
+RowJudgements = tuple["Mapping[str, JsonValue] | None", ...]
 """What was said of consecutive rows; None where nothing was."""
 
 _NOTHING: Mapping[str, Any] = {}
@@ -63,7 +63,7 @@ class StoredBatch:
     __repr__ = short_repr
 
 
-class KeptEvidence(NamedTuple):
+class JudgementCount(NamedTuple):
     """What there is of a metric's evidence."""
 
     version: int
@@ -89,7 +89,7 @@ def stored_batches(database: Database, record: RunRecord, *, texts: bool = True)
         StoreError: the run was deleted meanwhile.
     """
     with database.reading() as connection:
-        starts = _starts(connection, record.id)
+        starts = _batch_starts(connection, record.id)
     for start in starts:
         yield stored_batch(database, record, start, texts=texts)
 
@@ -114,7 +114,7 @@ def stored_batch(database: Database, record: RunRecord, start: int, *, texts: bo
     return StoredBatch(start, batch, scores, head.truncated, head.failures)
 
 
-def saved_answers(connection: Connection, run: str, start: int, rows: int) -> dict[int, StoredAnswer]:
+def read_answers(connection: Connection, run: str, start: int, rows: int) -> dict[int, StoredAnswer]:
     """The target's answers to consecutive samples, by position."""
     answers = schema.answers
     inside = answers.c.position.between(start, start + rows - 1)
@@ -122,7 +122,7 @@ def saved_answers(connection: Connection, run: str, start: int, rows: int) -> di
     return {row.position: answer_of(row) for row in found}
 
 
-def _starts(connection: Connection, run: str) -> list[int]:
+def _batch_starts(connection: Connection, run: str) -> list[int]:
     batches = schema.batches
     query = sa.select(batches.c.start).where(batches.c.run == run).order_by(batches.c.start)
     return list(connection.execute(query).scalars())
@@ -153,8 +153,8 @@ def _as_scores(rows: Sequence[tuple[Any, ...]]) -> Scores:
     return Scores(
         np.array(values, dtype=np.float64),
         np.array(statuses, dtype="<U9"),
-        tuple("" if reason is None else restored(reason) for reason in reasons),
-        tuple(_NOTHING if body is None else restored_json(body) for body in bodies),
+        tuple("" if reason is None else decode_text(reason) for reason in reasons),
+        tuple(_NOTHING if body is None else decode_json(body) for body in bodies),
     )
 
 
@@ -179,19 +179,19 @@ def sample_reader(database: Database, record: RunRecord, positions: NDArray[np.i
     return read
 
 
-def kept_evidence(database: Database, record: RunRecord) -> dict[str, KeptEvidence]:
+def count_judgements(database: Database, record: RunRecord) -> dict[str, JudgementCount]:
     """The metrics of a run, in the order asked, with what there is of their evidence."""
     metrics, evidence = schema.run_metrics, schema.evidence
     rows = sa.select(sa.func.count()).where(evidence.c.metric == metrics.c.id).scalar_subquery()
     query = sa.select(metrics.c.metric, metrics.c.version, rows).where(metrics.c.run == record.id)
     with database.reading() as connection:
         found = connection.execute(query.order_by(metrics.c.position)).all()
-    return {name: KeptEvidence(version, count) for name, version, count in found}
+    return {name: JudgementCount(version, count) for name, version, count in found}
 
 
-def stored_evidence(
+def read_judgements(
     database: Database, record: RunRecord, positions: Sequence[int], metrics: Iterable[str]
-) -> dict[str, Said]:
+) -> dict[str, RowJudgements]:
     """What was said of these consecutive rows, by canonical string.
 
     Args:

@@ -14,7 +14,7 @@ from sgi.kernel.json_shapes import AnyText, Count, Finite, JsonObject, checked, 
 from sgi.kernel.metric import Status
 from sgi.kernel.provenance import MetricProvenance
 from sgi.store.database_location import damaged
-from sgi.store.text_codec import restored_json
+from sgi.store.text_codec import decode_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -156,7 +156,7 @@ def read_stored_json(texts: Mapping[str, str | None]) -> tuple[dict[str, Any], s
         empty, kind = STORED_JSON[name]
         read[name] = empty
         try:
-            value = None if text is None else restored_json(text)
+            value = None if text is None else decode_json(text)
             if value is not None or empty is not None:
                 checked(JsonObject, value)
                 checked(kind, value)

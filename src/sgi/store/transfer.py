@@ -30,7 +30,7 @@ from sgi.store.database_location import damaged
 from sgi.store.growing_runs import GROWING
 from sgi.store.migrations import HEAD, REVISIONS
 from sgi.store.run_queries import RunRecord, find_run
-from sgi.store.text_codec import restored, restored_json, stored_json
+from sgi.store.text_codec import decode_json, decode_text, encode_json
 from sgi.store.transfer_columns import column_reader
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class _Runs:
     metrics: dict[int, int | None] = field(default_factory=dict)
     """Number in the file → number here; None where the run was left out."""
 
-    def placed(self, table: sa.Table, row: dict[str, Any], line: int) -> dict[str, Any] | None:
+    def convert(self, table: sa.Table, row: dict[str, Any], line: int) -> dict[str, Any] | None:
         """The row as it belongs here; None if its run is left out, KeyError if the file has no such run."""
         if table is schema.runs:
             return self._run(row, line)
@@ -157,7 +157,7 @@ class _Runs:
     def _add_metric(self, row: dict[str, Any]) -> None:
         """The database gives metrics their numbers, so each is written by itself."""
         number, told = row.pop("id"), row["provenance"]
-        row["provenance"] = None if told is None else restored_json(told)
+        row["provenance"] = None if told is None else decode_json(told)
         self.metrics[number] = None
         if self._is_new(row["run"]):
             made = sa.insert(schema.run_metrics).values(row).returning(schema.run_metrics.c.id)
@@ -181,7 +181,7 @@ def export(database: Database, path: str | Path) -> int:
     """
     file = Path(path)
     _check_suffix(file)
-    with database.reading() as connection, _replacing(file) as stream:
+    with database.reading() as connection, _open_export(file) as stream:
         stream.write(_line({"sgi_database": FORMAT, "schema": HEAD}))
         rows = 0
         for rows, row in enumerate(_rows(connection), 1):  # noqa: B007 - the last number is their count
@@ -213,11 +213,13 @@ def import_(database: Database, path: str | Path, *, recompute: Recompute = _no_
         there = connection.execute(sa.select(schema.runs.c.id, schema.runs.c.name)).all()
         runs = _Runs(connection, {run for run, _ in there}, {name for _, name in there if name is not None})
         order = iter(_TABLES)
-        for name, lines in groupby(_checked(_read(file), file), key=_table_name):
+        for name, lines in groupby(_check_lines(_read(file), file), key=_table_name):
             table = next((table for table in order if table.name == name), None)
             for some in chunks(lines):
                 if table is None:
-                    raise _damaged(file, some[0].number, "a table that is not known, or not in its place")
+                    raise _damaged_error(
+                        file, some[0].number, "a table that is not known, or not in its place"
+                    )
                 _insert(connection, table, some, runs, file)
         view = OneTransaction(database, connection)
         for run, line in runs.new.items():
@@ -248,7 +250,7 @@ def _rows(connection: sa.Connection) -> Iterator[list[Any]]:
             cells = zip(row, texts, strict=True)
             yield [
                 table.name,
-                *(restored(cell) if text and cell is not None else cell for cell, text in cells),
+                *(decode_text(cell) if text and cell is not None else cell for cell, text in cells),
             ]
 
 
@@ -260,7 +262,7 @@ def _row_line(row: list[Any]) -> bytes:
 
 
 def _line(value: Any) -> bytes:
-    return stored_json(value).encode() + b"\n"
+    return encode_json(value).encode() + b"\n"
 
 
 def _check_suffix(file: Path) -> None:
@@ -269,7 +271,7 @@ def _check_suffix(file: Path) -> None:
 
 
 @contextmanager
-def _replacing(file: Path) -> Iterator[IO[bytes]]:
+def _open_export(file: Path) -> Iterator[IO[bytes]]:
     """A new file, packed if its name says so, that replaces ``file`` if all goes well."""
     try:
         with replacing_file(file, 0o600) as raw:
@@ -292,9 +294,11 @@ def _read(file: Path) -> Generator[_Line]:
                 if len(raw) > most:
                     message = f"{file}:{number}: the line is larger than {shown_size(most)}"
                     raise StoreError(message, hint=how_to_raise("row"))
-                yield _Line(number, restored_json(raw.decode()))
+                yield _Line(number, decode_json(raw.decode()))
     except (ValueError, RecursionError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _damaged(file, number + isinstance(error, EOFError), "it is not a line of JSON") from error
+        raise _damaged_error(
+            file, number + isinstance(error, EOFError), "it is not a line of JSON"
+        ) from error
     except OSError as error:
         raise StoreError(f"{file} cannot be read: {error.strerror or error}.", hint=_ANOTHER_COPY) from error
 
@@ -305,17 +309,19 @@ def _damage_at(file: Path, line: int) -> Iterator[None]:
     try:
         yield
     except SgiError as error:
-        raise _damaged(file, line, f"the rows of this run cannot be summarised: {error.message}") from error
+        raise _damaged_error(
+            file, line, f"the rows of this run cannot be summarised: {error.message}"
+        ) from error
     except Exception as error:
         reason = f"the rows of this run do not go together ({type(error).__name__})"
-        raise _damaged(file, line, reason) from error
+        raise _damaged_error(file, line, reason) from error
 
 
-def _damaged(file: Path, line: int, reason: str) -> StoreError:
+def _damaged_error(file: Path, line: int, reason: str) -> StoreError:
     return StoreError(f"{file}:{line}: the file is damaged: {reason}.", hint=_ANOTHER_COPY)
 
 
-def _checked(lines: Iterator[_Line], file: Path) -> Iterator[_Line]:
+def _check_lines(lines: Iterator[_Line], file: Path) -> Iterator[_Line]:
     """The lines between the first and the last, once these are what they should be."""
     line = next(lines, _Line(1, None))
     _check_head(line.value, file)
@@ -324,9 +330,9 @@ def _checked(lines: Iterator[_Line], file: Path) -> Iterator[_Line]:
             break
         yield line
     if line.value != {"rows": line.number - 2}:
-        raise _damaged(file, line.number, "lines are missing here or before")
+        raise _damaged_error(file, line.number, "lines are missing here or before")
     for more in lines:
-        raise _damaged(file, more.number, "something follows the end")
+        raise _damaged_error(file, more.number, "something follows the end")
 
 
 def _check_head(first: Any, file: Path) -> None:
@@ -346,7 +352,7 @@ def _table_name(line: _Line) -> Any:
 
 def _insert(connection: sa.Connection, table: sa.Table, lines: list[_Line], runs: _Runs, file: Path) -> None:
     readers = [(column.name, column_reader(column)) for column in table.columns]
-    placed = [_placed(table, readers, line, runs, file) for line in lines]
+    placed = [_convert_row(table, readers, line, runs, file) for line in lines]
     rows = (tuple(row.values()) for row in placed if row is not None)
     try:
         insert_rows(connection, table, rows, unless_there=table in _SHARED)
@@ -354,10 +360,10 @@ def _insert(connection: sa.Connection, table: sa.Table, lines: list[_Line], runs
         reason = (
             f"a value in the lines to {lines[-1].number} cannot be stored: {getattr(error, 'orig', error)}"
         )
-        raise _damaged(file, lines[0].number, reason.splitlines()[0]) from error
+        raise _damaged_error(file, lines[0].number, reason.splitlines()[0]) from error
 
 
-def _placed(
+def _convert_row(
     table: sa.Table, readers: Sequence[_Reader], line: _Line, runs: _Runs, file: Path
 ) -> dict[str, Any] | None:
     name = ""
@@ -366,7 +372,7 @@ def _placed(
         for (name, made), value in zip(readers, line.value[1:], strict=True):
             row[name] = made(value)
         name = ""
-        return runs.placed(table, row, line.number)
+        return runs.convert(table, row, line.number)
     except (
         SgiError,
         ValueError,
@@ -377,4 +383,4 @@ def _placed(
         *_REFUSED,
     ) as error:
         place = f"{table.name}.{name}: {error}" if name else f"not a row of the table {table.name}"
-        raise _damaged(file, line.number, place.splitlines()[0]) from error
+        raise _damaged_error(file, line.number, place.splitlines()[0]) from error

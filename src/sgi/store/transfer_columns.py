@@ -15,7 +15,7 @@ from sgi.kernel.names import MAX_METRIC, MAX_NAME, as_name, name_problem
 from sgi.kernel.provenance import MetricProvenance
 from sgi.store import schema
 from sgi.store.run_names import checked_tags, require_run_name
-from sgi.store.text_codec import stored, stored_json
+from sgi.store.text_codec import encode_json, encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,45 +46,45 @@ def column_reader(column: sa.Column[Any]) -> Callable[[Any], Any]:
     """
     name = f"{column.table.name}.{column.name}"
     if isinstance(column.type, sa.JSON):
-        made = partial(_json, _JSON[name])
+        made = partial(_read_json, _JSON[name])
     elif column.type.python_type is str:
-        made = partial(_text, name)
+        made = partial(_read_text, name)
     else:
-        kind = {int: _whole(column), float: Finite, bool: bool}[column.type.python_type]
-        made = partial(_plain, kind)
-    return partial(_or_none, made) if column.nullable else made
+        kind = {int: _integer_kind(column), float: Finite, bool: bool}[column.type.python_type]
+        made = partial(_read_plain, kind)
+    return partial(_optional, made) if column.nullable else made
 
 
-def _whole(column: sa.Column[Any]) -> Any:
+def _integer_kind(column: sa.Column[Any]) -> Any:
     """Ids of rows and counts are not negative; hashes of clusters may be."""
     if column is schema.samples.c.cluster:
         return int
     return Count if isinstance(column.type, sa.BigInteger) or column.name in {"id", "metric"} else Rows
 
 
-def _or_none(made: Callable[[Any], Any], value: Any) -> Any:
+def _optional(made: Callable[[Any], Any], value: Any) -> Any:
     return None if value is None else made(value)
 
 
-def _plain(kind: Any, value: Any) -> Any:
+def _read_plain(kind: Any, value: Any) -> Any:
     if kind in {bool, int}:
         if type(value) is not kind:
             raise ValueError(f"it is not {'true or false' if kind is bool else 'a whole number'}")
         if kind is int:
             value.to_bytes(8, "big", signed=True)  # OverflowError, which is an ArithmeticError
         return value
-    return _shaped(kind, value)
+    return _validate(kind, value)
 
 
-def _json(kind: Any, value: Any) -> str:
-    made = _shaped(kind, value)
+def _read_json(kind: Any, value: Any) -> str:
+    made = _validate(kind, value)
     if kind is MetricProvenance:  # its known fields, and only those that the file has
         fields = asdict(made)
         made = {name: fields[name] for name in value if name in fields}
-    return stored_json(made)
+    return encode_json(made)
 
 
-def _text(name: str, value: Any) -> str:
+def _read_text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("it is not a text")  # noqa: TRY004 - told as a wrong value
     if name in _TIMES:
@@ -94,13 +94,13 @@ def _text(name: str, value: Any) -> str:
     elif name == "runs.name":
         require_run_name(value)
     elif name == "datasets.name":
-        return stored(as_name(value))
+        return encode_text(as_name(value))
     elif name == "run_tags.tag" and checked_tags([value]) != (value,):
         raise ValueError("it is not a tag")
-    return stored(value)
+    return encode_text(value)
 
 
-def _shaped(kind: Any, value: Any) -> Any:
+def _validate(kind: Any, value: Any) -> Any:
     try:
         return checked(kind, value)
     except ValidationError as errors:

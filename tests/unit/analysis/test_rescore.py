@@ -21,7 +21,7 @@ from sgi.store.run_provenance import run_provenance
 from sgi.store.run_queries import find_run, list_runs, run_usage
 from sgi.store.run_writer import RunRecorder
 from sgi.store.scored_runs import scored_run
-from sgi.store.stored_batches import kept_evidence, stored_batches, stored_evidence
+from sgi.store.stored_batches import count_judgements, read_judgements, stored_batches
 from support.answers import write
 from support.judged_metrics import Politeness, judged_run, offer
 from support.runs import contents
@@ -66,7 +66,7 @@ def values(database, run, name):
 
 
 def marks(database, record):
-    (said,) = stored_evidence(database, record, range(record.rows), ["politeness"]).values()
+    (said,) = read_judgements(database, record, range(record.rows), ["politeness"]).values()
     return [None if found is None else found["marks"] for found in said]
 
 
@@ -138,9 +138,9 @@ def test_without_names_every_judged_metric_comes_out_as_it_was_to_the_bit(databa
     again = find_run(database, made_of(database, record).report.run)
     assert (again.spec["rescored_from"], again.signature) == (record.id, record.signature)
     for run in (record, again):
-        said = stored_evidence(database, run, range(300), record.metrics)
-        assert said == stored_evidence(database, origin, range(300), record.metrics)
-        assert kept_evidence(database, run)["politeness"].rows == 298
+        said = read_judgements(database, run, range(300), record.metrics)
+        assert said == read_judgements(database, origin, range(300), record.metrics)
+        assert count_judgements(database, run)["politeness"].rows == 298
 
 
 def test_rows_without_evidence_keep_status_and_reason(database, origin):

@@ -18,7 +18,7 @@ from sgi.kernel.provenance import MetricProvenance
 from sgi.store.database import open_database
 from sgi.store.run_queries import find_run, list_runs
 from sgi.store.scored_runs import scored_run
-from sgi.store.stored_batches import saved_answers
+from sgi.store.stored_batches import read_answers
 
 APP = """
 calls = []
@@ -262,7 +262,7 @@ def test_the_target_answers_and_a_finished_call_is_never_repeated(data, database
         performed(asked, database_url, listener=Breaking(1))
     record = record_of(database_url)
     with open_database(database_url) as database, database.reading() as connection:
-        kept = len(saved_answers(connection, record.id, 0, 700))
+        kept = len(read_answers(connection, record.id, 0, 700))
     asked_before = len(app.calls)
     assert 256 <= kept <= asked_before <= kept + 3  # what was under way was not finished
     report = resumed(asked, database_url)

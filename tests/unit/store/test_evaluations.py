@@ -8,7 +8,7 @@ from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric
 from sgi.kernel.sample import Sample
 from sgi.store.database import open_database
-from sgi.store.evaluations import MetricScore, read_evaluation, sample_story
+from sgi.store.evaluations import MetricScore, read_evaluation, sample_evaluation
 from sgi.store.growing_runs import EvaluationRow, save_evaluation
 from sgi.store.run_queries import find_run
 from sgi.store.run_writer import RunStart, create_run
@@ -51,7 +51,7 @@ def record(database):
 
 
 def test_all_that_is_kept_of_a_sample(database, record):
-    found = sample_story(database, record, "pair 1")
+    found = sample_evaluation(database, record, "pair 1")
     assert (found.sample.response, found.sample.contexts, found.sample.reference) == ("told", ("found",), "R")
     assert (found.id, found.reason) == (f"{record.id}:0", "")
     assert found.scores == {
@@ -62,7 +62,7 @@ def test_all_that_is_kept_of_a_sample(database, record):
 
 
 def test_a_sample_with_any_id_that_the_target_did_not_answer(database, record):
-    found = sample_story(database, record, HOSTILE)
+    found = sample_evaluation(database, record, HOSTILE)
     assert (found.sample.id, found.reason) == (HOSTILE, "timeout " + HOSTILE)
     assert "response" not in found.sample.model_fields_set
     assert found.scores["bleu"] == MetricScore(None, Status.FAILED, HOSTILE)
@@ -72,24 +72,24 @@ def test_an_unknown_sample_names_those_that_come_near(database, record):
     with pytest.raises(
         UnknownNameError, match=r"sample of rows.jsonl 'pair1'. Did you mean 'pair 1'"
     ) as told:
-        sample_story(database, record, "pair1")
+        sample_evaluation(database, record, "pair1")
     assert told.value.suggestions[0] == "pair 1"
     for odd in ("nothing like it", "", "%", "' OR 1=1 --", "\0"):
         with pytest.raises(UnknownNameError, match="Its first ids: 'pair 1', "):
-            sample_story(database, record, odd)
+            sample_evaluation(database, record, odd)
 
 
 def test_a_sample_that_is_not_scored_yet_says_so(database, record):
     with pytest.raises(UsageError, match=f"'pair 3' .* is not scored yet. .*--resume {record.id}"):
-        sample_story(database, record, "pair 3")
+        sample_evaluation(database, record, "pair 3")
 
 
 def test_a_run_called_like_another_runs_id_changes_nothing(database):
     add_run(database, "r1", samples=[Sample(id="q1", response="first")])
     add_run(database, "r2", samples=[Sample(id="q2", response="second")])
-    assert sample_story(database, find_run(database, "r2"), "q2").sample.response == "second"
+    assert sample_evaluation(database, find_run(database, "r2"), "q2").sample.response == "second"
     with pytest.raises(UnknownNameError):
-        sample_story(database, find_run(database, "r2"), "q1")
+        sample_evaluation(database, find_run(database, "r2"), "q1")
 
 
 def test_evidence_that_an_application_saves_comes_back_with_its_reasoning(database):

@@ -14,9 +14,9 @@ from sgi.store import schema
 from sgi.store.bulk_rows import insert_rows
 from sgi.store.database import open_database
 from sgi.store.row_filters import RowQuery
-from sgi.store.row_pages import FoundRow, RowScore, find_rows, plane_rows
+from sgi.store.row_pages import PageRow, RowScore, find_rows, plane_rows
 from sgi.store.run_queries import find_run
-from sgi.store.text_codec import stored, stored_json
+from sgi.store.text_codec import encode_json, encode_text
 from support.runs import HOSTILE, add_run
 
 ROUGE = "rouge_l(beta=1.2)"
@@ -49,7 +49,7 @@ def database(database_url):
         with opened.writing() as connection:
             number = number_of(connection, "sgi")
             bodies = [
-                (number, n, stored_json(dict(zip(("theta_rc", "theta_rq"), angles(n), strict=True))))
+                (number, n, encode_json(dict(zip(("theta_rc", "theta_rq"), angles(n), strict=True))))
                 for n in range(N)
             ]
             insert_rows(connection, schema.details, bodies)
@@ -80,7 +80,7 @@ def test_a_row_is_shown_with_all_its_values(database):
     made = found(database, size=3)
     assert (made.metrics, made.metric) == (("lexical", "sgi", ROUGE), None)
     assert (made.total, made.of, made.page, made.pages) == (N, N, 1, 4)
-    assert made.rows[1] == FoundRow(
+    assert made.rows[1] == PageRow(
         position=1,
         id="q1",
         label=False,
@@ -187,7 +187,7 @@ def knows_upper_case(database):
 def test_what_the_target_answered_is_shown_and_searched_in_place_of_the_response(database):
     with database.writing() as connection:
         answers = [
-            ("r1", 0, stored(f"An answer {HOSTILE}"), None, None, 0.1),
+            ("r1", 0, encode_text(f"An answer {HOSTILE}"), None, None, 0.1),
             ("r1", 1, None, None, "timeout", 9.0),
             ("other", 2, "An answer", None, None, 0.1),
         ]
@@ -236,7 +236,7 @@ def test_long_texts_are_cut_and_no_sign_of_theirs_is_halved(database):
         text = "x" * before + "\0" * 3 + "é" * 200
         with database.writing() as connection:
             ours = (schema.samples.c.dataset == "data of r1") & (schema.samples.c.position == 0)
-            values = {"question": stored(text), "response": stored("y" * 100 + text)}
+            values = {"question": encode_text(text), "response": encode_text("y" * 100 + text)}
             connection.execute(sa.update(schema.samples).where(ours).values(values))
         row = found(database, size=1).rows[0]
         assert len(row.question) >= 285

@@ -4,7 +4,7 @@ import pytest
 
 from sgi.kernel.errors import UsageError
 from sgi.store.database import open_database
-from sgi.store.run_names import checked_tags, refuse_name
+from sgi.store.run_names import checked_tags, require_free_name
 from support.runs import add_run
 
 
@@ -36,19 +36,19 @@ def connection(database_url):
 )
 def test_names_that_no_run_can_have(connection, name):
     with pytest.raises(UsageError, match="A run cannot be called"):
-        refuse_name(connection, name)
+        require_free_name(connection, name)
 
 
 @pytest.mark.parametrize("name", ["Nightly", "lasting", "r1", "2026", "a, b", "é", "x" * 200])
 def test_names_that_are_free(connection, name):
-    refuse_name(connection, name)
+    require_free_name(connection, name)
 
 
 def test_a_name_that_is_taken_says_by_whom_and_what_else_can_be_done(connection):
     with pytest.raises(UsageError, match=r"'nightly' is already there \(r1\)\. Choose another name\.$"):
-        refuse_name(connection, "nightly")
+        require_free_name(connection, "nightly")
     with pytest.raises(UsageError, match=r"Choose another name, or wait\.$"):
-        refuse_name(connection, "nightly", otherwise="wait")
+        require_free_name(connection, "nightly", otherwise="wait")
 
 
 def test_tags_are_stripped_sorted_and_there_once():

@@ -16,11 +16,11 @@ from sgi.store.run_writer import RunStart, create_run, open_recorder
 from sgi.store.samples import StoredAnswer
 from sgi.store.scored_runs import grouped_run, metadata_values, scored_run, whole_run
 from sgi.store.stored_batches import (
-    kept_evidence,
-    saved_answers,
+    count_judgements,
+    read_answers,
+    read_judgements,
     stored_batch,
     stored_batches,
-    stored_evidence,
 )
 from support.runs import bare_summary, contents
 
@@ -155,7 +155,7 @@ FIRST, SECOND = Usage(3, 1, 1, 300, 30, 0.25), Usage(2, 0, 0, 2**40, 20, None)
 def said(recorder, start=0):
     """What is kept of the evidence of ``sgi``."""
     record = find_run(recorder.database, recorder.run)
-    return stored_evidence(recorder.database, record, range(start, start + 4), ["sgi"])["sgi"]
+    return read_judgements(recorder.database, record, range(start, start + 4), ["sgi"])["sgi"]
 
 
 def test_evidence_and_usage_are_kept_with_the_batch(database):
@@ -166,11 +166,11 @@ def test_evidence_and_usage_are_kept_with_the_batch(database):
     commit(recorder, 4, more, judgements={"sgi": [None, {"n": 1}, None, None]}, usage=usage)
     assert said(recorder) == (CLAIMS, None, None, {})
     assert said(recorder, 4) == (None, {"n": 1}, None, None)
-    assert stored_evidence(database, find_run(database, "last"), range(2, 6), SCORES) == {
+    assert read_judgements(database, find_run(database, "last"), range(2, 6), SCORES) == {
         "sgi": (None, {}, None, {"n": 1}),
         "rouge_l(beta=1.2)": (None,) * 4,
     }
-    kept = kept_evidence(database, find_run(database, "last"))
+    kept = count_judgements(database, find_run(database, "last"))
     assert kept == {"sgi": (METRICS[0].spec.version, 3), "rouge_l(beta=1.2)": (METRICS[1].spec.version, 0)}
     assert run_usage(database, recorder.run) == {"openai:x": FIRST + FIRST, HOSTILE: SECOND}
 
@@ -293,7 +293,7 @@ def test_answers_come_back_and_failures_give_way(database):
     with pytest.raises(StoreError, match="Another process"):
         recorder.save_answers({1: StoredAnswer("second")})
     with database.reading() as connection:
-        found = saved_answers(connection, recorder.run, 0, 10)
+        found = read_answers(connection, recorder.run, 0, 10)
     assert found == {
         1: StoredAnswer("", None, None, 0.1),
         2: StoredAnswer(HOSTILE, ("p", HOSTILE), None, 0.5),

@@ -8,7 +8,7 @@ from sgi.kernel.sample import Sample
 from sgi.store import schema
 from sgi.store.bulk_rows import insert_rows
 from sgi.store.database import open_database
-from sgi.store.text_codec import stored, stored_json
+from sgi.store.text_codec import encode_json, encode_text
 from support.runs import HOSTILE, add_run
 
 LARGEST = 1.7976931348623157e308
@@ -138,13 +138,13 @@ def test_the_view_has_the_columns_that_applications_know(database):
     for metric, reason in zip(
         ("answer_relevance", "context_relevance", "groundedness"), reasons, strict=True
     ):
-        body = stored_json({"reasoning": f"{reason} {HOSTILE}", "more": [1]})
+        body = encode_json({"reasoning": f"{reason} {HOSTILE}", "more": [1]})
         put(database, schema.evidence, (metric_id(database, metric), 0, body))
     (row,) = evals(database)
     heads = ["id", "test_run_id", "qa_pair_id", "question", "reference", "answer"]
     assert list(row) == heads + metrics + reasons
     assert [row[name] for name in metrics] == [number / 16 for number in range(len(metrics))]
-    assert [row[name] for name in reasons] == [stored(f"{name} {HOSTILE}") for name in reasons]
+    assert [row[name] for name in reasons] == [encode_text(f"{name} {HOSTILE}") for name in reasons]
 
 
 def test_the_rated_relevance_stands_in_the_view_where_a_run_has_it(database):
@@ -153,8 +153,8 @@ def test_the_rated_relevance_stands_in_the_view_where_a_run_has_it(database):
     add_run(database, "r2", samples=SAMPLES[:1], scores={"answer_relevance": (0.25,)})
     add_run(database, "r3", samples=SAMPLES[:1], scores={"answer_relevance_rated": (1 / 3,)})
     add_run(database, "r4", samples=SAMPLES[:1], scores={"bleu": (1.0,)})
-    said = stored_json({"reasoning": "to the point", "rating": 3})
-    other = stored_json({"questions": ["Who?"]})
+    said = encode_json({"reasoning": "to the point", "rating": 3})
+    other = encode_json({"questions": ["Who?"]})
     with database.reading() as connection:
         metrics = connection.exec_driver_sql("SELECT run, metric, id FROM run_metrics").all()
     numbers = {(run, name): number for run, name, number in metrics}

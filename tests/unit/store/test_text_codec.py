@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sgi.store import schema
 from sgi.store.database import open_database
-from sgi.store.text_codec import restored, restored_json, stored, stored_json
+from sgi.store.text_codec import decode_json, decode_text, encode_json, encode_text
 from support.runs import HOSTILE, add_run
 
 ANY_TEXT = st.text(st.characters(exclude_categories=())) | st.text("a\0\ud800\udfff\ufdd00f\\u", max_size=12)
@@ -28,35 +28,35 @@ def fits(text):
 
 @given(ANY_TEXT)
 def test_any_text_fits_and_comes_back(text):
-    assert fits(stored(text))
-    assert restored(stored(text)) == text
+    assert fits(encode_text(text))
+    assert decode_text(encode_text(text)) == text
 
 
 @given(ANY_TEXT, ANY_TEXT)
 def test_different_texts_stay_different(one, other):
-    assert (stored(one) == stored(other)) == (one == other)
+    assert (encode_text(one) == encode_text(other)) == (one == other)
 
 
 @given(JSON)
 def test_any_json_fits_and_comes_back(value):
-    text = stored_json(value)
+    text = encode_json(value)
     assert fits(text)
     assert "\\u0000" not in text.replace("\\\\", "")
-    assert restored_json(text) == value
+    assert decode_json(text) == value
     json.loads(text)
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0\ufdd0")))
 def test_usual_text_stays_as_it_is(text):
-    assert stored(text) is text or stored(text) == text
-    assert restored(text) == text
+    assert encode_text(text) is text or encode_text(text) == text
+    assert decode_text(text) == text
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_numbers_that_are_not_finite_become_null(value):
-    assert stored_json([value]) == "[null]"
-    assert stored_json([value, 2**70]) == f"[null,{2**70}]"
-    assert stored_json([value, "\ud800"]) == '[null,"\ufdd0d800"]'
+    assert encode_json([value]) == "[null]"
+    assert encode_json([value, 2**70]) == f"[null,{2**70}]"
+    assert encode_json([value, "\ud800"]) == '[null,"\ufdd0d800"]'
 
 
 def test_both_databases_keep_what_fits(database_url):
@@ -65,8 +65,10 @@ def test_both_databases_keep_what_fits(database_url):
         add_run(database)
         for text in texts:
             with database.writing() as connection:
-                connection.execute(sa.update(schema.runs).values(signature=stored(text), spec={text: [text]}))
+                connection.execute(
+                    sa.update(schema.runs).values(signature=encode_text(text), spec={text: [text]})
+                )
             with database.reading() as connection:
                 row = connection.execute(sa.select(schema.runs.c.signature, schema.runs.c.spec)).one()
-            assert restored(row.signature) == text
+            assert decode_text(row.signature) == text
             assert row.spec == {text: [text]}

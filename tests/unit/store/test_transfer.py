@@ -15,7 +15,7 @@ from sgi.store.bulk_rows import insert_rows
 from sgi.store.database import HEAD, open_database
 from sgi.store.evaluations import MetricScore, read_evaluations
 from sgi.store.growing_runs import EvaluationRow, save_evaluation
-from sgi.store.text_codec import stored, stored_json
+from sgi.store.text_codec import encode_json, encode_text
 from sgi.store.transfer import Imported, export, import_
 from support.runs import HOSTILE, add_run, contents
 
@@ -36,21 +36,25 @@ def fill(database):
         connection.execute(
             sa.update(schema.runs)
             .where(schema.runs.c.id == "r2")
-            .values(finished_at=None, stopped=stored(HOSTILE), rejected=3)
+            .values(finished_at=None, stopped=encode_text(HOSTILE), rejected=3)
         )
         connection.execute(sa.update(schema.run_metrics).values(low=-1.0, high=1.0))
-        body = stored_json({"reasoning": HOSTILE, "sentences": [0.1, 0.2]})
+        body = encode_json({"reasoning": HOSTILE, "sentences": [0.1, 0.2]})
         insert_rows(connection, schema.details, [(number, 0, body)])
         insert_rows(connection, schema.evidence, [(number, 1, body)])
-        answers = [("r2", 0, stored(HOSTILE), '["p"]', None, 0.25), ("r2", 1, None, None, "timeout", 30.0)]
+        answers = [
+            ("r2", 0, encode_text(HOSTILE), '["p"]', None, 0.25),
+            ("r2", 1, None, None, "timeout", 30.0),
+        ]
         insert_rows(connection, schema.answers, answers)
         used = [
-            ("r1", stored(HOSTILE), 2**40, 1, 0, 2**40, 5, 1 / 3, "a", 1),
+            ("r1", encode_text(HOSTILE), 2**40, 1, 0, 2**40, 5, 1 / 3, "a", 1),
             ("r2", "openai:x", 0, 0, 0, 0, 0, None, "a", 0),
         ]
         insert_rows(connection, schema.usage, used)
         looks = [
-            ("questions", "bleu", ">=", run, stored(HOSTILE), True, "2026-01-01") for run in ("r1", "gone")
+            ("questions", "bleu", ">=", run, encode_text(HOSTILE), True, "2026-01-01")
+            for run in ("r1", "gone")
         ]
         insert_rows(connection, schema.gates, looks)
         made_of = {"models": [HOSTILE], "judge": "", "budget": None, "prompts": ""}

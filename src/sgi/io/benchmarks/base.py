@@ -19,7 +19,7 @@ _SCORABLE = ("question", "response", "reference")
 
 
 @dataclass(frozen=True)
-class Reading:
+class BenchmarkRows:
     """One way through a benchmark's files.
 
     Attributes:
@@ -42,13 +42,13 @@ def is_own(values: Mapping[str, Any]) -> bool:
     return "id" in values and any(name in values for name in _SCORABLE)
 
 
-def foreign(title: str, columns: str) -> DataError:
+def wrong_format_error(title: str, columns: str) -> DataError:
     """The error of a row that is not of the benchmark."""
     hint = "Name a file as it is published, or one with id, question, context, response, reference and label."
     return DataError(f"is not {title}, whose rows hold {columns}", hint=hint)
 
 
-def field(values: Mapping[str, Any], column: str, read: Callable[[Any], Any] = cells.as_text) -> Any:
+def read_field(values: Mapping[str, Any], column: str, read: Callable[[Any], Any] = cells.as_text) -> Any:
     """The value in a column, read; its error names the column.
 
     Raises:
@@ -63,6 +63,6 @@ def field(values: Mapping[str, Any], column: str, read: Callable[[Any], Any] = c
         raise DataError(error.message, field=column, hint=error.hint) from None
 
 
-def rest(values: Mapping[str, Any], *taken: str) -> dict[str, Any]:
+def other_columns(values: Mapping[str, Any], *taken: str) -> dict[str, Any]:
     """The columns that have no place of their own in a sample, for its metadata."""
     return {key: value for key, value in values.items() if key not in taken and not cells.is_absent(value)}

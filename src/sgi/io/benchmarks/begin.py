@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sgi.io.benchmarks.base import Reading, field, foreign, is_own, rest
-from sgi.io.benchmarks.tsv import tab_rows
+from sgi.io.benchmarks.base import BenchmarkRows, is_own, other_columns, read_field, wrong_format_error
+from sgi.io.benchmarks.tsv import tsv_rows
 from sgi.io.files import file_rows, suffix
 from sgi.kernel.errors import DataError
 
@@ -18,7 +18,7 @@ _COLUMNS = ("knowledge", "message", "response", "begin_label")
 _MODELS = {"model_name": "model"}
 
 
-def begin(path: Path) -> Reading:
+def begin(path: Path) -> BenchmarkRows:
     """BEGIN, a TSV: ``model_name``, ``knowledge``, ``message``, ``response``, ``begin_label``.
 
     The message is the question and the knowledge the context. Only «Fully attributable» is labelled true;
@@ -29,26 +29,26 @@ def begin(path: Path) -> Reading:
     References: Dziri et al. (2022), Evaluating Attribution in Dialogue Systems: The BEGIN Benchmark,
     arXiv:2105.00071.
     """
-    return Reading(path, tab_rows(path) if suffix(path) == ".tsv" else file_rows(path), _row)
+    return BenchmarkRows(path, tsv_rows(path) if suffix(path) == ".tsv" else file_rows(path), _row)
 
 
 def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
     if not set(_COLUMNS) <= values.keys():
         if is_own(values):
             return [values]
-        raise foreign("BEGIN", "knowledge, message, response and begin_label")
-    told = field(values, "begin_label")
+        raise wrong_format_error("BEGIN", "knowledge, message, response and begin_label")
+    told = read_field(values, "begin_label")
     label = told.strip().casefold()
     if label not in _LABELS:
         known = "Fully attributable, Not fully attributable and Generic"
         raise DataError(f"there is no label {told[:40]!r}; there are {known}", field="begin_label")
-    others = rest(values, "knowledge", "message", "response", "begin_label")
+    others = other_columns(values, "knowledge", "message", "response", "begin_label")
     return [
         {
             "id": f"begin-{number}",
-            "question": field(values, "message"),
-            "context": field(values, "knowledge"),
-            "response": field(values, "response"),
+            "question": read_field(values, "message"),
+            "context": read_field(values, "knowledge"),
+            "response": read_field(values, "response"),
             "label": _LABELS[label],
             "metadata": {
                 "begin_label": told,

@@ -8,7 +8,7 @@ from importlib.resources import as_file, files
 from itertools import islice
 from pathlib import Path
 
-from sgi.io.benchmarks.locate import find_here
+from sgi.io.benchmarks.locate import find_local_file
 from sgi.io.benchmarks.registry import BENCHMARKS
 from sgi.io.files import open_file
 from sgi.kernel.errors import DataError, UsageError
@@ -66,7 +66,7 @@ def load_halueval_qa(max_samples: int | None = None, *, path: str | Path | None 
         raise UsageError(f"max_samples must not be negative, but is {max_samples}.")
     if max_samples == 0:
         return []
-    source = Path(path) if path is not None else find_here(BENCHMARKS["halueval_qa"].places)
+    source = Path(path) if path is not None else find_local_file(BENCHMARKS["halueval_qa"].places)
     if source is not None:
         return _cases(source, max_samples)
     with as_file(files("sgi") / "data" / "halueval_qa_sample.jsonl") as bundled:

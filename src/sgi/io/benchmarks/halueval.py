@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sgi.io.benchmarks.base import Reading, foreign, is_own
+from sgi.io.benchmarks.base import BenchmarkRows, is_own, wrong_format_error
 from sgi.io.files import file_rows
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _DIALOGUE = _Form("HaluEval dialogue", ("knowledge", "dialogue_history"), "respo
 _SUMMARIZATION = _Form("HaluEval summarization", ("document",), "summary")
 
 
-def halueval_qa(path: Path) -> Reading:
+def halueval_qa(path: Path) -> BenchmarkRows:
     """HaluEval QA: ``knowledge``, ``question``, ``right_answer``, ``hallucinated_answer``.
 
     Each row is two samples, ``halueval_qa-17-right`` and ``halueval_qa-17-hallucinated``, counted from 1; the
@@ -38,7 +38,7 @@ def halueval_qa(path: Path) -> Reading:
     return _reading(path, _QA)
 
 
-def halueval_dialogue(path: Path) -> Reading:
+def halueval_dialogue(path: Path) -> BenchmarkRows:
     """HaluEval dialogue: ``knowledge``, ``dialogue_history``, ``right_response``, ``hallucinated_response``.
 
     The history is the question; for the rest see `halueval_qa`.
@@ -46,7 +46,7 @@ def halueval_dialogue(path: Path) -> Reading:
     return _reading(path, _DIALOGUE)
 
 
-def halueval_summarization(path: Path) -> Reading:
+def halueval_summarization(path: Path) -> BenchmarkRows:
     """HaluEval summarization: ``document``, ``right_summary``, ``hallucinated_summary``.
 
     The document is the context, and there is no question; for the rest see `halueval_qa`.
@@ -54,8 +54,8 @@ def halueval_summarization(path: Path) -> Reading:
     return _reading(path, _SUMMARIZATION)
 
 
-def _reading(path: Path, form: _Form) -> Reading:
-    return Reading(path, file_rows(path), partial(_row, form))
+def _reading(path: Path, form: _Form) -> BenchmarkRows:
+    return BenchmarkRows(path, file_rows(path), partial(_row, form))
 
 
 def _row(form: _Form, values: Mapping[str, Any], _: int) -> list[Mapping[str, Any]]:
@@ -68,4 +68,4 @@ def _row(form: _Form, values: Mapping[str, Any], _: int) -> list[Mapping[str, An
     if {*form.given, form.answer, "hallucination"} <= values.keys():
         return [{"response" if key == form.answer else key: value for key, value in values.items()}]
     *others, last = (*form.given, right, wrong)
-    raise foreign(form.title, f"{', '.join(others)} and {last}")
+    raise wrong_format_error(form.title, f"{', '.join(others)} and {last}")

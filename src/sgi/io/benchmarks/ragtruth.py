@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from sgi.io import coercion as cells
-from sgi.io.benchmarks.base import Reading, field, foreign, is_own, rest
+from sgi.io.benchmarks.base import BenchmarkRows, is_own, other_columns, read_field, wrong_format_error
 from sgi.io.files import file_rows, filled
-from sgi.io.raw_rows import placed
+from sgi.io.raw_rows import with_place
 from sgi.kernel.errors import DataError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _SOURCES = "source_info.jsonl"
 _HEADING = re.compile(r"(?:^|\n)[ \t]*passage (\d{1,4}):")
 
 
-def ragtruth(path: Path, task_type: str | None = None, split: str | None = None) -> Reading:
+def ragtruth(path: Path, task_type: str | None = None, split: str | None = None) -> BenchmarkRows:
     """RAGTruth: a folder with ``response.jsonl`` and ``source_info.jsonl``.
 
     A response is labelled true if nothing in it is marked, false if any span is. The spans stay in the
@@ -47,10 +47,10 @@ def ragtruth(path: Path, task_type: str | None = None, split: str | None = None)
     wanted = {"task_type": task_type, "split": split}
     choice = {key: value for key, value in wanted.items() if value is not None}
     if not path.is_dir():
-        return Reading(path, file_rows(path), partial(_own, choice))
+        return BenchmarkRows(path, file_rows(path), partial(_own, choice))
     file = path / RESPONSES
     sources: dict[str, dict[str, Any]] = {}
-    return Reading(file, _responses(file, sources), partial(_published, sources, choice))
+    return BenchmarkRows(file, _responses(file, sources), partial(_published, sources, choice))
 
 
 def _responses(file: Path, sources: dict[str, dict[str, Any]]) -> Iterator[RawRow]:
@@ -60,17 +60,17 @@ def _responses(file: Path, sources: dict[str, dict[str, Any]]) -> Iterator[RawRo
         try:
             _add_source(sources, row.values)
         except DataError as error:
-            raise placed(error, file=str(path), line=row.line, sample_id=error.sample_id) from None
+            raise with_place(error, file=str(path), line=row.line, sample_id=error.sample_id) from None
     yield from file_rows(file)
 
 
 def _add_source(sources: dict[str, dict[str, Any]], values: Any) -> None:
     if isinstance(values, DataError):
         raise values
-    name = field(values, "source_id", cells.as_id)
+    name = read_field(values, "source_id", cells.as_id)
     if name in sources:
         raise DataError("another line has the same source", sample_id=name, field="source_id")
-    info = field(values, "source_info", lambda value: value)
+    info = read_field(values, "source_info", lambda value: value)
     told = {key: values[key] for key in ("task_type", "source") if key in values}
     sources[name] = {**_material(info), "metadata": told}
 
@@ -80,10 +80,10 @@ def _material(info: Any) -> dict[str, Any]:
     if isinstance(info, str):
         return {"context": info}
     if isinstance(info, dict) and "passages" in info:
-        return {"question": field(info, "question"), "contexts": _passages(field(info, "passages"))}
+        return {"question": read_field(info, "question"), "contexts": _passages(read_field(info, "passages"))}
     if isinstance(info, dict):
         return {"context": orjson.dumps(cells.as_json(info)).decode()}
-    raise DataError(f"expected text or an object, found {cells.found(info)}", field="source_info")
+    raise DataError(f"expected text or an object, found {cells.describe(info)}", field="source_info")
 
 
 def _passages(text: str) -> tuple[str, ...]:
@@ -105,15 +105,19 @@ def _published(
     sources: Mapping[str, dict[str, Any]], choice: Mapping[str, str], values: Mapping[str, Any], _: int
 ) -> list[Mapping[str, Any]]:
     if not {"id", "source_id", "labels", "response"} <= values.keys():
-        raise foreign("RAGTruth", "id, source_id, labels and response")
-    name = field(values, "id", cells.as_id)
+        raise wrong_format_error("RAGTruth", "id, source_id, labels and response")
+    name = read_field(values, "id", cells.as_id)
     try:
         number, source = _source_of(sources, values)
-        spans = field(values, "labels", _spans)
-        response = field(values, "response")
+        spans = read_field(values, "labels", _spans)
+        response = read_field(values, "response")
     except DataError as error:
-        raise placed(error, file=None, line=None, sample_id=name) from None
-    told = {"source_id": number, **rest(values, "id", "source_id", "labels", "response"), "spans": spans}
+        raise with_place(error, file=None, line=None, sample_id=name) from None
+    told = {
+        "source_id": number,
+        **other_columns(values, "id", "source_id", "labels", "response"),
+        "spans": spans,
+    }
     row = {**source, "id": name, "response": response, "label": not spans}
     return _chosen(choice, {**row, "metadata": {**source["metadata"], **told}})
 
@@ -121,7 +125,7 @@ def _published(
 def _source_of(
     sources: Mapping[str, dict[str, Any]], values: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    number = field(values, "source_id", cells.as_id)
+    number = read_field(values, "source_id", cells.as_id)
     if number not in sources:
         raise DataError(f"{number!r} is not in {_SOURCES}", field="source_id")
     return number, sources[number]
@@ -132,7 +136,7 @@ def _own(choice: Mapping[str, str], values: Mapping[str, Any], _: int) -> list[M
         hint = f"Name the folder that holds {RESPONSES} and {_SOURCES}."
         raise DataError(f"the response rests on a source in {_SOURCES}", field="source_id", hint=hint)
     if not is_own(values):
-        raise foreign("RAGTruth", "id, source_id, labels and response")
+        raise wrong_format_error("RAGTruth", "id, source_id, labels and response")
     return _chosen(choice, values)
 
 
@@ -147,5 +151,5 @@ def _chosen(choice: Mapping[str, str], row: Mapping[str, Any]) -> list[Mapping[s
 
 def _spans(value: Any) -> list[Any]:
     if not isinstance(value, list) or not all(isinstance(span, dict) for span in value):
-        raise DataError(f"expected a list of spans, found {cells.found(value)}")
+        raise DataError(f"expected a list of spans, found {cells.describe(value)}")
     return value

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgi.io.benchmarks.begin import begin
 from sgi.io.benchmarks.halueval import halueval_dialogue, halueval_qa, halueval_summarization
-from sgi.io.benchmarks.locate import Places, find
+from sgi.io.benchmarks.locate import Places, find_file
 from sgi.io.benchmarks.ragtruth import RESPONSES, SPLITS, TASK_TYPES, ragtruth
 from sgi.io.benchmarks.squad import squad
 from sgi.io.benchmarks.stsb import stsb
@@ -21,7 +21,7 @@ from sgi.kernel.errors import UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from sgi.io.benchmarks.base import Reading
+    from sgi.io.benchmarks.base import BenchmarkRows
     from sgi.io.column_use import ReportColumns
     from sgi.io.rows import Reject
     from sgi.kernel.sample import Sample
@@ -46,7 +46,7 @@ class Benchmark:
 
     name: str
     title: str
-    read: Callable[..., Reading]
+    read: Callable[..., BenchmarkRows]
     places: Places
     options: Mapping[str, tuple[str, ...] | None] = field(default_factory=dict)
 
@@ -229,7 +229,7 @@ def open_benchmark(name: str, path: str | Path | None = None, **options: Option 
     """
     benchmark = known_benchmark(name)
     checked = benchmark.checked({key: value for key, value in options.items() if value is not None})
-    place = find(benchmark.title, benchmark.places) if path is None else Path(path)
+    place = find_file(benchmark.title, benchmark.places) if path is None else Path(path)
     check_readable(place / RESPONSES if name == "ragtruth" and place.is_dir() else place)
     return BenchmarkDataset(benchmark, place, checked)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from sgi.io import coercion as cells
-from sgi.io.benchmarks.base import Reading, field, foreign, is_own, rest
+from sgi.io.benchmarks.base import BenchmarkRows, is_own, other_columns, read_field, wrong_format_error
 from sgi.io.files import file_rows
 from sgi.io.raw_rows import RawRow
 from sgi.io.text_file import open_bytes
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def squad(path: Path, predictions: Path | None = None) -> Reading:
+def squad(path: Path, predictions: Path | None = None) -> BenchmarkRows:
     """SQuAD v1.1 and v2: ``data`` → ``paragraphs`` → ``qas``, each with ``id``, ``question`` and ``answers``.
 
     The paragraph is the context, the first answer the reference and the other distinct ones its alternatives;
@@ -32,7 +32,7 @@ def squad(path: Path, predictions: Path | None = None) -> Reading:
     References: Rajpurkar et al. (2016), SQuAD, arXiv:1606.05250; Rajpurkar et al. (2018), arXiv:1806.03822.
     """
     given = {} if predictions is None else _predictions(predictions)
-    return Reading(path, _questions(file_rows(path)), partial(_row, given))
+    return BenchmarkRows(path, _questions(file_rows(path)), partial(_row, given))
 
 
 def _questions(articles: Iterable[RawRow]) -> Iterator[RawRow]:
@@ -48,17 +48,17 @@ def _of_article(article: Mapping[str, Any], line: int) -> Iterator[RawRow]:
     shared = {"title": article["title"]} if "title" in article else {}
     try:
         for paragraph in _objects(article, "paragraphs"):
-            context = field(paragraph, "context")
+            context = read_field(paragraph, "context")
             for question in _objects(paragraph, "qas"):
                 yield RawRow(line, {**question, "context": context, **shared})
     except DataError as error:
-        yield RawRow(line, error, str(cells.loosely_json(article.get("title"))))
+        yield RawRow(line, error, str(cells.any_json(article.get("title"))))
 
 
 def _objects(values: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     found = values.get(key)
     if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
-        raise DataError(f"expected a list of objects, found {cells.found(found)}", field=key)
+        raise DataError(f"expected a list of objects, found {cells.describe(found)}", field=key)
     return found
 
 
@@ -66,26 +66,30 @@ def _row(given: Mapping[str, str], values: Mapping[str, Any], _: int) -> list[Ma
     if not {"id", "question", "context"} <= values.keys() or {"response", "reference"} & values.keys():
         if is_own(values):
             return [values]
-        raise foreign("SQuAD", "data with paragraphs and qas")
-    name = field(values, "id", cells.as_id)
+        raise wrong_format_error("SQuAD", "data with paragraphs and qas")
+    name = read_field(values, "id", cells.as_id)
     try:
-        row = {"id": name, "question": field(values, "question"), "context": field(values, "context")}
+        row = {
+            "id": name,
+            "question": read_field(values, "question"),
+            "context": read_field(values, "context"),
+        }
         if "answers" in values:
             row["reference"] = _answers(values["answers"]) or ("",)
     except DataError as error:
         raise DataError(error.message, sample_id=name, field=error.field, hint=error.hint) from None
     if name in given:
         row["response"] = given[name]
-    others = rest(values, "id", "question", "context", "answers")
+    others = other_columns(values, "id", "question", "context", "answers")
     return [{**row, "metadata": others}]
 
 
 def _answers(value: Any) -> tuple[str, ...]:
     """The distinct texts of a list of answers, or of an object with a list of their texts."""
     if isinstance(value, dict):
-        texts = field(value, "text", cells.as_answers)
+        texts = read_field(value, "text", cells.as_answers)
     else:
-        texts = tuple(field(answer, "text") for answer in _objects({"answers": value}, "answers"))
+        texts = tuple(read_field(answer, "text") for answer in _objects({"answers": value}, "answers"))
     return tuple(dict.fromkeys(texts))
 
 
@@ -98,9 +102,9 @@ def _predictions(path: Path) -> dict[str, str]:
         found = orjson.loads(read)
     if not isinstance(found, dict):
         hint = "Predictions are one object: {id: answer, …}."
-        raise DataError(f"expected an object, found {cells.found(found)}", file=str(path), hint=hint)
+        raise DataError(f"expected an object, found {cells.describe(found)}", file=str(path), hint=hint)
     for name, answer in found.items():
         if not isinstance(answer, str):
-            message = f"expected text, found {cells.found(answer)}"
+            message = f"expected text, found {cells.describe(answer)}"
             raise DataError(message, file=str(path), sample_id=name)
     return found

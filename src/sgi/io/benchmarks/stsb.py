@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.io import coercion as cells
-from sgi.io.benchmarks.base import Reading, field, foreign, is_own, rest
-from sgi.io.benchmarks.tsv import first_line, tab_rows
+from sgi.io.benchmarks.base import BenchmarkRows, is_own, other_columns, read_field, wrong_format_error
+from sgi.io.benchmarks.tsv import first_line, tsv_rows
 from sgi.io.columns import checked_mapping
 from sgi.io.files import file_rows, suffix
 from sgi.kernel.errors import DataError
@@ -23,7 +23,7 @@ _HIGHEST = 5.0
 _MAPPING = {"reference": "sentence1", "response": "sentence2"}
 
 
-def stsb(path: Path) -> Reading:
+def stsb(path: Path) -> BenchmarkRows:
     """STS-B: ``sentence1``, ``sentence2`` and ``score``, from 0 (nothing in common) to 5 (the same meaning).
 
     The first sentence is the reference, the second the response; there is no label. The metadata hold
@@ -33,7 +33,7 @@ def stsb(path: Path) -> Reading:
 
     References: Cer et al. (2017), SemEval-2017 Task 1, arXiv:1708.00055.
     """
-    return Reading(path, _rows(path), _row)
+    return BenchmarkRows(path, _rows(path), _row)
 
 
 def _rows(path: Path) -> Iterator[RawRow]:
@@ -41,7 +41,7 @@ def _rows(path: Path) -> Iterator[RawRow]:
         cells_found = first_line(path).removeprefix("\ufeff").split("\t")
         named = {"sentence1", "sentence2"} <= {cell.strip() for cell in cells_found}
         if len(cells_found) > 1:
-            return tab_rows(path, None if named else _UNNAMED)
+            return tsv_rows(path, None if named else _UNNAMED)
     table = suffix(path) in {".csv", ".tsv", ".parquet"}
     return file_rows(path, checked_mapping(_MAPPING) if table else ())
 
@@ -50,14 +50,14 @@ def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
     if not {"sentence1", "sentence2"} <= values.keys():
         if is_own(values):
             return [_with_similarity(values)]
-        raise foreign("STS-B", "sentence1, sentence2 and score")
-    score = field(values, "score", _score)
-    others = rest(values, "sentence1", "sentence2", "score")
+        raise wrong_format_error("STS-B", "sentence1, sentence2 and score")
+    score = read_field(values, "score", _score)
+    others = other_columns(values, "sentence1", "sentence2", "score")
     return [
         {
             "id": f"stsb-{number}",
-            "reference": field(values, "sentence1"),
-            "response": field(values, "sentence2"),
+            "reference": read_field(values, "sentence1"),
+            "response": read_field(values, "sentence2"),
             "metadata": {"similarity": score / _HIGHEST, "score": score, **others},
         }
     ]
@@ -68,7 +68,7 @@ def _with_similarity(values: Mapping[str, Any]) -> Mapping[str, Any]:
     for name in ("metadata", "meta"):
         kept = values.get(name)
         if isinstance(kept, dict) and "score" in kept and "similarity" not in kept:
-            return {**values, name: {"similarity": field(kept, "score", _score) / _HIGHEST, **kept}}
+            return {**values, name: {"similarity": read_field(kept, "score", _score) / _HIGHEST, **kept}}
     return values
 
 
@@ -78,5 +78,5 @@ def _score(value: Any) -> float:
     except ValueError:
         score = -1.0
     if not 0 <= score <= _HIGHEST:
-        raise DataError(f"expected a number from 0 to 5, found {cells.found(value)}")
+        raise DataError(f"expected a number from 0 to 5, found {cells.describe(value)}")
     return score

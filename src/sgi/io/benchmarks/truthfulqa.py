@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sgi.io import coercion as cells
-from sgi.io.benchmarks.base import Reading, field, foreign, is_own, rest
+from sgi.io.benchmarks.base import BenchmarkRows, is_own, other_columns, read_field, wrong_format_error
 from sgi.io.files import file_rows
 from sgi.kernel.errors import DataError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _QUESTION, _BEST, _RIGHT, _WRONG = "question", "best_answer", "correct_answers", "incorrect_answers"
 
 
-def truthfulqa(path: Path) -> Reading:
+def truthfulqa(path: Path) -> BenchmarkRows:
     """TruthfulQA: ``Question``, ``Best Answer``, ``Correct Answers``, ``Incorrect Answers``, ``Category``, ….
 
     Each answer is a sample: correct ones are labelled true, incorrect ones false, the best answer is the
@@ -26,7 +26,7 @@ def truthfulqa(path: Path) -> Reading:
 
     References: Lin, Hilton and Evans (2022), TruthfulQA, arXiv:2109.07958.
     """
-    return Reading(path, file_rows(path), _row)
+    return BenchmarkRows(path, file_rows(path), _row)
 
 
 def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
@@ -34,11 +34,11 @@ def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
     if not {_QUESTION, _BEST, _RIGHT, _WRONG} <= columns.keys():
         if is_own(values):
             return [values]
-        raise foreign("TruthfulQA", "Question, Best Answer, Correct Answers and Incorrect Answers")
+        raise wrong_format_error("TruthfulQA", "Question, Best Answer, Correct Answers and Incorrect Answers")
     shared = {
-        "question": field(columns, _QUESTION),
-        "reference": field(columns, _BEST),
-        "metadata": {"item": number - 1, **rest(columns, _QUESTION, _BEST, _RIGHT, _WRONG)},
+        "question": read_field(columns, _QUESTION),
+        "reference": read_field(columns, _BEST),
+        "metadata": {"item": number - 1, **other_columns(columns, _QUESTION, _BEST, _RIGHT, _WRONG)},
     }
     answers: list[Mapping[str, Any]] = [
         {"id": f"truthfulqa-{number - 1}-{letter}{place}", **shared, "response": answer, "label": label}
@@ -52,7 +52,7 @@ def _row(values: Mapping[str, Any], number: int) -> list[Mapping[str, Any]]:
 
 def _answers(columns: Mapping[str, Any], column: str) -> list[str]:
     """The answers in a cell, cut at semicolons, or in a list."""
-    found = field(columns, column, cells.as_answers)
+    found = read_field(columns, column, cells.as_answers)
     parts = found[0].split(";") if isinstance(columns[column], str) else found
     answers = [part.strip() for part in parts]
     return [answer for answer in answers if answer]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from sgi.io.raw_rows import RawRow, check_header, placed
+from sgi.io.raw_rows import RawRow, check_header, with_place
 from sgi.io.text_file import NOT_UTF8, broken_text, numbered_lines, open_bytes
 from sgi.kernel.errors import DataError
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def tab_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[RawRow]:
+def tsv_rows(path: Path, columns: Sequence[str] | None = None) -> Iterator[RawRow]:
     """The rows of such a table; empty cells are empty texts.
 
     Args:
@@ -52,7 +52,7 @@ def _header(text: str, file: str, line: int) -> list[str]:
     try:
         check_header(header)
     except DataError as error:
-        raise placed(error, file=file, line=line) from None
+        raise with_place(error, file=file, line=line) from None
     for name, times in Counter(header).items():
         if times > 1:
             raise DataError(f"two columns are called {name[:60]!r}", file=file, line=line)

@@ -26,7 +26,7 @@ _AFTER_FOLDER = re.compile(
 
 
 @dataclass(frozen=True)
-class Named:
+class BenchmarkName:
     """A benchmark with its path, as it was written.
 
     Attributes:
@@ -44,12 +44,12 @@ class Named:
         return f"{self.name}{f'({told})' if told else ''}:{self.path or ''}"
 
 
-def named(data: str | os.PathLike[str]) -> Named | None:
+def parse_name(data: str | os.PathLike[str]) -> BenchmarkName | None:
     """The benchmark that a file's name names; None if there is such a file, or nothing says a benchmark.
 
     A drive's letter is no benchmark. A relative path is one from the folder that stands before the name.
 
-    >>> named("stsb:sts-test.csv").path.name, named("rows.csv"), named("C:rows.csv")
+    >>> parse_name("stsb:sts-test.csv").path.name, parse_name("rows.csv"), parse_name("C:rows.csv")
     ('sts-test.csv', None, None)
 
     Raises:
@@ -67,10 +67,10 @@ def named(data: str | os.PathLike[str]) -> Named | None:
     folder = Path(parts.get("folder") or "")
     options = benchmark.checked(_options(text, parts["options"] or ""))
     placed = {key: folder / value if isinstance(value, Path) else value for key, value in options.items()}
-    return Named(benchmark.name, folder / parts["path"] if parts["path"] else None, placed)
+    return BenchmarkName(benchmark.name, folder / parts["path"] if parts["path"] else None, placed)
 
 
-def open_named(spelt: Named, columns: Mapping[str, str] | None = None) -> BenchmarkDataset:
+def open_named_benchmark(spelt: BenchmarkName, columns: Mapping[str, str] | None = None) -> BenchmarkDataset:
     """The benchmark as a dataset.
 
     Raises:
@@ -89,14 +89,14 @@ def absolute(data: Path) -> Path:
     >>> absolute(Path("stsb:test.csv")) == Path(f"stsb:{Path('test.csv').resolve()}")
     True
     """
-    spelt = named(data)
+    spelt = parse_name(data)
     if spelt is None:
         return data.resolve()
     path = spelt.path.resolve() if spelt.path else None
     options = {
         key: value.resolve() if isinstance(value, Path) else value for key, value in spelt.options.items()
     }
-    return Path(str(Named(spelt.name, path, options)))
+    return Path(str(BenchmarkName(spelt.name, path, options)))
 
 
 def _options(text: str, told: str) -> dict[str, str]:

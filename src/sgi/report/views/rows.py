@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sgi.store.database import Database
-    from sgi.store.row_pages import FoundRow
+    from sgi.store.row_pages import PageRow
     from sgi.store.run_queries import RunRecord
 
 EVERY_ROW = RowQuery()
@@ -94,7 +94,7 @@ def row_page(database: Database, record: RunRecord, query: RowQuery = EVERY_ROW)
     return RowPage(found.metrics, rows, found.total, found.of, shown, found.pages)
 
 
-def _line(row: FoundRow) -> RowLine:
+def _line(row: PageRow) -> RowLine:
     return RowLine(
         id=row.id,
         position=row.position,

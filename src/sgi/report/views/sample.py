@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sgi.store.evaluations import sample_stories, sample_story
+from sgi.store.evaluations import sample_evaluation, sample_evaluations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -72,12 +72,12 @@ def sample_view(database: Database, record: RunRecord, sample_id: str) -> Sample
         UnknownNameError: the run's data has no such sample; says which ids come near.
         UsageError: it is not scored yet.
     """
-    return shown(sample_story(database, record, sample_id))
+    return shown(sample_evaluation(database, record, sample_id))
 
 
 def sample_views(database: Database, record: RunRecord, sample_ids: Iterable[str]) -> dict[str, SampleView]:
     """Some rows of a run, by id; those that are not scored are left out."""
-    return {name: shown(found) for name, found in sample_stories(database, record, sample_ids).items()}
+    return {name: shown(found) for name, found in sample_evaluations(database, record, sample_ids).items()}
 
 
 def shown(found: StoredEvaluation) -> SampleView:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 
-from sgi.io.coercion import found
+from sgi.io.coercion import describe
 from sgi.io.columns import NAMES
 from sgi.kernel.errors import DataError, EmbedderError, SgiError
 from sgi.service.scorer import ScorerBusyError, ScorerClosedError
@@ -102,7 +102,7 @@ def _said(error: ErrorDetails, depth: int) -> str:
     kind = error["type"]
     said = _SAID.get(kind) or error["msg"][0].lower() + error["msg"][1:]
     if kind in _EXPECTED:
-        said = f"expected {_EXPECTED[kind]}, found {found(error['input'])}"
+        said = f"expected {_EXPECTED[kind]}, found {describe(error['input'])}"
     below = error["loc"][depth:]
     return f"text {below[-1] + 1}: {said}" if below and isinstance(below[-1], int) else said
 

@@ -4,7 +4,7 @@ import pytest
 
 from sgi.io import open_benchmark
 from sgi.io.benchmarks import BENCHMARKS
-from sgi.io.benchmarks.locate import find
+from sgi.io.benchmarks.locate import find_file
 from sgi.kernel.errors import DataError
 
 
@@ -19,7 +19,7 @@ def test_the_folder_of_the_environment_is_looked_into(folder, name):
     places = BENCHMARKS[name].places
     for wanted in reversed(places.names):
         (folder / wanted).write_text("{}")
-        assert find("it", places) == folder / wanted
+        assert find_file("it", places) == folder / wanted
 
 
 @pytest.mark.parametrize("name", ["halueval_qa", "halueval_dialogue", "halueval_summarization"])
@@ -29,7 +29,7 @@ def test_the_package_holds_halueval(folder, monkeypatch, name):
     inside.write_text("{}")
     monkeypatch.syspath_prepend(str(folder / "site"))
 
-    assert find("it", BENCHMARKS[name].places) == inside
+    assert find_file("it", BENCHMARKS[name].places) == inside
 
 
 @pytest.mark.parametrize("name", BENCHMARKS)

@@ -5,7 +5,7 @@ import pytest
 
 from sgi.io import open_benchmark, open_dataset
 from sgi.io.benchmarks import BENCHMARKS
-from sgi.io.benchmarks.uri import absolute, named
+from sgi.io.benchmarks.uri import absolute, parse_name
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 
 ROW = {"id": "x", "question": "q", "response": "r", "meta": {"split": "test"}}
@@ -67,7 +67,7 @@ def test_a_file_of_that_very_name_goes_first(folder):
     "data", ["rows.jsonl", "C:rows.jsonl", "C:\\data\\rows.jsonl", "a b:c", "", ":", "/x/a:b"]
 )
 def test_other_names_are_files(data):
-    assert named(data) is None
+    assert parse_name(data) is None
 
 
 @pytest.mark.parametrize(
