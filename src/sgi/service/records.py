@@ -8,15 +8,12 @@ from dataclasses import dataclass, field, replace
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from sgi.engine.summarise import growing_summary
 from sgi.kernel.errors import UnknownNameError, UsageError
 from sgi.kernel.metric import Status
 from sgi.kernel.registry import metric_names
 from sgi.kernel.sample import Sample
 from sgi.kernel.short_repr import short_repr
 from sgi.store.evals_columns import METRICS, REASONED, REASONING
-from sgi.store.growing_runs import finish_growing
-from sgi.store.run_queries import list_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -263,6 +260,10 @@ def _score(name: str, value: Any) -> MetricScore:
 
 def finish(database: Database, name: str) -> Summary:
     """Sum up what was saved and close the run; to be called when nobody saves into it any more."""
+    from sgi.engine.summarise import growing_summary  # these load the database, which a service may not need
+    from sgi.store.growing_runs import finish_growing
+    from sgi.store.run_queries import list_runs
+
     runs = list_runs(database)
     record = next((run for key in ("name", "id") for run in runs if getattr(run, key) == name), None)
     if record is None:

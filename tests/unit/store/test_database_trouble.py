@@ -42,7 +42,7 @@ def test_a_damaged_file(tmp_path):
     content = bytearray(path.read_bytes())
     content[4096:] = b"\xff" * len(content[4096:])
     path.write_bytes(content)
-    with pytest.raises(StoreError, match=r"sgi\.db cannot be used: .*malformed\. The file is damaged"):
+    with pytest.raises(StoreError, match=r"sgi\.db cannot be used: .*malformed\. Take a copy of the file"):
         open_database(path)
 
 
