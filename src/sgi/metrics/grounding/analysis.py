@@ -1,4 +1,4 @@
-"""A response read beside its passages: its sentences, how its words are backed, which facts hold."""
+"""A response with its passages: sentences, supported words, checked facts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def _checked(
     sentence: str, about: MetaStatements, passages: Sequence[str], question: str
 ) -> tuple[Check, ...]:
-    """The facts of a sentence but for those that it names without claiming them."""
+    """The checks of the facts that a sentence claims."""
     return tuple(
         check
         for check in check_facts(sentence, passages, question)
@@ -43,9 +43,9 @@ class Sentence(NamedTuple):
     Attributes:
         start: where it begins in the response, in characters.
         end: where it ends.
-        words: its words, as places among the response's words.
-        silent: it says that something does not stand in the passages.
-        checks: its facts.
+        words: its words among the response's words.
+        silent: whether it only says that something is not in the passages.
+        checks: its facts, checked.
     """
 
     start: int
@@ -95,7 +95,7 @@ class ResponseText:
 
     @property
     def claims_something(self) -> bool:
-        """Whether the response says anything of the world that passages could support, in content words.
+        """Whether the response claims anything about the world, in content words.
 
         >>> texts = ("It is red.", "Yes.", "The passages do not say.", "…")
         >>> [ResponseText.of(text).claims_something for text in texts]
@@ -106,14 +106,14 @@ class ResponseText:
 
 @dataclass(frozen=True, eq=False)
 class ResponseAnalysis:
-    """A response beside its passages.
+    """The analysis of a response with its passages.
 
     Attributes:
         response: the text.
         passages: those that are not blank.
-        question: what was asked; "" where nothing was.
-        backing: how each word stands in them.
-        claims: which words claim something about the world, shape (words,); others speak of the passages.
+        question: the question; "" without one.
+        support: which words the passages support.
+        claims: which words claim something about the world, not the passages, shape (words,).
         sentences: the response's sentences, in order.
 
     >>> response = "Passage 1 says it is red. It weighs 5 kg."
@@ -127,7 +127,7 @@ class ResponseAnalysis:
     response: str
     passages: tuple[AnalysedText, ...]
     question: str
-    backing: TokenSupport
+    support: TokenSupport
     claims: NDArray[np.bool_]
     sentences: tuple[Sentence, ...]
 
@@ -154,13 +154,13 @@ class ResponseAnalysis:
                 stated.spans, stated.slices, stated.about, checks, strict=True
             )
         )
-        backing = TokenSupport.of(stated.words, stated.slices, index, stated.claims)
-        return cls(stated.text, index.texts, question, backing, stated.claims, sentences)
+        support = TokenSupport.of(stated.words, stated.slices, index, stated.claims)
+        return cls(stated.text, index.texts, question, support, stated.claims, sentences)
 
     @property
     def words(self) -> Words:
         """The response's words."""
-        return self.backing.words
+        return self.support.words
 
     def claims_in(self, number: int) -> bool:
         """Whether a sentence claims anything."""
@@ -168,11 +168,11 @@ class ResponseAnalysis:
 
     @cached_property
     def known(self) -> NDArray[np.bool_]:
-        """Which words a place of their sentence has, or a fact that is borne out, shape (words,).
+        """Which words a window of their sentence has, or are in a supported fact, shape (words,).
 
-        "Two years" is in no passage that says "from 1887 to 1889", and is borne out by it.
+        "from 1887 to 1889" supports "two years", which is not in the passage.
         """
-        known = self.backing.known.copy()
+        known = self.support.known.copy()
         for sentence in self.sentences:
             for check in sentence.checks:
                 if check.verdict is Verdict.SUPPORTED:
@@ -181,12 +181,12 @@ class ResponseAnalysis:
         return known
 
     @cached_property
-    def asked(self) -> NDArray[np.bool_]:
-        """Which words the question has, shape (words,)."""
+    def in_question(self) -> NDArray[np.bool_]:
+        """Which words are in the question, shape (words,)."""
         vocabulary = split_words(self.question).vocabulary
         return np.array([stem in vocabulary for stem in self.words.stems], dtype=np.bool_)
 
     @cached_property
     def copied(self) -> NDArray[np.float64]:
-        """How long the copied run around each word is: 1 for one of eight words, or the whole response."""
-        return np.minimum(self.backing.run / max(1, min(LONGEST_RUN, len(self.words))), 1.0)
+        """The length of the copied run around each word, from 0 to 1 (eight words, or the whole response)."""
+        return np.minimum(self.support.run / max(1, min(LONGEST_RUN, len(self.words))), 1.0)

@@ -1,4 +1,4 @@
-"""The grounding detector: is every part of the response supported by some passage?"""
+"""The metric ``grounding``."""
 
 from __future__ import annotations
 

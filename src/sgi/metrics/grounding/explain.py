@@ -9,7 +9,7 @@ import numpy as np
 from sgi.metrics.grounding.evidence_map import EvidenceMap, FactEvidence, SentenceEvidence
 from sgi.metrics.grounding.facts.check import Verdict
 from sgi.metrics.grounding.signals import Signals
-from sgi.metrics.grounding.spans import merged
+from sgi.metrics.grounding.spans import merge_spans
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,7 +68,7 @@ def build_evidence_map(
     shown: list[SentenceEvidence] = []
     used: set[int] = set()
     for number, (sentence, scored) in enumerate(zip(analysis.sentences, scores, strict=True)):
-        places = analysis.backing.places[number]
+        places = analysis.support.places[number]
         best = places[0].passage if places else int(similarity.best[number].argmax())
         used |= {
             *(place.passage for place in places),
@@ -86,7 +86,7 @@ def build_evidence_map(
                 passage=origin.positions[best],
                 beside=passage_sentences[best][similarity.place[number, best]],
                 similarity=tuple(np.round(similarity.best[number], _DIGITS).tolist()),
-                unbacked=tuple(origin.read.written(*span) for span in unbacked(analysis, sentence)),
+                unbacked=tuple(origin.read.written(*span) for span in unsupported_spans(analysis, sentence)),
                 checks=tuple(_fact(check, sentence, origin) for check in sentence.checks),
             )
         )
@@ -96,7 +96,7 @@ def build_evidence_map(
     )
 
 
-def unbacked(analysis: ResponseAnalysis, sentence: Sentence) -> list[tuple[int, int]]:
+def unsupported_spans(analysis: ResponseAnalysis, sentence: Sentence) -> list[tuple[int, int]]:
     """Stretches of a sentence whose content words no passage has, two or more in a row, or that fail a check.
 
     Returns:
@@ -105,7 +105,7 @@ def unbacked(analysis: ResponseAnalysis, sentence: Sentence) -> list[tuple[int, 
     >>> from sgi.metrics.grounding.analysis import ResponseAnalysis
     >>> response = "The old tower was sold to Spanish investors."
     >>> analysis = ResponseAnalysis.of(response, ["The old tower is red."])
-    >>> [analysis.response[start:end] for start, end in unbacked(analysis, analysis.sentences[0])]
+    >>> [analysis.response[start:end] for start, end in unsupported_spans(analysis, analysis.sentences[0])]
     ['sold to Spanish investors']
     """
     words = analysis.words
@@ -126,7 +126,7 @@ def unbacked(analysis: ResponseAnalysis, sentence: Sentence) -> list[tuple[int, 
         for check in sentence.checks
         if check.verdict is not Verdict.SUPPORTED
     ]
-    return merged(spans)
+    return merge_spans(spans)
 
 
 def _fact(check: Check, sentence: Sentence, origin: OriginalTexts) -> FactEvidence:

@@ -1,4 +1,4 @@
-"""Whether a text is in English, as far as that can be told."""
+"""Detect texts that are not in English."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ _NOT_LATIN = re.compile(r"[^\W\d_A-Za-z\u00aa-\u024f\u1e00-\u1eff\uff21-\uff5a]"
 
 @once_per_text
 def is_foreign(text: str) -> bool:
-    """Whether a text is in another language than English, for all that can be told.
+    """Whether a text is not in English; False in doubt, as for names, lists and code.
 
-    It is where most of its letters are not Latin, and where it has eight words or more, few of them English
-    function words, and is told to be in another language with a probability over 0.9. Where that is in doubt,
-    as with names, lists and code, it is not.
+    It is not in English if most of its letters are not Latin; or if it has at least eight words, few of them
+    English function words, and the model gives another language a probability above 0.9.
 
     Source: the naive Bayes model of the library py3langid (Lui and Baldwin, 2012, ACL).
 

@@ -1,4 +1,4 @@
-"""What a response says of its passages and not of the world: "Based on passage 2", "not mentioned"."""
+"""Find what a response says about its passages, such as "Based on passage 2" or "not mentioned"."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from sgi.metrics.grounding.facts.check import facts_of
-from sgi.metrics.grounding.spans import merged
+from sgi.metrics.grounding.spans import merge_spans
 from sgi.text.refusals import is_no_answer
 
 _SOURCE = (
@@ -82,18 +82,16 @@ _NAMED = (_ANSWERING, _DESCRIBED, _LEAD_IN, _NUMBERED, _SAYS)
 
 
 class MetaStatements(NamedTuple):
-    """What a sentence says of the passages themselves."""
+    """What a sentence says about the passages themselves."""
 
     spans: tuple[tuple[int, int], ...]
-    """Where it does, and the mark of a list, as start and end in characters."""
+    """Start and end of each part that does, and of a list mark, in characters."""
     silent: bool
-    """Whether all it says is that something does not stand in them, or is not known."""
+    """Whether the sentence only says that something is not in the passages, or not known."""
 
 
 def find_meta_statements(sentence: str) -> MetaStatements:
-    """Where a sentence speaks of the passages, and whether it says that they are silent. English only.
-
-    Such words are no claim about the world, and are not looked for in the passages.
+    """Find the parts of an English sentence that are about the passages; they claim nothing about the world.
 
     >>> said = find_meta_statements("Based on passage 2, it opened in 1889.")
     >>> said.spans, said.silent
@@ -107,18 +105,20 @@ def find_meta_statements(sentence: str) -> MetaStatements:
     silent = [(start, end) for start, end in clauses if _is_silent(sentence[start:end])]
     patterns = (_LIST_MARK, *(_NAMED if _NAMING.search(sentence) else ()))
     named = [match.span() for pattern in patterns for match in pattern.finditer(sentence)]
-    return MetaStatements(tuple(merged([*silent, *named])), bool(clauses) and len(silent) == len(clauses))
+    return MetaStatements(
+        tuple(merge_spans([*silent, *named])), bool(clauses) and len(silent) == len(clauses)
+    )
 
 
 def _clauses(sentence: str) -> list[tuple[int, int]]:
-    """Where the clauses of a sentence begin and end."""
+    """Start and end of each clause."""
     ends = [(0, 0), *(match.span() for match in _CLAUSE_END.finditer(sentence)), (len(sentence), 0)]
     between = ((start, end) for (_, start), (end, _) in pairwise(ends))
     return [(start, end) for start, end in between if sentence[start:end].strip()]
 
 
 def _is_silent(clause: str) -> bool:
-    """Whether a clause denies that something is told; where it names no source, it has no fact either."""
+    """Whether a clause says that something is not stated; without a named source it must have no fact."""
     if _SILENT.search(clause) or is_no_answer(clause):
         return True
     return _DENIED.search(clause) is not None and not facts_of(clause)

@@ -1,4 +1,4 @@
-"""The committed grounding_model of signals: its weights, and the sets that they were trained on."""
+"""The trained weights of the signals."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Weight(BaseModel):
 
 
 class GroundingModel(BaseModel):
-    """How signals are combined into the grounding score.
+    """A logistic model of the signals.
 
     Attributes:
         weights: one for each signal, in their order.
@@ -57,7 +57,7 @@ class GroundingModel(BaseModel):
 
     @classmethod
     def of(cls, fitted: MonotoneLogistic, trained_on: dict[str, int], recipe: str) -> GroundingModel:
-        """The grounding_model of a model that was fitted to tables of `Signals`."""
+        """Build the model from a fit to tables of `Signals`."""
         columns = zip(
             Signals._fields,
             fitted.weights.tolist(),
@@ -73,14 +73,14 @@ class GroundingModel(BaseModel):
 
     @property
     def logistic(self) -> MonotoneLogistic:
-        """The grounding_model as a model that computes log odds."""
+        """The model as arrays, which computes log odds."""
         numbers = np.array([(part.weight, part.centre, part.spread) for part in self.weights])
         return MonotoneLogistic(numbers[:, 0], numbers[:, 1], numbers[:, 2], self.intercept)
 
 
 @lru_cache(maxsize=1)
 def grounding_model() -> GroundingModel:
-    """The grounding_model that is part of the package.
+    """Load the model that is part of the package.
 
     >>> grounding_model().recipe
     'scripts/train_grounding.py'

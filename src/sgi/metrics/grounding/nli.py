@@ -48,7 +48,7 @@ def entailment_pairs_of(analysis: ResponseAnalysis) -> list[tuple[Pair, ...]]:
     """
     pairs: list[tuple[Pair, ...]] = []
     for number, sentence in enumerate(analysis.sentences):
-        nearest = analysis.backing.nearest(number) if analysis.claims[sentence.words].any() else ()
+        nearest = analysis.support.nearest(number) if analysis.claims[sentence.words].any() else ()
         best = dict.fromkeys(analysis.passages[place] for place in nearest)
         stated = analysis.response[sentence.start : sentence.end]
         pairs.append(tuple((passage, stated) for passage in islice(best, MOST_PASSAGES)))

@@ -1,4 +1,4 @@
-"""Texts without what only their normalize_text tells apart, and where every character came from."""
+"""Bring texts to plain typography, and map positions back to the original."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PlainText:
 
     Attributes:
         text: with single blanks, plain hyphens and apostrophes, and without what cannot be seen.
-        places: where each of its characters stands in the text as it was written, and where that ends; None
+        places: the position of each of its characters in the original text, and the end of the original; None
             where nothing was changed.
     """
 
@@ -32,7 +32,7 @@ class PlainText:
     places: NDArray[np.int64] | None
 
     def written(self, start: int, end: int) -> tuple[int, int]:
-        """The part of the text as it was written that became this part.
+        """The span of the original text that became this span.
 
         >>> normalize_text("a\N{NO-BREAK SPACE} b").written(2, 3)
         (3, 4)

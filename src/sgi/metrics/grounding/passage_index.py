@@ -1,4 +1,4 @@
-"""Where in the passages the words of a sentence stand together."""
+"""Find the windows of passages that have the most words of a sentence."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from sgi.metrics.grounding.words import Words
 
 WIDTH = 40
-"""Words of a place: two sentences, so that what one says of the other's subject is together."""
+"""Words of a window: about two sentences, so that a pronoun and its subject are together."""
 
-_MOST_PLACES = 3
-_FEWEST_FURTHER = 2  # words that a further place must add: one alone stands in some passage by chance
-_BLOCK = 4096  # places whose words are counted at once
+_MAX_WINDOWS = 3
+_MIN_FURTHER = 2  # words that a further window must add: a single word is in some passage by chance
+_BLOCK = 4096  # windows whose words are counted at once
 
 
 class Window(NamedTuple):
-    """A stretch of `WIDTH` words of a passage, or fewer where it ends."""
+    """`WIDTH` consecutive words of a passage, or fewer at its end."""
 
     passage: int
     """Which passage, from 0."""
@@ -42,8 +42,8 @@ class PassageIndex:
     Attributes:
         texts: the passages.
         passages: the words of each.
-        starts: where each begins on the line, ascending, shape (passages,).
-        line: for each stem, where it stands on the line, ascending.
+        starts: the position of the first word of each, ascending, shape (passages,).
+        line: the positions of each stem, ascending.
     """
 
     texts: tuple[AnalysedText, ...]
@@ -53,7 +53,7 @@ class PassageIndex:
     _runs: dict[int, tuple[frozenset[tuple[str, ...]], ...]] = field(default_factory=dict)
 
     def runs(self, passage: int) -> tuple[frozenset[tuple[str, ...]], ...]:
-        """All runs of one word of a passage, of two, and so on, as stems; found once.
+        """All runs of one word of a passage, of two, and so on, as stems; computed once.
 
         >>> shelf = PassageIndex.of(["A red tower."])
         >>> sorted(shelf.runs(0)[1])
@@ -86,7 +86,7 @@ class PassageIndex:
             text.results.clear()
 
     def coverage(self, stems: Sequence[str]) -> Coverage:
-        """Which of these words each place has, of all places that begin with one of them."""
+        """Which of these words each window has, of all windows that begin with one of them."""
         lines = [self.line.get(stem, _NOWHERE) for stem in stems]
         starts = np.unique(np.concatenate([_NOWHERE, *lines]))
         if not starts.size:
@@ -99,31 +99,30 @@ class PassageIndex:
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """Which of some words stand in which places.
+    """Which of some words are in which windows.
 
     Attributes:
-        passage: of each place, shape (places,).
-        start: the number of its first word in the passage, shape (places,).
-        has: whether a place has a word, shape (words, places).
+        passage: the passage of each window, shape (windows,).
+        start: the number of its first word in the passage, shape (windows,).
+        has: whether a window has a word, shape (words, windows).
     """
 
     passage: NDArray[np.int64]
     start: NDArray[np.int64]
     has: NDArray[np.bool_]
 
-    def choose(self, wanted: NDArray[np.bool_]) -> tuple[list[tuple[Window, ...]], NDArray[np.bool_]]:
-        """The places that have most of a sentence's words together, at most three, best first.
+    def choose(self, sought: NDArray[np.bool_]) -> tuple[list[tuple[Window, ...]], NDArray[np.bool_]]:
+        """Choose at most three windows for each sentence, best first.
 
-        The first has the most; each further one has the most of what is still missing, two words at least.
-        So passages that have nothing to do with a sentence do not back it with a word here and there. Of
-        equals it is the one in the passage that has most of all sentences' words, whatever the order of the
-        passages.
+        The first has the most words of the sentence; each further one has the most of the words that are
+        still missing, at least two, so that unrelated passages do not count. Ties go to the passage that has
+        the most words of all sentences, whatever the order of the passages.
 
         Args:
-            wanted: which of the words each sentence has, shape (sentences, words).
+            sought: which of the words each sentence has, shape (sentences, words).
 
         Returns:
-            The places of each sentence, and which of its words they have, shape (sentences, words).
+            The windows of each sentence, and which of its words they have, shape (sentences, words).
 
         >>> shelf = PassageIndex.of(["A red tower.", "Bees sleep. " * 30, "Painted in May in Paris."])
         >>> found = shelf.coverage(["red", "tower", "paint", "may", "pari", "sleep"])
@@ -131,45 +130,45 @@ class Coverage:
         >>> places, has.tolist()
         ([(Window(passage=2, start=0), Window(passage=0, start=1))], [[True, True, True, True, True, False]])
         """
-        chosen: list[tuple[Window, ...]] = [() for _ in wanted]
-        missing = wanted.astype(np.float32)
+        chosen: list[tuple[Window, ...]] = [() for _ in sought]
+        missing = sought.astype(np.float32)
         if not self.has.shape[1]:
-            return chosen, np.zeros_like(wanted)
+            return chosen, np.zeros_like(sought)
         preferred = self._preferred()
-        for fewest in (1, *[_FEWEST_FURTHER] * (_MOST_PLACES - 1)):
+        for fewest in (1, *[_MIN_FURTHER] * (_MAX_WINDOWS - 1)):
             gains = self._gains(missing) + preferred
             best = gains.argmax(axis=1)
             for sentence in np.flatnonzero(gains.max(axis=1) >= fewest).tolist():
                 place = int(best[sentence])
                 chosen[sentence] += (Window(int(self.passage[place]), int(self.start[place])),)
                 missing[sentence][self.has[:, place]] = 0.0
-        return chosen, wanted & (missing == 0)
+        return chosen, sought & (missing == 0)
 
     def _gains(self, missing: NDArray[np.float32]) -> NDArray[np.float32]:
-        """How many of the words that are missing each place has, shape (sentences, places)."""
+        """How many of the missing words each window has, shape (sentences, windows)."""
         blocks = range(0, self.has.shape[1], _BLOCK)
         return np.hstack([missing @ self.has[:, at : at + _BLOCK].astype(np.float32) for at in blocks])
 
     def _preferred(self) -> NDArray[np.float32]:
-        """For each place less than one word, the more words its passage has."""
+        """A fraction below one for each window, to break ties: larger for passages with more words."""
         first = np.flatnonzero(np.diff(self.passage, prepend=-1))
         words = np.add.reduceat(self.has, first, axis=1).astype(np.bool_).sum(axis=0)
         shares = words / (len(self.has) + 1)
         return np.asarray(np.repeat(shares, np.diff(first, append=len(self.passage))), dtype=np.float32)
 
-    def nearest(self, wanted: NDArray[np.bool_], passages: int) -> tuple[int, ...]:
-        """All passages, those first whose best place has most of a sentence's words.
+    def nearest(self, sought: NDArray[np.bool_], passages: int) -> tuple[int, ...]:
+        """All passages, first those whose best window has the most words of a sentence.
 
         Args:
-            wanted: which of the words it has, shape (words,).
-            passages: how many passages there are.
+            sought: which of the words the sentence has, shape (words,).
+            passages: the number of passages.
 
         >>> shelf = PassageIndex.of(["Bees sleep.", "A red tower.", "The tower."])
         >>> shelf.coverage(["red", "tower"]).nearest(np.ones(2, dtype=bool), 3)
         (1, 2, 0)
         """
         most = np.zeros(passages, dtype=np.int64)
-        np.maximum.at(most, self.passage, self.has[wanted].sum(axis=0))
+        np.maximum.at(most, self.passage, self.has[sought].sum(axis=0))
         return tuple(np.argsort(-most, kind="stable").tolist())
 
 

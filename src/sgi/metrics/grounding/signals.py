@@ -1,4 +1,4 @@
-"""What is measured of a response, or of one of its sentences: numbers that fall when support is lost."""
+"""The signals of a response or a sentence: numbers that fall when support is missing."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def signals_of(
     words, known, copied = analysis.claims[part], analysis.known[part], analysis.copied[part]
     content = words & analysis.words.content[part]
     content = content if content.any() else words
-    new = content & ~analysis.asked[part]
+    new = content & ~analysis.in_question[part]
     new = new if new.any() else content
     counted_words = int(np.count_nonzero(content))
     known_words = known[words]
@@ -90,7 +90,7 @@ def signals_of(
         worst_window(known[content], STRETCH),
         worst_window(known_words, _NARROW),
         worst_window(known_words, STRETCH),
-        worst_window(analysis.backing.paired[part][new], STRETCH),
+        worst_window(analysis.support.paired[part][new], STRETCH),
         worst_window(copied[content], _COPY),
         _unsupported(chosen, _MEASURES),
         _unsupported(chosen, _NAMES),

@@ -1,4 +1,4 @@
-"""Stretches of a text, as start and end in characters."""
+"""Spans of a text, as start and end in characters."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 Span = tuple[int, int]
 
 
-def merged(spans: Iterable[Span]) -> list[Span]:
-    """The same stretches, in order, those that overlap or meet as one.
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
+    """Sort spans, and merge those that overlap or touch.
 
-    >>> merged([(5, 9), (0, 3), (3, 4)])
+    >>> merge_spans([(5, 9), (0, 3), (3, 4)])
     [(0, 4), (5, 9)]
     """
     apart: list[Span] = []

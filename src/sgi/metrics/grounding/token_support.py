@@ -1,4 +1,4 @@
-"""How each word of a response stands in its passages, at the places that back its sentence."""
+"""Which words of a response its passages support, in the windows that match its sentences."""
 
 from __future__ import annotations
 
@@ -18,25 +18,23 @@ if TYPE_CHECKING:
     from sgi.metrics.grounding.passage_index import Coverage, PassageIndex, Window
     from sgi.metrics.grounding.words import Words
 
-_AROUND = 20  # words on both sides of a place, among which function words count as its own
+_AROUND = 20  # words on both sides of a window, where function words of the sentence are looked for
 
 
 @dataclass(frozen=True, eq=False)
 class TokenSupport:
-    """For every word of a response, what the places that back its sentence have of it.
+    """Which words of a response occur in the passage windows that match its sentences.
 
-    A word counts only where it stands among others of its sentence. Passages about something else have many
-    of its words too, here and there, and change nothing.
+    A word counts only if it occurs near other words of its sentence: passages on another subject also contain
+    many of its words, but scattered.
 
     Attributes:
         words: the response's words, n of them.
-        places: of each sentence, where its words stand together in the passages, best first; none where no
-            passage has any.
-        known: a place of its sentence has the word, shape (n,).
-        paired: a passage of such a place has the content word next to the same content word, before or
-            behind; function words lie between as they like; for a function word, the content words around it;
-            shape (n,).
-        run: how many words long the longest run is that such a passage shares and that covers the word, in
+        places: the windows of each sentence, best first; empty where no passage has any of its words.
+        known: whether a window of its sentence has the word, shape (n,).
+        paired: whether a passage of such a window has the word next to the same content word, function words
+            left out; for a function word, the content words around it; shape (n,).
+        run: the length in words of the longest run that covers the word and that such a passage contains, in
             [0, 8], shape (n,).
 
     >>> from sgi.metrics.grounding.passage_index import PassageIndex
@@ -55,7 +53,7 @@ class TokenSupport:
     known: NDArray[np.bool_]
     paired: NDArray[np.bool_]
     run: NDArray[np.int64]
-    _wanted: _Wanted
+    _sought: _SoughtWords
 
     @classmethod
     def of(
@@ -65,17 +63,17 @@ class TokenSupport:
         on: PassageIndex,
         claims: NDArray[np.bool_] | None = None,
     ) -> Self:
-        """The backing of a response; each distinct passage is read once.
+        """Match a response with its passages.
 
         Args:
             said: the response.
-            sentences: its sentences, as places among its words.
+            sentences: the words of each of its sentences.
             on: the passages.
-            claims: which words to look for, shape (n,); None takes all.
+            claims: the words to look for, shape (n,); None for all.
         """
         claims = np.ones(len(said), dtype=np.bool_) if claims is None else claims
-        wanted = _Wanted.of(said, sentences, claims, on)
-        places, has = wanted.coverage.choose(wanted.words)
+        sought = _SoughtWords.of(said, sentences, claims, on)
+        places, has = sought.coverage.choose(sought.words)
         has = np.pad(has, ((0, 0), (0, 1)))  # the last is of words that are not looked for
         known = np.zeros(len(said), dtype=np.bool_)
         paired, run = known.copy(), np.zeros(len(said), dtype=np.int64)
@@ -83,7 +81,7 @@ class TokenSupport:
         shared: dict[int, tuple[NDArray[np.bool_], NDArray[np.int64]]] = {}
         for number, words in enumerate(sentences):
             around = _around(places[number], on)
-            known[words] = has[number, wanted.row[words]]
+            known[words] = has[number, sought.row[words]]
             for place in np.flatnonzero(~said.content[words] & ~known[words]).tolist():
                 known[words.start + place] = said.stems[words.start + place] in around
             for passage in {place.passage for place in places[number]}:
@@ -92,17 +90,17 @@ class TokenSupport:
                     shared[passage] = within, _covering(runs, on.runs(passage))
                 paired[words] |= shared[passage][0][words]
                 np.maximum(run[words], shared[passage][1][words], out=run[words])
-        return cls(said, tuple(places), known, paired, run, wanted)
+        return cls(said, tuple(places), known, paired, run, sought)
 
     def nearest(self, number: int) -> tuple[int, ...]:
-        """All passages, those first that have most of a sentence's words together."""
-        return self._wanted.coverage.nearest(self._wanted.words[number], self._wanted.passages)
+        """All passages, first those with a window that has the most words of a sentence."""
+        return self._sought.coverage.nearest(self._sought.words[number], self._sought.passages)
 
 
-class _Wanted(NamedTuple):
-    """The distinct words that sentences look for, and where they stand.
+class _SoughtWords(NamedTuple):
+    """The distinct words to look for.
 
-    ``row`` says for each word of the text which of them it is, -1 for none; ``words`` which of them each
+    ``row`` is the number of each word of the text among them, -1 for none; ``words`` tells which of them each
     sentence has, shape (sentences, words).
     """
 
@@ -113,7 +111,7 @@ class _Wanted(NamedTuple):
 
     @classmethod
     def of(cls, said: Words, sentences: Sequence[slice], claims: NDArray[np.bool_], on: PassageIndex) -> Self:
-        """Sentences look for their content words, or for all of their words where they have none."""
+        """Look for the content words of each sentence, or for all its words where it has none."""
         rows: dict[str, int] = {}
         found = []
         for words in sentences:
@@ -130,7 +128,7 @@ class _Wanted(NamedTuple):
 
 
 def _around(places: Sequence[Window], on: PassageIndex) -> set[str]:
-    """What stands in some places and close to them."""
+    """The stems in and around some windows."""
     return set().union(
         *(
             on.passages[place.passage].stems[max(0, place.start - _AROUND) : place.start + WIDTH + _AROUND]
@@ -140,10 +138,10 @@ def _around(places: Sequence[Window], on: PassageIndex) -> set[str]:
 
 
 class _Pairs(NamedTuple):
-    """The content words of a text that follow one another.
+    """The pairs of consecutive content words of a text.
 
-    ``before`` and ``behind`` say for each word which pairs it is in, or for a function word, between which
-    two it stands; the pair past the last is none.
+    ``before`` and ``behind`` are the pairs that each word is in, or that a function word is between; the
+    number after the last pair stands for none.
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -160,7 +158,7 @@ class _Pairs(NamedTuple):
         return cls(tuple(pairwise(stems)), np.where(before < 0, none, before), behind)
 
     def within(self, passage: Words) -> NDArray[np.bool_]:
-        """Which words the passage has in one of their pairs."""
+        """Which words are in a pair that the passage has."""
         has = np.array([pair in passage.pairs for pair in self.pairs] + [False], dtype=np.bool_)
         return np.asarray(has[self.before] | has[self.behind])
 
@@ -168,7 +166,7 @@ class _Pairs(NamedTuple):
 def _covering(
     said: Sequence[Sequence[tuple[str, ...]]], passage: Sequence[frozenset[tuple[str, ...]]]
 ) -> NDArray[np.int64]:
-    """How long the longest run is that both texts have and that covers each word, up to `LONGEST_RUN`."""
+    """The length of the longest common run that covers each word, up to `LONGEST_RUN`."""
     cover = np.zeros(len(said[0]), dtype=np.int64)
     starts = [*range(len(cover))]
     for length, (ours, theirs) in enumerate(zip(said, passage, strict=True), start=1):
@@ -182,10 +180,9 @@ def _covering(
 
 
 def worst_window(values: NDArray[np.float64] | NDArray[np.bool_], size: int) -> float:
-    """The least mean of ``size`` values in a row, or of all where there are fewer; NaN of none.
+    """The least mean of ``size`` consecutive values, or of all where there are fewer; NaN of none.
 
-    An answer is no better than its weakest stretch: one that is invented does not show in the mean of a long
-    text.
+    One invented sentence changes the mean of a long response little, but its weakest part much.
 
     >>> worst_window(np.array([1.0, 0.0, 0.0, 1.0, 1.0]), 3), worst_window(np.array([1.0, 0.5]), 9)
     (0.3333333333333333, 0.75)

@@ -1,4 +1,4 @@
-"""A text as words: where each stands, its stem, and whether it carries content."""
+"""Split a text into words, with positions and stems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LONGEST_RUN = 8
-"""Words of a copied run beyond which no more is counted."""
+"""The longest copied run that is counted, in words."""
 
 _ONE_AT_A_TIME = Lock()  # the stemmer keeps the word it works at
 # A number with its marks is one word, and so are "don't", "e.g." and "U.S."
@@ -37,8 +37,8 @@ class Words:
     """The words of a text.
 
     Attributes:
-        starts: where each word begins, in characters, shape (n,).
-        ends: where it ends, shape (n,).
+        starts: the first character of each word, shape (n,).
+        ends: the character after its last one, shape (n,).
         stems: each word casefolded and without its ending.
         content: whether it is more than a function word, shape (n,).
 
@@ -57,12 +57,12 @@ class Words:
 
     @cached_property
     def vocabulary(self) -> frozenset[str]:
-        """The stems there are."""
+        """The distinct stems."""
         return frozenset(self.stems)
 
     @cached_property
     def pairs(self) -> frozenset[tuple[str, str]]:
-        """The stems of content words that follow one another, function words left out between them."""
+        """The pairs of consecutive content words, as stems; function words between them are left out."""
         carrying = [stem for stem, carries in zip(self.stems, self.content.tolist(), strict=True) if carries]
         return frozenset(pairwise(carrying))
 
@@ -74,15 +74,11 @@ class Words:
 
 @once_per_text
 def split_words(text: str) -> Words:
-    """The words of a text, read once however often it is asked for.
+    """Split a text into words.
 
-    A word is a run of letters, or a number with its marks; a short form is the two it stands for ("don't" is
-    "do not"), and of a possessive the word without its ending. English endings are cut, small numbers in
-    words are as in digits, and English function words are told from content; in another language words are
-    compared nearly as written, and every word counts as content.
-
-    Args:
-        text: any text.
+    A word is a run of letters, or a number with its marks. "Don't" becomes "do not", and a possessive loses
+    its ending. English endings are cut, small numbers in words become digits, and English function words are
+    not content. In other languages words stay nearly as written, and every word is content.
 
     Source: the English stemmer of the library snowballstemmer (Porter, 2001).
 

@@ -63,7 +63,7 @@ def test_what_claims_something(response, claims):
 
 
 def test_words_of_the_question_are_told_apart():
-    asked = ResponseAnalysis.of("The tower is red", [TOWER], "How old are the towers?").asked
+    asked = ResponseAnalysis.of("The tower is red", [TOWER], "How old are the towers?").in_question
     assert asked.tolist() == [True, True, False, False]
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from sgi.metrics.grounding.analysis import ResponseAnalysis
-from sgi.metrics.grounding.explain import unbacked
+from sgi.metrics.grounding.explain import unsupported_spans
 from support.grounded import hashed, is_sound, maps, row
 
 TOWER = "The old tower in Paris is 330 m tall. It was built from 1887 to 1889."
@@ -14,7 +14,7 @@ TOWER = "The old tower in Paris is 330 m tall. It was built from 1887 to 1889."
 def marked(response, *passages):
     """The stretches of all sentences that no passage backs."""
     reading = ResponseAnalysis.of(response, passages)
-    spans = [span for sentence in reading.sentences for span in unbacked(reading, sentence)]
+    spans = [span for sentence in reading.sentences for span in unsupported_spans(reading, sentence)]
     return [response[start:end] for start, end in spans]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sgi.metrics.grounding.facts.fact import Label, overlaps
 from sgi.metrics.grounding.facts.number_support import Found
 from sgi.metrics.grounding.facts.words import stem
-from sgi.metrics.grounding.spans import merged
+from sgi.metrics.grounding.spans import merge_spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ def labels(text: str, taken: Sequence[tuple[int, int]] = ()) -> tuple[Label, ...
     >>> [(found.label, found.number) for found in labels("Section 43(6) of the Act, and bus #126")]
     [('section', '43(6)'), ('#', '126')]
     """
-    parts = merged(taken)
+    parts = merge_spans(taken)
     return tuple(found for found in _labels(text) if not overlaps(found.start, found.end, parts))
 
 
