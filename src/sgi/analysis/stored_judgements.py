@@ -1,4 +1,4 @@
-"""Which of the evidence that a run keeps serves a metric: what was asked has to be what it would ask."""
+"""Finds the stored judgements a metric can be computed from: its questions to the judge must be the same."""
 
 from __future__ import annotations
 

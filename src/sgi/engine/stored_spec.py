@@ -1,4 +1,4 @@
-"""What the stored settings of a run may do by themselves.
+"""Reads the stored settings of a run, and limits what they may do without the user.
 
 A database or an export may come from someone else, so the settings in it are data. By themselves they only
 read the run's data, use models of this machine, and create new files in the working folder. Whatever runs

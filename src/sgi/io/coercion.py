@@ -1,4 +1,4 @@
-"""One raw value → one field's value: what is accepted, and in which words anything else is refused."""
+"""Converts raw values to the values of fields, with an error for anything else."""
 
 from __future__ import annotations
 

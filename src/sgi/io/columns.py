@@ -1,4 +1,4 @@
-"""Which column of a table, or key of an object, holds which field of a sample."""
+"""Recognises which column of a table, or key of an object, holds which field of a sample."""
 
 from __future__ import annotations
 

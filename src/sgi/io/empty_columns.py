@@ -1,4 +1,4 @@
-"""Columns that hold nothing: found in the first rows, before a column is chosen for each field."""
+"""Finds empty columns in the first rows, before a column is chosen for each field."""
 
 from __future__ import annotations
 

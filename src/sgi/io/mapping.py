@@ -1,4 +1,4 @@
-"""Where a mapping says that a field's value is: a column, a path into a column, or several of them."""
+"""Reads the mapping of a field: a column, a path into a column, or several of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Raw rows to samples, whatever they were read from. Bad rows are refused here, with their place."""
+"""Converts raw rows of any source to samples; a bad row is rejected with its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of results → a file, which is there whole or not at all."""
+"""Writes rows of results into a file that is there whole or not at all."""
 
 from __future__ import annotations
 

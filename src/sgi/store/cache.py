@@ -41,7 +41,7 @@ class CacheStats(NamedTuple):
 
 
 def default_cache_path(name: str = "vectors.db") -> Path:
-    """Where what can be had again is kept: in ``SGI_CACHE_DIR``, else in the user's cache folder.
+    """The path of a cache file: in ``SGI_CACHE_DIR``, else in the user's cache folder.
 
     >>> default_cache_path("replies.db").name
     'replies.db'

@@ -1,4 +1,4 @@
-"""The database of runs, SQLite or PostgreSQL: found, opened, guarded, brought to the current schema."""
+"""Opens the database of runs, SQLite or PostgreSQL, and brings it to the current schema."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _WAIT_FOR_DISK = (  # of the transaction alone, whatever the server's default is
 
 @dataclass(frozen=True)
 class DatabaseStatus:
-    """What a database is and holds.
+    """The place, the schema and the content of a database.
 
     Attributes:
         shown: its place, without a password.
@@ -83,7 +83,7 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A connection that sees the database as it stands at its first query, until the block ends.
+        """A connection that sees the database as it is at its first query, until the block ends.
 
         Raises:
             StoreError: the database cannot be reached or read.
@@ -93,13 +93,11 @@ class Database:
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """A connection whose work is committed when the block ends, or undone when it raises.
+        """A connection whose work is committed to the disk when the block ends, or undone when it raises.
 
-        What is committed is on the disk: a power loss does not take it.
-
-        SQLite has one writer at a time: the block waits for its turn, up to 30 s. A broken constraint is
-        SQLAlchemy's ``IntegrityError`` inside the block; if it leaves the block, it is the ``__cause__`` of
-        the StoreError. To go on after one, put the statement into ``connection.begin_nested()``.
+        SQLite has one writer at a time: the block waits up to 30 s for its turn. A broken constraint is
+        SQLAlchemy's ``IntegrityError`` inside the block, and the ``__cause__`` of the StoreError outside. To
+        continue after one, put the statement into ``connection.begin_nested()``.
 
         Raises:
             StoreError: the database cannot be reached or written; nothing of the block is kept.
@@ -112,7 +110,7 @@ class Database:
             yield connection
 
     def _check_file(self) -> None:
-        """A file that somebody removed takes what is written without a word, and vanishes with it."""
+        """Raise if the file was removed or replaced: writes into a removed file succeed and are lost."""
         try:
             found = Path(self.shown).stat()
         except OSError:
@@ -126,9 +124,7 @@ class Database:
             )
 
     def verify(self) -> None:
-        """Check the file as other processes find it: what this one wrote can have been cut behind its back.
-
-        SQLite's own check reads the whole file, so one above 512 MiB is only read as far as its list of runs.
+        """Check the file as other processes see it; of a file above 512 MiB only the list of runs is read.
 
         Raises:
             StoreDamagedError: it is malformed, or gone.
@@ -152,7 +148,7 @@ class Database:
             return _revision(connection, self.shown)
 
     def migrate(self) -> str | None:
-        """Bring the schema to ``HEAD``, all or nothing, and say which it was; the others wait.
+        """Bring the schema to ``HEAD`` in one transaction, and return the schema before.
 
         Raises:
             SchemaTooNewError: a newer version made it.
@@ -197,7 +193,7 @@ class Database:
 
     @contextmanager
     def _connect(self, options: dict[str, Any]) -> Iterator[sa.Connection]:
-        """A connection; every trouble with the database is told as a StoreError."""
+        """A connection whose errors are raised as a StoreError."""
         with self._translate_errors(), self._engine.connect() as connection:
             yield connection.execution_options(**options)
 
@@ -228,12 +224,7 @@ class Database:
 
 
 class OneTransaction(Database):
-    """A database whose reads and writes all go through one connection, so that they see what it has written.
-
-    Args:
-        database: the database.
-        connection: its connection, inside of a transaction.
-    """
+    """A database whose reads and writes go through one open transaction, so that they see its changes."""
 
     def __init__(self, database: Database, connection: sa.Connection) -> None:
         self.__dict__.update(vars(database))
@@ -251,15 +242,15 @@ class OneTransaction(Database):
 
 
 def open_database(where: str | Path | None = None, *, create: bool = True) -> Database:
-    """Open a database; its tables are made at the first use.
+    """Open a database; a new one gets its tables.
 
     Args:
         where: the path of a SQLite file, or a URL that begins with ``sqlite:///`` or ``postgresql://``. None
             stands for ``SGI_DATABASE_URL`` and, without that, for ``sgi.db`` in the working folder.
-        create: whether to make the file and the tables if they aren't there.
+        create: whether to create the file and the tables where they are missing.
 
     Raises:
-        StoreError: it isn't there and shall not be made, cannot be opened, or belongs to another program.
+        StoreError: it is missing and ``create`` is false, it cannot be opened, or another program owns it.
         SchemaTooOldError: an older version made it.
         SchemaTooNewError: a newer version made it.
         UsageError: ``where`` names no kind of database we know.
@@ -284,7 +275,7 @@ def open_database(where: str | Path | None = None, *, create: bool = True) -> Da
 
 
 def upgrade(where: str | Path | None = None) -> tuple[str | None, str]:
-    """Bring a database that is there to the current schema.
+    """Bring an existing database to the current schema.
 
     Returns:
         The schema it had, None where it had none, and the one it has.
@@ -297,7 +288,7 @@ def upgrade(where: str | Path | None = None) -> tuple[str | None, str]:
 
 
 def status(where: str | Path | None = None) -> DatabaseStatus:
-    """What a database is and holds, also where its schema is not the current one.
+    """The status of a database of any schema.
 
     Raises:
         StoreError: it isn't there, cannot be read, or belongs to another program.
@@ -354,7 +345,7 @@ def _open_sqlite(path: Path) -> sqlite3.Connection:
 
 
 def _require_own_file(connection: sqlite3.Connection, path: Path) -> None:
-    """A file that someone else made is not ours to write into."""
+    """Raise for a file that another program made."""
     owner, names = owner_and_names(connection)
     if owner == APPLICATION_ID:
         return

@@ -1,4 +1,4 @@
-"""Single rows of any run, with all their scores: what applications look up."""
+"""Reads single rows of any run with all their scores."""
 
 from __future__ import annotations
 

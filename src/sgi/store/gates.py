@@ -1,4 +1,4 @@
-"""Which runs were gated on which questions: how often somebody looked at the same data."""
+"""Records which runs were gated on which questions, to count looks at the same data."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every statement for runs that grow row by row, as an application saves them.
+"""Writes runs that grow row by row, as an application saves evaluations.
 
-Such a run has data of its own, which grows with it: at any moment each of its rows is committed. Every metric
-of the run has a score in every row; where nothing was saved the score is ``missing``.
+Such a run has its own data, which grows with it. Every metric has a score in every row, ``missing`` where
+nothing was saved.
 """
 
 from __future__ import annotations
@@ -91,10 +91,9 @@ class EvaluationRow:
 
 
 def save_evaluation(database: Database, run: str, row: EvaluationRow, *, versions: Mapping[str, str]) -> str:
-    """Put a row into a run that grows; a row with the same sample id gives way.
+    """Save a row into a growing run; it replaces a row with the same sample id.
 
-    The run is made if it isn't there. One that was finished is open again. Threads and processes may save at
-    once: each waits for its turn.
+    A missing run is created, and a finished one is open again. Threads and processes may save at once.
 
     Args:
         database: where.

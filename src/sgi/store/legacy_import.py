@@ -1,4 +1,4 @@
-"""Results that an application kept in a SQLite table ``evals``, one wide row each → runs of ours.
+"""Imports results from a SQLite table ``evals`` of an application, one wide row each, as runs.
 
 The table is the one that the view ``evals`` of our own database shows: a row has an ``id``, a
 ``test_run_id``, a ``qa_pair_id``, the answer, a column for each metric and ``*_reasoning`` for some.

@@ -1,4 +1,4 @@
-"""What a user does with runs that are there: names and tags them, and deletes them."""
+"""Renames, tags and deletes runs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def change_run(database: Database, run_id: str, **wanted: Unpack[Change]) -> Non
 
 
 def rename_run(database: Database, run_id: str, name: str | None) -> None:
-    """Call a run otherwise; None takes its name away.
+    """Rename a run; None clears its name.
 
     Raises:
         UsageError: another run has the name, or it stands for something else.
@@ -62,7 +62,7 @@ def rename_run(database: Database, run_id: str, name: str | None) -> None:
 
 
 def delete_run(database: Database, run_id: str) -> None:
-    """Forget a run with all its scores; its data goes too, unless another run is of the same data.
+    """Delete a run with its scores, and its data unless another run uses it.
 
     A process that is writing the run ends with a StoreError at its next batch.
 

@@ -1,4 +1,4 @@
-"""What a query of rows asks of each of them, as conditions of SQL; texts in it are texts, never patterns."""
+"""Queries of rows as SQL conditions; texts in a query are matched literally."""
 
 from __future__ import annotations
 

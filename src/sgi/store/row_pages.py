@@ -1,4 +1,4 @@
-"""The rows of a run: a page of them as a query has it, and many of them in the plane of the two angles."""
+"""Reads a page of the rows of a run, or its rows in the plane of the two angles."""
 
 from __future__ import annotations
 

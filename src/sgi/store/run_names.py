@@ -1,4 +1,4 @@
-"""What a run may be called: its name, and the tags that it shares with others."""
+"""Rules for the names and tags of runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which runs there are, and what is known of each without its rows."""
+"""Lists and finds runs, without their rows."""
 
 from __future__ import annotations
 

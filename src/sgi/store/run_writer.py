@@ -1,7 +1,7 @@
-"""Every statement that writes a run: it begins, batches are committed one by one, it ends.
+"""Writes a run batch by batch.
 
-A batch is one transaction: its samples, scores, details and evidence, and what a judge took for them, are
-there together or not at all. A batch that is there is never written again.
+Each batch is one transaction with its samples, scores, details, judgements and the judge's usage. A committed
+batch is never written again.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class RunRecorder:
         judgements: Judgements = _NOTHING,
         usage: Mapping[str, Usage] = _NOTHING,
     ) -> None:
-        """Keep a batch whose first sample has the position ``start``.
+        """Commit a batch whose first sample has the position ``start``.
 
         Args:
             start: its place.
@@ -155,7 +155,7 @@ class RunRecorder:
         return StoreError(f"Another process is writing the run {self.run}.", hint=hint)
 
     def save_answers(self, answers: Mapping[int, StoredAnswer]) -> None:
-        """Keep answers of the target by position; an earlier failure gives way."""
+        """Store answers of the target by position; they replace earlier failures."""
         rows = [answer_row(self.run, position, answer) for position, answer in answers.items()]
         with self.database.writing() as connection:
             self.lease.renew(connection)
@@ -170,9 +170,9 @@ class RunRecorder:
                 raise self._concurrent_write_error() from error
 
     def reopen_failed(self) -> int:
-        """Have the batches that hold a failed row done again; says how many there are.
+        """Let the batches with a failed row be committed again; returns their number.
 
-        Nothing is forgotten: what is there stays until the new scores take its place.
+        The stored scores stay until the new ones replace them.
         """
         scores, batches = schema.scores, schema.batches
         inside = schema.in_batch(scores.c.position) & scores.c.metric.in_(list(self.metric_ids.values()))
@@ -184,7 +184,7 @@ class RunRecorder:
         return len(self._reopened)
 
     def _delete_batch(self, connection: Connection, start: int, rows: int) -> None:
-        """Make room for a batch that was reopened; its run is not finished until it is summed up again."""
+        """Delete a reopened batch; its run is not finished until it has a new summary."""
         ids = list(self.metric_ids.values())
         for table in (schema.scores, schema.details, schema.evidence):
             there = table.c.position.between(start, start + rows - 1) & table.c.metric.in_(ids)
@@ -220,7 +220,7 @@ class RunRecorder:
                 self._save_usage(connection, usage)
 
     def discard(self) -> None:
-        """Forget the run; its data stays, for other runs."""
+        """Delete the run; its data stays for other runs."""
         with self.database.writing() as connection:
             connection.execute(sa.delete(schema.runs).where(schema.runs.c.id == self.run))
 
@@ -249,7 +249,7 @@ def create_run(database: Database, start: RunStart) -> RunRecorder:
 
 
 def open_recorder(database: Database, record: RunRecord, *, take_over: bool = False) -> RunRecorder:
-    """The writer of a run that is already there; from now on no other process writes it.
+    """The writer of an existing run; it takes the lease, so that no other process writes the run.
 
     Args:
         database: where it is.

@@ -1,4 +1,4 @@
-r"""Any text, as a database can hold it: NUL and lone surrogates are written as escapes, and read back.
+r"""Encodes any text so that a database can hold it: NUL and lone surrogates become escapes.
 
 PostgreSQL refuses both. The escape sign is U+FDD0, which Unicode sets aside for use inside programs; texts
 without these signs, which is nearly all there are, stay as they are.

@@ -1,4 +1,4 @@
-"""What every benchmark's file gives: raw rows, and how one of them becomes rows in columns known here."""
+"""Raw rows of a benchmark file, and their conversion to known columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a benchmark's file is, when nobody names it."""
+"""Finds the file of a benchmark where no path is given."""
 
 from __future__ import annotations
 
