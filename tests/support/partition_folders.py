@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from sgi.distributed.cluster import Cluster
-from sgi.distributed.driver import _begun, _summed_up, _Tally
+from sgi.distributed.driver import _prepare_run, _summarise_folder, _Tally
 from sgi.distributed.fragments import cut
 from sgi.distributed.partition import partition_name
 from sgi.distributed.scan import survey
@@ -30,7 +30,7 @@ def by_hand(spec, place, size):
     (source,) = sources(str(spec.data))
     fragments = list(cut(source, size))
     found = [survey(fragment, spec.columns, skipping=False) for fragment in fragments]
-    settings, kept = _begun(spec, place, Cluster(2, 1.0), fragments, found, folder)
+    settings, kept = _prepare_run(spec, place, Cluster(2, 1.0), fragments, found, folder)
     kept.begin(folder)
     worker = Worker(settings)
     for n, (fragment, seen) in enumerate(zip(fragments, found, strict=True)):
@@ -40,4 +40,4 @@ def by_hand(spec, place, size):
     tally = _Tally(settings.metrics, spec.max_failures)
     tally.add(done.values())
     used = sum((usage for part in done.values() for usage in part.used().values()), start=Usage())
-    return folder, _summed_up(kept, settings, folder, tally.share, used)
+    return folder, _summarise_folder(kept, settings, folder, tally.share, used)

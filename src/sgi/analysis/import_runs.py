@@ -44,10 +44,10 @@ def import_runs(database: Database, path: str | Path) -> Imported:
         StoreError: the file is damaged, or the database cannot be written; nothing is changed.
         SchemaTooNewError: a newer version wrote the file.
     """
-    return import_(database, path, recompute=recomputed)
+    return import_(database, path, recompute=recompute_summary)
 
 
-def recomputed(database: Database, record: RunRecord) -> dict[str, Any] | None:
+def recompute_summary(database: Database, record: RunRecord) -> dict[str, Any] | None:
     """The summary of a run, computed from its rows; None where it has none yet.
 
     Args:

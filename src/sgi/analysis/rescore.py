@@ -58,7 +58,7 @@ _OF_ONE_CALL = {"name", "out", "inputs", "rejects", "metrics"}
 
 
 @dataclass(frozen=True)
-class Rescored:
+class RescoreResult:
     """What came of rescoring.
 
     Attributes:
@@ -81,7 +81,7 @@ async def rescore(
     embedders: Sequence[str] | None = None,
     cache: bool | Path = True,
     listener: Listener = silent,
-) -> Rescored:
+) -> RescoreResult:
     """Compute judged metrics from the evidence of a run, as a new run over the same data; no judge is asked.
 
     A metric takes the evidence of the one with its own name, or else of one that asks the same and keeps
@@ -104,7 +104,7 @@ async def rescore(
             the run, which says what has; the name is taken.
         StoreError: evidence cannot be read, or the database not be written.
     """
-    _refuse_changing(record)
+    _require_final(record)
     require_texts(record, "Rescoring")
     kept = count_judgements(database, record)
     tasks = await find_sources(record.label, kept, metrics, stored_batch(database, record, 0).batch)
@@ -119,7 +119,7 @@ async def rescore(
             _start(record, chosen, signature, name), provenance=_provenance(then, tasks, resources)
         )
         listener(Started("rescoring", record.rows))
-        with _whole_or_not(create_run(database, start)) as recorder:
+        with _discard_on_error(create_run(database, start)) as recorder:
             accumulator = await _score_all(database, record, tasks, resources, recorder, listener)
             summary = replace(summarise(accumulator, chosen, signature), cascade=_cascade(record, chosen))
             recorder.finish(summary.to_dict())
@@ -127,10 +127,12 @@ async def rescore(
     report = RunReport(summary, accumulator.failure_share(), record.rejected, recorder.run)
     sources = {task.metric.canonical: task.source.canonical for task in tasks}
     left_out = () if metrics is not None else _without_evidence(kept)
-    return Rescored(report, sources, (*_new_versions(tasks, kept), *left_out, *_new_models(then, resources)))
+    return RescoreResult(
+        report, sources, (*_new_versions(tasks, kept), *left_out, *_new_models(then, resources))
+    )
 
 
-def _refuse_changing(record: RunRecord) -> None:
+def _require_final(record: RunRecord) -> None:
     if "service" in record.spec:
         message = f"The run {record.label} is made row by row by an application, and cannot be rescored."
         raise UsageError(message, hint="Its rows can still change; evaluate its data with `sgi run`.")
@@ -186,7 +188,7 @@ def _start(record: RunRecord, metrics: Sequence[AnyMetric], signature: str, name
 
 
 @contextmanager
-def _whole_or_not(recorder: RunRecorder) -> Iterator[RunRecorder]:
+def _discard_on_error(recorder: RunRecorder) -> Iterator[RunRecorder]:
     """A run that does not come to its end is forgotten: nothing was paid for it."""
     try:
         yield recorder
@@ -253,7 +255,7 @@ async def _score(
     scores = {}
     for task in tasks:
         name = task.metric.canonical
-        scores[name] = _as_before(made.scores[name], stored.scores[task.source.canonical], lost[name])
+        scores[name] = _keep_status(made.scores[name], stored.scores[task.source.canonical], lost[name])
     return BatchScores(scores, made.truncated, made.failures)
 
 
@@ -275,7 +277,7 @@ def _read(
     return tuple(found)
 
 
-def _as_before(made: Scores, before: Scores, lost: Mapping[int, str]) -> Scores:
+def _keep_status(made: Scores, before: Scores, lost: Mapping[int, str]) -> Scores:
     """The rows without evidence keep the status and the reason they had; a value cannot be kept."""
     if not lost:
         return made

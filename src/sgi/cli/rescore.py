@@ -24,7 +24,7 @@ from sgi.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sgi.analysis.rescore import Rescored
+    from sgi.analysis.rescore import RescoreResult
 
 
 def rescore(
@@ -90,7 +90,7 @@ def rescore(
         raise typer.Exit(3)
 
 
-def _notes(rescored: Rescored, db: str | None) -> Iterator[str]:
+def _notes(rescored: RescoreResult, db: str | None) -> Iterator[str]:
     from sgi.cli.run_output import database_option
 
     for metric, source in rescored.sources.items():

@@ -107,7 +107,7 @@ def _with_embedder(spec: RunSpec, *, new: bool) -> RunSpec:
         return spec
     metrics: list[str | AnyMetric] | None = None
     if spec.metrics is not None:
-        metrics = [*spec.metrics, *spec.beside]
+        metrics = [*spec.metrics, *spec.extra_metrics]
     how = {"backend": spec.backend, "precision": spec.precision}
     return spec.model_copy(update={"embedders": tuple(select_embedders(spec.embedders, metrics, **how))})
 

@@ -121,7 +121,7 @@ def start_run(spec: RunSpec, config: ClusterConfig) -> RunReport:
     Raises:
         SgiError: as for `run`.
     """
-    _refuse(spec, config)
+    _check_spec(spec, config)
     folder = Folder(_absolute(spec.out or Path()))
     before = KeptRun.read(folder)
     found = sources(as_address(str(spec.data)) or str(spec.data), spec.encoding)
@@ -131,8 +131,8 @@ def start_run(spec: RunSpec, config: ClusterConfig) -> RunReport:
         fragments = (
             _fragments(found, cluster.workers) if before is None else [p.fragment for p in before.pieces]
         )
-        surveys = _surveyed(fragments, spec, cluster, config.listener)
-        settings, kept = _begun(spec, config, cluster, fragments, surveys, folder)
+        surveys = _survey_all(fragments, spec, cluster, config.listener)
+        settings, kept = _prepare_run(spec, config, cluster, fragments, surveys, folder)
         if before is not None:
             before.check_same(kept, folder)
         else:
@@ -148,13 +148,13 @@ def start_run(spec: RunSpec, config: ClusterConfig) -> RunReport:
             if number not in done
         ]
         usage = Usage()
-        for number, manifest in _scored(tasks, settings, cluster):
+        for number, manifest in _score_tasks(tasks, settings, cluster):
             done[number] = manifest
             usage = sum(manifest.used().values(), usage)
             config.listener(Advanced(manifest.rows))
             tally.add([manifest])
         config.listener(Finished("scoring"))
-    return replace(_summed_up(kept, settings, folder, tally.share, usage), columns=_columns(surveys))
+    return replace(_summarise_folder(kept, settings, folder, tally.share, usage), columns=_columns(surveys))
 
 
 def partitions(
@@ -175,7 +175,7 @@ def partitions(
                 at += len(part[0])
 
 
-def _refuse(spec: RunSpec, config: ClusterConfig) -> None:
+def _check_spec(spec: RunSpec, config: ClusterConfig) -> None:
     """What cannot be done on a cluster is said before anything begins; so are addresses with secrets."""
     for place_named in (spec.data, spec.out):
         as_address(str(place_named))
@@ -194,7 +194,7 @@ def _refuse(spec: RunSpec, config: ClusterConfig) -> None:
     if config.workers is not None and config.workers < 1:
         raise UsageError(f"There cannot be {config.workers} workers.")
     require_backend(spec.backend, spec.precision)
-    refuse_weighing((*(resolve(spec.metrics) if spec.metrics else ()), *spec.beside))
+    refuse_weighing((*(resolve(spec.metrics) if spec.metrics else ()), *spec.extra_metrics))
 
 
 def _absolute(path: Path) -> str:
@@ -206,7 +206,7 @@ def _fragments(found: Sequence[Source], workers: int) -> list[Fragment]:
     return [fragment for source in found for fragment in cut(source, size)]
 
 
-def _surveyed(
+def _survey_all(
     fragments: Sequence[Fragment], spec: RunSpec, cluster: Cluster, listener: Listener
 ) -> list[FragmentSurvey]:
     """What is in each fragment, in their order."""
@@ -233,7 +233,7 @@ def _survey(text: str, *, columns: Mapping[str, str], skipping: bool) -> str:
     return json.dumps([number, survey(Fragment.from_dict(values), columns, skipping=skipping).to_dict()])
 
 
-def _begun(
+def _prepare_run(
     spec: RunSpec,
     config: ClusterConfig,
     cluster: Cluster,
@@ -246,7 +246,7 @@ def _begun(
     name = Path(parted(_absolute(spec.data))[0] if several else fragments[0].source.shown).name
     skipping = spec.on_error == "skip"
     metrics = chosen_metrics(
-        name, fragments, surveys, spec.metrics, spec.beside, cluster=spec.cluster, skipping=skipping
+        name, fragments, surveys, spec.metrics, spec.extra_metrics, cluster=spec.cluster, skipping=skipping
     )
     stored = _stored(spec, metrics)
     settings = Settings(
@@ -283,7 +283,9 @@ async def _origin(settings: Settings, rows: int) -> tuple[str, dict[str, MetricP
         return resources.signature(settings.metrics, n=rows), provenance
 
 
-def _scored(tasks: Sequence[Task], settings: Settings, cluster: Cluster) -> Iterator[tuple[int, Manifest]]:
+def _score_tasks(
+    tasks: Sequence[Task], settings: Settings, cluster: Cluster
+) -> Iterator[tuple[int, Manifest]]:
     """The partitions as they are done."""
     if not tasks:
         return
@@ -328,7 +330,9 @@ class _Tally:
         )
 
 
-def _summed_up(kept: KeptRun, settings: Settings, folder: Folder, failures: float, usage: Usage) -> RunReport:
+def _summarise_folder(
+    kept: KeptRun, settings: Settings, folder: Folder, failures: float, usage: Usage
+) -> RunReport:
     """The headline, from the partitions that are in the folder now."""
     kept.check_still(folder)
     done = kept.written(folder)

@@ -84,11 +84,11 @@ def import_partitions(
             hint = "Give the same command again to resume it, or import what is there with --incomplete."
             raise StoreError(f"The run in {folder.text} is not finished: {lacking}.", hint=hint)
         spec = checked_spec(kept.spec, folder.shown("run.json"))
-        metrics = merge_metrics(resolve(spec.metrics or ()), spec.beside)
+        metrics = merge_metrics(resolve(spec.metrics or ()), spec.extra_metrics)
         if tuple(metric.canonical for metric in metrics) != kept.metrics:
             raise StoreError(f"{folder.shown('run.json')} is damaged: its settings name other metrics.")
         kept = with_named_sources(kept, folder, None if data is None else str(data))
-        return _written(database, folder, kept, done, spec, metrics, name or spec.name, missing)
+        return _import_batches(database, folder, kept, done, spec, metrics, name or spec.name, missing)
 
 
 def read_folder(place: str | Path) -> tuple[Folder, KeptRun]:
@@ -109,7 +109,7 @@ def read_folder(place: str | Path) -> tuple[Folder, KeptRun]:
     return folder, kept
 
 
-def _written(
+def _import_batches(
     database: Database,
     folder: Folder,
     kept: KeptRun,
@@ -121,7 +121,7 @@ def _written(
 ) -> Kept:
     """The rows in the database; if anything goes wrong on the way, the run is not there."""
     dataset = _identity(kept, folder, spec.columns)
-    _refuse_repeated(database, folder, kept, dataset)
+    _require_new(database, folder, kept, dataset)
     start = RunStart(
         dataset=dataset,
         dataset_name=kept.dataset,
@@ -153,7 +153,7 @@ def _written(
     return Kept(recorder.run, kept.rows - missing, missing)
 
 
-def _refuse_repeated(database: Database, folder: Folder, kept: KeptRun, dataset: str) -> None:
+def _require_new(database: Database, folder: Folder, kept: KeptRun, dataset: str) -> None:
     """A folder whose run came in whole becomes no second run."""
     for record in list_runs(database):
         same = (record.spec_hash, record.dataset) == (kept.spec_hash, dataset)

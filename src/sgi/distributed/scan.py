@@ -17,8 +17,8 @@ from sgi.engine.plan import (
     batches,
     check_cluster,
     check_fields,
+    default_metrics,
     merge_metrics,
-    preferred,
     resolve,
 )
 from sgi.io.column_use import ColumnUse
@@ -164,7 +164,7 @@ def chosen_metrics(
     fragments: Sequence[Fragment],
     surveys: Sequence[FragmentSurvey],
     metrics: Sequence[str] | None,
-    beside: Sequence[AnyMetric],
+    extra: Sequence[AnyMetric],
     *,
     cluster: str = BY_QUESTION,
     skipping: bool,
@@ -176,7 +176,7 @@ def chosen_metrics(
         fragments: all parts of the data.
         surveys: what is in them.
         metrics: names; None takes those whose fields the data has.
-        beside: further metrics.
+        extra: further metrics.
         cluster: the rule by which rows form clusters; a column that it names must be in some row.
         skipping: whether rows that cannot be read are passed over.
 
@@ -200,7 +200,7 @@ def chosen_metrics(
         raise DataError("There is nothing to score: no rows.", file=name)
     _check_mapped(name, surveys)
     dataset = FragmentDataset(fragments[0])
-    usable = merge_metrics(chosen if chosen is not None else preferred(scan, dataset), beside)
+    usable = merge_metrics(chosen if chosen is not None else default_metrics(scan, dataset), extra)
     check_fields(usable, scan, dataset)
     check_cluster(cluster, scan, dataset)
     return usable

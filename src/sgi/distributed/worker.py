@@ -57,7 +57,7 @@ class Settings:
     @cached_property
     def metrics(self) -> tuple[AnyMetric, ...]:
         """What is scored."""
-        return merge_metrics(resolve(self.run_spec.metrics or ()), self.run_spec.beside)
+        return merge_metrics(resolve(self.run_spec.metrics or ()), self.run_spec.extra_metrics)
 
 
 @dataclass(frozen=True)

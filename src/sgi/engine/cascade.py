@@ -53,10 +53,10 @@ class FittedThreshold(BaseModel):
     apart: bool
 
 
-def shown(threshold: float) -> str:
+def format_threshold(threshold: float) -> str:
     """A threshold with four digits, and as many more as it takes to stay below 1.
 
-    >>> shown(0.87124), shown(0.999993), shown(1.0)
+    >>> format_threshold(0.87124), format_threshold(0.999993), format_threshold(1.0)
     ('0.8712', '0.99999', '1')
     """
     texts = (f"{threshold:.{digits}g}" for digits in range(4, 18))
@@ -161,10 +161,10 @@ def detector_of(metrics: Iterable[AnyMetric]) -> AnyMetric:
     return next((metric for metric in metrics if metric.spec.name == DETECTOR), Grounding())
 
 
-def beside(named: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
+def detector_metrics(named: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
     """The metric that clears rows, unless it is among these.
 
-    >>> [found.canonical for found in beside(["faithfulness"])], beside(["grounding"])
+    >>> [found.canonical for found in detector_metrics(["faithfulness"])], detector_metrics(["grounding"])
     (['grounding'], ())
     """
     names = (metric_name(name) if isinstance(name, str) else name.spec.name for name in named)
@@ -256,8 +256,9 @@ class CascadeSummary:
             return
         lacking = f", {self.without_value:,} of them without {name}" if self.without_value else ""
         yield (
-            f"Cascade: {name} above {shown(self.threshold)} cleared {self.cleared:,} of {self.rows:,} rows "
-            f"({share:.1%}); the judge was asked about the other {self.rows - self.cleared:,}{lacking}."
+            f"Cascade: {name} above {format_threshold(self.threshold)} cleared {self.cleared:,} of "
+            f"{self.rows:,} rows ({share:.1%}); the judge was asked about the other "
+            f"{self.rows - self.cleared:,}{lacking}."
         )
         yield (
             f"The numbers of {', '.join(self.judged)} are over rows that the judge was asked about: "

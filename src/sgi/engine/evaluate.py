@@ -11,7 +11,7 @@ import anyio
 import anyio.to_thread
 
 from sgi.engine.calibration_file import read_calibration
-from sgi.engine.cascade import beside, parse_cascade
+from sgi.engine.cascade import detector_metrics, parse_cascade
 from sgi.engine.open_resources import ResourceOptions
 from sgi.engine.pipeline import Pipeline, open_pipeline
 from sgi.engine.plan import plan, require_judged
@@ -152,7 +152,7 @@ def evaluate(
         named,
         on_reject=rejected.append if skipping else None,
         cluster=cluster,
-        beside=(*(fitted.metrics() if fitted else ()), *(beside(named or ()) if rule else ())),
+        extra=(*(fitted.metrics() if fitted else ()), *(detector_metrics(named or ()) if rule else ())),
     )
     if rule is not None:
         require_judged(planned.metrics)

@@ -37,7 +37,10 @@ def nested_row(
 ) -> Iterator[Mapping[str, JsonValue]]:
     """``{id, label, metadata, scores: {metric: {value, status, reason, details}}}``, without absent parts."""
     for row, sample in enumerate(batch.samples):
-        yield {**_facts(sample, inputs=inputs), "scores": {m: _cell(s, row) for m, s in scores.items()}}
+        yield {
+            **_sample_fields(sample, inputs=inputs),
+            "scores": {m: _cell(s, row) for m, s in scores.items()},
+        }
 
 
 def flat_row(
@@ -81,7 +84,7 @@ def flat_columns(
     return columns
 
 
-def _facts(sample: Sample, *, inputs: bool) -> dict[str, JsonValue]:
+def _sample_fields(sample: Sample, *, inputs: bool) -> dict[str, JsonValue]:
     """The given fields of the sample."""
     if inputs:
         return sample.model_dump(mode="json", exclude_unset=True)

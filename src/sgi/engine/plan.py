@@ -89,7 +89,7 @@ def plan(
     *,
     on_reject: Callable[[Rejected], None] | None = None,
     supplied: Fields = frozenset(),
-    beside: Sequence[AnyMetric] = (),
+    extra: Sequence[AnyMetric] = (),
     cluster: str = BY_QUESTION,
     count_texts: bool = False,
     listener: Listener = silent,
@@ -101,7 +101,7 @@ def plan(
         metrics: names or metrics; None takes those of ``PREFERRED`` whose fields the data has.
         on_reject: takes rows that cannot be read; None raises the first.
         supplied: fields that a target supplies: response and contexts.
-        beside: further metrics; each metric is scored once.
+        extra: further metrics; each metric is scored once.
         cluster: the rule by which rows form clusters; a column that it names must be in some row.
         count_texts: also count the distinct texts that would be embedded.
         listener: takes progress events.
@@ -120,7 +120,7 @@ def plan(
         raise DataError("There is nothing to score: no rows.", file=dataset.name)
     for name in supplied:
         scan.present[name] = scan.rows
-    usable = merge_metrics(chosen if chosen is not None else preferred(scan, dataset), beside)
+    usable = merge_metrics(chosen if chosen is not None else default_metrics(scan, dataset), extra)
     check_fields(usable, scan, dataset)
     check_cluster(cluster, scan, dataset)
     texts, characters = _count_texts(dataset, usable, on_reject) if count_texts else (None, 0)
@@ -150,9 +150,9 @@ def resolve(metrics: Iterable[str | AnyMetric]) -> tuple[AnyMetric, ...]:
     return chosen
 
 
-def merge_metrics(metrics: Iterable[AnyMetric], beside: Iterable[AnyMetric]) -> tuple[AnyMetric, ...]:
+def merge_metrics(metrics: Iterable[AnyMetric], extra: Iterable[AnyMetric]) -> tuple[AnyMetric, ...]:
     """The metrics, followed by the extra ones that are not among them."""
-    return tuple({found.canonical: found for found in (*metrics, *beside)}.values())
+    return tuple({found.canonical: found for found in (*metrics, *extra)}.values())
 
 
 def _scan(dataset: Dataset, on_reject: Callable[[Rejected], None] | None, listener: Listener) -> Scan:
@@ -210,7 +210,7 @@ def batch_digest(batch: Batch) -> bytes:
     return state.digest()
 
 
-def preferred(scan: Scan, dataset: Dataset) -> tuple[AnyMetric, ...]:
+def default_metrics(scan: Scan, dataset: Dataset) -> tuple[AnyMetric, ...]:
     """The default metrics for these fields; raises UsageError if none fits."""
     found = [name for name in PREFERRED if _has_fields(scan, metric_class(name))]
     if not found:
@@ -261,14 +261,14 @@ def _count_texts(
     seen: set[bytes] = set()
     characters = 0
     for batch in batches(dataset.samples(on_reject=ignore)):
-        for text in _wanted(batch, metrics):
+        for text in _known_texts(batch, metrics):
             key = digest(text.encode(), size=8)
             characters += 0 if key in seen else len(text)
             seen.add(key)
     return len(seen), characters
 
 
-def _wanted(batch: Batch, metrics: Sequence[AnyMetric]) -> Iterable[str]:
+def _known_texts(batch: Batch, metrics: Sequence[AnyMetric]) -> Iterable[str]:
     """The texts to embed, as far as they are known without the judge."""
     for metric in metrics:
         if metric.vector_needs and not isinstance(metric, JudgedMetric):
@@ -331,7 +331,7 @@ def plan_run(spec: RunSpec, *, count_texts: bool = False, listener: Listener = s
         spec.metrics,
         on_reject=(lambda _: None) if spec.on_error == "skip" else None,
         supplied=RESPONSE | CONTEXTS if asked else frozenset(),
-        beside=spec.beside,
+        extra=spec.extra_metrics,
         cluster=spec.cluster,
         count_texts=count_texts and not asked,
         listener=listener,

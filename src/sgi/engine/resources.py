@@ -36,7 +36,7 @@ from sgi.engine.spec import DEFAULT_EMBEDDER
 EmbedderLike = str | Path | Embedder
 
 
-class _How(TypedDict):
+class _ModelOptions(TypedDict):
     """How models known by name are run."""
 
     backend: str
@@ -171,7 +171,7 @@ def open_models(
         UnknownNameError: a metric or the caller names a model there isn't.
         StoreError: the cache cannot be opened.
     """
-    how: _How = {"backend": backend, "precision": precision, "threads": threads}
+    how: _ModelOptions = {"backend": backend, "precision": precision, "threads": threads}
     encoders = open_token_encoders(metrics, **how)
     readers = open_entailment_models(metrics, threads=threads)
     if not any(metric.vector_needs for metric in metrics):
@@ -179,13 +179,13 @@ def open_models(
         return
     with open_cache(cache) as vectors:
         opened: dict[str, Embedder] = {}
-        for wanted in _listed(embedders):
+        for wanted in _as_list(embedders):
             embedder = _open(wanted, vectors, how)
             name = embedder_name(embedder)
             if name in opened:
                 raise UsageError(f"Two embedders are called {name!r}.")
             opened[name] = embedder
-        for name in _further(metrics, tuple(opened)):
+        for name in _extra_models(metrics, tuple(opened)):
             opened[name] = _open(name, vectors, how)
         yield Resources(opened, token_encoders=encoders, entailment_models=readers)
 
@@ -214,7 +214,7 @@ def open_token_encoders(
         return {}
     from sgi.models.token_encoder.load import load_token_encoder
 
-    how: _How = {"backend": backend, "precision": precision, "threads": threads}
+    how: _ModelOptions = {"backend": backend, "precision": precision, "threads": threads}
     return {model: load_token_encoder(model, **how) for model in wanted}
 
 
@@ -286,7 +286,7 @@ def open_cache(path: bool | str | Path) -> Iterator[Cache]:
             yield cache
 
 
-def _listed(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[EmbedderLike]:
+def _as_list(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[EmbedderLike]:
     if embedders is None:
         return [DEFAULT_EMBEDDER]
     if isinstance(embedders, Sequence) and not isinstance(embedders, str):
@@ -294,7 +294,7 @@ def _listed(embedders: EmbedderLike | Sequence[EmbedderLike] | None) -> list[Emb
     return [embedders]
 
 
-def _further(metrics: Sequence[AnyMetric], configured: tuple[str, ...]) -> list[str]:
+def _extra_models(metrics: Sequence[AnyMetric], configured: tuple[str, ...]) -> list[str]:
     """Models that a metric names in its parameters beyond those configured."""
     wanted = dict.fromkeys(
         name for metric in metrics if metric.vector_needs for name in metric.embedder_names(configured)
@@ -302,7 +302,7 @@ def _further(metrics: Sequence[AnyMetric], configured: tuple[str, ...]) -> list[
     return [name for name in wanted if name not in configured]
 
 
-def _open(wanted: object, cache: Cache, how: _How) -> Embedder:
+def _open(wanted: object, cache: Cache, how: _ModelOptions) -> Embedder:
     """An embedder behind a cache: the run's for a known model, one in memory for the caller's own."""
     from sgi.models.cached_embedder import CachedEmbedder
     from sgi.store.cache import MemoryCache
@@ -343,15 +343,15 @@ class ErrorWrapping:
         Raises:
             EmbedderError: it raised.
         """
-        made = self._asked(list(texts))
+        made = self._call_model(list(texts))
         return made if isinstance(made, Embedded) else Embedded(made, np.zeros(len(texts), dtype=np.bool_))
 
-    def _asked(self, texts: list[str]) -> Any:
+    def _call_model(self, texts: list[str]) -> Any:
         try:
             if inspect.iscoroutinefunction(self._call):
                 return anyio.from_thread.run(self._call, texts)
             made = self._call(texts)
-            return anyio.from_thread.run(_awaited, made) if inspect.isawaitable(made) else made
+            return anyio.from_thread.run(_await, made) if inspect.isawaitable(made) else made
         except EmbedderError:
             raise
         except Exception as error:
@@ -362,5 +362,5 @@ class ErrorWrapping:
             raise EmbedderError(message, hint=hint) from error
 
 
-async def _awaited(awaitable: Awaitable[Any]) -> Any:
+async def _await(awaitable: Awaitable[Any]) -> Any:
     return await awaitable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import numpy as np
 
-from sgi.engine.cascade import FittedThreshold, detector_of, shown
+from sgi.engine.cascade import FittedThreshold, detector_of, format_threshold
 from sgi.engine.judge_batch import Asked, ask_batch
 from sgi.engine.plan import batches, judged_metrics
 from sgi.engine.progress import Advanced, Finished, Started, silent
@@ -75,7 +75,7 @@ class Router:
     def reason(self) -> str:
         """Why a cleared row has no value."""
         name = metric_name(self.detector)
-        above = shown(math.inf if self.fitted.threshold is None else self.fitted.threshold)
+        above = format_threshold(math.inf if self.fitted.threshold is None else self.fitted.threshold)
         return f"not asked: {name} above {above} clears it (cascade, alpha {self.alpha:g})"
 
     def cleared(self, scores: Mapping[str, Scores]) -> NDArray[np.bool_]:
@@ -136,13 +136,13 @@ async def route_batch(
     for metric in asking:
         for _ in range(int((batch.present(metric.spec.needs) & cleared).sum())):
             on_reply()
-    counted = None if resources.judge is None else _Counted(resources.judge, router.questions)
+    counted = None if resources.judge is None else _CountingJudge(resources.judge, router.questions)
     rest = batch.take(doubtful)
-    asked = await ask_batch(rest, asking, counted, _renumbered(failed, doubtful), on_reply)
+    asked = await ask_batch(rest, asking, counted, _renumber(failed, doubtful), on_reply)
     usable = np.zeros(len(rest), dtype=np.bool_)
     for metric in asking:
         usable |= rest.present(metric.spec.needs)
-    usable[list(_renumbered(failed, doubtful))] = False
+    usable[list(_renumber(failed, doubtful))] = False
     return RoutedBatch(made, cleared, asked, int(usable.sum()))
 
 
@@ -163,11 +163,11 @@ async def score_routed(
     rest = batch.take(doubtful)
     resources = replace(resources, judge=None)
     async with router.turn:
-        made = await evaluate_batch(rest, asking, resources, _renumbered(failed, doubtful), routed.asked)
+        made = await evaluate_batch(rest, asking, resources, _renumber(failed, doubtful), routed.asked)
     rows = np.flatnonzero(routed.cleared)
     scores = dict(routed.offline.scores)
     for metric in asking:
-        passed = _unasked(metric, batch, rows, router)
+        passed = _cleared_scores(metric, batch, rows, router)
         scores[metric.canonical] = Scores.assemble(
             len(batch), [(doubtful, made.scores[metric.canonical]), *passed]
         )
@@ -180,11 +180,11 @@ async def score_routed(
             for name in {**offline.truncated, **made.truncated}
         },
         {**offline.failures, **made.failures},
-        {name: _spread(found, doubtful, len(batch)) for name, found in made.evidence.items()},
+        {name: _scatter(found, doubtful, len(batch)) for name, found in made.evidence.items()},
     )
 
 
-def _unasked(
+def _cleared_scores(
     metric: AnyMetric, batch: Batch, rows: NDArray[np.int64], router: Router
 ) -> list[tuple[NDArray[np.int64], Scores]]:
     """The scores of cleared rows: undefined where the judge could have been asked, else missing as ever."""
@@ -199,13 +199,13 @@ def _unasked(
     ]
 
 
-def _renumbered(failed: Mapping[int, str], rows: NDArray[np.int64]) -> dict[int, str]:
+def _renumber(failed: Mapping[int, str], rows: NDArray[np.int64]) -> dict[int, str]:
     """The failed rows, numbered by their position among these rows."""
     places = {row: place for place, row in enumerate(rows.tolist())}
     return {places[row]: reason for row, reason in failed.items()}
 
 
-def _spread(found: Sequence[Any], rows: NDArray[np.int64], n: int) -> tuple[Any, ...]:
+def _scatter(found: Sequence[Any], rows: NDArray[np.int64], n: int) -> tuple[Any, ...]:
     """Values of these rows out of ``n``; None elsewhere."""
     spread: list[Any] = [None] * n
     for row, body in zip(rows.tolist(), found, strict=True):
@@ -213,7 +213,7 @@ def _spread(found: Sequence[Any], rows: NDArray[np.int64], n: int) -> tuple[Any,
     return tuple(spread)
 
 
-class _Counted:
+class _CountingJudge:
     """A judge that counts distinct requests."""
 
     def __init__(self, judge: Judge, questions: set[bytes]) -> None:
@@ -274,8 +274,8 @@ async def fit_threshold(
             "The labels of the data are not of the answers that the target will give.", hint=hint
         )
     source = dataset if cascade.labelled is None else open_dataset(cascade.labelled, columns=columns)
-    rows = _Labelled(source.samples(on_reject=on_reject if own else None), cluster)
-    scores, clusters = await _scored(rows, detector, resources, listener)
+    rows = _LabelledRows(source.samples(on_reject=on_reject if own else None), cluster)
+    scores, clusters = await _score_labelled(rows, detector, resources, listener)
     if not rows.labelled:
         raise UsageError(f"No row of {source.name} has a label, and a cascade needs labels.", hint=_HINT)
     chosen = one_of_each(clusters)
@@ -285,13 +285,15 @@ async def fit_threshold(
         unsupported=len(chosen),
         candidates=len(set(rows.clusters)),
         labelled=rows.labelled,
-        apart=not own and own_answers and _apart(dataset.samples(on_reject=on_reject), rows.known, cluster),
+        apart=not own
+        and own_answers
+        and _is_disjoint(dataset.samples(on_reject=on_reject), rows.known, cluster),
     )
     return cascade.model_copy(update={"fitted": told})
 
 
-async def _scored(
-    rows: _Labelled, detector: AnyMetric, resources: Resources, listener: Listener
+async def _score_labelled(
+    rows: _LabelledRows, detector: AnyMetric, resources: Resources, listener: Listener
 ) -> tuple[list[float], list[int]]:
     """The scores of the unsupported rows that have one, and their clusters; an error if one failed."""
     scores: list[float] = []
@@ -301,7 +303,7 @@ async def _scored(
     for batch in batches(rows.unsupported()):
         made = (await evaluate_batch(batch, [detector], resources)).scores[detector.canonical]
         for place in np.flatnonzero(made.status == Status.FAILED.value)[:1].tolist():
-            raise _unscored(batch.ids[place], detector, made.reasons[place])
+            raise _failed_row_error(batch.ids[place], detector, made.reasons[place])
         scores += made.values[made.ok].tolist()
         clusters += compress(rows.clusters[start : start + len(batch)], made.ok)
         start += len(batch)
@@ -310,7 +312,7 @@ async def _scored(
     return scores, clusters
 
 
-def _unscored(name: str, detector: AnyMetric, reason: str) -> EmbedderError:
+def _failed_row_error(name: str, detector: AnyMetric, reason: str) -> EmbedderError:
     message = (
         f"The cascade has no threshold: {detector.canonical} failed on the labelled row {name}: {reason}"
     )
@@ -318,7 +320,7 @@ def _unscored(name: str, detector: AnyMetric, reason: str) -> EmbedderError:
     return EmbedderError(message, hint=hint)
 
 
-def _apart(samples: Iterator[Sample], known: set[int], cluster: str) -> bool:
+def _is_disjoint(samples: Iterator[Sample], known: set[int], cluster: str) -> bool:
     """Whether no sample shares its cluster or its passages with a known one."""
     return all(known.isdisjoint(_marks(sample, position, cluster)) for position, sample in enumerate(samples))
 
@@ -332,7 +334,7 @@ def _marks(sample: Sample, position: int, cluster: str) -> set[int]:
     return marks
 
 
-class _Labelled:
+class _LabelledRows:
     """Labelled rows, as they are read.
 
     Attributes:

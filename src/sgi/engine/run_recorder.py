@@ -102,7 +102,7 @@ class Recording:
             made.scores,
             truncated=made.truncated,
             failures=made.failures,
-            judgements={name: [_plain(found) for found in rows] for name, rows in made.evidence.items()},
+            judgements={name: [_to_json(found) for found in rows] for name, rows in made.evidence.items()},
             usage=self._usage(),
         )
 
@@ -127,7 +127,7 @@ class Recording:
 
     def stop(self, error: BaseException) -> None:
         """Store why the run stopped early; it can be resumed."""
-        self._recorder.stop(_reason(error, whole=not self._no_texts), self._usage())
+        self._recorder.stop(_stop_reason(error, whole=not self._no_texts), self._usage())
 
     def _usage(self) -> dict[str, Usage]:
         """The judge usage of this attempt, by the judge's fingerprint."""
@@ -209,10 +209,10 @@ def check_same(
     elif differences := "; ".join(map(str, then.differences(now))):
         changed.append(f"what makes its numbers ({differences})")
     if changed:
-        raise mismatch(record, " and ".join(changed))
+        raise mismatch_error(record, " and ".join(changed))
 
 
-def mismatch(record: RunRecord, changed: str) -> RunMismatchError:
+def mismatch_error(record: RunRecord, changed: str) -> RunMismatchError:
     """The error of a run that cannot be resumed, since something changed."""
     return RunMismatchError(
         f"The run {record.label} cannot be resumed: {changed} changed.",
@@ -220,7 +220,7 @@ def mismatch(record: RunRecord, changed: str) -> RunMismatchError:
     )
 
 
-def _reason(error: BaseException, *, whole: bool) -> str:
+def _stop_reason(error: BaseException, *, whole: bool) -> str:
     """Why a run ended before its time; the kind of error alone where its message can quote texts."""
     if not isinstance(error, Exception):
         return "interrupted"
@@ -229,7 +229,7 @@ def _reason(error: BaseException, *, whole: bool) -> str:
     return str(error) if isinstance(error, SgiError) else f"{type(error).__name__}: {error}"
 
 
-def _plain(evidence: BaseModel | None) -> dict[str, JsonValue] | None:
+def _to_json(evidence: BaseModel | None) -> dict[str, JsonValue] | None:
     return None if evidence is None else evidence.model_dump(mode="json")
 
 
@@ -276,11 +276,11 @@ def scores_without_texts(scores: Scores, category: str = "") -> Scores:
     reasons = tuple(
         REASON_NOT_KEPT if lost else reason for lost, reason in zip(failed, scores.reasons, strict=True)
     )
-    details = tuple(_numbers(body, category) for body in scores.details)
+    details = tuple(_only_numbers(body, category) for body in scores.details)
     return Scores(scores.values, scores.status, reasons, details)
 
 
-def _numbers(body: Mapping[str, JsonValue], category: str) -> dict[str, JsonValue]:
+def _only_numbers(body: Mapping[str, JsonValue], category: str) -> dict[str, JsonValue]:
     kept = {name: without_texts(value) for name, value in body.items() if not isinstance(value, str)}
     return kept | {category: body[category]} if category in body else kept
 

@@ -22,7 +22,7 @@ from sgi.engine.plan import (
     resolve,
 )
 from sgi.engine.progress import RunBegan, silent
-from sgi.engine.run_recorder import begin_recording, check_same, mismatch, resume_recording
+from sgi.engine.run_recorder import begin_recording, check_same, mismatch_error, resume_recording
 from sgi.engine.summary import Summary
 from sgi.kernel.errors import RunMismatchError, SgiError
 from sgi.kernel.metric import Status
@@ -140,18 +140,18 @@ async def resume(
     async with AsyncExitStack() as stack:
         database = stack.enter_context(open_database(context.database, create=False))
         finished = record.finished and not retry_failed
-        named = merge_metrics(resolve(spec.metrics or ()), spec.beside)
+        named = merge_metrics(resolve(spec.metrics or ()), spec.extra_metrics)
         if finished and not reread:  # nothing is opened: no target is imported, no service is asked
             if spec.identity(named) != record.spec_hash:
-                raise mismatch(record, "what was asked for")
-            return _finished(spec, record, database)
+                raise mismatch_error(record, "what was asked for")
+            return _finished_report(spec, record, database)
         planned = plan_run(spec, listener=context.listener)
         pipeline = await stack.enter_async_context(
             _open(spec, planned, context, fit=False, retry_failed=retry_failed)
         )
         if finished:
             check_same(database, record, spec, planned, pipeline.resources)
-            return _finished(spec, record, database)
+            return _finished_report(spec, record, database)
         recording = resume_recording(
             database,
             record,
@@ -199,12 +199,12 @@ async def _run(spec: RunSpec, pipeline: Pipeline) -> RunReport:
     if pipeline.recording is not None:
         pipeline.listener(RunBegan(pipeline.recording.run))
     rejects = spec.rejects if spec.on_error == "skip" else None
-    with _stopping(pipeline.recording):
+    with _store_stop_reason(pipeline.recording):
         return await pipeline.run(output=spec.out, inputs=spec.inputs, rejects=rejects)
 
 
 @contextmanager
-def _stopping(recording: Recording | None) -> Iterator[None]:
+def _store_stop_reason(recording: Recording | None) -> Iterator[None]:
     """Store why the run stopped early; the store itself may have failed."""
     try:
         yield
@@ -217,7 +217,7 @@ def _stopping(recording: Recording | None) -> Iterator[None]:
         raise
 
 
-def _finished(spec: RunSpec, record: RunRecord, database: Database) -> RunReport:
+def _finished_report(spec: RunSpec, record: RunRecord, database: Database) -> RunReport:
     """The report of a finished run; writes its scores again if the spec names a file."""
     if spec.out is not None:
         export(database, record, spec.out, inputs=spec.inputs)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from sgi.engine.calibration_file import CalibrationFile, read_calibration
-from sgi.engine.cascade import Cascade, beside, parse_cascade
+from sgi.engine.cascade import Cascade, detector_metrics, parse_cascade
 from sgi.io.benchmarks.uri import absolute
 from sgi.kernel.clusters import BY_QUESTION
 from sgi.kernel.errors import UnknownNameError, UsageError
@@ -52,21 +52,21 @@ def share(value: Any) -> float:
     return read
 
 
-def _listed(value: Any) -> Any:
+def _as_tuple(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
-def _named(value: Any) -> Any:
+def _as_judge(value: Any) -> Any:
     """The settings of a judge that is given by its name."""
     return {"model": value} if isinstance(value, str) else value
 
 
-def _calibration(value: Any) -> Any:
+def _as_calibration(value: Any) -> Any:
     """The content of a calibration that is given by its file."""
     return None if value is None else read_calibration(value)
 
 
-def _without_secret(names: tuple[str, ...]) -> tuple[str, ...]:
+def _check_secrets(names: tuple[str, ...]) -> tuple[str, ...]:
     """Raise if a name holds a password: runs store the names of their models."""
     for name in names:
         if "@" in urlsplit(name.partition("@")[2]).netloc:
@@ -75,7 +75,7 @@ def _without_secret(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _rule(value: str) -> str:
+def _check_rule(value: str) -> str:
     if not value.strip():
         raise UsageError(
             "The cluster rule is blank.", hint="Write question, contexts, row or the name of a column."
@@ -83,7 +83,7 @@ def _rule(value: str) -> str:
     return value
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 
 
 class RunSpec(BaseModel):
@@ -115,7 +115,7 @@ class RunSpec(BaseModel):
 
     data: Path
     metrics: Names | None = None
-    embedders: Annotated[Names, AfterValidator(_without_secret)] = ()
+    embedders: Annotated[Names, AfterValidator(_check_secrets)] = ()
     backend: str = "auto"
     precision: str = "auto"
     columns: dict[str, str] = Field(default_factory=dict)
@@ -123,10 +123,10 @@ class RunSpec(BaseModel):
     on_error: Literal["stop", "skip"] = "stop"
     max_failures: Annotated[float, BeforeValidator(share)] = MAX_FAILURES
     target: TargetSpec | None = None
-    judge: Annotated[JudgeSpec | None, BeforeValidator(_named)] = None
-    calibration: Annotated[CalibrationFile | None, BeforeValidator(_calibration)] = None
+    judge: Annotated[JudgeSpec | None, BeforeValidator(_as_judge)] = None
+    calibration: Annotated[CalibrationFile | None, BeforeValidator(_as_calibration)] = None
     cascade: Annotated[Cascade | None, BeforeValidator(parse_cascade)] = None
-    cluster: Annotated[str, AfterValidator(_rule)] = BY_QUESTION
+    cluster: Annotated[str, AfterValidator(_check_rule)] = BY_QUESTION
     name: str | None = None
     out: Path | None = None
     inputs: bool = False
@@ -170,14 +170,14 @@ class RunSpec(BaseModel):
         return self.model_copy(update={**known, "cascade": cascade, "metrics": named})
 
     @property
-    def beside(self) -> tuple[AnyMetric, ...]:
+    def extra_metrics(self) -> tuple[AnyMetric, ...]:
         """Metrics added by the calibration and the cascade.
 
         Raises:
             UsageError: the calibration is for another version of its metric.
         """
         fitted = () if self.calibration is None else self.calibration.metrics()
-        return (*fitted, *(() if self.cascade is None else beside(self.metrics or ())))
+        return (*fitted, *(() if self.cascade is None else detector_metrics(self.metrics or ())))
 
     def stored(self) -> dict[str, JsonValue]:
         """The spec as JSON; it holds no secrets."""

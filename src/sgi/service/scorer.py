@@ -36,14 +36,14 @@ if TYPE_CHECKING:
 CACHE_BYTES = 64 << 20
 """Memory limit of the vector cache."""
 
-MOST_WAITING = 1024
+MAX_WAITING = 1024
 """Rows that may wait for their turn: four batches, so that who is let in is served soon."""
 
-MOST_TEXTS = 4096
+MAX_TEXTS = 4096
 """Texts that one caller may have embedded at once: of 41 tokens each, as in HaluEval, they took the embedded
 model 58 seconds of processor time, so about half a minute on two idle cores."""
 
-MOST_COMPARED = 20_000_000_000
+MAX_COMPARED = 20_000_000_000
 """Pairs of characters, one of the response and one of a reference, that one caller may have compared by all
 metrics together: the slowest compare some 30 billion a second."""
 
@@ -101,7 +101,7 @@ class Scorer:
     """
 
     def __init__(
-        self, resources: Resources, portal: BlockingPortal, *, most_waiting: int = MOST_WAITING
+        self, resources: Resources, portal: BlockingPortal, *, most_waiting: int = MAX_WAITING
     ) -> None:
         self.resources = resources
         self.batch_sizes: Counter[int] = Counter()
@@ -145,10 +145,10 @@ class Scorer:
             ScorerBusyError: too many rows wait already.
             ScorerClosedError: the scorer has ended.
         """
-        self._refuse(metrics)
+        self._check_metrics(metrics)
         if not 0 < len(samples) <= BATCH_SIZE:
             raise UsageError(f"{len(samples)} rows were given; it takes 1 to {BATCH_SIZE} at once.")
-        await self._refuse_too_much(samples, metrics)
+        await self._check_size(samples, metrics)
         job = _Job(tuple(samples), tuple(metrics))
         self._admit(job)
         try:
@@ -170,21 +170,21 @@ class Scorer:
         try:
             while not self._closed:
                 if self._queue:
-                    await self._score_batch(self._gathered())
+                    await self._score_batch(self._next_jobs())
                 else:
                     self._arrived = anyio.Event()
                     await self._arrived.wait()
         finally:
             self._closed = True
             while self._queue:
-                self._queue.popleft().fail(_closed())
+                self._queue.popleft().fail(_closed_error())
 
     async def warm(self) -> None:
         """Compute one vector with every model, so that no caller waits for it; retries on failure."""
         while True:
             try:
                 for embedder in self.resources.embedders.values():
-                    await asyncio.wrap_future(self._portal.start_task_soon(_made_to_embed, embedder))
+                    await asyncio.wrap_future(self._portal.start_task_soon(_warm_up, embedder))
             except EmbedderError as error:
                 self._trouble = str(error)
                 await anyio.sleep(_RETRY_SECONDS)
@@ -192,7 +192,7 @@ class Scorer:
                 self._trouble = ""
                 return
 
-    def _refuse(self, metrics: Sequence[AnyMetric]) -> None:
+    def _check_metrics(self, metrics: Sequence[AnyMetric]) -> None:
         for metric in metrics:
             if isinstance(metric, JudgedMetric):
                 hint = (
@@ -207,31 +207,31 @@ class Scorer:
                 )
                 raise UsageError(message, hint=f"Open are: {', '.join(self.resources.names)}.")
 
-    async def _refuse_too_much(self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]) -> None:
+    async def _check_size(self, samples: Sequence[Sample], metrics: Sequence[AnyMetric]) -> None:
         texts = [text for sample in samples for text in _texts_of(sample)]
         compared = sum(len(row.response) * sum(map(len, row.references)) for row in samples) * len(metrics)
-        if compared > MOST_COMPARED:
-            told = f"{compared:,} pairs of characters compared; it takes {MOST_COMPARED:,} at once"
+        if compared > MAX_COMPARED:
+            told = f"{compared:,} pairs of characters compared; it takes {MAX_COMPARED:,} at once"
             raise UsageError(
                 f"These rows want {told}.", hint="Give fewer rows, metrics or references, or shorter ones."
             )
         if len(texts) < _FEW and sum(map(len, texts)) < _LONG:
             return
-        wanted = await anyio.to_thread.run_sync(_texts_wanted, Batch(tuple(samples)), metrics)
-        if wanted > MOST_TEXTS:
-            message = f"These rows hold {wanted:,} texts to embed; it takes {MOST_TEXTS:,} at once."
+        wanted = await anyio.to_thread.run_sync(_count_texts, Batch(tuple(samples)), metrics)
+        if wanted > MAX_TEXTS:
+            message = f"These rows hold {wanted:,} texts to embed; it takes {MAX_TEXTS:,} at once."
             raise UsageError(message, hint="Give fewer rows, or name sgi(sentences=false).")
 
     def _admit(self, job: _Job) -> None:
         if self._closed:
-            raise _closed()
+            raise _closed_error()
         if self.waiting + len(job.samples) > self._most_waiting:
             message = f"{self.waiting} rows wait to be scored already; at most {self._most_waiting} may."
             raise ScorerBusyError(message, hint="Ask again in a moment.")
         self._queue.append(job)
         self._arrived.set()
 
-    def _gathered(self) -> list[_Job]:
+    def _next_jobs(self) -> list[_Job]:
         """The first jobs of the queue that fit into one batch."""
         jobs = [self._queue.popleft()]
         rows = len(jobs[0].samples)
@@ -250,13 +250,13 @@ class Scorer:
         finally:
             for job in jobs:
                 if not job.done.is_set():  # the work was cancelled
-                    job.fail(_closed())
+                    job.fail(_closed_error())
 
     async def _score_group(self, jobs: Sequence[_Job]) -> None:
         batch = Batch(tuple(sample for job in jobs for sample in job.samples))
         self.batch_sizes[len(batch)] += 1
         try:
-            made = await self._evaluated(batch, jobs[0].metrics)
+            made = await self._evaluate(batch, jobs[0].metrics)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is the callers' to hear
             if len(jobs) == 1:
                 jobs[0].fail(error)
@@ -267,10 +267,10 @@ class Scorer:
             start = 0
             for job in jobs:
                 stop = start + len(job.samples)
-                job.finish({name: _rows(scores, start, stop) for name, scores in made.scores.items()})
+                job.finish({name: _slice(scores, start, stop) for name, scores in made.scores.items()})
                 start = stop
 
-    async def _evaluated(self, batch: Batch, metrics: Sequence[AnyMetric]) -> BatchScores:
+    async def _evaluate(self, batch: Batch, metrics: Sequence[AnyMetric]) -> BatchScores:
         """The scores of a batch, computed in another thread, since metrics block the event loop."""
         return await asyncio.wrap_future(
             self._portal.start_task_soon(evaluate_batch, batch, metrics, self.resources)
@@ -284,7 +284,7 @@ async def open_scorer(
     backend: str = "auto",
     precision: str = "auto",
     cache_bytes: int = CACHE_BYTES,
-    most_waiting: int = MOST_WAITING,
+    most_waiting: int = MAX_WAITING,
 ) -> AsyncIterator[Scorer]:
     """Open a scorer until the context ends; its models open in the background, see ``trouble``.
 
@@ -374,7 +374,7 @@ def _token_encoders(named: Sequence[object], backend: str, precision: str) -> di
     return found
 
 
-def _texts_wanted(batch: Batch, metrics: Sequence[AnyMetric]) -> int:
+def _count_texts(batch: Batch, metrics: Sequence[AnyMetric]) -> int:
     wanted: set[str] = set()
     of_tokens = set[str]()
     for metric in metrics:
@@ -388,15 +388,15 @@ def _texts_of(sample: Sample) -> tuple[str, ...]:
     return (sample.question, *sample.contexts, sample.response, *sample.references)
 
 
-async def _made_to_embed(embedder: Embedder) -> None:
+async def _warm_up(embedder: Embedder) -> None:
     # Not abandoned: a process that ends while a runtime is being opened is aborted.
     await anyio.to_thread.run_sync(encode, embedder, ["warm"])
 
 
-def _closed() -> ScorerClosedError:
+def _closed_error() -> ScorerClosedError:
     return ScorerClosedError("The scorer is closed.", hint="Ask again once the server has started anew.")
 
 
-def _rows(scores: Scores, start: int, stop: int) -> Scores:
+def _slice(scores: Scores, start: int, stop: int) -> Scores:
     kept = slice(start, stop)
     return Scores(scores.values[kept], scores.status[kept], scores.reasons[kept], scores.details[kept])

@@ -145,8 +145,8 @@ class RAGEvalService:
                 "contexts": passages(contexts),
             }
         )
-        resources = await self._tools(embedding_model)
-        asked, told = await self._answered(sample, text_or_none("answer", answer))
+        resources = await self._resources(embedding_model)
+        asked, told = await self._answer(sample, text_or_none("answer", answer))
         made = await evaluate_batch(asked.batch, self._metrics, resources, asked.failed)
         scores = scores_of_row(self._metrics, made, resources)
         _log(told, scores, made.failures)
@@ -251,7 +251,7 @@ class RAGEvalService:
         texts = {"question": question, "reference": reference, "answer": answer, "contexts": contexts}
         row = evaluation_row(required("qa_pair_id", qa_pair_id), evaluation, texts, values)
         run = required("test_run_id", test_run_id)
-        return save_evaluation(self._opened_database(), run, row, versions=self._versions)
+        return save_evaluation(self._open_database(), run, row, versions=self._versions)
 
     def get_by_test_run_id(self, test_run_id: str) -> list[dict[str, Any]]:
         """The records of a run, by its name or id, in order; none if there is no such run.
@@ -265,7 +265,7 @@ class RAGEvalService:
         from sgi.store.evaluations import read_evaluations
 
         run = required("test_run_id", test_run_id)
-        return [short_record(found) for found in read_evaluations(self._opened_database(), run)]
+        return [short_record(found) for found in read_evaluations(self._open_database(), run)]
 
     def get_full_by_run_and_qa(self, test_run_id: str, qa_pair_id: str) -> dict[str, Any] | None:
         """The record of one pair, with question, reference, contexts, reasons and details; None without one.
@@ -276,7 +276,7 @@ class RAGEvalService:
         from sgi.store.evaluations import read_evaluation
 
         run, pair = required("test_run_id", test_run_id), required("qa_pair_id", qa_pair_id)
-        found = read_evaluation(self._opened_database(), run, pair)
+        found = read_evaluation(self._open_database(), run, pair)
         return None if found is None else full_record(found)
 
     def finish_run(self, test_run_id: str) -> Summary:
@@ -291,7 +291,7 @@ class RAGEvalService:
         """
         from sgi.service.records import finish
 
-        return finish(self._opened_database(), required("test_run_id", test_run_id))
+        return finish(self._open_database(), required("test_run_id", test_run_id))
 
     async def aclose(self) -> None:
         """Close target, judge, caches and database; closing twice does no harm."""
@@ -323,7 +323,7 @@ class RAGEvalService:
 
         return versions()
 
-    async def _answered(self, sample: Sample, answer: str | None) -> tuple[AnsweredBatch, StoredAnswer]:
+    async def _answer(self, sample: Sample, answer: str | None) -> tuple[AnsweredBatch, StoredAnswer]:
         """The sample with the answer, and how it came about."""
         from sgi.engine.generate import AnsweredBatch, answer_batch
         from sgi.store.samples import StoredAnswer
@@ -336,7 +336,7 @@ class RAGEvalService:
         asked = await answer_batch(0, Batch.of([sample]), target, known={}, keep=kept.update)
         return asked, kept[0]
 
-    async def _tools(self, embedding_model: EmbeddingModel | None) -> Resources:
+    async def _resources(self, embedding_model: EmbeddingModel | None) -> Resources:
         """The models that the metrics want, and the judge that they ask."""
         from sgi.engine.resources import Resources
 
@@ -365,7 +365,7 @@ class RAGEvalService:
         except EmbedderError as error:
             return UnavailableModel(str(meant), error)
 
-    def _opened_database(self) -> Database:
+    def _open_database(self) -> Database:
         from sgi.store.database import open_database
 
         with self._lock:

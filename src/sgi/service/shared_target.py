@@ -34,7 +34,7 @@ class SharedTarget:
     """
 
     def __init__(self, wanted: TargetLike | None) -> None:
-        self._wanted = _meant(wanted)
+        self._wanted = _parse_target(wanted)
         self._shared = Shared(self._open)
 
     async def opened(self) -> Target:
@@ -65,7 +65,7 @@ class SharedTarget:
         return Limited(PythonTarget(f"{module}:{name}", self._wanted))
 
 
-def _meant(wanted: object) -> TargetSpec | Callable[[str], Any] | None:
+def _parse_target(wanted: object) -> TargetSpec | Callable[[str], Any] | None:
     from sgi.target.spec import TargetSpec
 
     if isinstance(wanted, str):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sgi.store.database import Database
 
 State = Literal["waiting", "running", "finished", "failed", "stopped"]
-MOST_WAITING = 20
+MAX_WAITING = 20
 _MOST_KNOWN = 200
 _KILLED = "the server ended while this upload was scored"
 
@@ -109,7 +109,7 @@ class Jobs:
         """
         job = Job(secrets.token_urlsafe(12), spec, shown, tags)
         with self._changed:
-            if self._closed or len(self._waiting) >= MOST_WAITING:
+            if self._closed or len(self._waiting) >= MAX_WAITING:
                 raise ServerBusyError("Too many uploads wait already.", hint="Try again when some are done.")
             facts = {"id": job.id, "spec": spec.stored(), "shown": shown, "tags": list(tags)}
             job.record = JobRecord.create(spec.data.parent, job.id, facts)

@@ -74,13 +74,13 @@ def test_a_run_keeps_the_content_and_finds_it_again(tmp_path):
     path = written(tmp_path / "c.json", fitted().to_json())
     spec = RunSpec.of({"data": "rows.jsonl", "metrics": "rouge_l", "calibration": path})
     path.unlink()
-    metrics = (*map(metric, spec.metrics), *spec.beside)
+    metrics = (*map(metric, spec.metrics), *spec.extra_metrics)
     resolved = spec.resolved(metrics)
     assert resolved.metrics == ("rouge_l", "sgi")
     stored = json.loads(json.dumps(resolved.stored()))
     again = RunSpec.of(stored)
     assert again == resolved
-    assert again.beside == spec.beside
+    assert again.beside == spec.extra_metrics
     assert again.identity(metrics) == spec.identity(metrics)
     other = RunSpec.of({"data": "rows.jsonl", "calibration": fitted(run="another")})
     assert other.identity((metric("sgi"), *other.beside)) != again.identity((metric("sgi"), *again.beside))
@@ -95,7 +95,7 @@ def test_a_toml_file_names_it_from_its_own_folder(tmp_path):
 
 def test_no_calibration_scores_nothing_beside():
     spec = RunSpec.of({"data": "rows.jsonl"})
-    assert spec.beside == ()
+    assert spec.extra_metrics == ()
     assert "calibration" not in spec.stored()
 
 

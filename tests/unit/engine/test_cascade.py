@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.engine.cascade import Cascade, FittedThreshold, beside, detector_of, parse_cascade
+from sgi.engine.cascade import Cascade, FittedThreshold, detector_metrics, detector_of, parse_cascade
 from sgi.engine.plan import require_judged
 from sgi.engine.spec import RunSpec, read_spec
 from sgi.kernel.errors import UsageError
@@ -82,7 +82,7 @@ def test_a_run_that_goes_on_keeps_its_threshold_and_another_rule_has_none():
 def test_the_detector_is_the_one_that_is_scored_or_a_plain_one():
     assert detector_of([metric("squad_em"), Stated()]) == Stated()
     assert detector_of([metric("squad_em")]).canonical == "grounding"
-    assert beside([metric("squad_em"), Stated()]) == ()
+    assert detector_metrics([metric("squad_em"), Stated()]) == ()
 
 
 def test_a_cascade_without_a_judged_metric_is_refused():
@@ -93,8 +93,8 @@ def test_a_cascade_without_a_judged_metric_is_refused():
 def test_a_spec_scores_the_detector_and_knows_itself_by_alpha_and_threshold(tmp_path):
     plain = RunSpec.of({"data": "rows.jsonl", "metrics": ["faithfulness"]})
     asked = RunSpec.of({"data": "rows.jsonl", "metrics": ["faithfulness"], "cascade": "alpha=0.05"})
-    assert [found.canonical for found in asked.beside] == ["grounding"]
-    assert plain.beside == ()
+    assert [found.canonical for found in asked.extra_metrics] == ["grounding"]
+    assert plain.extra_metrics == ()
     learnt = asked.model_copy(update={"cascade": asked.cascade.model_copy(update={"fitted": LEARNT})})
     assert len({spec.identity([Stated()]) for spec in (plain, asked, learnt)}) == 3
     stored = learnt.resolved([Stated()]).stored()

@@ -17,7 +17,7 @@ from sgi.kernel.registry import metric
 from sgi.kernel.sample import RESPONSE, Sample
 from sgi.service import scorer as module
 from sgi.service.scorer import (
-    MOST_TEXTS,
+    MAX_TEXTS,
     ScorerBusyError,
     ScorerClosedError,
     allowed_metrics,
@@ -375,7 +375,7 @@ def test_a_call_has_1_to_256_rows(rows):
 
 
 def test_more_texts_than_can_be_embedded_in_good_time_are_refused():
-    response = " ".join(f"Sentence {number} is here." for number in range(MOST_TEXTS))
+    response = " ".join(f"Sentence {number} is here." for number in range(MAX_TEXTS))
     sample = Sample(id="1", question="Which?", contexts=("one",), response=response)
 
     async def work():

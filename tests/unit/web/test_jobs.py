@@ -98,7 +98,7 @@ def held(monkeypatch):
 
 def test_one_runs_and_the_others_wait_up_to_a_bound(jobs, upload, held, monkeypatch):
     begun, free = held
-    monkeypatch.setattr(running, "MOST_WAITING", 2)
+    monkeypatch.setattr(running, "MAX_WAITING", 2)
     first = jobs.submit(upload(0), "a.jsonl")
     begun.wait(10)
     until(lambda: first.state == "running")
