@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from sgi.analysis.stored_judgements import find_sources, judged_metric, require_same_questions
 from sgi.engine.accumulator import Accumulator
 from sgi.engine.cascade import CascadeSummary
-from sgi.engine.judge_batch import Asked
+from sgi.engine.judge_batch import BatchJudgements
 from sgi.engine.pipeline import RunReport
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.resources import open_models
@@ -251,7 +251,7 @@ async def _score(
         for name, found in evidence.items()
     }
     metrics = [task.metric for task in tasks]
-    made = await evaluate_batch(stored.batch, metrics, resources, asked=Asked(evidence, lost))
+    made = await evaluate_batch(stored.batch, metrics, resources, asked=BatchJudgements(evidence, lost))
     scores = {}
     for task in tasks:
         name = task.metric.canonical

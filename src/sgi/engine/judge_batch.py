@@ -1,4 +1,4 @@
-"""Ask the judge: every judged metric about every row that has its fields, beside one another."""
+"""Ask the judge about every row of a batch, for every judged metric."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from sgi.kernel.protocols import Judge
     from sgi.kernel.sample import Batch, Sample
 
-Evidence = tuple["BaseModel | None", ...]
-"""What the judge made of each row for one metric; None where there is nothing."""
+Judgements = tuple["BaseModel | None", ...]
+"""The judgement of each row for one metric; None where there is none."""
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """What the judge made of a batch.
+class BatchJudgements:
+    """The judgements of a batch, by the canonical strings of the metrics.
 
     Attributes:
-        evidence: by the metric's canonical string, one entry a row.
-        failures: by the metric's canonical string: rows for which there was no usable reply, with the reason.
-        replies: likewise, the last reply about such a row, where there was one.
+        evidence: the judgement of each row.
+        failures: rows without a usable reply, with the reason.
+        replies: the last reply about such a row, if there was one.
     """
 
-    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+    evidence: Mapping[str, Judgements] = field(default_factory=dict)
     failures: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
     replies: Mapping[str, Mapping[int, UnusableReply]] = field(default_factory=dict)
 
     def with_replies(self, scores: Mapping[str, Scores]) -> dict[str, Scores]:
-        """Scores by metric; the details of a row that failed for want of a usable reply hold the reply."""
+        """Add the unusable replies to the details of the rows that failed."""
         made = dict(scores)
         for metric, replies in self.replies.items():
             if replies:
@@ -57,24 +57,22 @@ async def ask_batch(
     judge: Judge | None,
     failed: Mapping[int, str],
     on_reply: Callable[[], None] = lambda: None,
-) -> Asked:
-    """The evidence of every judged metric for every row that has its fields.
-
-    All is asked at once; the judge bounds what is in flight.
+) -> BatchJudgements:
+    """Ask every judged metric about every row that has its fields; the judge limits concurrency.
 
     Args:
         batch: the rows.
-        metrics: those that ask no judge are passed over.
-        judge: may be None where no metric asks one.
+        metrics: the metrics; those that ask no judge are skipped.
+        judge: the judge; may be None if no metric asks one.
         failed: rows that are not asked about.
-        on_reply: is called once for each row and metric, as soon as the judge has done with it.
+        on_reply: called once for each row and metric, when the judge has replied or failed.
 
     Raises:
         UsageError: a metric asks a judge and there is none.
     """
     asking = judged_metrics(metrics)
     if not asking:
-        return Asked()
+        return BatchJudgements()
     if judge is None:
         raise missing_judge(asking)
     evidence: dict[str, list[BaseModel | None]] = {metric.canonical: [None] * len(batch) for metric in asking}
@@ -98,7 +96,7 @@ async def ask_batch(
                         group.start_soon(ask, metric, row, sample)
     except BaseExceptionGroup as raised:
         raise first_error(raised) from None
-    return Asked(
+    return BatchJudgements(
         {name: tuple(found) for name, found in evidence.items()},
         {name: {row: str(error) for row, error in found.items()} for name, found in errors.items()},
         {name: _replies(found) for name, found in errors.items()},

@@ -11,10 +11,10 @@ from sgi.engine.accumulator import Accumulator, FailureLimit
 from sgi.engine.cascade import detector_of
 from sgi.engine.export import output_rows
 from sgi.engine.generate import AnsweredBatch, answer_batch
-from sgi.engine.judge_batch import Asked, ask_batch
+from sgi.engine.judge_batch import BatchJudgements, ask_batch
 from sgi.engine.open_resources import open_resources
 from sgi.engine.plan import BATCH_SIZE, batches, judged_metrics, planned_batches
-from sgi.engine.prefetch import ahead
+from sgi.engine.prefetch import prefetch
 from sgi.engine.progress import Advanced, Embedded, Finished, Judged, Started, silent
 from sgi.engine.routing import Router, fit_threshold, route_batch, score_routed
 from sgi.engine.score import BatchScores, evaluate_batch
@@ -123,7 +123,7 @@ class Pipeline:
             self.listener(Advanced(len(batch)))
 
         numbered = planned_batches(self.dataset, self.plan, self.on_reject)
-        await ahead(numbered, stream.prepare, score, depth=_IN_FLIGHT)
+        await prefetch(numbered, stream.prepare, score, depth=_IN_FLIGHT)
         stream.limit.check()
         self.listener(Finished("scoring"))
         return stream.accumulator
@@ -217,7 +217,7 @@ class _Prepared:
     """A batch with the responses of the target and the replies of the judge; bare if it is stored already."""
 
     answered: AnsweredBatch
-    asked: Asked = field(default_factory=Asked)
+    asked: BatchJudgements = field(default_factory=BatchJudgements)
     routed: RoutedBatch | None = None
     stored: bool = False
 

@@ -1,4 +1,4 @@
-"""Prepare a few items at once, and take them one by one in their order."""
+"""Prepare a few items concurrently and take them one by one in order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ P = TypeVar("P")
 
 
 class _Slot(Generic[P]):
-    """A place in the queue, filled when its item is prepared."""
+    """A queue entry; it is filled when its item is prepared."""
 
     def __init__(self) -> None:
         self.ready = anyio.Event()
@@ -27,27 +27,27 @@ class _Slot(Generic[P]):
         self.ready.set()
 
 
-async def ahead(
+async def prefetch(
     items: Iterable[T],
     prepare: Callable[[T], Awaitable[P]],
     take: Callable[[P], Awaitable[None]],
     *,
     depth: int,
 ) -> None:
-    """Prepare items beside one another; take each as soon as those before it are taken.
+    """Prepare items concurrently; take each one when it and all items before it are ready.
 
-    The first exception ends everything and is raised as it is.
+    The first exception cancels everything and is raised as it is.
 
     Args:
-        items: what is prepared, in order.
-        prepare: makes something of an item.
-        take: is given what was made, one at a time.
-        depth: so many at most are prepared or wait to be taken; at least 2.
+        items: the items, in order.
+        prepare: prepares an item.
+        take: receives the prepared items, one at a time.
+        depth: the most items that are being prepared or wait to be taken; at least 2.
 
     >>> async def double(n): return 2 * n
     >>> taken = []
     >>> async def take(n): taken.append(n)
-    >>> anyio.run(lambda: ahead([1, 2, 3], double, take, depth=2))
+    >>> anyio.run(lambda: prefetch([1, 2, 3], double, take, depth=2))
     >>> taken
     [2, 4, 6]
     """
@@ -75,6 +75,6 @@ async def _prepare_all(
 
 
 def first_error(errors: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first error that is no group; its own traceback and notes are kept."""
+    """The first error that is not a group; its traceback and notes are kept."""
     found = errors.exceptions[0]
     return first_error(found) if isinstance(found, BaseExceptionGroup) else found

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from sgi.engine.accumulator import Accumulator
-    from sgi.engine.judge_batch import Evidence
+    from sgi.engine.judge_batch import Judgements
     from sgi.io.rows import Rejected
     from sgi.kernel.metric import AnyMetric
     from sgi.kernel.provenance import MetricProvenance
@@ -209,7 +209,7 @@ class Result(ScoreTable):
     rejected: tuple[Rejected, ...]
     _scores: Mapping[str, Scores] = field(repr=False)
     _accumulator: Accumulator = field(repr=False)
-    evidence: Mapping[str, Evidence] = field(default_factory=dict, repr=False)
+    evidence: Mapping[str, Judgements] = field(default_factory=dict, repr=False)
     usage: Usage = field(default_factory=Usage)
     provenance: Mapping[str, MetricProvenance] = field(default_factory=dict, repr=False)
     columns: ColumnUse = field(default_factory=ColumnUse)

@@ -11,7 +11,7 @@ import anyio
 import numpy as np
 
 from sgi.engine.cascade import FittedThreshold, detector_of, format_threshold
-from sgi.engine.judge_batch import Asked, ask_batch
+from sgi.engine.judge_batch import BatchJudgements, ask_batch
 from sgi.engine.plan import batches, judged_metrics
 from sgi.engine.progress import Advanced, Finished, Started, silent
 from sgi.engine.score import BatchScores, evaluate_batch
@@ -99,7 +99,7 @@ class RoutedBatch:
 
     offline: BatchScores
     cleared: NDArray[np.bool_]
-    asked: Asked
+    asked: BatchJudgements
     inquired: int
 
     @property

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sgi.engine.features import BatchFeatures, FeatureRequest, compute_features
-from sgi.engine.judge_batch import Asked, Evidence, ask_batch
+from sgi.engine.judge_batch import BatchJudgements, Judgements, ask_batch
 from sgi.engine.resources import require_resources
 from sgi.engine.token_features import token_parts
 from sgi.kernel.judged_metric import Judged
@@ -55,7 +55,7 @@ class BatchScores:
     scores: Mapping[str, Scores]
     truncated: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, str] = field(default_factory=dict)
-    evidence: Mapping[str, Evidence] = field(default_factory=dict)
+    evidence: Mapping[str, Judgements] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class _Task:
     prepared: Any
 
     @classmethod
-    def of(cls, batch: Batch, metric: AnyMetric, failed: Mapping[int, str], asked: Asked) -> _Task:
+    def of(cls, batch: Batch, metric: AnyMetric, failed: Mapping[int, str], asked: BatchJudgements) -> _Task:
         failed = {**asked.failures.get(metric.canonical, _NO_ROWS), **failed}
         usable = batch.present(metric.spec.needs)
         usable[list(failed)] = False
@@ -115,7 +115,7 @@ async def evaluate_batch(
     metrics: Sequence[AnyMetric],
     resources: Resources,
     failed: Mapping[int, str] = _NO_ROWS,
-    asked: Asked | None = None,
+    asked: BatchJudgements | None = None,
 ) -> BatchScores:
     """Score one batch with every metric.
 

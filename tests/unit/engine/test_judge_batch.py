@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from sgi.engine.accumulator import Accumulator
-from sgi.engine.judge_batch import Asked, ask_batch
+from sgi.engine.judge_batch import BatchJudgements, ask_batch
 from sgi.engine.plan import judged_metrics
 from sgi.engine.resources import Resources
 from sgi.engine.score import evaluate_batch
@@ -151,7 +151,7 @@ def test_a_vector_that_cannot_be_had_fails_the_rows_whose_evidence_needs_it():
 
 def test_judged_metrics_are_told_apart():
     assert [found.canonical for found in judged_metrics(METRICS)] == ["politeness", "echo"]
-    assert Asked().evidence == {}
+    assert BatchJudgements().evidence == {}
 
 
 def test_a_judge_error_is_told_with_its_way_out():

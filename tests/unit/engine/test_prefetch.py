@@ -4,7 +4,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from sgi.engine.prefetch import ahead
+from sgi.engine.prefetch import prefetch
 
 
 async def same(item):
@@ -21,7 +21,7 @@ def test_takes_in_order_whatever_is_ready_first():
     async def take(n):
         taken.append(n)
 
-    anyio.run(lambda: ahead(range(9), prepare, take, depth=3))
+    anyio.run(lambda: prefetch(range(9), prepare, take, depth=3))
     assert taken == list(range(9))
 
 
@@ -41,7 +41,7 @@ def test_no_more_than_depth_are_under_way(depth):
         await anyio.sleep(0.005)  # the others have all the time to get ahead
         under_way -= 1
 
-    anyio.run(lambda: ahead(range(20), prepare, take, depth=depth))
+    anyio.run(lambda: prefetch(range(20), prepare, take, depth=depth))
     assert most == depth
 
 
@@ -61,7 +61,7 @@ def test_an_error_comes_out_as_it_is(where):
         return stop
 
     with pytest.raises(KeyError, match=where):
-        anyio.run(lambda: ahead(items(), *map(station, ("prepare", "take")), depth=3))
+        anyio.run(lambda: prefetch(items(), *map(station, ("prepare", "take")), depth=3))
 
 
 def test_what_was_taken_before_an_error_stays_taken():
@@ -73,7 +73,7 @@ def test_what_was_taken_before_an_error_stays_taken():
         taken.append(n)
 
     with pytest.raises(ValueError, match="three"):
-        anyio.run(lambda: ahead([1, 2, 3, 4], same, take, depth=2))
+        anyio.run(lambda: prefetch([1, 2, 3, 4], same, take, depth=2))
     assert taken == [1, 2]
 
 
@@ -81,4 +81,4 @@ def test_nothing_is_nothing():
     async def never(_):
         raise AssertionError
 
-    anyio.run(lambda: ahead([], never, never, depth=3))
+    anyio.run(lambda: prefetch([], never, never, depth=3))
