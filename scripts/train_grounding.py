@@ -27,7 +27,7 @@ from sgi.metrics.grounding.evidence_map import EvidenceMap
 from sgi.metrics.grounding.model import FILE, GroundingModel, sigmoid
 from sgi.metrics.grounding.signals import MEASURED, MOST_COUNTED, Signals, stretches
 from sgi.metrics.grounding.words import split_words
-from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold
+from sgi.stats.calibration import brier, expected_calibration_error, grouped_folds, out_of_fold_probabilities
 from sgi.stats.confounds import stratified_auroc
 from sgi.stats.monotone_logistic import MonotoneLogistic
 from sgi.stats.ranking import ranking
@@ -176,7 +176,7 @@ def within(sets: Mapping[str, Rows], name: str) -> NDArray[np.float64]:
     rows = sets[name]
     others = [found for other, found in sets.items() if other != name]
     odds = np.full(len(rows.true), np.nan)
-    for fold in folds_of(rows.true, rows.clusters):
+    for fold in grouped_folds(rows.true, rows.clusters):
         kept = np.setdiff1d(np.arange(len(rows.true)), fold)
         odds[fold] = learnt([rows.take(kept), *others]).log_odds(rows.signals[fold])
     return odds
@@ -214,8 +214,8 @@ def report(sets: Mapping[str, Rows]) -> None:
         print(f"  learnt on the other sets: {told(rows, left_out(sets, name).log_odds(rows.signals))}")
         odds = within(sets, name)
         print(f"  and on the other folds: {told(rows, odds)}")
-        chance = out_of_fold(odds, rows.true, rows.clusters)
-        constant = out_of_fold(odds, rows.true, rows.clusters, method="base rate")
+        chance = out_of_fold_probabilities(odds, rows.true, rows.clusters)
+        constant = out_of_fold_probabilities(odds, rows.true, rows.clusters, method="base rate")
         error = expected_calibration_error(chance, rows.true, binning="mass")
         scores = (brier(found, rows.true).score for found in (chance, constant))
         print("  out of fold: ECE {:.3f}, Brier {:.4f}, of the base rate {:.4f}".format(error, *scores))

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from sgi.stats import holm, mcnemar, paired_differences
-from sgi.stats.intervals import clustered_error
+from sgi.stats.intervals import clustered_standard_error
 
 pytestmark = pytest.mark.oracle
 
@@ -33,7 +33,7 @@ def test_the_clustered_error_equals_statsmodels():
     gaps = generator.normal(size=40)[clusters] + generator.normal(size=len(clusters))
     fit = api.OLS(gaps, np.ones(len(gaps))).fit(cov_type="cluster", cov_kwds={"groups": clusters})
     # Theirs also corrects for the number of regressors: (n − 1)/(n − k) with k = 1, which is 1.
-    ours = clustered_error(np.bincount(clusters, weights=gaps), np.bincount(clusters))
+    ours = clustered_standard_error(np.bincount(clusters, weights=gaps), np.bincount(clusters))
     assert ours == pytest.approx(fit.bse[0], rel=1e-7)
 
 

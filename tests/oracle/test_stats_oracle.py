@@ -18,8 +18,8 @@ from sgi.stats import (
     welch_p,
     wilson_interval,
 )
-from sgi.stats.intervals import Scale, student_quantile
-from sgi.stats.means import rare_interval
+from sgi.stats.intervals import ValueRange, student_quantile
+from sgi.stats.means import rare_values_interval
 
 pytestmark = pytest.mark.oracle
 
@@ -110,7 +110,7 @@ def test_effects_equal_scipys(seed):
 def test_rare_ones_have_nearly_the_exact_interval(ones, n):
     values = np.array([1.0] * ones + [0.0] * (n - ones))
     theirs = stats.binomtest(ones, n).proportion_ci(0.95, method="exact")
-    ours = rare_interval(values, np.ones(n), Scale.of(0, 1), 0.95)
+    ours = rare_values_interval(values, np.ones(n), ValueRange.of(0, 1), 0.95)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.01)
 
 
@@ -119,7 +119,7 @@ def test_rare_values_have_the_interval_of_random_weights():
     values = np.array([1.0] * 35 + [0.1, 0.4, 0.6, 0.7, 0.9])
     weights = generator.dirichlet(np.ones(41), 200_000)
     low, high = (np.quantile(weights @ [*values, end], q) for end, q in ((0.0, 0.025), (1.0, 0.975)))
-    ours = rare_interval(values, np.ones(40), Scale.of(0, 1), 0.95)
+    ours = rare_values_interval(values, np.ones(40), ValueRange.of(0, 1), 0.95)
     assert (ours.low, ours.high) == pytest.approx((low, high), abs=0.003)
 
 

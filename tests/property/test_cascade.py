@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.stats.conformal import clearing_threshold, one_of_each
+from sgi.stats.conformal import clearing_threshold, one_row_per_cluster
 
 DRAWS = 2000
 
@@ -48,7 +48,7 @@ def test_many_answers_of_a_question_count_once_and_the_promise_holds_for_a_new_q
         scores = np.repeat(level, answers) + 0.1 * rng.normal(size=answers.sum())
         questions = np.repeat(np.arange(31), answers)
         old = questions < 30
-        rows = np.flatnonzero(old)[one_of_each(questions[old])]
+        rows = np.flatnonzero(old)[one_row_per_cluster(questions[old])]
         missed += scores[~old][0] > clearing_threshold(scores[rows], 0.1)
     assert missed / 1000 <= 0.1 + 3 * np.sqrt(0.1 / 1000)
 

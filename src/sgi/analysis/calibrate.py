@@ -23,8 +23,8 @@ from sgi.engine.calibration_file import (
 from sgi.engine.run_recorder import require_texts
 from sgi.kernel.errors import UsageError
 from sgi.stats.auroc_intervals import auroc_interval
-from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold
-from sgi.stats.conformal import conformal_threshold, length_thresholds, one_of_each, stratum_of
+from sgi.stats.calibration import brier, expected_calibration_error, grouped_folds, out_of_fold_probabilities
+from sgi.stats.conformal import conformal_threshold, length_thresholds, one_row_per_cluster, stratum_of
 from sgi.stats.intervals import interval_or_none
 from sgi.stats.means import mean_interval
 from sgi.stats.probability_maps import fit_isotonic, fit_platt
@@ -95,7 +95,7 @@ class LabelledScores:
         """
         found = np.zeros(len(self.truth), dtype=np.bool_)
         for rows in (np.flatnonzero(self.truth), np.flatnonzero(~self.truth)):
-            found[rows[one_of_each(self.clusters[rows])]] = True
+            found[rows[one_row_per_cluster(self.clusters[rows])]] = True
         return found
 
 
@@ -247,7 +247,7 @@ def _fitted(
 
 def _folds(record: RunRecord, rows: LabelledScores) -> Folds:
     try:
-        return folds_of(rows.truth, rows.clusters)
+        return grouped_folds(rows.truth, rows.clusters)
     except ValueError as error:  # what cannot be dealt is known by dealing; nothing else is tried here
         hint = "Rows of both kinds are needed, for several questions each."
         raise UsageError(f"{record.label} cannot be calibrated: {error}", hint=hint) from error
@@ -326,7 +326,7 @@ def _rate(rows: LabelledScores, flagged: Rows, which: Rows) -> Rate:
 def _quality(
     rows: LabelledScores, folds: Folds, method: Literal["platt", "isotonic", "base rate"]
 ) -> Quality:
-    found = out_of_fold(rows.values, rows.truth, rows.clusters, method=method, folds=folds)
+    found = out_of_fold_probabilities(rows.values, rows.truth, rows.clusters, method=method, folds=folds)
     return Quality(
         brier=brier(found, rows.truth).score,
         ece_width=expected_calibration_error(found, rows.truth, binning="width"),

@@ -21,7 +21,7 @@ from sgi.kernel.errors import EmbedderError, UsageError
 from sgi.kernel.metric import Scores, Status
 from sgi.kernel.registry import metric_name
 from sgi.kernel.signature import digest
-from sgi.stats.conformal import clearing_threshold, one_of_each
+from sgi.stats.conformal import clearing_threshold, one_row_per_cluster
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -278,7 +278,7 @@ async def fit_threshold(
     scores, clusters = await _score_labelled(rows, detector, resources, listener)
     if not rows.labelled:
         raise UsageError(f"No row of {source.name} has a label, and a cascade needs labels.", hint=_HINT)
-    chosen = one_of_each(clusters)
+    chosen = one_row_per_cluster(clusters)
     found = clearing_threshold([scores[row] for row in chosen], cascade.alpha)
     told = FittedThreshold(
         threshold=None if math.isinf(found) else found,

@@ -11,7 +11,7 @@ from sgi.paper.findings import Column, Finding, Section
 from sgi.paper.published import CALIBRATION_ERROR, DECILE_RATES
 from sgi.paper.samples import SAMPLES
 from sgi.report.charts import line_chart, reliability_chart, side_by_side
-from sgi.stats.calibration import brier, expected_calibration_error, out_of_fold, reliability
+from sgi.stats.calibration import brier, expected_calibration_error, out_of_fold_probabilities, reliability
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -181,7 +181,9 @@ def _forecasts(study: Study, model: str, name: SampleName) -> dict[str, Floats]:
     scores, wrong = study.of(model).sgi[rows], ~study.answers.labels[rows]
     share = _minmax(scores)
     fitted = {
-        method: out_of_fold(-scores, wrong, study.answers.clusters[rows], method=method, seed=study.seed)
+        method: out_of_fold_probabilities(
+            -scores, wrong, study.answers.clusters[rows], method=method, seed=study.seed
+        )
         for method in ("platt", "isotonic")
     }
     # The base rate is that of all rows: it is what a forecast must beat, not one that is put to a test.

@@ -8,14 +8,14 @@ from sgi.stats.calibration import (
     Reliability,
     brier,
     expected_calibration_error,
-    out_of_fold,
+    out_of_fold_probabilities,
     reliability,
 )
 from sgi.stats.conformal import LengthThresholds, conformal_threshold, length_thresholds
 from sgi.stats.confounds import (
     Baseline,
-    Permuted,
-    Stratified,
+    PermutationControl,
+    StratifiedAuroc,
     baseline,
     matched_rows,
     permutation_control,
@@ -27,7 +27,7 @@ from sgi.stats.effects import cohen_d, pearson, spearman, welch_p
 from sgi.stats.intervals import Interval, NoInterval, wilson_interval
 from sgi.stats.means import mean_interval
 from sgi.stats.paired import McNemar, PairedDifference, holm, mcnemar, paired_differences
-from sgi.stats.prediction_powered import PoweredMean, prediction_powered_mean
+from sgi.stats.prediction_powered import PredictionPoweredMean, prediction_powered_mean
 from sgi.stats.probability_maps import IsotonicMap, PlattMap, fit_isotonic, fit_platt
 from sgi.stats.rank_resampling import average_precision_interval, bootstrap_interval
 from sgi.stats.ranking import Ranking, auroc, average_precision, fpr_at_recall
@@ -43,12 +43,12 @@ __all__ = [
     "McNemar",
     "NoInterval",
     "PairedDifference",
-    "Permuted",
+    "PermutationControl",
     "PlattMap",
-    "PoweredMean",
+    "PredictionPoweredMean",
     "Ranking",
     "Reliability",
-    "Stratified",
+    "StratifiedAuroc",
     "auroc",
     "auroc_difference",
     "auroc_interval",
@@ -71,7 +71,7 @@ __all__ = [
     "matched_rows",
     "mcnemar",
     "mean_interval",
-    "out_of_fold",
+    "out_of_fold_probabilities",
     "paired_differences",
     "pearson",
     "permutation_control",

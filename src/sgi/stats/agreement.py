@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from sgi.stats.intervals import (
-    FEWEST_CLUSTERS,
+    MIN_CLUSTERS,
     Interval,
     check_draws,
     cluster_codes,
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 Weights = Literal["nominal", "linear", "quadratic"]
-"""The cost of a disagreement in κ: 1, the distance of the two values, or its square."""
+"""Cost of a disagreement in κ: 1, |x − y| or (x − y)²."""
 
-Scale = Literal["nominal", "ordinal", "interval"]
-"""The scale of the values in α: whether they are equal, their order, or their distance."""
+MeasurementScale = Literal["nominal", "ordinal", "interval"]
+"""Measurement scale of the ratings in α."""
 
-# Expected disagreement that rounding alone leaves.
-_NOTHING = 1e-12
-# With more distinct ratings than this they count as measurements, and none are imagined.
-_MOST_CATEGORIES = 12
-# Imagined rows: one of each combination of two ratings, as for a fourfold table.
-_IMAGINED = 4.0
-# More groups would not make the standard error steadier.
-_MOST_LEFT_OUT = 400
+# An expected disagreement below this is rounding error.
+_MIN_EXPECTED = 1e-12
+# More distinct ratings than this are treated as measurements and get no pseudo-rows.
+_MAX_CATEGORIES = 12
+# Total weight of the pseudo-rows, spread over all combinations of two ratings.
+_PSEUDO_ROWS = 4.0
+# More groups do not make the standard error more stable.
+_MAX_JACKKNIFE_GROUPS = 400
 
 
 @dataclass(frozen=True)
@@ -44,9 +44,9 @@ class Agreement:
     """Agreement, or correlation, of two columns of ratings.
 
     Attributes:
-        value: 1 is full agreement, 0 is chance, below 0 is worse than chance; None where it is undefined.
-        interval: of the value; None where no interval covers it.
-        reason: why there is no value, or no interval; empty where there are both.
+        value: 1 = full agreement, 0 = chance, below 0 = worse than chance; None if undefined.
+        interval: confidence interval; None if it cannot be computed.
+        reason: why the value or the interval is missing; empty if both are present.
     """
 
     value: float | None
@@ -63,26 +63,26 @@ def cohen_kappa(
     level: float = 0.95,
     seed: int = 0,
 ) -> Agreement:
-    r"""Cohen's κ: agreement beyond what two raters with these distributions of ratings reach by chance.
+    r"""Cohen's κ: agreement of two raters, corrected for agreement by chance.
 
     .. math:: \kappa = 1 - \frac{\frac1n \sum_i d(x_i, y_i)}{\frac1{n^2} \sum_{i,j} d(x_i, y_j)}
 
     with d = 1 where the values differ (``nominal``), ``|x − y|`` (``linear``), ``(x − y)²`` (``quadratic``).
-    The distances are those of the values, so they need not be categories: of measurements, the quadratic κ is
-    Lin's concordance correlation coefficient. Of categories numbered 0, 1, 2 … it is the weighted κ.
+    Distances use the values themselves. For categories numbered 0, 1, 2 … this is the weighted κ; for
+    measurements, the quadratic κ is Lin's concordance correlation coefficient.
 
-    The interval is a jackknife over whole clusters: see `_jackknife`. It needs five clusters.
+    The interval is a jackknife over clusters and needs at least five.
 
     Args:
-        first: one rater's values, finite, shape (n,).
-        second: the other's, of the same rows.
+        first: finite ratings, shape (n,).
+        second: finite ratings of the same rows, shape (n,).
         clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        weights: what a disagreement costs.
-        level: of the interval, in (0, 1).
-        seed: of the groups that more than 400 clusters are joined into; equal input gives equal bits.
+        weights: cost of a disagreement.
+        level: confidence level, in (0, 1).
+        seed: random seed; more than 400 clusters are merged into 400 random groups.
 
     Returns:
-        A value in [−1, 1]; none of fewer than two rows, and where all values on both sides are the same.
+        A value in [−1, 1]; None for fewer than two rows, or if all ratings are equal.
 
     Raises:
         ValueError: values are not finite, lengths differ, or the level is out of range.
@@ -103,7 +103,7 @@ def krippendorff_alpha(
     second: ArrayLike,
     clusters: ArrayLike | None = None,
     *,
-    scale: Scale = "nominal",
+    scale: MeasurementScale = "nominal",
     level: float = 0.95,
     seed: int = 0,
 ) -> Agreement:
@@ -115,18 +115,18 @@ def krippendorff_alpha(
     (``nominal``), the squared distance of their mid-ranks among those N (``ordinal``), or ``(x − y)²``
     (``interval``). Unlike κ, it penalises raters who use the scale differently.
 
-    The interval is a jackknife over whole clusters: see `_jackknife`. It needs five clusters.
+    The interval is a jackknife over clusters and needs at least five.
 
     Args:
-        first: one rater's values, finite, shape (n,).
-        second: the other's, of the same rows.
+        first: finite ratings, shape (n,).
+        second: finite ratings of the same rows, shape (n,).
         clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        scale: what of the values counts.
-        level: of the interval, in (0, 1).
-        seed: of the groups that more than 400 clusters are joined into; equal input gives equal bits.
+        scale: measurement scale of the ratings.
+        level: confidence level, in (0, 1).
+        seed: random seed; more than 400 clusters are merged into 400 random groups.
 
     Returns:
-        A value of at most 1; none of fewer than two rows, and where all values on both sides are the same.
+        A value of at most 1; None for fewer than two rows, or if all ratings are equal.
 
     Raises:
         ValueError: values are not finite, lengths differ, or the level is out of range.
@@ -169,48 +169,48 @@ class _Pairs:
         return cls(values, codes[: len(one)], codes[len(one) :])
 
     def with_every_combination(self) -> _Pairs:
-        """The rows, and after them one row of each combination of two values."""
+        """Append one row for each combination of two values."""
         places = np.arange(len(self.values))
         first, second = np.repeat(places, len(places)), np.tile(places, len(places))
         joined = (np.concatenate(both) for both in ((self.first, first), (self.second, second)))
         return _Pairs(self.values, *joined)
 
     def shares(self, places: NDArray[np.int64], times: Floats) -> Floats:
-        """The weighted share of the rows that has each value."""
+        """Weighted share of the rows with each value."""
         return np.bincount(places, weights=times, minlength=len(self.values)) / float(times.sum())
 
     def distances(self, values: Floats) -> Floats:
-        """The distance of the two values of each row."""
+        """Distance between the two values of each row."""
         return np.abs(values[self.first] - values[self.second])
 
     def disagreeing(self, times: Floats) -> float:
-        """The share of rows whose values differ."""
+        """Weighted share of rows whose values differ."""
         return float(times @ (self.first != self.second) / times.sum())
 
 
 def _kappa_nominal(pairs: _Pairs, times: Floats) -> float:
     first, second = pairs.shares(pairs.first, times), pairs.shares(pairs.second, times)
-    return _beyond_chance(pairs.disagreeing(times), 1.0 - float(first @ second))
+    return _chance_corrected(pairs.disagreeing(times), 1.0 - float(first @ second))
 
 
 def _kappa_linear(pairs: _Pairs, times: Floats) -> float:
     """E|X − Y| of independent values is ∫ F(1 − G) + G(1 − F), with their distribution functions F and G."""
     first, second = (np.cumsum(pairs.shares(places, times))[:-1] for places in (pairs.first, pairs.second))
     expected = np.diff(pairs.values) @ (first * (1.0 - second) + second * (1.0 - first))
-    return _beyond_chance(_mean(pairs.distances(pairs.values), times), float(expected))
+    return _chance_corrected(_mean(pairs.distances(pairs.values), times), float(expected))
 
 
 def _kappa_quadratic(pairs: _Pairs, times: Floats) -> float:
     first, second = pairs.shares(pairs.first, times), pairs.shares(pairs.second, times)
     gap = float((first - second) @ pairs.values)
     expected = _variance(first, pairs.values) + _variance(second, pairs.values) + gap**2
-    return _beyond_chance(_mean(pairs.distances(pairs.values) ** 2, times), expected)
+    return _chance_corrected(_mean(pairs.distances(pairs.values) ** 2, times), expected)
 
 
 def _alpha_nominal(pairs: _Pairs, times: Floats) -> float:
     pooled = _pooled(pairs, times)
-    chance = (1.0 - float(pooled @ pooled)) * _without_itself(times)
-    return _beyond_chance(pairs.disagreeing(times), chance)
+    chance = (1.0 - float(pooled @ pooled)) * _pair_correction(times)
+    return _chance_corrected(pairs.disagreeing(times), chance)
 
 
 def _alpha_ordinal(pairs: _Pairs, times: Floats) -> float:
@@ -223,16 +223,16 @@ def _alpha_interval(pairs: _Pairs, times: Floats) -> float:
 
 
 def _alpha_of_distances(pairs: _Pairs, times: Floats, values: Floats) -> float:
-    chance = 2.0 * _variance(_pooled(pairs, times), values) * _without_itself(times)
-    return _beyond_chance(_mean(pairs.distances(values) ** 2, times), chance)
+    chance = 2.0 * _variance(_pooled(pairs, times), values) * _pair_correction(times)
+    return _chance_corrected(_mean(pairs.distances(values) ** 2, times), chance)
 
 
 def _pooled(pairs: _Pairs, times: Floats) -> Floats:
     return (pairs.shares(pairs.first, times) + pairs.shares(pairs.second, times)) / 2
 
 
-def _without_itself(times: Floats) -> float:
-    """From pairs of any two of the N values to pairs of two different ones: N/(N − 1)."""
+def _pair_correction(times: Floats) -> float:
+    """N/(N − 1): excludes pairs of a value with itself."""
     both = 2.0 * float(times.sum())
     return both / (both - 1.0)
 
@@ -246,8 +246,8 @@ def _mean(values: Floats, times: Floats) -> float:
     return float(times @ values / times.sum())
 
 
-def _beyond_chance(observed: float, expected: float) -> float:
-    return 1.0 - observed / expected if expected > _NOTHING else float("nan")
+def _chance_corrected(observed: float, expected: float) -> float:
+    return 1.0 - observed / expected if expected > _MIN_EXPECTED else float("nan")
 
 
 def _agreement(
@@ -265,10 +265,10 @@ def _agreement(
     value = formula(pairs, np.ones(n))
     if np.isnan(value):
         return Agreement(None, reason="all ratings on both sides are the same, so chance alone would agree")
-    if count < FEWEST_CLUSTERS:
+    if count < MIN_CLUSTERS:
         return Agreement(value, reason=f"no interval: {count} questions are too few; 5 are needed")
-    found = _jackknife(pairs, formula, value, codes, level, seed)
-    return Agreement(value, found) if isinstance(found, Interval) else Agreement(value, reason=found)
+    result = _jackknife(pairs, formula, value, codes, level, seed)
+    return Agreement(value, result) if isinstance(result, Interval) else Agreement(value, reason=result)
 
 
 def _jackknife(
@@ -279,59 +279,59 @@ def _jackknife(
     level: float,
     seed: int,
 ) -> Interval | str:
-    """An interval from what the coefficient is without each cluster, or why there is none.
+    """Jackknife interval over clusters, or the reason why there is none.
 
-    Up to 12 distinct ratings: rows of total weight 4 are imagined, spread evenly over all combinations of
-    two ratings, and the interval is κ' ± t·SE with κ' over real and imagined rows. They count in SE as so
-    many independent rows. Few rows with one frequent rating show too little of how raters disagree: with 20
-    rows of which 90 % have one rating the bootstrap covers in 72 %. The interval always holds κ itself.
+    With up to 12 distinct ratings, pseudo-rows of total weight 4 are spread evenly over all combinations of
+    two ratings. The interval is κ' ± t·SE, where κ' and SE include them, widened if needed to contain κ. Few
+    rows with one frequent rating hide how raters disagree: with 20 rows of which 90 % have one rating, the
+    bootstrap covers only 72 %.
 
-    More: the interval is symmetric on Fisher's scale, atanh κ ± t·SE/(1 − κ²).
+    With more, the interval is symmetric on Fisher's scale, atanh κ ± t·SE/(1 − κ²).
     """
-    joined = pairs.with_every_combination() if len(pairs.values) <= _MOST_CATEGORIES else pairs
-    real, imagined = len(codes), len(joined.first) - len(codes)
-    each = _IMAGINED / imagined if imagined else 0.0
-    weights = np.concatenate([np.ones(real), np.full(imagined, each)])
+    joined = pairs.with_every_combination() if len(pairs.values) <= _MAX_CATEGORIES else pairs
+    real, pseudo = len(codes), len(joined.first) - len(codes)
+    each = _PSEUDO_ROWS / pseudo if pseudo else 0.0
+    weights = np.concatenate([np.ones(real), np.full(pseudo, each)])
     centre = formula(joined, weights)
-    groups = np.concatenate([random_groups(codes, seed), -1 - np.arange(imagined)])
+    groups = np.concatenate([random_groups(codes, seed), -1 - np.arange(pseudo)])
     without = {group: formula(joined, weights * (groups != group)) for group in np.unique(groups).tolist()}
-    left_out = np.array([found for group, found in without.items() if group >= 0])
+    left_out = np.array([result for group, result in without.items() if group >= 0])
     if np.isnan(left_out).any():
         return "no interval: without one question all ratings are the same"
     variance = (len(left_out) - 1) * float(np.var(left_out))
-    variance += sum((found - centre) ** 2 / each for group, found in without.items() if group < 0)
+    variance += sum((result - centre) ** 2 / each for group, result in without.items() if group < 0)
     error = float(np.sqrt(variance)) * student_quantile(level, effective_clusters(np.bincount(codes)) - 1)
-    if not imagined:
+    if not pseudo:
         return fisher_interval(value, error, level)
     low, high = min(centre - error, value), max(centre + error, value)
     return Interval(max(low, -1.0), min(high, 1.0), level, "jackknife with imagined rows")
 
 
 def random_groups(codes: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """The group of each row: its cluster, or one of 400 random groups of clusters where there are more.
+    """Jackknife group of each row: its cluster, or one of 400 random groups of clusters if there are more.
 
     >>> random_groups(np.array([0, 1, 1]), 0).tolist()
     [0, 1, 1]
     """
     count = int(codes.max()) + 1
-    if count <= _MOST_LEFT_OUT:
+    if count <= _MAX_JACKKNIFE_GROUPS:
         return codes
-    return np.random.default_rng(seed).permutation(count)[codes] % _MOST_LEFT_OUT
+    return np.random.default_rng(seed).permutation(count)[codes] % _MAX_JACKKNIFE_GROUPS
 
 
 def fisher_interval(value: float, half: float, level: float) -> Interval | str:
-    """An interval of a correlation that is symmetric on Fisher's scale, or why there is none.
+    """Interval of a correlation on Fisher's z scale, or the reason why there is none.
 
     Args:
         value: the correlation, in [−1, 1].
-        half: half the width of an interval on the plain scale.
+        half: half-width on the original scale.
         level: in (0, 1).
 
-    >>> found = fisher_interval(0.5, 0.2, 0.95)
-    >>> round(found.low, 3), round(found.high, 3)
+    >>> result = fisher_interval(0.5, 0.2, 0.95)
+    >>> round(result.low, 3), round(result.high, 3)
     (0.275, 0.673)
     """
-    if abs(value) >= 1 - _NOTHING or half == 0:
+    if abs(value) >= 1 - _MIN_EXPECTED or half == 0:
         return "no interval: the rows show no spread"
     width = half / (1 - value**2)
     low, high = (float(np.tanh(np.arctanh(value) + side * width)) for side in (-1, 1))

@@ -10,25 +10,25 @@ import numpy as np
 
 from sgi.stats.auroc_intervals import METHOD, Influence, too_few_groups
 from sgi.stats.intervals import Interval, NoInterval, check_draws, cluster_codes, interval_or_none
-from sgi.stats.rank_counts import values_and_truths
+from sgi.stats.rank_counts import values_and_labels
 from sgi.stats.ranking import auroc
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-# The estimated correlation of so many clusters weighs as much as a correlation of 0.
+# Weight of the prior correlation 0, in clusters.
 _PRIOR_CLUSTERS = 1.0
 
 
 @dataclass(frozen=True)
 class AurocDifference:
-    """The AUROC of one score minus that of another.
+    """Difference of two AUROCs.
 
     Attributes:
         value: in [−1, 1].
-        interval: of the difference; None where no interval covers it.
-        rows: how many rows have both scores.
-        no_interval: why there is no interval; empty where there is one.
+        interval: confidence interval of the difference; None if it cannot be computed.
+        rows: number of rows with both scores.
+        no_interval: why there is no interval; empty if there is one.
     """
 
     value: float
@@ -53,7 +53,7 @@ def auroc_difference(
 
     and U likewise with the other ends. ρ is the correlation of the two areas by their clustered DeLong
     covariance, times f/(f + 1), where f is the number of clusters that contribute to the variances. Two
-    scores that order the rows alike so get a narrow interval around 0.
+    scores with a similar order of rows have a narrow interval around 0.
 
     Measured type I error: see ``docs/results/ranking-intervals.md``.
 
@@ -62,7 +62,7 @@ def auroc_difference(
         others: the other score, shape (n,).
         labels: true or false (or 1 and 0), shape (n,).
         clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        level: in (0, 1).
+        level: confidence level, in (0, 1).
 
     Returns:
         None where a class is absent. The difference has no interval where the rarer class occurs in fewer
@@ -77,7 +77,7 @@ def auroc_difference(
     >>> auroc_difference([4, 1, 3, 2], [1, 2, 4, 3], [1, 0, 1, 0]).value
     0.5
     """
-    (column, truth), (other, _) = values_and_truths(scores, labels), values_and_truths(others, labels)
+    (column, truth), (other, _) = values_and_labels(scores, labels), values_and_labels(others, labels)
     check_draws(level, 1)
     codes, _ = cluster_codes(clusters, len(column))
     known = ~(np.isnan(column) | np.isnan(other))
@@ -92,9 +92,9 @@ def auroc_difference(
         return AurocDifference(value, None, len(truth), reason)
     one_stratum = np.zeros(len(truth), dtype=np.int64)
     first, second = (Influence.of(values, truth, codes, one_stratum) for values in columns)
-    found = _interval(first, second, level)
-    reason = found.reason if isinstance(found, NoInterval) else ""
-    return AurocDifference(value, interval_or_none(found), len(truth), reason)
+    result = _interval(first, second, level)
+    reason = result.reason if isinstance(result, NoInterval) else ""
+    return AurocDifference(value, interval_or_none(result), len(truth), reason)
 
 
 def _interval(first: Influence, second: Influence, level: float) -> Interval | NoInterval:
@@ -115,10 +115,10 @@ def _combined(one: float, other: float, correlation: float) -> float:
 
 
 def _correlation(first: Influence, second: Influence) -> float:
-    """The correlation of the two areas; 0 where one of them has no estimated variance."""
+    """Correlation of the two areas; 0 if one of them has no estimated variance."""
     product = first.covariance(first) * second.covariance(second)
     if product <= 0:
         return 0.0
     count = min(first.contributing(), second.contributing())
-    found = first.covariance(second) / sqrt(product)
-    return min(max(found, -1.0), 1.0) * count / (count + _PRIOR_CLUSTERS)
+    result = first.covariance(second) / sqrt(product)
+    return min(max(result, -1.0), 1.0) * count / (count + _PRIOR_CLUSTERS)

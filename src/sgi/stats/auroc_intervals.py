@@ -1,4 +1,4 @@
-"""The interval of AUROC, also within strata: a score interval with a clustered DeLong variance."""
+"""Interval of AUROC, optionally within strata: a score interval with a clustered DeLong variance."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.stats.bootstrap import clusters_of_the_rarer
+from sgi.stats.bootstrap import rarer_class_clusters
 from sgi.stats.intervals import (
-    FEWEST_CLUSTERS,
+    MIN_CLUSTERS,
     Interval,
     NoInterval,
     check_draws,
@@ -17,7 +17,7 @@ from sgi.stats.intervals import (
     effective_clusters,
     normal_quantile,
 )
-from sgi.stats.rank_counts import Steps, scores_and_truths
+from sgi.stats.rank_counts import TieGroups, scores_and_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Codes = NDArray[np.int64]
 
-# The estimated variance of so many clusters weighs as much as the variance of the model.
+# Weight of the model variance, in clusters.
 _PRIOR_CLUSTERS = 2.0
-# Bisections of an interval of width 1 down to a rounding error.
+# Bisections that reduce an interval of width 1 to a rounding error.
 _BISECTIONS = 52
 _ROUNDING = 1e-12
 _CHANCE = 0.5
@@ -59,7 +59,7 @@ def auroc_interval(
         scores: higher = more likely positive, shape (n,); not NaN.
         labels: true or false (or 1 and 0), shape (n,).
         clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        level: in (0, 1).
+        level: confidence level, in (0, 1).
 
     Returns:
         An interval within [0, 1], or the reason why there is none: a class is absent, or the rarer class
@@ -70,15 +70,15 @@ def auroc_interval(
             range.
 
     Source: Newcombe (2006), Statistics in Medicine 25 (score interval, V); DeLong, DeLong and Clarke-Pearson
-    (1988), Biometrics 44; Obuchowski (1997), Biometrics 53 (clusters); the weight w is ours.
+    (1988), Biometrics 44; Obuchowski (1997), Biometrics 53 (clusters); the weight w is new.
 
-    >>> found = auroc_interval(range(40), [0] * 18 + [1, 0] * 2 + [1] * 18)
-    >>> round(found.low, 3), round(found.high, 3)
+    >>> result = auroc_interval(range(40), [0] * 18 + [1, 0] * 2 + [1] * 18)
+    >>> round(result.low, 3), round(result.high, 3)
     (0.929, 0.999)
     >>> auroc_interval([1, 2, 3, 4], [0, 0, 1, 1]).reason
     'the rarer class occurs in 2 independent groups; an interval needs 5'
     """
-    column, truth = scores_and_truths(scores, labels)
+    column, truth = scores_and_labels(scores, labels)
     check_draws(level, 1)
     codes, _ = cluster_codes(clusters, len(column))
     return area_interval(column, truth, codes, np.zeros(len(column), dtype=np.int64), level)
@@ -103,20 +103,20 @@ def area_interval(
 
 
 def too_few_groups(codes: Codes, truth: NDArray[np.bool_]) -> str:
-    """Why an AUROC over these clusters has no interval; empty where it has one.
+    """Reason why an AUROC over these clusters has no interval; empty if it has one.
 
     >>> too_few_groups(np.arange(4), np.array([True, False, False, False]))
     'the rarer class occurs in 1 independent group; an interval needs 5'
     """
-    count = clusters_of_the_rarer(codes, truth)
-    if count >= FEWEST_CLUSTERS:
+    count = rarer_class_clusters(codes, truth)
+    if count >= MIN_CLUSTERS:
         return ""
     groups = "group" if count == 1 else "groups"
-    return f"the rarer class occurs in {count} independent {groups}; an interval needs {FEWEST_CLUSTERS}"
+    return f"the rarer class occurs in {count} independent {groups}; an interval needs {MIN_CLUSTERS}"
 
 
 def row_influence(scores: Floats, truth: NDArray[np.bool_], strata: Codes) -> tuple[float, Floats]:
-    """AUROC within strata, and the influence of each row on it.
+    """AUROC within strata, and the influence of each row.
 
     The influence of a positive row in stratum s is (wins − A·n_s) / Σ_s m_s·n_s: its wins over the n_s
     negative rows of the stratum, ties counting half, minus those expected at A. Negative rows likewise.
@@ -131,17 +131,17 @@ def row_influence(scores: Floats, truth: NDArray[np.bool_], strata: Codes) -> tu
     >>> area, influence.tolist()
     (0.75, [0.125, -0.125, -0.125, 0.125])
     """
-    steps = Steps.of(scores, strata)
-    true, false = steps.sums(truth.astype(np.float64)), steps.sums((~truth).astype(np.float64))
-    stratum = strata[steps.order[steps.starts]]
+    groups = TieGroups.of(scores, strata)
+    true, false = groups.sums(truth.astype(np.float64)), groups.sums((~truth).astype(np.float64))
+    stratum = strata[groups.order[groups.starts]]
     in_true, in_false = (_totals(stratum, weights, 0) for weights in (true, false))
     # Rows of the other class that score lower, or higher, within the stratum; ties count half.
     below = np.cumsum(false) - false / 2 - (np.cumsum(in_false) - in_false)[stratum]
     above = np.cumsum(in_true)[stratum] - np.cumsum(true) + true / 2
     pairs = _dot(in_true, in_false)
     area = _dot(true, below) / pairs
-    of_true = steps.of_rows(below - area * in_false[stratum])
-    of_false = steps.of_rows(above - area * in_true[stratum])
+    of_true = groups.of_rows(below - area * in_false[stratum])
+    of_false = groups.of_rows(above - area * in_true[stratum])
     return area, np.where(truth, of_true, of_false) / pairs
 
 
@@ -167,7 +167,7 @@ class Influence:
 
     @classmethod
     def of(cls, scores: Floats, truth: NDArray[np.bool_], codes: Codes, strata: Codes) -> Influence:
-        """From rows of which each stratum has both classes, each class in two clusters or more."""
+        """Compute from rows; each stratum has both classes, each class at least two clusters."""
         area, influence = row_influence(scores, truth, strata)
         codes = np.unique(codes, return_inverse=True)[1]
         count = int(codes.max()) + 1
@@ -182,8 +182,8 @@ class Influence:
 
     def interval(self, level: float) -> Interval | NoInterval:
         """The score interval of the area."""
-        pulls = self.positive + self.negative
-        if 0 < self.area < 1 and np.abs(pulls).max() <= _ROUNDING / len(pulls):
+        influences = self.positive + self.negative
+        if 0 < self.area < 1 and np.abs(influences).max() <= _ROUNDING / len(influences):
             if self.constant and self.area == _CHANCE:
                 return Interval(_CHANCE, _CHANCE, level, "constant within clusters")
             return NoInterval("every cluster ranks its rows alike, so the spread is unknown")
@@ -192,7 +192,7 @@ class Influence:
         return Interval(low, _boundary(self.area, 1.0, variance), level, METHOD)
 
     def contributing(self) -> float:
-        """How many clusters contribute to the estimated variance: (Σ x²)² / Σ x⁴; 0 where none does."""
+        """Effective number of clusters in the estimated variance: (Σ x²)² / Σ x⁴; 0 if none contributes."""
         squares = np.square(self.positive + self.negative)
         return effective_clusters(squares) if squares.any() else 0.0
 
@@ -244,7 +244,7 @@ def _coefficients(truth: NDArray[np.bool_], codes: Codes, strata: Codes) -> tupl
 
 
 def _effective(codes: Codes, strata: Codes) -> tuple[Floats, Floats]:
-    """Rows, and the effective number of clusters, of each stratum."""
+    """Number of rows and effective number of clusters of each stratum."""
     span = int(codes.max()) + 1
     cells, counts = np.unique(strata * span + codes, return_counts=True)
     rows = np.bincount(strata).astype(np.float64)
@@ -257,7 +257,7 @@ def _totals(codes: Codes, values: Floats, count: int) -> Floats:
 
 
 def _dot(first: Floats, second: Floats) -> float:
-    """The sum of products, with bits that do not depend on the number of threads."""
+    """Dot product whose bits do not depend on the number of threads."""
     return float(np.einsum("i,i->", first, second))
 
 

@@ -1,4 +1,4 @@
-"""Draws of whole clusters, and the interval of what a statistic gave in each of them."""
+"""Cluster bootstrap, its percentile interval, and permutations of labels within exchangeable clusters."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.stats.intervals import Interval, percentiles
+from sgi.stats.intervals import Interval, percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -14,83 +14,85 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def drawn_values(
+def bootstrap_values(
     statistic: Callable[[NDArray[np.float64]], float | None],
     codes: NDArray[np.int64],
     draws: int,
     seed: int,
 ) -> NDArray[np.float64]:
-    """A statistic of draws of clusters with replacement, a draw being how often each cluster came.
+    """Values of a statistic over bootstrap resamples of clusters.
 
     Args:
-        statistic: of the rows' weights, shape (n,); None where it has no value.
-        codes: the number of each row's cluster, counted from 0, shape (n,).
-        draws: how many.
-        seed: equal input gives equal bits, and statistics of the same clusters see the same draws.
+        statistic: function of the row weights, shape (n,); returns None if it is undefined.
+        codes: cluster index of each row, from 0, shape (n,).
+        draws: number of resamples.
+        seed: random seed; the same clusters and seed give the same resamples.
 
     Returns:
-        Shape (draws,), NaN where there is no value.
+        Shape (draws,), NaN where the statistic is undefined.
 
-    >>> drawn_values(np.sum, np.array([0, 0, 1, 1]), 3, seed=0)
+    Source: Efron (1979), Ann. Stat. 7.
+
+    >>> bootstrap_values(np.sum, np.array([0, 0, 1, 1]), 3, seed=0)
     array([4., 4., 4.])
     """
     generator = np.random.default_rng(seed)
     count = int(codes.max()) + 1
     values = np.full(draws, np.nan)
     for draw in range(draws):
-        drawn = generator.integers(0, count, size=count)
-        times = np.bincount(drawn, minlength=count).astype(np.float64)
+        sample = generator.integers(0, count, size=count)
+        times = np.bincount(sample, minlength=count).astype(np.float64)
         value = statistic(times[codes])
         if value is not None:
             values[draw] = value
     return values
 
 
-def differ(values: NDArray[np.float64]) -> bool:
-    """Whether the draws show any spread: two of them, at least, have different values.
+def has_spread(values: NDArray[np.float64]) -> bool:
+    """Whether the values other than NaN differ.
 
-    >>> differ(np.array([1.0, np.nan, 1.0])), differ(np.array([1.0, 0.5]))
+    >>> has_spread(np.array([1.0, np.nan, 1.0])), has_spread(np.array([1.0, 0.5]))
     (False, True)
     """
     known = values[~np.isnan(values)]
     return len(known) > 0 and bool(np.any(known != known[0]))
 
 
-def interval_of_draws(values: NDArray[np.float64], level: float, lack: str) -> Interval | None:
-    """The percentiles of what the draws gave, and in the method how many gave nothing.
+def interval_of_resamples(values: NDArray[np.float64], level: float, lack: str) -> Interval | None:
+    """Percentile interval of resampled values; its method states how many resamples were dropped.
 
     Args:
-        values: NaN where a draw gave nothing, shape (draws,).
-        level: in (0, 1).
-        lack: what such a draw had.
+        values: one per resample, NaN if undefined, shape (draws,).
+        level: confidence level, in (0, 1).
+        lack: reason for an undefined value.
 
     Returns:
-        None where no draw gave anything.
+        None if every value is NaN.
 
-    >>> interval_of_draws(np.array([0.2, np.nan, 0.4]), 0.95, "one class only").method
+    >>> interval_of_resamples(np.array([0.2, np.nan, 0.4]), 0.95, "one class only").method
     'bootstrap, 1 of 3 draws had one class only'
     """
-    kept = values[~np.isnan(values)]
-    if not len(kept):
+    selected = values[~np.isnan(values)]
+    if not len(selected):
         return None
-    dropped = len(values) - len(kept)
+    dropped = len(values) - len(selected)
     note = f", {dropped} of {len(values)} draws had {lack}" if dropped else ""
-    return percentiles(kept, level, f"bootstrap{note}")
+    return percentile_interval(selected, level, f"bootstrap{note}")
 
 
 def shuffled_labels(
     truth: NDArray[np.bool_], codes: NDArray[np.int64], draws: int, seed: int
 ) -> Iterator[NDArray[np.bool_]]:
-    """Labels as they could as well have come: each cluster's laid over another of its size, in any order.
+    """Random permutations of labels: between clusters of equal size, and within each cluster.
 
     Args:
-        truth: the labels, shape (n,).
-        codes: the number of each row's cluster, counted from 0, shape (n,).
-        draws: how many.
-        seed: equal input gives equal bits.
+        truth: labels, shape (n,).
+        codes: cluster index of each row, from 0, shape (n,).
+        draws: number of permutations.
+        seed: random seed.
 
     Yields:
-        Shape (n,).
+        Permuted labels, shape (n,).
 
     >>> pairs = shuffled_labels(np.array([True, True, False, False]), np.array([0, 0, 1, 1]), 50, seed=0)
     >>> sorted({tuple(labels.tolist()) for labels in pairs})
@@ -98,19 +100,19 @@ def shuffled_labels(
     """
     generator = np.random.default_rng(seed)
     sizes = np.bincount(codes)
-    laid = np.lexsort((codes, sizes[codes]))
-    turn = np.empty(len(sizes))
+    by_size = np.lexsort((codes, sizes[codes]))
+    rank = np.empty(len(sizes))
     for _ in range(draws):
-        turn[np.lexsort((generator.random(len(sizes)), sizes))] = np.arange(len(sizes))
+        rank[np.lexsort((generator.random(len(sizes)), sizes))] = np.arange(len(sizes))
         shuffled = np.empty_like(truth)
-        shuffled[laid] = truth[np.argsort(turn[codes] + generator.random(len(codes)), kind="stable")]
+        shuffled[by_size] = truth[np.argsort(rank[codes] + generator.random(len(codes)), kind="stable")]
         yield shuffled
 
 
-def clusters_of_the_rarer(codes: NDArray[np.int64], truth: NDArray[np.bool_]) -> int:
-    """In how many clusters the class stands that stands in fewer; below 2 it has no spread to be seen.
+def rarer_class_clusters(codes: NDArray[np.int64], truth: NDArray[np.bool_]) -> int:
+    """Number of clusters that contain the rarer class.
 
-    >>> clusters_of_the_rarer(np.array([0, 0, 1, 2]), np.array([True, False, False, False]))
+    >>> rarer_class_clusters(np.array([0, 0, 1, 2]), np.array([True, False, False, False]))
     1
     """
     return min(len(np.unique(codes[truth])), len(np.unique(codes[~truth])))

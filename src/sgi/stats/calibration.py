@@ -1,4 +1,4 @@
-"""How far probabilities can be believed, and probabilities of scores that were made without the row."""
+"""Calibration of probabilities: reliability diagram, ECE, Brier score, out-of-fold probabilities."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from sgi.stats.intervals import cluster_codes
-from sgi.stats.probability_maps import fit_base_rate, fit_isotonic, fit_platt, labelled_scores, truth_of
+from sgi.stats.probability_maps import boolean_labels, fit_base_rate, fit_isotonic, fit_platt, labelled_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 Binning = Literal["width", "mass"]
-"""How probabilities are put into bins: of equal width, or of equally many rows."""
+"""Binning of probabilities: equal width, or equal number of rows."""
 
 CalibrationMethod = Literal["platt", "isotonic", "base rate"]
-"""What makes a probability of a score; ``base rate`` takes no notice of the score."""
+"""Maps a score to a probability; ``base rate`` ignores the score."""
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """What was foretold and what came true, bin by bin; empty bins are left out.
+    """Predicted and observed frequency per bin; empty bins are omitted.
 
     Attributes:
-        confidence: the mean probability of each bin's rows.
-        frequency: the share of them that is true.
-        rows: how many there are.
-        binning: how the bins were made.
+        confidence: mean predicted probability of each bin.
+        frequency: share of true rows in each bin.
+        rows: number of rows in each bin.
+        binning: the binning method.
     """
 
     confidence: tuple[float, ...]
@@ -44,7 +44,7 @@ class Reliability:
 
     @property
     def error(self) -> float:
-        """The mean gap between the two, weighted by rows: the expected calibration error."""
+        """Expected calibration error: mean |frequency − confidence|, weighted by rows."""
         gaps = np.abs(np.subtract(self.frequency, self.confidence))
         return float(gaps @ np.array(self.rows)) / sum(self.rows)
 
@@ -52,55 +52,53 @@ class Reliability:
 def reliability(
     probabilities: ArrayLike, labels: ArrayLike, *, bins: int = 10, binning: Binning = "width"
 ) -> Reliability:
-    """Mean probability and share of true rows, bin by bin.
+    """Reliability diagram: mean probability and share of true rows per bin.
 
-    Of equal width, bin i of B holds the p with i ≤ p·B < i + 1, and the last one 1 too. Of equal mass, a row
-    is in the bin of its rank: ⌊B·(rows below + half of those equal to it)/n⌋. Rows of one probability share
-    that rank, so ties are never split: bins are then of unequal size, and may be fewer.
+    ``width``: bin i of B contains i ≤ p·B < i + 1; the last bin includes 1. ``mass``: the bin of a row is
+    ⌊B·(rows below + half of the tied rows)/n⌋. Ties are never split, so bins can differ in size.
 
     Args:
-        probabilities: of being true, in [0, 1], shape (n,), n at least 1.
+        probabilities: predicted probability of true, in [0, 1], shape (n,), n ≥ 1.
         labels: true or false (or 1 and 0), shape (n,).
-        bins: how many, at least 1.
+        bins: number of bins, at least 1.
         binning: ``width`` or ``mass``.
 
     Raises:
-        ValueError: a probability lies outside [0, 1] or is NaN, a label is neither true nor false, lengths
-            differ, there are no rows, or bins or binning make no sense.
+        ValueError: a probability is NaN or outside [0, 1], a label is not boolean, lengths differ, there are
+            no rows, or ``bins`` or ``binning`` is invalid.
 
-    Source: DeGroot and Fienberg (1983), The Statistician 32; the treatment of ties is ours.
+    Source: DeGroot and Fienberg (1983), The Statistician 32; the treatment of ties is new.
 
     >>> reliability([0.1, 0.1, 0.8, 0.9], [0, 1, 1, 1], bins=2).frequency
     (0.5, 1.0)
     """
     column, truth = _probabilities(probabilities, labels)
     if bins < 1:
-        raise ValueError(f"{bins} bins are none.")
+        raise ValueError(f"bins must be at least 1, not {bins}.")
     if binning not in get_args(Binning):
         raise ValueError(f"binning is one of {', '.join(get_args(Binning))}, not {binning!r}.")
     places = _by_width(column, bins) if binning == "width" else _by_mass(column, bins)
     rows = np.bincount(places, minlength=bins)
-    held = rows > 0
-    confidence = np.bincount(places, column, bins)[held] / rows[held]
-    frequency = np.bincount(places, truth, bins)[held] / rows[held]
+    occupied = rows > 0
+    confidence = np.bincount(places, column, bins)[occupied] / rows[occupied]
+    frequency = np.bincount(places, truth, bins)[occupied] / rows[occupied]
     return Reliability(
-        tuple(confidence.tolist()), tuple(frequency.tolist()), tuple(rows[held].tolist()), binning
+        tuple(confidence.tolist()), tuple(frequency.tolist()), tuple(rows[occupied].tolist()), binning
     )
 
 
 def expected_calibration_error(
     probabilities: ArrayLike, labels: ArrayLike, *, bins: int = 10, binning: Binning = "width"
 ) -> float:
-    """How far the probabilities are from the shares that came true, on average over bins.
+    """Expected calibration error, in [0, 1]; 0 is best.
 
-    ECE = Σ_b (n_b/n)·|share true in b − mean probability in b|, in [0, 1]; 0 is best. A constant forecast of
-    the base rate has an ECE of 0, so an ECE means little without that of the base rate and a Brier score
-    beside it; and it changes with the bins.
+    ECE = Σ_b (n_b/n)·|share true in b − mean probability in b|. It depends on the bins. A constant forecast
+    of the base rate has an ECE of 0, so report a Brier score beside it.
 
     Args:
-        probabilities: of being true, in [0, 1], shape (n,), n at least 1.
+        probabilities: predicted probability of true, in [0, 1], shape (n,), n ≥ 1.
         labels: true or false (or 1 and 0), shape (n,).
-        bins: how many, at least 1.
+        bins: number of bins, at least 1.
         binning: ``width`` or ``mass``; see `reliability`.
 
     Raises:
@@ -116,15 +114,13 @@ def expected_calibration_error(
 
 @dataclass(frozen=True)
 class Brier:
-    """The mean squared error of probabilities, and what it is made of.
-
-    score = reliability − resolution + uncertainty, but for rounding.
+    """Brier score and its decomposition: score = reliability − resolution + uncertainty, up to rounding.
 
     Attributes:
         score: mean (p − y)², in [0, 1]; 0 is best.
-        reliability: mean (p − share true at p)², what better calibration would save.
-        resolution: mean (share true at p − base rate)², what telling rows apart gained.
-        uncertainty: base rate·(1 − base rate), the score of the base rate as a constant forecast.
+        reliability: mean (p − share true at p)², the loss due to miscalibration.
+        resolution: mean (share true at p − base rate)², what separating rows gains.
+        uncertainty: base rate·(1 − base rate), the score of a constant forecast of the base rate.
     """
 
     score: float
@@ -134,13 +130,13 @@ class Brier:
 
 
 def brier(probabilities: ArrayLike, labels: ArrayLike) -> Brier:
-    """The Brier score, taken apart over the distinct probabilities, so that nothing is lost to bins.
+    """Brier score and its decomposition over the distinct probabilities (no binning).
 
-    Where every row has a probability of its own, reliability is the score itself: read the parts of few
-    distinct probabilities (of isotonic maps, of bins), and the score of any.
+    If every row has a distinct probability, ``reliability`` equals the score. The decomposition is
+    informative only for few distinct probabilities, such as those of an isotonic map.
 
     Args:
-        probabilities: of being true, in [0, 1], shape (n,), n at least 1.
+        probabilities: predicted probability of true, in [0, 1], shape (n,), n ≥ 1.
         labels: true or false (or 1 and 0), shape (n,).
 
     Raises:
@@ -162,7 +158,7 @@ def brier(probabilities: ArrayLike, labels: ArrayLike) -> Brier:
     )
 
 
-def out_of_fold(
+def out_of_fold_probabilities(
     scores: ArrayLike,
     labels: ArrayLike,
     clusters: ArrayLike | None = None,
@@ -171,78 +167,78 @@ def out_of_fold(
     folds: int | Sequence[NDArray[np.int64]] = 5,
     seed: int = 0,
 ) -> Floats:
-    """A probability for each row from a map that was fitted without it, nor with any row of its cluster.
+    """Cross-validated probability of each row, from a map fitted without its cluster.
 
-    Whole clusters are dealt into folds so that the base rates are as alike as can be. Where a class stands
-    in fewer clusters than there are folds, there are only as many folds.
+    Clusters are assigned to folds with similar base rates. There are at most as many folds as clusters that
+    contain the rarer class.
 
     Args:
         scores: finite, shape (n,).
-        labels: true or false (or 1 and 0), shape (n,), each class in two clusters at least.
-        clusters: what belongs together (say, the same question), shape (n,); None if nothing does.
-        method: ``platt``, ``isotonic``, or ``base rate``, the share of true rows in the other folds.
-        folds: at most, at least 2; or the rows of each, as `folds_of` dealt them.
-        seed: of the dealing; equal input gives equal bits.
+        labels: true or false (or 1 and 0), shape (n,); each class in at least two clusters.
+        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
+        method: ``platt``, ``isotonic``, or ``base rate`` (share of true rows in the other folds).
+        folds: maximum number of folds, at least 2; or the row numbers of each, from `grouped_folds`.
+        seed: random seed of the fold assignment.
 
     Returns:
         Probabilities in [0, 1], shape (n,).
 
     Raises:
-        ValueError: as for `fit_platt`; or a class stands in one cluster only, so that some row would have to
-            be judged by a map that never saw it.
+        ValueError: as for `fit_platt`, or a class occurs in only one cluster.
 
     Source: Stone (1974), J. R. Stat. Soc. B 36 (cross-validation).
 
-    >>> out_of_fold([1, 2, 3, 4], [0, 1, 0, 1], method="base rate", folds=2).tolist()
+    >>> out_of_fold_probabilities([1, 2, 3, 4], [0, 1, 0, 1], method="base rate", folds=2).tolist()
     [0.5, 0.5, 0.5, 0.5]
     """
     column, truth = labelled_scores(scores, labels)
-    fit = _fitting(method)
-    made = np.full(len(column), np.nan)
-    dealt = folds_of(truth, clusters, folds=folds, seed=seed) if isinstance(folds, int) else folds
+    fit = _fit_function(method)
+    result = np.full(len(column), np.nan)
+    dealt = grouped_folds(truth, clusters, folds=folds, seed=seed) if isinstance(folds, int) else folds
     for rows in dealt:
         others = np.ones(len(column), dtype=np.bool_)
         others[rows] = False
-        made[rows] = fit(column[others], truth[others]).probability(column[rows])
-    return made
+        result[rows] = fit(column[others], truth[others]).probability(column[rows])
+    return result
 
 
-def folds_of(
+def grouped_folds(
     labels: ArrayLike, clusters: ArrayLike | None = None, *, folds: int = 5, seed: int = 0
 ) -> tuple[NDArray[np.int64], ...]:
-    """The rows of each fold: whole clusters, the classes spread as evenly as can be.
+    """Assign whole clusters to folds, with classes spread as evenly as possible.
 
     Args:
         labels: true or false (or 1 and 0), shape (n,).
-        clusters: what belongs together, shape (n,); None if nothing does.
-        folds: at most, at least 2; fewer where a class stands in fewer clusters.
-        seed: of the dealing.
+        clusters: rows with the same value stay together, shape (n,); None if all rows are independent.
+        folds: maximum number of folds, at least 2.
+        seed: random seed of the assignment.
 
     Returns:
-        Row numbers, ascending; the rows outside any one fold hold both classes.
+        Row numbers of each fold, ascending; the rows outside a fold contain both classes.
 
     Raises:
-        ValueError: a class stands in fewer than two clusters, or folds are fewer than two.
+        ValueError: a class occurs in fewer than two clusters, or ``folds`` is below 2.
 
-    >>> [rows.tolist() for rows in folds_of([0, 1, 0, 1], ["a", "a", "b", "b"], folds=2)]
+    >>> [rows.tolist() for rows in grouped_folds([0, 1, 0, 1], ["a", "a", "b", "b"], folds=2)]
     [[0, 1], [2, 3]]
     """
     truth = np.asarray(labels).astype(np.bool_)
-    codes, clusters_there = cluster_codes(clusters, len(truth))
-    held = np.column_stack([np.bincount(codes[truth == side], minlength=clusters_there) for side in (0, 1)])
-    fewest = int((held > 0).sum(axis=0).min())
-    if min(fewest, folds) < 2:  # noqa: PLR2004 - a row is judged by rows other than itself
+    codes, cluster_count = cluster_codes(clusters, len(truth))
+    occupied = np.column_stack(
+        [np.bincount(codes[truth == side], minlength=cluster_count) for side in (0, 1)]
+    )
+    fewest = int((occupied > 0).sum(axis=0).min())
+    if min(fewest, folds) < 2:  # noqa: PLR2004 - a fold needs other rows
         raise ValueError("Out-of-fold values need two folds, and both classes in two clusters each.")
-    fold = _dealt(held, min(folds, fewest), np.random.default_rng(seed))[codes]
+    fold = _assign_folds(occupied, min(folds, fewest), np.random.default_rng(seed))[codes]
     return tuple(np.flatnonzero(fold == number) for number in range(min(folds, fewest)))
 
 
-def _dealt(held: NDArray[np.int64], folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """The fold of each cluster, from how many rows of each class it holds, shape (clusters, 2).
+def _assign_folds(held: NDArray[np.int64], folds: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Fold of each cluster, given its rows per class, shape (clusters, 2).
 
-    Clusters are dealt to and fro, those that hold alike one after another, so that folds are much alike.
-    The class that stands in fewer clusters is dealt first and the rest from the other end: so no fold has all
-    clusters of a class.
+    Sorted clusters are assigned back and forth over the folds. Clusters with the rarer class come first, the
+    others start from the other end, so no fold contains all clusters of a class.
     """
     rarer = int((held[:, 1] > 0).sum() < (held[:, 0] > 0).sum())
     shuffled = rng.permutation(len(held))
@@ -256,7 +252,7 @@ def _dealt(held: NDArray[np.int64], folds: int, rng: np.random.Generator) -> NDA
     return fold
 
 
-def _fitting(method: CalibrationMethod) -> Callable[[Floats, NDArray[np.bool_]], ProbabilityMap]:
+def _fit_function(method: CalibrationMethod) -> Callable[[Floats, NDArray[np.bool_]], ProbabilityMap]:
     known: dict[str, Callable[[Floats, NDArray[np.bool_]], ProbabilityMap]] = {
         "platt": fit_platt,
         "isotonic": fit_isotonic,
@@ -269,11 +265,11 @@ def _fitting(method: CalibrationMethod) -> Callable[[Floats, NDArray[np.bool_]],
 
 def _probabilities(probabilities: ArrayLike, labels: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
     column = np.asarray(probabilities, dtype=np.float64)
-    truth = truth_of(labels, column.shape)
+    truth = boolean_labels(labels, column.shape)
     if not len(column):
-        raise ValueError("There are no rows to judge the probabilities by.")
+        raise ValueError("There are no rows.")
     if not ((column >= 0) & (column <= 1)).all():
-        raise ValueError("A probability is NaN or lies outside [0, 1].")
+        raise ValueError("A probability is NaN or outside [0, 1].")
     return column, truth
 
 
@@ -282,7 +278,7 @@ def _by_width(column: Floats, bins: int) -> NDArray[np.int64]:
 
 
 def _by_mass(column: Floats, bins: int) -> NDArray[np.int64]:
-    """Bins of ranks, counted in whole numbers, so that no rounding moves a row."""
+    """Bins of mid-ranks, in integer arithmetic so that rounding cannot move a row."""
     ordered = np.sort(column)
     twice = np.searchsorted(ordered, column, "left") + np.searchsorted(ordered, column, "right")
     return (twice * bins) // (2 * len(column))

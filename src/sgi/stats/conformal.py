@@ -1,4 +1,4 @@
-"""Thresholds whose rate of false alarms is promised: split conformal, overall and by strata of length."""
+"""Split conformal thresholds with a guaranteed false alarm rate, overall and by length stratum."""
 
 from __future__ import annotations
 
@@ -12,29 +12,26 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-FEWEST_IN_STRATUM = 40
-"""Grounded rows that a stratum needs for a threshold of its own."""
+MIN_STRATUM_ROWS = 40
+"""Minimum number of grounded rows per stratum."""
 
 FLAGS_NOTHING = -math.inf
-"""The threshold where the rows are too few to promise anything."""
+"""Threshold for too few rows: nothing is flagged."""
 
 
 def conformal_threshold(grounded: ArrayLike, rate: float) -> float:
-    """The threshold τ below which a row is flagged, so that P(flagged | grounded) ≤ rate.
+    """Threshold τ such that flagging scores below τ gives P(flagged | grounded) ≤ rate.
 
-    τ is the ⌊(n + 1)·rate⌋-th smallest of the n grounded scores; with nonconformity −s that is the
-    ⌈(n + 1)(1 − rate)⌉-th smallest nonconformity, negated. Flagged is what scores *less* than τ, so rows
-    equal to it are passed and ties can only lower the rate. Where rate < 1/(n + 1) nothing can be promised
-    but by flagging nothing: τ = −∞.
+    τ is the ⌊(n + 1)·rate⌋-th smallest of the n grounded scores, or −∞ if rate < 1/(n + 1). Scores
+    equal to τ are not flagged, so ties can only lower the rate.
 
-    The promise holds on average over draws of calibration rows and of the new row, which must be exchangeable
-    with them: of the same kind, from the same system and encoder. Rows of one question are not exchangeable
-    with a row of a new one: give one row of each question (see `one_of_each`), and n counts questions. It
-    says nothing of ungrounded rows, nor of any one subgroup.
+    The guarantee is marginal: it holds on average over calibration rows and a new row that is exchangeable
+    with them (same kind of data, system and encoder). Rows of one question are dependent: pass one row per
+    question (see `one_row_per_cluster`). There is no guarantee for ungrounded rows or for subgroups.
 
     Args:
-        grounded: scores of rows known to be grounded, higher = better, finite, one a question, shape (n,).
-        rate: the share of grounded rows that may be flagged, in (0, 1).
+        grounded: finite scores of grounded rows, higher = better, one per question, shape (n,).
+        rate: maximum share of grounded rows to flag, in (0, 1).
 
     Returns:
         One of the scores, or −∞.
@@ -48,21 +45,19 @@ def conformal_threshold(grounded: ArrayLike, rate: float) -> float:
     (1.0, -inf)
     """
     column = _scores(grounded)
-    place = math.floor((len(column) + 1) * _checked(rate))
+    place = math.floor((len(column) + 1) * _exact_rate(rate))
     return float(np.partition(column, place - 1)[place - 1]) if place else FLAGS_NOTHING
 
 
 def clearing_threshold(ungrounded: ArrayLike, rate: float) -> float:
-    """The threshold above which a row is cleared, so that P(cleared | ungrounded) ≤ rate.
+    """Threshold such that clearing scores above it gives P(cleared | ungrounded) ≤ rate.
 
-    It is the ⌊(n + 1)·rate⌋-th greatest of the n ungrounded scores: `conformal_threshold` with the two kinds
-    and the two directions changed over, and the same promise. Cleared is what scores *more* than it, so
-    rows equal to it are not, and ties can only lower the rate. Where rate < 1/(n + 1) nothing can be
-    promised but by clearing nothing: ∞.
+    It is the ⌊(n + 1)·rate⌋-th greatest of the n ungrounded scores, or ∞ if rate < 1/(n + 1), the mirror
+    image of `conformal_threshold` with the same guarantee. A score equal to it is not cleared.
 
     Args:
-        ungrounded: scores of rows known to be ungrounded, higher = better, finite, one a question, (n,).
-        rate: the share of ungrounded rows that may be cleared, in (0, 1).
+        ungrounded: finite scores of ungrounded rows, higher = better, one per question, shape (n,).
+        rate: maximum share of ungrounded rows to clear, in (0, 1).
 
     Returns:
         One of the scores, or ∞.
@@ -78,24 +73,22 @@ def clearing_threshold(ungrounded: ArrayLike, rate: float) -> float:
     return -conformal_threshold(-_scores(ungrounded), rate)
 
 
-def one_of_each(clusters: ArrayLike, *, seed: int = 0) -> NDArray[np.int64]:
-    """One row of each cluster, drawn without looking at scores.
+def one_row_per_cluster(clusters: ArrayLike, *, seed: int = 0) -> NDArray[np.int64]:
+    """Sample one row of each cluster, independently of scores.
 
-    A new question is exchangeable with the questions that are known, but its answers are not with theirs:
-    many answers of one question are much alike, and a threshold at their 5 % quantile can flag far more than
-    5 % of the answers to new questions. With one row of each question the promise of `conformal_threshold`
-    holds for one answer, drawn in the same way, of a new question.
+    Conformal thresholds need exchangeable rows. Answers to one question are similar, so a threshold over all
+    answers can flag far more than the given rate for new questions. One row per question is exchangeable.
 
     Args:
-        clusters: what belongs together (say, the same question), whole numbers or texts, shape (n,).
-        seed: of the draw; equal input gives equal rows.
+        clusters: rows with the same value are dependent, integers or texts, shape (n,).
+        seed: random seed.
 
     Returns:
-        Row numbers, ascending; as many as there are distinct clusters.
+        Row numbers, ascending, one per cluster.
 
     Source: Dunn, Wasserman and Ramdas (2023), J. Am. Stat. Assoc. 118 (subsampling one of each group).
 
-    >>> one_of_each([7, 3, 5]).tolist(), len(one_of_each([7, 7, 7, 3]))
+    >>> one_row_per_cluster([7, 3, 5]).tolist(), len(one_row_per_cluster([7, 7, 7, 3]))
     ([0, 1, 2], 2)
     """
     column = np.asarray(clusters)
@@ -106,12 +99,12 @@ def one_of_each(clusters: ArrayLike, *, seed: int = 0) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class LengthThresholds:
-    """One threshold for each stratum of length.
+    """One threshold per length stratum.
 
     Attributes:
-        edges: where a stratum ends and the next begins, ascending; a length equal to an edge belongs above.
-        thresholds: of the strata, one more than edges; −∞ flags nothing.
-        rows: grounded rows, one a question, that each was made of.
+        edges: boundaries between strata, ascending; a length equal to an edge belongs to the upper stratum.
+        thresholds: one per stratum, one more than edges; −∞ flags nothing.
+        rows: number of grounded calibration rows per stratum.
     """
 
     edges: tuple[float, ...]
@@ -119,7 +112,7 @@ class LengthThresholds:
     rows: tuple[int, ...]
 
     def of(self, lengths: ArrayLike, /) -> NDArray[np.float64]:
-        """The threshold for each length.
+        """Threshold for each length.
 
         >>> LengthThresholds((20.0,), (0.8, 1.1), (40, 40)).of([3, 20]).tolist()
         [0.8, 1.1]
@@ -128,38 +121,36 @@ class LengthThresholds:
 
 
 def length_thresholds(
-    grounded: ArrayLike, lengths: ArrayLike, rate: float, *, bins: int = 4, fewest: int = FEWEST_IN_STRATUM
+    grounded: ArrayLike, lengths: ArrayLike, rate: float, *, bins: int = 4, min_rows: int = MIN_STRATUM_ROWS
 ) -> LengthThresholds:
-    """A conformal threshold for each stratum of length, so that the rate holds within each (Mondrian).
+    """Conformal threshold per length stratum, so that the rate holds within each stratum (Mondrian).
 
-    Rows are one of each question, as for `conformal_threshold`, so the rate holds within each stratum and
-    over all of them. Strata end at quantiles of the lengths. Each holds ``fewest`` rows at least, and 1/rate
-    less one, without which it could flag nothing; where that cannot be there are fewer strata. That their
-    edges come from the calibration rows bends the promise by no more than about 1/n.
+    The edges are quantiles of the lengths. Each stratum has at least ``min_rows`` and 1/rate − 1 rows;
+    otherwise there are fewer strata. Edges from the calibration rows change the guarantee by about 1/n.
 
     Args:
-        grounded: scores of rows known to be grounded, higher = better, finite, one a question, shape (n,).
-        lengths: of their responses, shape (n,).
-        rate: the share of grounded rows that may be flagged, in (0, 1).
-        bins: strata at most, at least 1.
-        fewest: rows of a stratum.
+        grounded: finite scores of grounded rows, higher = better, one per question, shape (n,).
+        lengths: response lengths, shape (n,).
+        rate: maximum share of grounded rows to flag, in (0, 1).
+        bins: maximum number of strata, at least 1.
+        min_rows: minimum number of rows per stratum.
 
     Raises:
-        ValueError: as for `conformal_threshold`; or lengths are not one for each score, or bins are none.
+        ValueError: as for `conformal_threshold`, lengths differ, or ``bins`` is below 1.
 
     Source: Vovk (2012), ACML (Mondrian conformal predictors).
 
-    >>> made = length_thresholds(range(100), range(100), 0.05, bins=2)
-    >>> made.edges, made.thresholds, made.rows
+    >>> result = length_thresholds(range(100), range(100), 0.05, bins=2)
+    >>> result.edges, result.thresholds, result.rows
     ((50.0,), (1.0, 51.0), (50, 50))
     """
     column, measured = _scores(grounded), np.asarray(lengths, dtype=np.float64)
     if measured.shape != column.shape or not np.isfinite(measured).all():
-        raise ValueError("Each score has a finite length.")
+        raise ValueError("lengths must be finite, one per score.")
     if bins < 1:
-        raise ValueError(f"{bins} bins are none.")
-    wanted = max(fewest, math.ceil(1 / _checked(rate)) - 1)
-    edges = _edges(measured, bins, wanted)
+        raise ValueError(f"bins must be at least 1, not {bins}.")
+    required = max(min_rows, math.ceil(1 / _exact_rate(rate)) - 1)
+    edges = _edges(measured, bins, required)
     strata = stratum_of(measured, edges)
     parts = [column[strata == stratum] for stratum in range(len(edges) + 1)]
     thresholds = tuple(conformal_threshold(part, rate) for part in parts)
@@ -167,7 +158,7 @@ def length_thresholds(
 
 
 def stratum_of(lengths: ArrayLike, edges: tuple[float, ...]) -> NDArray[np.int64]:
-    """The stratum of each length, counted from 0.
+    """Stratum index of each length, from 0.
 
     >>> stratum_of([3, 20, 21], (20.0,)).tolist()
     [0, 1, 1]
@@ -175,13 +166,13 @@ def stratum_of(lengths: ArrayLike, edges: tuple[float, ...]) -> NDArray[np.int64
     return np.searchsorted(np.asarray(edges, dtype=np.float64), lengths, side="right")
 
 
-def _edges(lengths: NDArray[np.float64], bins: int, fewest: int) -> tuple[float, ...]:
-    """Inner quantiles that leave enough rows between them; as many as can be, maybe none."""
-    for count in range(min(bins, len(lengths) // max(fewest, 1)), 1, -1):
+def _edges(lengths: NDArray[np.float64], bins: int, min_rows: int) -> tuple[float, ...]:
+    """As many inner quantiles as leave enough rows between them, possibly none."""
+    for count in range(min(bins, len(lengths) // max(min_rows, 1)), 1, -1):
         shares = np.arange(1, count) / count
-        found = np.unique(np.quantile(lengths, shares, method="higher"))
-        edges = tuple(found[found > lengths.min()].tolist())
-        if edges and np.bincount(stratum_of(lengths, edges), minlength=len(edges) + 1).min() >= fewest:
+        result = np.unique(np.quantile(lengths, shares, method="higher"))
+        edges = tuple(result[result > lengths.min()].tolist())
+        if edges and np.bincount(stratum_of(lengths, edges), minlength=len(edges) + 1).min() >= min_rows:
             return edges
     return ()
 
@@ -189,12 +180,12 @@ def _edges(lengths: NDArray[np.float64], bins: int, fewest: int) -> tuple[float,
 def _scores(grounded: ArrayLike) -> NDArray[np.float64]:
     column = np.asarray(grounded, dtype=np.float64)
     if column.ndim != 1 or not np.isfinite(column).all():
-        raise ValueError("A threshold is made of one column of finite scores.")
+        raise ValueError("A threshold needs one column of finite scores.")
     return column
 
 
-def _checked(rate: float) -> Fraction:
-    """The rate as it is written: 29 % of 100 are 29, not the 28.999… of floats."""
+def _exact_rate(rate: float) -> Fraction:
+    """The rate as an exact decimal: 29 % of 100 is 29, not 28.999…."""
     if not 0 < rate < 1:
-        raise ValueError(f"A rate lies in (0, 1), not {rate!r}.")
+        raise ValueError(f"rate must be in (0, 1), not {rate!r}.")
     return Fraction(repr(float(rate)))

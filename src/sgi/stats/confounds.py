@@ -1,4 +1,4 @@
-"""Controls of a ranking: trivial baselines, strata, matched rows and shuffled labels."""
+"""Controls for a ranking: trivial baselines, stratification, matching and label permutation."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from sgi.stats.auroc_intervals import area_interval, row_influence
 from sgi.stats.bootstrap import shuffled_labels
-from sgi.stats.intervals import Interval, check_draws, cluster_codes, percentiles
-from sgi.stats.rank_counts import scores_and_truths, values_and_truths
+from sgi.stats.intervals import Interval, check_draws, cluster_codes, percentile_interval
+from sgi.stats.rank_counts import scores_and_labels, values_and_labels
 from sgi.stats.ranking import Ranking, auroc, ranking
 
 if TYPE_CHECKING:
@@ -27,10 +27,9 @@ class Baseline:
     """A trivial score and its AUROC.
 
     Attributes:
-        name: of the score, as ``length`` or ``overlap``.
-        direction: the values that it ranks as true: ``higher`` or ``lower``; of a length ``longer`` or
-            ``shorter``.
-        ranking: its AUROC in that direction, with interval.
+        name: name of the score, such as ``length`` or ``overlap``.
+        direction: values ranked as true: ``higher`` or ``lower``; for a length ``longer`` or ``shorter``.
+        ranking: AUROC in that direction, with interval.
     """
 
     name: str
@@ -39,13 +38,13 @@ class Baseline:
 
 
 @dataclass(frozen=True)
-class Stratified:
+class StratifiedAuroc:
     """AUROC over pairs of rows of the same stratum.
 
     Attributes:
-        ranking: its area, interval, and the true and false rows of the strata that hold both.
-        strata: how many hold both.
-        dropped: rows of strata with one class only.
+        ranking: AUROC, interval and row counts over the strata with both classes.
+        strata: number of strata with both classes.
+        dropped: number of rows in strata with one class only.
     """
 
     ranking: Ranking
@@ -54,14 +53,14 @@ class Stratified:
 
 
 @dataclass(frozen=True)
-class Permuted:
-    """AUROC where the labels are shuffled.
+class PermutationControl:
+    """AUROC under permuted labels.
 
     Attributes:
-        auroc: mean over the shuffles.
-        interval: the middle 95 % of the shuffles.
-        draws: number of shuffles.
-        p: two-sided, of the AUROC with the real labels.
+        auroc: mean over the permutations.
+        interval: central 95 % of the permutations.
+        draws: number of permutations.
+        p: two-sided p-value of the AUROC with the real labels.
     """
 
     auroc: float
@@ -78,40 +77,40 @@ def baseline(
     *,
     direction: Literal["higher", "lower", "either"] = "higher",
 ) -> Baseline | None:
-    """How well one column alone ranks positive rows above negative ones.
+    """AUROC of one column alone.
 
     Args:
-        name: of the column.
-        values: shape (n,); rows where it is NaN are left out.
+        name: name of the column.
+        values: shape (n,); rows with NaN are omitted.
         labels: true or false (or 1 and 0), shape (n,).
         clusters: rows with the same value are dependent, shape (n,).
-        direction: the values that it ranks as true. ``either`` takes the direction that ranks better on these
-            rows, so its AUROC is at least 0.5, and on few rows higher than on new ones.
+        direction: values ranked as true. ``either`` takes the better direction on these rows, so its AUROC is
+            at least 0.5 and optimistic on few rows.
 
     Returns:
-        None where the known rows hold one class only.
+        None if a class is absent.
 
     Raises:
-        ValueError: as for `ranking`, or there is no such direction.
+        ValueError: as for `ranking`, or the direction is invalid.
 
-    Source: AUROC as in `auroc`; the choice of baselines is ours.
+    Source: AUROC as in `auroc`; the choice of baselines is new.
 
-    >>> found = baseline("copied", [0.9, 0.2, 0.4, 0.1], [0, 1, 0, 1], direction="either")
-    >>> found.direction, found.ranking.auroc
+    >>> result = baseline("copied", [0.9, 0.2, 0.4, 0.1], [0, 1, 0, 1], direction="either")
+    >>> result.direction, result.ranking.auroc
     ('lower', 1.0)
     """
     if direction not in {"higher", "lower", "either"}:
-        raise ValueError(f"The direction {direction!r} is none of higher, lower, either.")
-    column, truth = values_and_truths(values, labels)
+        raise ValueError(f"direction must be higher, lower or either, not {direction!r}.")
+    column, truth = values_and_labels(values, labels)
     known = ~np.isnan(column)
     column, truth = column[known], truth[known]
     groups = None if clusters is None else cluster_codes(clusters, len(known))[0][known]
-    taken = direction
+    chosen = direction
     if direction == "either":
         area = auroc(column, truth)
-        taken = "lower" if area is not None and area < _CHANCE else "higher"
-    found = ranking(column if taken == "higher" else -column, truth, groups)
-    return None if found is None else Baseline(name, taken, found)
+        chosen = "lower" if area is not None and area < _CHANCE else "higher"
+    result = ranking(column if chosen == "higher" else -column, truth, groups)
+    return None if result is None else Baseline(name, chosen, result)
 
 
 def trivial_baselines(
@@ -121,37 +120,36 @@ def trivial_baselines(
     overlaps: ArrayLike | None = None,
     clusters: ArrayLike | None = None,
 ) -> tuple[Baseline, ...]:
-    """How well length and overlap alone rank positive rows above negative ones.
+    """AUROC of length and of overlap alone; a detector should exceed both.
 
-    Length takes the direction that ranks better on these rows, so its AUROC is at least 0.5; overlap keeps
-    higher = true. A detector should rank better than both.
+    Length takes the better direction on these rows; for overlap, higher = true.
 
     Args:
         labels: true or false (or 1 and 0), shape (n,).
-        lengths: of the responses, shape (n,); rows where it is NaN are left out.
-        overlaps: share of the response found in its contexts, shape (n,); rows where it is NaN are left out.
+        lengths: lengths of the responses, shape (n,); rows with NaN are omitted.
+        overlaps: share of the response found in its contexts, shape (n,); rows with NaN are omitted.
         clusters: rows with the same value are dependent, shape (n,).
 
     Returns:
-        Those of the two that were given and rank at all (both classes present), length first.
+        The given baselines with both classes present, length first.
 
     Raises:
         ValueError: as for `ranking`.
 
-    Source: AUROC as in `auroc`; the choice of baselines is ours.
+    Source: AUROC as in `auroc`; the choice of baselines is new.
 
-    >>> (found,) = trivial_baselines([True, True, False, False], lengths=[3, 9, 9, 20])
-    >>> found.name, found.direction, found.ranking.auroc
+    >>> (result,) = trivial_baselines([True, True, False, False], lengths=[3, 9, 9, 20])
+    >>> result.name, result.direction, result.ranking.auroc
     ('length', 'shorter', 0.875)
     """
-    found = []
+    result = []
     if lengths is not None:
-        made = baseline("length", lengths, labels, clusters, direction="either")
+        output = baseline("length", lengths, labels, clusters, direction="either")
         words = {"higher": "longer", "lower": "shorter"}
-        found.append(made and replace(made, direction=words[made.direction]))
+        result.append(output and replace(output, direction=words[output.direction]))
     if overlaps is not None:
-        found.append(baseline("overlap", overlaps, labels, clusters))
-    return tuple(made for made in found if made is not None)
+        result.append(baseline("overlap", overlaps, labels, clusters))
+    return tuple(output for output in result if output is not None)
 
 
 def stratified_auroc(
@@ -161,7 +159,7 @@ def stratified_auroc(
     clusters: ArrayLike | None = None,
     *,
     level: float = 0.95,
-) -> Stratified | None:
+) -> StratifiedAuroc | None:
     r"""AUROC over the pairs of a positive and a negative row **of the same stratum**, ties counting half.
 
     .. math:: \frac{\sum_s m_s n_s\,\mathrm{AUROC}_s}{\sum_s m_s n_s}
@@ -173,23 +171,23 @@ def stratified_auroc(
     Args:
         scores: higher = more likely positive, shape (n,); not NaN.
         labels: true or false (or 1 and 0), shape (n,).
-        strata: the variable to condition on, numbers or names, shape (n,); not NaN.
+        strata: variable to condition on, numbers or names, shape (n,); not NaN.
         clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        level: in (0, 1).
+        level: confidence level, in (0, 1).
 
     Returns:
-        None where no stratum has both classes.
+        None if no stratum has both classes.
 
     Raises:
         ValueError: as for `auroc_interval`, or a stratum is NaN.
 
     Source: Janes and Pepe (2009), Biometrika 96 (covariate-adjusted ROC curve), here with weights of pairs.
 
-    >>> found = stratified_auroc([1, 2, 3, 11, 12, 13], [0, 1, 1, 0, 0, 1], [1, 1, 1, 2, 2, 2])
-    >>> found.ranking.auroc, auroc([1, 2, 3, 11, 12, 13], [0, 1, 1, 0, 0, 1])
+    >>> result = stratified_auroc([1, 2, 3, 11, 12, 13], [0, 1, 1, 0, 0, 1], [1, 1, 1, 2, 2, 2])
+    >>> result.ranking.auroc, auroc([1, 2, 3, 11, 12, 13], [0, 1, 1, 0, 0, 1])
     (1.0, 0.5555555555555556)
     """
-    column, truth = scores_and_truths(scores, labels)
+    column, truth = scores_and_labels(scores, labels)
     check_draws(level, 1)
     codes, _ = cluster_codes(clusters, len(column))
     places, count = cluster_codes(_without_nan(strata), len(column))
@@ -201,7 +199,7 @@ def stratified_auroc(
         return None
     area, _ = row_influence(column, truth, places)
     interval = area_interval(column, truth, codes, places, level)
-    return Stratified(
+    return StratifiedAuroc(
         ranking=Ranking.of(area, interval, int(truth.sum()), int((~truth).sum())),
         strata=int((positive & negative).sum()),
         dropped=int((~used).sum()),
@@ -213,44 +211,40 @@ def matched_rows(
 ) -> NDArray[np.int64]:
     """Rows in which each value occurs equally often with either label (exact or coarsened matching).
 
-    For each distinct value, or bin [k·width, (k + 1)·width), all rows of the rarer class are kept and as many
-    rows of the other are drawn. Over the kept rows an exactly matched value has AUROC 0.5, so it does not
-    explain how a score ranks them.
-
-    The kept values and labels depend on seed and width, not on the order of the rows. Among rows with the
-    same value and label the order decides which are kept.
+    For each distinct value, or bin [k·width, (k + 1)·width), keeps all rows of the rarer class and as many
+    random rows of the other. An exactly matched value then has AUROC 0.5. The values and labels of the result
+    do not depend on the order of the rows.
 
     Args:
-        values: the variable to match, such as the length of the response, shape (n,); rows where it is NaN
-            are left out.
+        values: variable to match, such as the response length, shape (n,); rows with NaN are omitted.
         labels: true or false (or 1 and 0), shape (n,).
-        width: of the bins; 0 matches equal values alone.
-        seed: of the draws; equal input gives equal rows.
+        width: bin width; 0 matches equal values only.
+        seed: random seed.
 
     Returns:
-        The numbers of the kept rows, ascending; empty where no value comes with both labels.
+        Row numbers, ascending; empty if no value occurs with both labels.
 
     Raises:
-        ValueError: a label is neither true nor false, lengths differ, or width is negative, not
-            finite, or too narrow for the values to be counted in it.
+        ValueError: a label is not boolean, lengths differ, or ``width`` is negative, not finite or too
+            narrow.
 
     Source: exact and coarsened exact matching, Iacus, King and Porro (2012), Political Analysis 20.
 
     >>> matched_rows([5, 5, 5, 7, 9, 9], [1, 0, 0, 1, 1, 0]).tolist()
     [0, 2, 4, 5]
     """
-    column, truth = values_and_truths(values, labels)
+    column, truth = values_and_labels(values, labels)
     rows = np.flatnonzero(~np.isnan(column))
     bins, count = cluster_codes(_binned(column[rows], width), len(rows))
-    # Rows in an order of their own meet the random keys, so that the order they came in has no say.
+    # A canonical order makes the random keys independent of the input order.
     canonical = np.lexsort((column[rows], truth[rows], bins))
     rows, bins = rows[canonical], bins[canonical]
     groups = 2 * bins + truth[rows]
-    drawn = np.lexsort((np.random.default_rng(seed).random(len(rows)), groups))
+    sample = np.lexsort((np.random.default_rng(seed).random(len(rows)), groups))
     sizes = np.bincount(groups, minlength=2 * count)
     place = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     fewer = sizes.reshape(-1, 2).min(axis=1)
-    return np.sort(rows[drawn][place < fewer[bins]])
+    return np.sort(rows[sample][place < fewer[bins]])
 
 
 def permutation_control(
@@ -260,32 +254,25 @@ def permutation_control(
     *,
     draws: int = 200,
     seed: int = 0,
-) -> Permuted | None:
-    r"""AUROC under shuffled labels, and the p-value of a permutation test.
+) -> PermutationControl | None:
+    r"""Permutation test of AUROC.
 
     .. math:: p = \frac{1 + \#\{|A^* - ½| \ge |A - ½|\}}{1 + B}
 
-    The labels of a cluster stay together: they are exchanged with those of another cluster of the same size,
-    and permuted within it. So
-
-    * without clusters, labels are shuffled over rows;
-    * with one true and one false answer per question, labels are shuffled within questions: the effect of a
-      question on both of its answers cancels, and shuffles over rows would show too wide a spread;
-    * with clusters of one label each, whole clusters are shuffled: shuffles over rows would count dependent
-      rows as independent evidence, and find effects where there are none.
-
-    The labels of a cluster with a unique size are only permuted within it. This keeps the test valid and
-    costs some power.
+    Labels are exchanged between clusters of the same size, and permuted within each cluster. A permutation of
+    single rows would be wrong for clustered labels: too wide with one true and one false answer per question,
+    and too narrow with one label per cluster. A cluster of unique size is only permuted within, which keeps
+    the test valid and costs some power.
 
     Args:
         scores: higher = more likely true, shape (n,); not NaN.
         labels: true or false (or 1 and 0), shape (n,).
         clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        draws: number of shuffles, B.
-        seed: of the shuffles; equal input gives equal bits.
+        draws: number of permutations, B.
+        seed: random seed.
 
     Returns:
-        None where a class is absent.
+        None if a class is absent.
 
     Raises:
         ValueError: as for `auroc`, or draws are below 1.
@@ -293,11 +280,11 @@ def permutation_control(
     Source: Phipson and Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9 (p of random permutations); Winkler et
     al. (2015), NeuroImage 123 (exchangeable blocks of one size).
 
-    >>> found = permutation_control(range(40), [0] * 20 + [1] * 20)
-    >>> 0.45 < found.auroc < 0.55, found.p == 1 / 201
+    >>> result = permutation_control(range(40), [0] * 20 + [1] * 20)
+    >>> 0.45 < result.auroc < 0.55, result.p == 1 / 201
     (True, True)
     """
-    column, truth = scores_and_truths(scores, labels)
+    column, truth = scores_and_labels(scores, labels)
     check_draws(_LEVEL, draws)
     area = auroc(column, truth)
     if area is None:
@@ -307,25 +294,25 @@ def permutation_control(
     ordered = column[order]
     shuffled = shuffled_labels(truth, codes, draws, seed)
     areas = np.array([auroc(ordered, labelling[order]) for labelling in shuffled], dtype=np.float64)
-    found = int(np.count_nonzero(np.abs(areas - _CHANCE) >= abs(area - _CHANCE) - _TIE))
-    interval = percentiles(areas, _LEVEL, "permutation")
-    return Permuted(float(areas.mean()), interval, draws, (1 + found) / (1 + draws))
+    result = int(np.count_nonzero(np.abs(areas - _CHANCE) >= abs(area - _CHANCE) - _TIE))
+    interval = percentile_interval(areas, _LEVEL, "permutation")
+    return PermutationControl(float(areas.mean()), interval, draws, (1 + result) / (1 + draws))
 
 
 def _binned(column: NDArray[np.float64], width: float) -> NDArray[np.float64]:
     if width == 0.0:
         return column
     if not 0.0 < width < np.inf:
-        raise ValueError(f"A bin of width {width} matches nothing; the width is 0 or more.")
+        raise ValueError(f"width must be finite and 0 or more, not {width}.")
     with np.errstate(over="ignore"):
         bins: NDArray[np.float64] = np.floor(column / width)
     if np.isinf(bins[np.isfinite(column)]).any():
-        raise ValueError(f"Bins of width {width} are too narrow to be counted; 0 matches equal values.")
+        raise ValueError(f"width {width} is too narrow for these values; use 0 to match equal values.")
     return bins
 
 
 def _without_nan(strata: ArrayLike) -> NDArray[Any]:
     column = np.asarray(strata)
     if column.dtype.kind == "f" and np.isnan(column).any():
-        raise ValueError("A stratum is NaN: a row of unknown stratum can be compared with none.")
+        raise ValueError("A stratum is NaN; leave out rows without a stratum.")
     return column

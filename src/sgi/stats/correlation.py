@@ -9,7 +9,7 @@ import numpy as np
 from sgi.stats.agreement import Agreement, fisher_interval, random_groups
 from sgi.stats.effects import pearson, spearman
 from sgi.stats.intervals import (
-    FEWEST_CLUSTERS,
+    MIN_CLUSTERS,
     Interval,
     check_draws,
     cluster_codes,
@@ -41,24 +41,24 @@ def correlation(
     freedom. Unlike κ, a correlation ignores a constant shift or another unit of one rater.
 
     Args:
-        first: one rater's values, finite, shape (n,).
-        second: the other's, of the same rows.
+        first: finite values, shape (n,).
+        second: finite values of the same rows, shape (n,).
         clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
         kind: ``pearson`` (values) or ``spearman`` (ranks).
         level: in (0, 1).
-        seed: of the groups that more than 400 clusters are joined into; equal input gives equal bits.
+        seed: random seed; more than 400 clusters are merged into 400 random groups.
 
     Returns:
-        A value in [−1, 1]; none where a column does not vary. No interval with fewer than five clusters, or
-        where the coefficient is −1 or 1.
+        A value in [−1, 1], None if a column is constant. There is no interval with fewer than five clusters
+        or if the coefficient is −1 or 1.
 
     Raises:
         ValueError: values are not finite, lengths differ, or the level is out of range.
 
     Source: Fisher (1921), Metron 1; Tukey (1958), Ann. Math. Stat. 29 (jackknife).
 
-    >>> found = correlation([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5])
-    >>> round(found.value, 4), round(found.interval.low, 2), round(found.interval.high, 2)
+    >>> result = correlation([1, 2, 3, 4, 5, 6], [1, 3, 2, 4, 6, 5])
+    >>> round(result.value, 4), round(result.interval.low, 2), round(result.interval.high, 2)
     (0.8857, 0.32, 0.99)
     """
     check_draws(level, 1)
@@ -68,11 +68,11 @@ def correlation(
     if value is None:
         return Agreement(None, reason="one side does not vary, so nothing can correlate with it")
     codes, count = cluster_codes(clusters, len(one))
-    if count < FEWEST_CLUSTERS:
+    if count < MIN_CLUSTERS:
         return Agreement(value, reason=f"no interval: {count} questions are too few; 5 are needed")
     groups = random_groups(codes, seed)
-    found = [coefficient(one[groups != group], other[groups != group]) for group in np.unique(groups)]
-    without = np.array(found, dtype=np.float64)  # None becomes NaN
+    result = [coefficient(one[groups != group], other[groups != group]) for group in np.unique(groups)]
+    without = np.array(result, dtype=np.float64)  # None becomes NaN
     if np.isnan(without).any():
         return Agreement(value, reason="no interval: without one question one side does not vary")
     error = float(np.sqrt((len(without) - 1) * np.var(without)))

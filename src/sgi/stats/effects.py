@@ -21,8 +21,8 @@ def cohen_d(first: ArrayLike, second: ArrayLike) -> float | None:
     with variances of divisor n − 1. By convention 0.2 is small, 0.5 medium, 0.8 large.
 
     Args:
-        first: values of one group, finite, shape (n₁,).
-        second: values of the other, finite, shape (n₂,).
+        first: finite values of one group, shape (n₁,).
+        second: finite values of the other group, shape (n₂,).
 
     Returns:
         Any number, above 0 where the first group's mean is higher; None where a group is empty or neither
@@ -43,7 +43,7 @@ def cohen_d(first: ArrayLike, second: ArrayLike) -> float | None:
     squares = _squares(one) + _squares(other)
     if squares == 0.0:
         return None
-    return _apart(one, other) / float(np.sqrt(squares / freedom))
+    return _mean_difference(one, other) / float(np.sqrt(squares / freedom))
 
 
 def welch_p(first: ArrayLike, second: ArrayLike) -> float | None:
@@ -55,8 +55,8 @@ def welch_p(first: ArrayLike, second: ArrayLike) -> float | None:
     The test assumes independent rows. Answers to the same question are dependent, which makes p too small.
 
     Args:
-        first: values of one group, finite, shape (n₁,).
-        second: values of the other, finite, shape (n₂,).
+        first: finite values of one group, shape (n₁,).
+        second: finite values of the other group, shape (n₂,).
 
     Returns:
         A value in [0, 1], 0 where it is too small for a float; None where a group has fewer than two values,
@@ -81,7 +81,7 @@ def welch_p(first: ArrayLike, second: ArrayLike) -> float | None:
     shares = [
         (error / whole) ** 2 / (len(column) - 1) for error, column in zip(errors, (one, other), strict=True)
     ]
-    distance = abs(_apart(one, other)) / np.sqrt(whole)
+    distance = abs(_mean_difference(one, other)) / np.sqrt(whole)
     return student_two_sided_p(float(distance), float(1.0 / sum(shares)))
 
 
@@ -108,7 +108,7 @@ def pearson(first: ArrayLike, second: ArrayLike) -> float | None:
     """
     one, other = _column(first), _column(second)
     if one.shape != other.shape:
-        raise ValueError(f"Columns of {len(one)} and {len(other)} rows do not pair.")
+        raise ValueError(f"Columns of {len(one)} and {len(other)} rows cannot be paired.")
     if not (_varies(one) and _varies(other)):
         return None
     x, y = _centred(_scaled(one, one)[0]), _centred(_scaled(other, other)[0])
@@ -138,7 +138,7 @@ def spearman(first: ArrayLike, second: ArrayLike) -> float | None:
 
 
 def ranks(values: ArrayLike) -> NDArray[np.float64]:
-    """The place of each value from 1, the least, upwards; tied values share the mean of their places.
+    """Rank of each value, from 1 (least) upwards; tied values get their mean rank.
 
     Args:
         values: shape (n,); infinities have a rank, NaN has none.
@@ -160,7 +160,7 @@ def ranks(values: ArrayLike) -> NDArray[np.float64]:
 def _column(values: ArrayLike) -> NDArray[np.float64]:
     column = np.asarray(values, dtype=np.float64)
     if column.ndim != 1 or not np.isfinite(column).all():
-        raise ValueError("An effect is measured on columns of finite values.")
+        raise ValueError("An effect size needs a column of finite values.")
     return column
 
 
@@ -172,8 +172,8 @@ def _scaled(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64], N
     return np.ldexp(one, -exponent), np.ldexp(other, -exponent)
 
 
-def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """The difference of the means, computed from the first values to avoid cancellation."""
+def _mean_difference(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
+    """Difference of the means, relative to the first values to avoid cancellation."""
     return float(one[0] - other[0] + ((one - one[0]).mean() - (other - other[0]).mean()))
 
 
@@ -182,9 +182,9 @@ def _varies(column: NDArray[np.float64]) -> bool:
 
 
 def _centred(column: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The column minus its mean, computed from the first value to avoid cancellation."""
-    apart = column - column[0]
-    centred: NDArray[np.float64] = apart - apart.mean()
+    """Column minus its mean, relative to the first value to avoid cancellation."""
+    offsets = column - column[0]
+    centred: NDArray[np.float64] = offsets - offsets.mean()
     return centred
 
 

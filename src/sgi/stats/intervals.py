@@ -1,4 +1,4 @@
-"""Intervals, the scales they lie on, and what their formulas need: quantiles, clusters, standard errors."""
+"""Confidence intervals and their parts: value ranges, quantiles, clusters, standard errors."""
 
 from __future__ import annotations
 
@@ -10,21 +10,20 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-# Draws of fewer clusters have so few different means that their percentiles are no interval; and that so few
-# are all equal says next to nothing of the rest.
-FEWEST_CLUSTERS = 5
+# Resamples of fewer clusters have too few distinct means for percentiles.
+MIN_CLUSTERS = 5
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a true value plausibly lies.
+    """Confidence interval.
 
     Attributes:
         low: lower end.
         high: upper end.
-        level: the share of such intervals that hold the true value, in (0, 1).
-        method: how it was made.
+        level: confidence level, in (0, 1).
+        method: name of the method.
     """
 
     low: float
@@ -35,17 +34,17 @@ class Interval:
 
 @dataclass(frozen=True)
 class NoInterval:
-    """No interval holds the true value as often as it should.
+    """Stands for an interval that cannot be computed with the right coverage.
 
     Attributes:
-        reason: why not.
+        reason: why there is no interval.
     """
 
     reason: str
 
 
 def interval_or_none(made: Interval | NoInterval) -> Interval | None:
-    """The interval, without the reason where there is none.
+    """Return the interval, or None for `NoInterval`.
 
     >>> interval_or_none(NoInterval("1 cluster has no spread")) is None
     True
@@ -54,51 +53,51 @@ def interval_or_none(made: Interval | NoInterval) -> Interval | None:
 
 
 @dataclass(frozen=True)
-class Scale:
-    """The ends of a metric's scale.
+class ValueRange:
+    """Range of possible values of a metric.
 
     Attributes:
-        low: −∞ where there is none.
-        high: ∞ where there is none.
+        low: lower end; −∞ if unbounded.
+        high: upper end; ∞ if unbounded.
     """
 
     low: float
     high: float
 
     @classmethod
-    def of(cls, low: float | None, high: float | None) -> Scale:
-        """The scale between two ends, None where there is none.
+    def of(cls, low: float | None, high: float | None) -> ValueRange:
+        """Range from two ends; None means unbounded.
 
         Raises:
-            ValueError: there is nothing between them.
+            ValueError: ``low`` is not below ``high``.
         """
-        made = cls(-np.inf if low is None else float(low), np.inf if high is None else float(high))
-        if not made.low < made.high:
-            raise ValueError(f"{low} to {high} is not a scale.")
-        return made
+        result = cls(-np.inf if low is None else float(low), np.inf if high is None else float(high))
+        if not result.low < result.high:
+            raise ValueError(f"{low} to {high} is not a range of values.")
+        return result
 
     @property
     def bounded(self) -> bool:
-        """Whether both ends are known."""
+        """Whether both ends are finite."""
         return bool(np.isfinite([self.low, self.high]).all())
 
-    def holds(self, values: NDArray[np.float64]) -> bool:
-        """Whether all values lie on the scale, but for rounding."""
+    def contains(self, values: NDArray[np.float64]) -> bool:
+        """Whether all values are in the range, up to rounding."""
         slack = _ROUNDING * (self.high - self.low) if self.bounded else 0.0
         return bool(((values >= self.low - slack) & (values <= self.high + slack)).all())
 
-    def clipped(self, interval: Interval) -> Interval:
-        """The part of an interval that lies on the scale."""
+    def clip(self, interval: Interval) -> Interval:
+        """Clip an interval to the range."""
         return replace(interval, low=max(interval.low, self.low), high=min(interval.high, self.high))
 
-    def stretched(self, interval: Interval) -> Interval:
-        """An interval of shares, [0, 1], brought to this scale."""
+    def rescale(self, interval: Interval) -> Interval:
+        """Map an interval of shares in [0, 1] to this range."""
         low, high = (self.low + (self.high - self.low) * end for end in (interval.low, interval.high))
         return replace(interval, low=low, high=high)
 
 
-def too_few_clusters(count: int, needed: int = FEWEST_CLUSTERS) -> NoInterval:
-    """Why so few clusters have no interval.
+def too_few_clusters(count: int, needed: int = MIN_CLUSTERS) -> NoInterval:
+    """Reason for too few clusters.
 
     >>> too_few_clusters(1).reason
     '1 cluster is too few for an interval; 5 are needed'
@@ -108,7 +107,7 @@ def too_few_clusters(count: int, needed: int = FEWEST_CLUSTERS) -> NoInterval:
 
 
 def unseen_share(count: int, level: float = 0.95) -> float:
-    """The largest share of clusters that ``count`` of them may all miss: 1 − ((1 − level)/2)^(1/count).
+    """Upper bound of the share of clusters absent from a sample of ``count``: 1 − ((1 − level)/2)^(1/count).
 
     >>> round(unseen_share(30), 4)
     0.1157
@@ -116,20 +115,19 @@ def unseen_share(count: int, level: float = 0.95) -> float:
     return float(-np.expm1(np.log((1 - level) / 2) / count))
 
 
-def unseen_interval(value: float, count: int, scale: Scale, level: float) -> Interval:
-    """The interval of a mean where all clusters have the same value.
+def unseen_values_interval(value: float, count: int, scale: ValueRange, level: float) -> Interval:
+    """Interval of a mean where all clusters have the same value.
 
-    Clusters that were not seen may lie at either end of the scale. A share of them up to `unseen_share` is
-    missed by so many clusters with a probability of at least (1 − level)/2, so the interval reaches
-    that share of the way to each end.
+    A share of up to `unseen_share` of the population can be absent from the sample, at either end of the
+    range. The interval therefore extends by that share towards each end.
 
     Args:
-        value: that of all clusters.
-        count: how many clusters there are.
-        scale: where values can lie, with two ends.
+        value: value of all clusters.
+        count: number of clusters.
+        scale: range of values, with two finite ends.
         level: in (0, 1).
 
-    >>> unseen_interval(0.75, 5, Scale(0.0, 1.0), 0.95).low.__round__(4)
+    >>> unseen_values_interval(0.75, 5, ValueRange(0.0, 1.0), 0.95).low.__round__(4)
     0.3586
     """
     share = unseen_share(count, level)
@@ -138,15 +136,13 @@ def unseen_interval(value: float, count: int, scale: Scale, level: float) -> Int
 
 
 def wilson_interval(successes: float, n: int, *, level: float = 0.95, method: str = "wilson") -> Interval:
-    """Wilson's score interval of a share, which stays honest at 0 and at 1.
-
-    (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n), with p = successes / n.
+    """Wilson's score interval of a share, see `wilson_ends`.
 
     Args:
-        successes: how many of n, in [0, n].
-        n: how many observations, at least 1.
-        level: in (0, 1).
-        method: the name that the interval carries.
+        successes: number of successes, in [0, n].
+        n: number of observations, at least 1.
+        level: confidence level, in (0, 1).
+        method: name of the method in the result.
 
     Returns:
         An interval within [0, 1].
@@ -160,12 +156,19 @@ def wilson_interval(successes: float, n: int, *, level: float = 0.95, method: st
     0.5655
     """
     if not (n >= 1 and 0 <= successes <= n):
-        raise ValueError(f"{successes} successes of {n} are no share.")
+        raise ValueError(f"successes must be between 0 and n = {n} ≥ 1, not {successes}.")
     return Interval(*wilson_ends(successes / n, n, normal_quantile(level)), level, method)
 
 
 def wilson_ends(share: float, n: float, quantile: float) -> tuple[float, float]:
-    """The ends of Wilson's interval; n need not be a whole number.
+    """Ends of Wilson's score interval of a share: (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n).
+
+    Args:
+        share: p, in [0, 1].
+        n: sample size, not necessarily whole.
+        quantile: z, or t.
+
+    Source: Wilson (1927), J. Am. Stat. Assoc. 22.
 
     >>> [round(end, 3) for end in wilson_ends(0.5, 10, 1.96)]
     [0.237, 0.763]
@@ -173,14 +176,14 @@ def wilson_ends(share: float, n: float, quantile: float) -> tuple[float, float]:
     weight = quantile**2 / n
     centre = (share + weight / 2) / (1 + weight)
     half = float(np.sqrt(weight * (share * (1 - share) + weight / 4))) / (1 + weight)
-    # At the ends the formula is exactly 0 or 1; only rounding says otherwise.
+    # Exactly 0 or 1 at the ends, without rounding.
     low = 0.0 if share == 0 else max(0.0, centre - half)
     high = 1.0 if share == 1 else min(1.0, centre + half)
     return low, high
 
 
 def normal_quantile(level: float) -> float:
-    """The z for which a normal variable lies in [−z, z] with probability ``level``.
+    """Two-sided quantile z of the normal distribution: P(|Z| ≤ z) = level.
 
     >>> round(normal_quantile(0.95), 4)
     1.96
@@ -191,7 +194,7 @@ def normal_quantile(level: float) -> float:
 
 
 def student_quantile(level: float, freedom: float) -> float:
-    """The t for which Student's variable of ν degrees of freedom lies in [−t, t] with probability ``level``.
+    """Two-sided quantile t of Student's distribution with ν degrees of freedom: P(|T| ≤ t) = level.
 
     z + Σ_k g_k(z)/ν^k over the first four terms of the Cornish–Fisher series. At a level of 95 % it is 0.12 %
     too low for ν = 3, 0.01 % for ν = 5 and less beyond; below 3 it is rough, and ν below 1 counts as 1.
@@ -216,7 +219,7 @@ def student_quantile(level: float, freedom: float) -> float:
 
 
 def effective_clusters(sizes: NDArray[np.number]) -> float:
-    """How many clusters of equal size would tell as much of a mean: n² / Σ_c n_c².
+    """Effective number of clusters: n² / Σ_c n_c².
 
     Source: Kish (1965), Survey Sampling.
 
@@ -226,8 +229,8 @@ def effective_clusters(sizes: NDArray[np.number]) -> float:
     return float(sizes.sum()) ** 2 / float(np.square(sizes.astype(np.float64)).sum())
 
 
-def clustered_error(sums: NDArray[np.number], sizes: NDArray[np.number]) -> float:
-    """The standard error of a mean, clusters being independent: SE² = G/(G − 1) · n⁻² Σ_c (S_c − n_c·s̄)².
+def clustered_standard_error(sums: NDArray[np.number], sizes: NDArray[np.number]) -> float:
+    """Clustered standard error of a mean: SE² = G/(G − 1) · n⁻² Σ_c (S_c − n_c·s̄)².
 
     Args:
         sums: S_c, the sum of each cluster's values, shape (G,), G at least 2.
@@ -235,16 +238,16 @@ def clustered_error(sums: NDArray[np.number], sizes: NDArray[np.number]) -> floa
 
     Source: Miller (2024), arXiv:2411.00640, with the usual correction for few clusters.
 
-    >>> round(clustered_error(np.array([1.0, 2.0, 6.0]), np.array([1, 1, 1])), 4)
+    >>> round(clustered_standard_error(np.array([1.0, 2.0, 6.0]), np.array([1, 1, 1])), 4)
     1.5275
     """
     count, rows = len(sums), sizes.sum()
-    pulls = sums - sizes * (sums.sum() / rows)
-    return float(np.sqrt(np.square(pulls).sum() * count / (count - 1)) / rows)
+    influences = sums - sizes * (sums.sum() / rows)
+    return float(np.sqrt(np.square(influences).sum() * count / (count - 1)) / rows)
 
 
 def cluster_codes(clusters: ArrayLike | None, n: int) -> tuple[NDArray[np.int64], int]:
-    """The number of each row's cluster, counted from 0, and how many clusters there are.
+    """Cluster index of each row, from 0, and the number of clusters.
 
     >>> codes, count = cluster_codes(["b", "a", "b"], 3)
     >>> codes.tolist(), count
@@ -260,28 +263,28 @@ def cluster_codes(clusters: ArrayLike | None, n: int) -> tuple[NDArray[np.int64]
 
 
 def check_level(level: float) -> None:
-    """Refuse a level outside (0, 1).
+    """Raise ValueError for a level outside (0, 1).
 
     >>> check_level(0.95)
     """
     if not 0.0 < level < 1.0:
-        raise ValueError(f"level {level} is not in (0, 1).")
+        raise ValueError(f"level must be in (0, 1), not {level}.")
 
 
 def check_draws(level: float, draws: int) -> None:
-    """Refuse a level outside (0, 1) and fewer than one draw.
+    """Raise ValueError for a level outside (0, 1) or fewer than one draw.
 
     >>> check_draws(0.95, 2000)
     """
     check_level(level)
     if draws < 1:
-        raise ValueError(f"draws {draws} are fewer than 1; the level is {level}.")
+        raise ValueError(f"draws must be at least 1, not {draws}.")
 
 
-def percentiles(means: NDArray[np.float64], level: float, method: str) -> Interval:
-    """The central share ``level`` of what the draws gave.
+def percentile_interval(means: NDArray[np.float64], level: float, method: str) -> Interval:
+    """Percentile interval of resampled values.
 
-    >>> round(percentiles(np.linspace(0, 1, 1001), 0.9, "bootstrap").high, 6)
+    >>> round(percentile_interval(np.linspace(0, 1, 1001), 0.9, "bootstrap").high, 6)
     0.95
     """
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])

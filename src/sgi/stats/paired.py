@@ -1,4 +1,4 @@
-"""Two systems on the same questions: differences with intervals, tests, and what could have been seen."""
+"""Paired comparison of two systems: differences with intervals, tests and detectable differences."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.stats.intervals import (
-    FEWEST_CLUSTERS,
+    MIN_CLUSTERS,
     Interval,
     NoInterval,
-    Scale,
+    ValueRange,
     check_draws,
     cluster_codes,
     interval_or_none,
@@ -26,31 +26,30 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-# Above this many clusters draws take long, and would give the normal distribution to all digits that count.
-_MOST_DRAWN = 100_000
+# Above this many clusters, the normal approximation replaces slow random sign flips.
+_MAX_SIGN_FLIP_CLUSTERS = 100_000
 _BLOCK = 2**19
-# Sums of the same numbers in another order differ by rounding; such a sum is a tie. Relative to Σ|S_c|.
+# Rounding tolerance for ties between sums, relative to Σ|S_c|.
 _TIE = 1e-11
-_FEWEST_DISCORDANT = 25
+_MIN_CHI_SQUARED_PAIRS = 25
 
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """What one metric says of two systems over the same rows.
+    """Difference of one metric between two systems on the same rows.
 
     Attributes:
-        pairs: rows with a value on both sides.
-        clusters: how many clusters they come from.
-        first: mean of the first side over the pairs; None if there are none.
-        second: mean of the second side over the pairs; None if there are none.
-        difference: mean of second − first; None if there are no pairs.
-        interval: of the difference; None where no interval covers it.
-        p: of a two-sided test that there is no difference; None from fewer than five clusters.
-        smallest: the least true difference that would be found in four of five such comparisons, with Holm's
-            correction for all metrics compared; None where the clusters are too few for it, and where all
-            differences are equal, so that their spread is not known (see `detectable_difference`).
-        method: how interval and p were made.
-        no_interval: why there is no interval; empty where there is one.
+        pairs: number of rows with a value on both sides.
+        clusters: number of clusters of these rows.
+        first: mean of the first side over the pairs; None without pairs.
+        second: mean of the second side over the pairs; None without pairs.
+        difference: mean of second − first; None without pairs.
+        interval: confidence interval of the difference; None if it cannot be computed.
+        p: two-sided p-value of no difference; None with fewer than five clusters.
+        smallest: minimum detectable difference at 80 % power with Holm's correction; see
+            `detectable_difference`.
+        method: methods of interval and p.
+        no_interval: why present is no interval; empty if present is one.
     """
 
     pairs: int
@@ -75,77 +74,73 @@ def paired_differences(
     draws: int = 2000,
     seed: int = 0,
 ) -> tuple[PairedDifference, ...]:
-    r"""The differences of two systems, metric by metric, whole clusters being what was sampled.
+    r"""Differences between two systems, one per metric, with whole clusters as sampling units.
 
     With :math:`S_c` the sum of second − first over a cluster's pairs and n the number of pairs:
 
     * difference: :math:`\sum_c S_c / n`.
     * interval: that of `mean_interval`, of differences within [−R, R] where the metric's scale has the
-      width R. If few or no pairs changed it reaches as far as changes that were not seen may move the mean.
-    * p: signs of whole clusters flipped at random (``sign-flip``),
+      width R.
+    * p: random sign flips of whole clusters (``sign-flip``),
       :math:`p = (1 + \#\{|T^*| \ge |T|\}) / (1 + B)` with :math:`T = \sum_c S_c`; ties count. Above
-      100,000 clusters the normal distribution takes the place of draws (``normal``). All columns share the
-      draws.
-    * smallest: `detectable_difference` for as many metrics as have a p.
+      100,000 clusters the normal approximation is used (``normal``). All columns share the sign flips.
+    * smallest: `detectable_difference` for the number of metrics with a p.
 
-    The sign-flip test assumes that under the null hypothesis the differences of clusters are independent and
-    symmetric about 0. They are if the two systems are exchangeable: if swapping their answers to a question
-    changes nothing about the distribution. Skewed differences whose mean is 0 violate it; the interval does
-    not need it.
+    The sign-flip test assumes that under the null hypothesis cluster differences are independent and
+    symmetric about 0, as for exchangeable systems. The interval does not need symmetry.
 
     Args:
-        first: one column a metric, NaN where there is no value, shape (n, m) or (n,).
+        first: one column per metric, NaN for a missing value, shape (n, m) or (n,).
         second: the same rows and metrics of the other system.
-        clusters: what belongs together (say, the same question), shape (n,); None if nothing does.
-        ranges: the width of each metric's scale, shape (m,), None where it has no two ends; None if no metric
-            has them.
-        level: of the intervals, in (0, 1).
-        draws: sign flips, B.
-        seed: equal input gives equal bits.
+        clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
+        ranges: width of each metric's scale, shape (m,); None for an unbounded metric.
+        level: confidence level, in (0, 1).
+        draws: number of sign flips, B.
+        seed: random seed.
 
     Returns:
-        One for each column. A pair with NaN on either side is not there for that column.
+        One per column; pairs with NaN on either side are omitted.
 
     Raises:
-        ValueError: shapes differ, a value is infinite, or ranges, level or draws make no sense.
+        ValueError: shapes differ, a value is infinite, or ranges, level or draws are invalid.
 
     Source: Miller (2024), arXiv:2411.00640 (paired, clustered standard error and power); Phipson and Smyth
     (2010), Stat. Appl. Genet. Mol. Biol. 9 (p of random permutations).
 
     >>> before, after = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.3, 0.3, 0.5, 0.5, 0.7, 0.9]
-    >>> (found,) = paired_differences(before, after, ranges=[1.0])
-    >>> found.pairs, round(found.difference, 4), found.interval.low > 0
+    >>> (result,) = paired_differences(before, after, ranges=[1.0])
+    >>> result.pairs, round(result.difference, 4), result.interval.low > 0
     (6, 0.1833, True)
     """
     before, after = _columns(first), _columns(second)
     if before.shape != after.shape:
-        raise ValueError(f"Pairs of shape {before.shape} and {after.shape} do not pair.")
+        raise ValueError(f"first and second must have the same shape, not {before.shape} and {after.shape}.")
     check_draws(level, draws)
     scales = [_scale(width) for width in ranges or (None,) * before.shape[1]]
     codes, _ = cluster_codes(clusters, len(before))
-    there = ~(np.isnan(before) | np.isnan(after))
-    sums, sizes = _by_cluster(np.where(there, after - before, 0.0), there, codes)
-    drawn = FEWEST_CLUSTERS <= len(sums) <= _MOST_DRAWN
-    p = _sign_flips(sums, draws, seed) if drawn else _normal_p(sums)
-    tests = int(((sizes > 0).sum(axis=0) >= FEWEST_CLUSTERS).sum())
-    test = _Test("sign-flip" if drawn else "normal", tests, draws if drawn else None, level)
+    present = ~(np.isnan(before) | np.isnan(after))
+    sums, sizes = _by_cluster(np.where(present, after - before, 0.0), present, codes)
+    sample = MIN_CLUSTERS <= len(sums) <= _MAX_SIGN_FLIP_CLUSTERS
+    p = _sign_flips(sums, draws, seed) if sample else _normal_p(sums)
+    tests = int(((sizes > 0).sum(axis=0) >= MIN_CLUSTERS).sum())
+    test = _Test("sign-flip" if sample else "normal", tests, draws if sample else None, level)
     return tuple(
         _difference(
             _Column(before[rows, i], after[rows, i], sums[:, i], sizes[:, i], scales[i], float(p[i])), test
         )
-        for i, rows in enumerate(there.T)
+        for i, rows in enumerate(present.T)
     )
 
 
 @dataclass(frozen=True, eq=False)
 class _Column:
-    """The pairs of one metric, and the sum and number of differences in each cluster."""
+    """Pairs of one metric, and the sum and number of differences per cluster."""
 
     before: NDArray[np.float64]
     after: NDArray[np.float64]
     sums: NDArray[np.float64]
     sizes: NDArray[np.int64]
-    scale: Scale
+    scale: ValueRange
     p: float
 
 
@@ -155,9 +150,9 @@ class _Test:
 
     Attributes:
         name: ``sign-flip`` or ``normal``.
-        metrics: how many metrics have a p.
-        draws: random signs; None where there are none.
-        level: of the intervals.
+        metrics: number of metrics with a p.
+        draws: number of sign flips; None for ``normal``.
+        level: confidence level.
     """
 
     name: str
@@ -166,35 +161,35 @@ class _Test:
     level: float
 
 
-def _scale(width: float | None) -> Scale:
-    """Where differences of a metric can lie, whose scale is so wide."""
-    return Scale.of(None, None) if width is None else Scale.of(-width, width)
+def _scale(width: float | None) -> ValueRange:
+    """Range of differences of a metric whose scale has this width."""
+    return ValueRange.of(None, None) if width is None else ValueRange.of(-width, width)
 
 
 def _columns(values: ArrayLike) -> NDArray[np.float64]:
     table = np.asarray(values, dtype=np.float64)
     table = table[:, None] if table.ndim == 1 else table
     if table.ndim != 2 or np.isinf(table).any():  # noqa: PLR2004 - rows and columns
-        raise ValueError("Pairs are made of columns of finite values, NaN where there is none.")
+        raise ValueError("Values must be finite, or NaN where missing, in one or more columns.")
     return table
 
 
 def _by_cluster(
-    gaps: NDArray[np.float64], there: NDArray[np.bool_], codes: NDArray[np.int64]
+    gaps: NDArray[np.float64], present: NDArray[np.bool_], codes: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Sum and number of the pairs in each cluster that has any, two arrays of shape (G, m)."""
-    rows = there.any(axis=1)
-    _, kept = np.unique(codes[rows], return_inverse=True)
-    shape = (int(kept.max(initial=-1)) + 1, gaps.shape[1])
+    """Sum and number of pairs in each non-empty cluster, two arrays of shape (G, m)."""
+    rows = present.any(axis=1)
+    _, selected = np.unique(codes[rows], return_inverse=True)
+    shape = (int(selected.max(initial=-1)) + 1, gaps.shape[1])
     sums, sizes = np.empty(shape), np.empty(shape, dtype=np.int64)
     for column in range(shape[1]):
-        sums[:, column] = np.bincount(kept, weights=gaps[rows, column], minlength=shape[0])
-        sizes[:, column] = np.bincount(kept, weights=there[rows, column], minlength=shape[0])
+        sums[:, column] = np.bincount(selected, weights=gaps[rows, column], minlength=shape[0])
+        sizes[:, column] = np.bincount(selected, weights=present[rows, column], minlength=shape[0])
     return sums, sizes
 
 
 def _sign_flips(sums: NDArray[np.float64], draws: int, seed: int) -> NDArray[np.float64]:
-    """How often, in each column, sums of clusters with random signs lie as far from 0 as the sum itself."""
+    """p-value of each column: share of random sign flips with a sum as far from 0 as the observed one."""
     count = len(sums)
     generator = np.random.default_rng(seed)
     total = sums.sum(axis=0)
@@ -204,35 +199,35 @@ def _sign_flips(sums: NDArray[np.float64], draws: int, seed: int) -> NDArray[np.
     for start in range(0, draws, step):
         rows = min(step, draws - start)
         random = generator.integers(0, 256, size=(rows, -(-count // 8)), dtype=np.uint8)
-        kept = np.unpackbits(random, axis=1, count=count).astype(np.float64)
-        further += (np.abs(2 * _products(kept, sums) - total) >= reached).sum(axis=0)
+        selected = np.unpackbits(random, axis=1, count=count).astype(np.float64)
+        further += (np.abs(2 * _products(selected, sums) - total) >= reached).sum(axis=0)
     return (1 + further) / (1 + draws)
 
 
 def _products(weights: NDArray[np.float64], columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The matrix product, column by column: no bit of one column depends on the others or on threads."""
-    made = np.empty((len(weights), columns.shape[1]))
+    """Matrix product, column by column, so that bits do not depend on other columns or threads."""
+    result = np.empty((len(weights), columns.shape[1]))
     for place, column in enumerate(np.ascontiguousarray(columns.T)):
-        np.einsum("ij,j->i", weights, column, out=made[:, place])
-    return made
+        np.einsum("ij,j->i", weights, column, out=result[:, place])
+    return result
 
 
 def _normal_p(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What `_sign_flips` tends to: under random signs the sum has the variance Σ S_c²."""
+    """Normal limit of `_sign_flips`: under random signs the sum has variance Σ S_c²."""
     total, error = np.abs(sums.sum(axis=0)), np.sqrt(np.square(sums).sum(axis=0))
     return np.array([_two_sided(t / e) if e > 0 else 1.0 for t, e in zip(total, error, strict=True)])
 
 
 def _two_sided(z: float) -> float:
-    """The chance that a standard normal variable lies at least this far from 0."""
+    """P(|Z| ≥ z) of a standard normal variable."""
     return math.erfc(z / math.sqrt(2))
 
 
 def _difference(column: _Column, test: _Test) -> PairedDifference:
     pairs = len(column.before)
-    held = column.sizes > 0
-    sums, sizes = column.sums[held], column.sizes[held]
-    made = PairedDifference(
+    occupied = column.sizes > 0
+    sums, sizes = column.sums[occupied], column.sizes[occupied]
+    output = PairedDifference(
         pairs=pairs,
         clusters=len(sums),
         first=float(column.before.mean()) if pairs else None,
@@ -243,20 +238,20 @@ def _difference(column: _Column, test: _Test) -> PairedDifference:
         smallest=None,
         method="",
     )
-    if made.difference is None or made.clusters < FEWEST_CLUSTERS:
-        return replace(made, no_interval=too_few_clusters(made.clusters).reason)
-    if column.scale.holds(column.after - column.before):
-        found = clustered_interval(sums, sizes.astype(np.float64), column.scale, test.level)
+    if output.difference is None or output.clusters < MIN_CLUSTERS:
+        return replace(output, no_interval=too_few_clusters(output.clusters).reason)
+    if column.scale.contains(column.after - column.before):
+        result = clustered_interval(sums, sizes.astype(np.float64), column.scale, test.level)
     else:
         width = column.scale.high
-        found = NoInterval(f"a difference exceeds the width of the metric's scale, {width:g}")
+        result = NoInterval(f"a difference exceeds the width of the metric's scale, {width:g}")
     return replace(
-        made,
-        interval=interval_or_none(found),
-        no_interval=found.reason if isinstance(found, NoInterval) else "",
+        output,
+        interval=interval_or_none(result),
+        no_interval=result.reason if isinstance(result, NoInterval) else "",
         p=column.p,
         smallest=detectable_difference(sums, sizes, tests=test.metrics, draws=test.draws),
-        method=f"{found.method}, {test.name}" if isinstance(found, Interval) else test.name,
+        method=f"{result.method}, {test.name}" if isinstance(result, Interval) else test.name,
     )
 
 
@@ -265,9 +260,9 @@ class McNemar:
     """A test of two yes/no columns.
 
     Attributes:
-        lost: pairs that were 1 and became 0.
-        gained: pairs that were 0 and became 1.
-        p: of a two-sided test that both are equally likely.
+        lost: number of pairs that changed from 1 to 0.
+        gained: number of pairs that changed from 0 to 1.
+        p: two-sided p-value that both are equally likely.
         method: ``exact binomial`` or ``chi-squared``.
     """
 
@@ -280,14 +275,11 @@ class McNemar:
 def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
     """McNemar's test of two columns of 0 and 1 over the same rows.
 
-    It tests whether a pair is as likely to go from 1 to 0 as from 0 to 1. If so, each of the b + c pairs that
-    changed, b from 1 to 0, did so with probability ½. Under 25 of them p = min(1, 2·P(X ≤ min(b, c))), X
-    binomial(b + c, ½); else χ² = (b − c)²/(b + c) with one degree of freedom. If none changed p is 1.
+    Of b + c changed pairs, b went from 1 to 0. With fewer than 25, p = min(1, 2·P(X ≤ min(b, c))) with X
+    binomial(b + c, ½); otherwise χ² = (b − c)²/(b + c) with one degree of freedom. Without changes p is 1.
 
-    It assumes that pairs are independent of one another and that, under the null hypothesis, the two answers
-    of a pair are exchangeable: their difference is symmetric about 0. Rows that share a question are not
-    independent, and p then comes out too small: use `paired_differences`, which flips the signs of whole
-    questions and makes the same assumption of symmetry about them.
+    The test assumes independent pairs. For rows that share a question p is too small: use
+    `paired_differences`.
 
     Args:
         first: 0 or 1, shape (n,).
@@ -298,35 +290,35 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
 
     Source: McNemar (1947), Psychometrika 12.
 
-    >>> found = mcnemar([1, 1, 1, 1, 0, 0], [1, 0, 0, 0, 0, 1])
-    >>> found.lost, found.gained, found.p, found.method
+    >>> result = mcnemar([1, 1, 1, 1, 0, 0], [1, 0, 0, 0, 0, 1])
+    >>> result.lost, result.gained, result.p, result.method
     (3, 1, 0.625, 'exact binomial')
     """
     before, after = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     if before.ndim != 1 or before.shape != after.shape or not np.isin([before, after], (0, 1)).all():
-        raise ValueError("McNemar's test takes two columns of 0 and 1 of one length.")
+        raise ValueError("McNemar's test needs two columns of 0 and 1 with the same length.")
     lost, gained = int((before > after).sum()), int((after > before).sum())
     changed = lost + gained
-    if changed < _FEWEST_DISCORDANT:
+    if changed < _MIN_CHI_SQUARED_PAIRS:
         tail = sum(math.comb(changed, k) for k in range(min(lost, gained) + 1)) / 2**changed
         return McNemar(lost, gained, min(1.0, 2 * tail), "exact binomial")
     return McNemar(lost, gained, _two_sided(abs(lost - gained) / math.sqrt(changed)), "chi-squared")
 
 
 def holm(p: Sequence[float | None]) -> tuple[float | None, ...]:
-    """Holm's step-down correction of several tests, so that the chance of any false discovery stays as one's.
+    """Holm's step-down correction of p-values; controls the family-wise error rate.
 
-    The k-th smallest of m becomes max over j ≤ k of min(1, (m − j + 1)·p_(j)). A test that has no p keeps
-    none, and doesn't count.
+    The k-th smallest of m becomes max over j ≤ k of min(1, (m − j + 1)·p_(j)). None stays None and is not
+    counted.
 
     Args:
-        p: in [0, 1], or None.
+        p: p-values in [0, 1], or None.
 
     Returns:
-        Adjusted p, in the order given.
+        Adjusted p-values, in the same order.
 
     Raises:
-        ValueError: a p lies outside [0, 1].
+        ValueError: a p-value is outside [0, 1].
 
     Source: Holm (1979), Scand. J. Stat. 6.
 
@@ -335,7 +327,7 @@ def holm(p: Sequence[float | None]) -> tuple[float | None, ...]:
     """
     known = [(value, place) for place, value in enumerate(p) if value is not None]
     if not all(0 <= value <= 1 for value, _ in known):
-        raise ValueError("A p lies in [0, 1].")
+        raise ValueError("p-values must be in [0, 1].")
     adjusted: list[float | None] = [None] * len(p)
     least = 0.0
     for rank, (value, place) in enumerate(sorted(known)):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.stats.intervals import (
-    FEWEST_CLUSTERS,
+    MIN_CLUSTERS,
     Interval,
     check_draws,
     cluster_codes,
@@ -23,13 +23,13 @@ from sgi.stats.means import mean_interval
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-# Scores make each label count as at most so many: a score without an error on few labels is not perfect.
-_MOST_GAINED = 4
+# Maximum number of effective rows per label, since a few labels cannot show that scores are perfect.
+_MAX_ROWS_PER_LABEL = 4
 _METHOD = "prediction-powered"
 
 
 @dataclass(frozen=True)
-class PoweredMean:
+class PredictionPoweredMean:
     """The mean label of all rows, estimated from labels and scores.
 
     Attributes:
@@ -54,7 +54,7 @@ def prediction_powered_mean(
     *,
     bounds: tuple[float, float] | None = None,
     level: float = 0.95,
-) -> PoweredMean | None:
+) -> PredictionPoweredMean | None:
     r"""The mean label of all rows, from scores of all rows and labels of a random sample.
 
     .. math:: \hat\theta = \lambda \bar f_U + \overline{(y - \lambda f)}_L, \qquad
@@ -70,12 +70,10 @@ def prediction_powered_mean(
     labelled rows (e = y − λf) and of λ(f − f̄)/N over its others. t has the effective number of labelled
     clusters minus two degrees of freedom, since λ is estimated too.
 
-    * Labels that are all at an end of ``bounds`` (say 0 or 1): Wilson's interval with θ̂(1 − θ̂)/SE²
-      effective rows, at most four times the labelled ones, and t for z. If every label agrees, few labels
-      are no proof that all rows do. The 95 % interval covers in 92 to 100 % of the simulated cases (12 to 200
-      labels, shares 0.5 to 0.98); θ̂ ± t·SE covers in 84 to 92 % of the cases with 20 labels of share 0.9, 50
-      of 0.95, or 100 and 200 of 0.98.
-    * Other labels: θ̂ ± t·SE, cut at the bounds. Nearly constant labels make it too narrow.
+    * Binary labels (each at an end of ``bounds``): Wilson's interval with θ̂(1 − θ̂)/SE² effective rows, at
+      most four times the labelled ones, and t for z. In simulations (12 to 200 labels,
+      shares 0.5 to 0.98) the 95 % interval covers 92 to 100 %, where θ̂ ± t·SE covers as little as 84 %.
+    * Other labels: θ̂ ± t·SE, clipped to the bounds. It is too narrow for nearly constant labels.
 
     If every row is labelled, value and interval are those of the labels (`mean_interval`).
 
@@ -83,22 +81,22 @@ def prediction_powered_mean(
         labels: NaN where a row has none, shape (n + N,).
         scores: finite, on any scale, shape (n + N,).
         clusters: rows with the same value are dependent, shape (n + N,); None if all rows are independent.
-        bounds: the least and greatest possible label, if there are such; value and interval stay within.
+        bounds: least and greatest possible label, if known; value and interval stay within.
         level: of the interval, in (0, 1).
 
     Returns:
         None with fewer than two labelled rows.
 
     Raises:
-        ValueError: lengths differ, a score or a label is infinite or a score NaN, a label lies out of bounds,
-            or the level is out of range.
+        ValueError: lengths differ, a score or label is not finite (a label may be NaN), a label is out of
+            bounds, or the level is invalid.
 
     Source: Angelopoulos et al. (2023), arXiv:2301.09633; Angelopoulos, Duchi and Zrnic (2023),
     arXiv:2311.01453 (λ); Korn and Graubard (1998), Survey Methodology 24 (effective rows).
 
     >>> nothing = float("nan")
-    >>> found = prediction_powered_mean([1, 0, 1, nothing, nothing, nothing], [0.9, 0.4, 0.8, 0.9, 0.8, 0.9])
-    >>> round(found.value, 4), round(found.power, 4), found.labelled, found.unlabelled
+    >>> result = prediction_powered_mean([1, 0, 1, nothing, nothing, nothing], [0.9, 0.4, 0.8, 0.9, 0.8, 0.9])
+    >>> round(result.value, 4), round(result.power, 4), result.labelled, result.unlabelled
     (0.8333, 1.0, 3, 3)
     """
     check_draws(level, 1)
@@ -110,43 +108,43 @@ def prediction_powered_mean(
         return None
     if others == 0:
         low, high = bounds or (None, None)
-        found = mean_interval(truth, codes, low=low, high=high, level=level)
-        return PoweredMean(float(truth.mean()), interval_or_none(found), 0.0, n, 0)
+        result = mean_interval(truth, codes, low=low, high=high, level=level)
+        return PredictionPoweredMean(float(truth.mean()), interval_or_none(result), 0.0, n, 0)
     power = _power(truth[known], score, known)
-    left = truth[known] - power * score[known]
-    value = power * float(score[~known].mean()) + float(left.mean())
+    residuals = truth[known] - power * score[known]
+    value = power * float(score[~known].mean()) + float(residuals.mean())
     if bounds is not None:
         value = min(max(value, bounds[0]), bounds[1])
-    pulls = _pulls(left, power * score[~known], known, codes)
+    influences = _influences(residuals, power * score[~known], known, codes)
     labelled = codes[known]
     sizes = np.unique(labelled, return_counts=True)[1]
-    if len(sizes) < FEWEST_CLUSTERS:
-        return PoweredMean(value, None, power, n, others)
-    few, error = effective_clusters(sizes), _error(pulls, codes)
+    if len(sizes) < MIN_CLUSTERS:
+        return PredictionPoweredMean(value, None, power, n, others)
+    few, error = effective_clusters(sizes), _error(influences, codes)
     quantile = student_quantile(level, few - 2)
     if bounds is not None and np.isin(truth[known], bounds).all():
-        worth = _worth(left, pulls[known], labelled, few)
-        interval: Interval | None = _wilson_interval(value, error, worth, quantile, bounds, level)
+        effective_rows = _effective_rows(residuals, influences[known], labelled, few)
+        interval: Interval | None = _wilson_interval(value, error, effective_rows, quantile, bounds, level)
     else:
         interval = _student_interval(value, error, quantile, bounds, level)
-    return PoweredMean(value, interval, power, n, others)
+    return PredictionPoweredMean(value, interval, power, n, others)
 
 
 def slice_difference(
     scores: ArrayLike, labelled: ArrayLike, clusters: ArrayLike | None = None
 ) -> float | None:
-    """By how many standard errors the mean score of labelled rows exceeds that of the others.
+    """Z statistic of the difference between the mean scores of labelled and other rows.
 
-    z = (f̄_L − f̄_U)/SE with independent clusters. A random sample exceeds ±2.58 once in a hundred times;
-    beyond that the labelled rows were probably not drawn at random.
+    z = (f̄_L − f̄_U)/SE with clustered SE. A random sample exceeds ±2.58 in 1 % of cases; beyond that, the
+    labelled rows are probably not a random sample.
 
     Args:
         scores: finite, shape (n,).
-        labelled: which rows are labelled, shape (n,).
+        labelled: boolean mask of labelled rows, shape (n,).
         clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
 
     Returns:
-        None where either side has fewer than five clusters, or the scores show no spread.
+        None if either side has fewer than five clusters, or the scores have no spread.
 
     Raises:
         ValueError: lengths differ, or a score is not finite.
@@ -159,9 +157,9 @@ def slice_difference(
     known = np.asarray(labelled, dtype=np.bool_)
     _, score = _columns(np.where(known, 0.0, np.nan), scores, None)
     codes, _ = cluster_codes(clusters, len(score))
-    if min(len(np.unique(codes[known])), len(np.unique(codes[~known]))) < FEWEST_CLUSTERS:
+    if min(len(np.unique(codes[known])), len(np.unique(codes[~known]))) < MIN_CLUSTERS:
         return None
-    error = _error(_pulls(score[known], -score[~known], known, codes), codes)
+    error = _error(_influences(score[known], -score[~known], known, codes), codes)
     gap = float(score[known].mean() - score[~known].mean())
     return gap / error if error > 0 else None
 
@@ -180,7 +178,7 @@ def _columns(
 
 
 def _power(truth: NDArray[np.float64], score: NDArray[np.float64], known: NDArray[np.bool_]) -> float:
-    """The λ that minimises the variance of the estimate of independent rows."""
+    """λ that minimises the variance of the estimate for independent rows."""
     n, others = len(truth), len(score) - len(truth)
     spread = (1 + n / others) * float(score.var(ddof=1))
     if spread == 0:
@@ -189,41 +187,46 @@ def _power(truth: NDArray[np.float64], score: NDArray[np.float64], known: NDArra
     return min(max(shared / spread, 0.0), 1.0)
 
 
-def _pulls(
+def _influences(
     labelled: NDArray[np.float64],
     others: NDArray[np.float64],
     known: NDArray[np.bool_],
     codes: NDArray[np.int64],
 ) -> NDArray[np.float64]:
     """The influence of each row on the sum of two means, with the small-sample correction of each."""
-    pulls = np.empty(len(known))
+    influences = np.empty(len(known))
     for rows, values in ((known, labelled), (~known, others)):
         count = len(np.unique(codes[rows]))
         few = math.sqrt(count / (count - 1)) if count > 1 else 1.0
-        pulls[rows] = (values - values.mean()) * (few / len(values))
-    return pulls
+        influences[rows] = (values - values.mean()) * (few / len(values))
+    return influences
 
 
-def _error(pulls: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
-    return float(np.sqrt(np.square(np.bincount(codes, weights=pulls)).sum()))
+def _error(influences: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
+    return float(np.sqrt(np.square(np.bincount(codes, weights=influences)).sum()))
 
 
 def _wilson_interval(
-    value: float, error: float, worth: float, quantile: float, bounds: tuple[float, float], level: float
+    value: float,
+    error: float,
+    effective_rows: float,
+    quantile: float,
+    bounds: tuple[float, float],
+    level: float,
 ) -> Interval:
-    """Wilson's interval of a share; ``worth`` is how many independent rows the labelled ones count as."""
+    """Wilson's interval; ``effective_rows`` is the effective number of labelled rows."""
     low, span = bounds[0], bounds[1] - bounds[0]
     share = (value - low) / span
-    most = _MOST_GAINED * worth
-    rows = min(share * (1 - share) * (span / error) ** 2, most) if error > 0 else worth
-    first, last = wilson_ends(share, rows if 0 < share < 1 else worth, quantile)
+    most = _MAX_ROWS_PER_LABEL * effective_rows
+    rows = min(share * (1 - share) * (span / error) ** 2, most) if error > 0 else effective_rows
+    first, last = wilson_ends(share, rows if 0 < share < 1 else effective_rows, quantile)
     return Interval(low + first * span, low + last * span, level, _METHOD)
 
 
 def _student_interval(
     value: float, error: float, quantile: float, bounds: tuple[float, float] | None, level: float
 ) -> Interval | None:
-    """θ̂ ± t·SE within the bounds; None without any spread."""
+    """θ̂ ± t·SE within the bounds; None without spread."""
     if error == 0:
         return None
     low, high = bounds or (-math.inf, math.inf)
@@ -231,9 +234,9 @@ def _student_interval(
     return Interval(max(value - half, low), min(value + half, high), level, _METHOD)
 
 
-def _worth(
-    left: NDArray[np.float64], pulls: NDArray[np.float64], codes: NDArray[np.int64], few: float
+def _effective_rows(
+    residuals: NDArray[np.float64], influences: NDArray[np.float64], codes: NDArray[np.int64], few: float
 ) -> float:
-    """How many independent rows would give the mean error of the labelled rows its standard error."""
-    error = _error(pulls, codes) ** 2
-    return max(float(left.var(ddof=1)) / error, few) if error > 0 else few
+    """Number of independent rows with the same standard error of the mean error."""
+    error = _error(influences, codes) ** 2
+    return max(float(residuals.var(ddof=1)) / error, few) if error > 0 else few

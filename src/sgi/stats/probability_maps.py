@@ -1,4 +1,4 @@
-"""Maps from scores to probabilities, fitted on labelled rows; what is fitted is plain numbers."""
+"""Maps from scores to probabilities, fitted on labelled rows: Platt, isotonic, base rate."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 _MAX_STEPS = 200
 _TOLERANCE = 1e-11
-"""Of the gradient of the mean log loss."""
+"""Tolerance of the gradient of the mean log loss."""
 _RIDGE = 1e-12
-"""Added to the curvature, which can vanish far from the optimum."""
-_LEAST_SHARE = 1e-6
-"""Of a Newton step, below which the line search gives up."""
+"""Added to the Hessian, which can vanish far from the optimum."""
+_MIN_STEP_SHARE = 1e-6
+"""The line search stops below this share of a Newton step."""
 _SCORE_RESOLUTION = 1e-15
 """Scores closer than this count as equal in an isotonic fit."""
 
 
 class ProbabilityMap(Protocol):
-    """What makes probabilities of scores."""
+    """Maps scores to probabilities."""
 
     def probability(self, scores: ArrayLike, /) -> Floats:
-        """The probability of being true for each score, in [0, 1]; NaN of NaN."""
+        """Probability of true for each score, in [0, 1]; NaN for NaN."""
 
     def to_dict(self) -> dict[str, Any]:
         """The map as JSON values."""
@@ -40,7 +40,7 @@ class PlattMap:
     """p = 1/(1 + exp(−(slope·score + intercept))).
 
     Attributes:
-        slope: of the log odds; 0 where the scores tell nothing.
+        slope: change of the log odds per unit of score; 0 if the scores are uninformative.
         intercept: the log odds at a score of 0.
 
     >>> PlattMap(slope=2.0, intercept=-1.0).probability([0.5, 30.0]).tolist()
@@ -51,7 +51,7 @@ class PlattMap:
     intercept: float
 
     def probability(self, scores: ArrayLike, /) -> Floats:
-        """The probability of being true for each score, in [0, 1]; NaN of NaN."""
+        """Probability of true for each score, in [0, 1]; NaN for NaN."""
         with np.errstate(over="ignore"):  # odds beyond the range of floats are as good as infinite
             odds = self.slope * np.asarray(scores, dtype=np.float64) + self.intercept
         return np.asarray((1 + np.tanh(odds / 2)) / 2)
@@ -62,7 +62,7 @@ class PlattMap:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The map that `to_dict` wrote.
+        """Read a map written by `to_dict`.
 
         Raises:
             ValueError: a number is absent or not finite.
@@ -73,11 +73,11 @@ class PlattMap:
 
 @dataclass(frozen=True)
 class IsotonicMap:
-    """A rising line through points, level before the first and after the last.
+    """Piecewise linear, non-decreasing map; constant before the first and after the last point.
 
     Attributes:
-        scores: of the points, ascending.
-        probabilities: of the points, never falling, in [0, 1]; 0 and 1 themselves are possible.
+        scores: scores of the points, ascending.
+        probabilities: probabilities of the points, non-decreasing, in [0, 1].
 
     >>> IsotonicMap((0.0, 1.0), (0.2, 0.6)).probability([-5, 0.5, 9]).tolist()
     [0.2, 0.4, 0.6]
@@ -89,15 +89,15 @@ class IsotonicMap:
     def __post_init__(self) -> None:
         rising = np.diff(self.scores) > 0, np.diff(self.probabilities) >= 0
         if not (0 < len(self.scores) == len(self.probabilities) and all(map(np.all, rising))):
-            raise ValueError("An isotonic map has rising scores with probabilities that never fall.")
+            raise ValueError("An isotonic map needs increasing scores and non-decreasing probabilities.")
         if not 0 <= self.probabilities[0] <= self.probabilities[-1] <= 1:
-            raise ValueError("A probability lies outside [0, 1].")
+            raise ValueError("A probability is outside [0, 1].")
 
     def probability(self, scores: ArrayLike, /) -> Floats:
-        """The probability of being true for each score, in [0, 1]; NaN of NaN."""
+        """Probability of true for each score, in [0, 1]; NaN for NaN."""
         column = np.asarray(scores, dtype=np.float64)
-        found = np.interp(column, self.scores, self.probabilities)
-        return np.where(np.isnan(column), np.nan, found)  # of a single point NaN would have its value
+        result = np.interp(column, self.scores, self.probabilities)
+        return np.where(np.isnan(column), np.nan, result)  # np.interp maps NaN to the value of a single point
 
     def to_dict(self) -> dict[str, Any]:
         """The map as JSON values."""
@@ -109,19 +109,19 @@ class IsotonicMap:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The map that `to_dict` wrote.
+        """Read a map written by `to_dict`.
 
         Raises:
-            ValueError: it is no such map.
+            ValueError: the values are invalid.
         """
         return cls(_finite(values.get("scores")), _finite(values.get("probabilities")))
 
 
 def read_map(values: Mapping[str, Any]) -> PlattMap | IsotonicMap:
-    """The map that `to_dict` wrote, of whichever kind.
+    """Read a map of any kind written by `to_dict`.
 
     Raises:
-        ValueError: it is of no kind, or no such map.
+        ValueError: the kind is unknown, or the values are invalid.
 
     >>> read_map({"map": "platt", "slope": 2.0, "intercept": -1.0})
     PlattMap(slope=2.0, intercept=-1.0)
@@ -129,18 +129,16 @@ def read_map(values: Mapping[str, Any]) -> PlattMap | IsotonicMap:
     kinds: dict[Any, type[PlattMap | IsotonicMap]] = {"platt": PlattMap, "isotonic": IsotonicMap}
     kind = values.get("map")
     if not isinstance(kind, str) or kind not in kinds:
-        raise ValueError(f"A map is of the kind {' or '.join(kinds)}.")
+        raise ValueError(f"The kind of a map is {' or '.join(kinds)}.")
     return kinds[kind].from_dict(values)
 
 
 def fit_platt(scores: ArrayLike, labels: ArrayLike) -> PlattMap:
-    """The logistic curve that fits the labels best; it may rise or fall.
+    """Platt scaling: fit a logistic curve to the labels; the slope may be negative.
 
-    Labels are smoothed, (n⁺ + 1)/(n⁺ + 2) for true and 1/(n⁻ + 2) for false, each row standing in both
-    classes with that weight. So the curve has a finite slope also where the scores part the classes without
-    an error, and no penalty is needed, which would depend on the scores' scale. Scores are standardised for
-    the fit, and Newton's method with a backtracking line search finds the curve. Constant scores give a slope
-    of 0 and the mean of the smoothed labels.
+    Targets are smoothed: (n⁺ + 1)/(n⁺ + 2) for true, 1/(n⁻ + 2) for false. This keeps the slope finite for
+    separable classes without a penalty. The fit uses standardised scores and Newton's method with
+    backtracking. Constant scores give slope 0 and the mean of the targets.
 
     Args:
         scores: finite, shape (n,).
@@ -159,7 +157,7 @@ def fit_platt(scores: ArrayLike, labels: ArrayLike) -> PlattMap:
     column, truth = labelled_scores(scores, labels)
     positives, negatives = int(truth.sum()), int((~truth).sum())
     targets = np.where(truth, (positives + 1) / (positives + 2), 1 / (negatives + 2))
-    # The greatest score first, so that neither squares nor sums can leave the range of floats.
+    # Divide by the largest score first, so that squares and sums cannot overflow.
     reach = float(np.abs(column).max()) or 1.0
     centre, spread = float((column / reach).mean()), float((column / reach).std())
     scale = spread * reach
@@ -172,9 +170,9 @@ def fit_platt(scores: ArrayLike, labels: ArrayLike) -> PlattMap:
 
 
 def _logistic_line(column: Floats, targets: Floats) -> tuple[float, float]:
-    """Slope and intercept of the log odds at which the mean log loss is least.
+    """Slope and intercept that minimise the mean log loss.
 
-    Sums are numpy's own and not products of BLAS, whose bits depend on its threads.
+    Uses sums, not BLAS products, whose last bits depend on the number of threads.
     """
     rate = float(targets.mean())
     line = np.array([0.0, np.log(rate / (1 - rate))])
@@ -191,9 +189,9 @@ def _logistic_line(column: Floats, targets: Floats) -> tuple[float, float]:
         )
         step = np.linalg.solve(curvature, gradient)
         share = 1.0
-        while (tried := _log_loss(line - share * step, column, targets)) > loss and share > _LEAST_SHARE:
+        while (tried := _log_loss(line - share * step, column, targets)) > loss and share > _MIN_STEP_SHARE:
             share /= 2
-        if tried > loss:  # floats cannot tell the two apart any more
+        if tried > loss:  # no further progress in floating point
             break
         line, loss = line - share * step, tried
     return float(line[0]), float(line[1])
@@ -276,7 +274,7 @@ def _pool_adjacent_violators(means: list[float], weights: list[float]) -> tuple[
 
 
 def fit_base_rate(scores: ArrayLike, labels: ArrayLike) -> IsotonicMap:
-    """The share of true rows, whatever the score: what any other map has to beat.
+    """Constant map: the share of true rows, the baseline for other maps.
 
     Args:
         scores: finite, shape (n,).
@@ -292,25 +290,25 @@ def fit_base_rate(scores: ArrayLike, labels: ArrayLike) -> IsotonicMap:
     return IsotonicMap((float(column[0]),), (float(truth.mean()),))
 
 
-def truth_of(labels: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
-    """Labels as truth values, checked to be those of one column.
+def boolean_labels(labels: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Check labels and convert them to booleans.
 
     Raises:
-        ValueError: a label is neither true nor false, or there are not as many as the column has rows.
+        ValueError: a label is not boolean, or the shape differs.
 
-    >>> truth_of([1, 0], (2,)).tolist()
+    >>> boolean_labels([1, 0], (2,)).tolist()
     [True, False]
     """
     truth = np.asarray(labels)
     if len(shape) != 1 or truth.shape != shape:
-        raise ValueError(f"A column of shape {shape} has labels of shape {truth.shape}.")
+        raise ValueError(f"Scores of shape {shape} and labels of shape {truth.shape} do not match.")
     if truth.dtype != np.bool_ and not np.isin(truth, (0, 1)).all():
-        raise ValueError("A label is true or false, or 1 or 0.")
+        raise ValueError("Labels must be true or false, or 1 or 0.")
     return truth.astype(np.bool_)
 
 
 def labelled_scores(scores: ArrayLike, labels: ArrayLike) -> tuple[Floats, NDArray[np.bool_]]:
-    """Scores and labels from which the classes can be told apart.
+    """Check scores and labels: finite, and both classes present.
 
     Raises:
         ValueError: a score is not finite, a label is neither true nor false, lengths differ, or a class is
@@ -320,18 +318,18 @@ def labelled_scores(scores: ArrayLike, labels: ArrayLike) -> tuple[Floats, NDArr
     [False, True]
     """
     column = np.asarray(scores, dtype=np.float64)
-    truth = truth_of(labels, column.shape)
+    truth = boolean_labels(labels, column.shape)
     if not np.isfinite(column).all():
         raise ValueError("A score is NaN or infinite; leave out rows without a value.")
     if truth.all() or not truth.any():
-        raise ValueError("Rows of one class only cannot tell the classes apart.")
+        raise ValueError("All rows have the same label; both classes are needed.")
     return column, truth
 
 
 def _finite(values: Any) -> tuple[float, ...]:
     if not isinstance(values, (list, tuple)) or not all(type(value) in (int, float) for value in values):
-        raise ValueError("A map is made of numbers.")
+        raise ValueError("A map needs a list of numbers.")
     numbers = tuple(map(float, values))
     if not np.isfinite(numbers).all():
-        raise ValueError("A map is made of finite numbers.")
+        raise ValueError("A map needs finite numbers.")
     return numbers

@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from sgi.stats.bootstrap import clusters_of_the_rarer, differ, drawn_values, interval_of_draws
+from sgi.stats.bootstrap import bootstrap_values, has_spread, interval_of_resamples, rarer_class_clusters
 from sgi.stats.intervals import (
-    FEWEST_CLUSTERS,
+    MIN_CLUSTERS,
     Interval,
     check_draws,
     cluster_codes,
     effective_clusters,
     student_quantile,
 )
-from sgi.stats.rank_counts import scores_and_truths
+from sgi.stats.rank_counts import scores_and_labels
 from sgi.stats.ranking import average_precision
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-# More groups would not make the standard error steadier.
-_MOST_LEFT_OUT = 1000
+# More groups do not make the standard error more stable.
+_MAX_JACKKNIFE_GROUPS = 1000
 
 Statistic: TypeAlias = Callable[
     ["NDArray[np.float64]", "NDArray[np.bool_]", "NDArray[np.float64]"], "float | None"
 ]
-"""A number from scores, labels and weights of the rows."""
+"""Function of scores, labels and weights of the rows."""
 
 
 def average_precision_interval(
@@ -46,19 +46,18 @@ def average_precision_interval(
         SE^2 = \frac{G - 1}{G} \sum_g (\mathrm{AP}_{(g)} - \overline{\mathrm{AP}})^2
 
     AP_(g) is average precision without cluster g; t has the effective number of clusters minus one degrees
-    of freedom. More than 1,000 clusters are joined into 1,000 random groups.
+    of freedom. More than 1,000 clusters are merged into 1,000 random groups.
 
-    A bootstrap would be biased: a row drawn twice ties with itself. In simulations of binormal scores (20 to
-    400 questions with two answers that share half of their variance, AUROC 0.5 to 0.96) the 95 % intervals
-    cover in 93 to 96 % of cases where 30 or 50 % of the rows are positive (98 % with 20 questions at AUROC
-    0.96), and in 91 to 95 % where 10 % are.
+    A bootstrap would be biased: a row that is sampled twice ties with itself. In simulations (20 to 400
+    questions with two dependent answers, AUROC 0.5 to 0.96) the 95 % intervals cover 93 to 96 % where 30 or
+    50 % of the rows are positive (98 % with 20 questions at AUROC 0.96), and 91 to 95 % where 10 % are.
 
     Args:
         scores: higher = more likely positive, shape (n,); not NaN.
         labels: true or false (or 1 and 0), shape (n,).
         clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        level: in (0, 1).
-        seed: of the random groups.
+        level: confidence level, in (0, 1).
+        seed: random seed of the groups.
 
     Returns:
         An interval within [0, 1]; None where the rarer class occurs in fewer than five clusters, or where
@@ -70,23 +69,26 @@ def average_precision_interval(
 
     Source: Tukey (1958), Ann. Math. Stat. 29; Boyd, Eng and Page (2013), ECML PKDD (logit of AP).
 
-    >>> found = average_precision_interval([3, 1, 4, 1, 5, 9, 2, 6, 5, 3], [1, 0, 0, 0, 1, 1, 0, 1, 1, 0])
-    >>> round(found.low, 2), round(found.high, 2)
+    >>> result = average_precision_interval([3, 1, 4, 1, 5, 9, 2, 6, 5, 3], [1, 0, 0, 0, 1, 1, 0, 1, 1, 0])
+    >>> round(result.low, 2), round(result.high, 2)
     (0.36, 1.0)
     """
-    column, truth = scores_and_truths(scores, labels)
+    column, truth = scores_and_labels(scores, labels)
     check_draws(level, 1)
     codes, count = cluster_codes(clusters, len(column))
-    if clusters_of_the_rarer(codes, truth) < FEWEST_CLUSTERS:
+    if rarer_class_clusters(codes, truth) < MIN_CLUSTERS:
         return None
     sizes = np.bincount(codes)
-    if count > _MOST_LEFT_OUT:
-        codes, count = np.random.default_rng(seed).permutation(count)[codes] % _MOST_LEFT_OUT, _MOST_LEFT_OUT
+    if count > _MAX_JACKKNIFE_GROUPS:
+        codes, count = (
+            np.random.default_rng(seed).permutation(count)[codes] % _MAX_JACKKNIFE_GROUPS,
+            _MAX_JACKKNIFE_GROUPS,
+        )
     order = np.argsort(column, kind="stable")  # once for all
     column, truth, codes = column[order], truth[order], codes[order]
     values = [average_precision(column, truth, codes != left_out) for left_out in range(count)]
     without = np.array(values, dtype=np.float64)  # None is NaN here
-    if np.isnan(without).any() or not differ(without):
+    if np.isnan(without).any() or not has_spread(without):
         return None
     value = float(average_precision(column, truth) or np.nan)
     error = np.sqrt((count - 1) * np.var(without)) / (value * (1 - value))
@@ -105,11 +107,10 @@ def bootstrap_interval(
     draws: int = 1000,
     seed: int = 0,
 ) -> Interval | None:
-    """A percentile bootstrap interval of any statistic of scores and labels, drawing whole clusters.
+    """A percentile bootstrap interval of any statistic of scores and labels, resampling whole clusters.
 
-    Statistics of the same rows with the same seed see the same draws. There is no interval where every draw
-    gives the same value: a perfect ranking has no false positives in any draw, which does not prove that it
-    never has any.
+    The same rows and seed give the same resamples. There is no interval if every resample has the same
+    value: a perfect ranking has no false positives in any resample, which proves nothing.
 
     In simulations of binormal scores (AUROC 0.76 and 0.96, two answers per question that share half of their
     variance) the 95 % interval of the false positive rate at 95 % recall covers in 94 to 97 % of cases from
@@ -124,16 +125,16 @@ def bootstrap_interval(
         scores: higher = more likely positive, shape (n,); not NaN.
         labels: true or false (or 1 and 0), shape (n,).
         clusters: rows with the same value are dependent, shape (n,); None if all rows are independent.
-        level: in (0, 1).
-        draws: number of draws; the method states how many had one class only and were left out.
-        seed: equal input gives equal bits.
+        level: confidence level, in (0, 1).
+        draws: number of resamples; the method states how many had one class only and were omitted.
+        seed: random seed.
 
     Returns:
         None where the rarer class occurs in fewer than five clusters, or all draws give the same value.
 
     Raises:
-        ValueError: a score is NaN, a label is neither true nor false, lengths differ, or level or draws are
-            out of range.
+        ValueError: a score is NaN, a label is not boolean, lengths differ, or ``level`` or ``draws`` is
+            invalid.
 
     Source: Efron (1979); Obuchowski (1997), Biometrics 53 (clusters).
 
@@ -141,12 +142,12 @@ def bootstrap_interval(
     >>> bootstrap_interval(average_precision, scores, labels).method
     'bootstrap, 2 of 1000 draws had one class only'
     """
-    column, truth = scores_and_truths(scores, labels)
+    column, truth = scores_and_labels(scores, labels)
     check_draws(level, draws)
     codes, _ = cluster_codes(clusters, len(column))
-    if clusters_of_the_rarer(codes, truth) < FEWEST_CLUSTERS:
+    if rarer_class_clusters(codes, truth) < MIN_CLUSTERS:
         return None
     order = np.argsort(column, kind="stable")  # once for all draws
     column, truth = column[order], truth[order]
-    values = drawn_values(lambda weights: statistic(column, truth, weights), codes[order], draws, seed)
-    return interval_of_draws(values, level, "one class only") if differ(values) else None
+    values = bootstrap_values(lambda weights: statistic(column, truth, weights), codes[order], draws, seed)
+    return interval_of_resamples(values, level, "one class only") if has_spread(values) else None

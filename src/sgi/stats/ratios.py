@@ -1,4 +1,4 @@
-"""Ratios on a bounded scale, on which they have a mean that no single row decides."""
+"""Ratios on a bounded scale, so that no single row dominates their mean."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def bounded_ratio(ratios: ArrayLike) -> NDArray[np.float64]:
     [0.0, 0.5, 0.75]
     """
     values = np.asarray(ratios, dtype=np.float64)
-    # A ratio beyond 1e16 would round to a share of 1, which no finite ratio has.
+    # A ratio above 1e16 would round to a share of 1.
     return np.minimum(values / (1.0 + values), np.nextafter(1.0, 0.0))
 
 
@@ -41,7 +41,7 @@ def ratio_of(share: float) -> float:
 
 
 def ratio_slope(first: float, second: float) -> float:
-    r"""How much a ratio changes for each unit of the share, between two shares.
+    r"""Slope of the ratio over the share, between two shares.
 
     .. math:: k = \frac{v_2 - v_1}{s_2 - s_1} = \frac{1}{(1 - s_1)(1 - s_2)}
 
@@ -49,7 +49,7 @@ def ratio_slope(first: float, second: float) -> float:
 
     Args:
         first: a share in [0, 1).
-        second: another one.
+        second: another share in [0, 1).
 
     >>> ratio_slope(0.5, 0.75) == (ratio_of(0.75) - ratio_of(0.5)) / 0.25
     True

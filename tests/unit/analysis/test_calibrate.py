@@ -12,7 +12,7 @@ from sgi.engine.calibration_file import Target
 from sgi.kernel.errors import DataError, UnknownNameError, UsageError
 from sgi.kernel.judged_metric import prompts_digest
 from sgi.kernel.registry import metric
-from sgi.stats.calibration import brier, folds_of, out_of_fold
+from sgi.stats.calibration import brier, grouped_folds, out_of_fold_probabilities
 from sgi.stats.conformal import conformal_threshold
 from sgi.stats.means import mean_interval
 from sgi.store import schema
@@ -153,7 +153,7 @@ def test_out_of_fold_no_more_than_the_target_is_flagged_whatever_the_scores():
         values = generator.normal(size=300) + 1.5 * truth
         lengths = generator.integers(1, 100, size=300)
         rows = LabelledScores(values, truth, lengths, np.arange(300) // 2)
-        flagged = flagged_out_of_fold(rows, FPR, folds_of(truth, rows.clusters), bins=3)
+        flagged = flagged_out_of_fold(rows, FPR, grouped_folds(truth, rows.clusters), bins=3)
         rates.append(flagged[truth].mean())
         found.append(flagged[~truth].mean())
         other = generator.normal(size=2000)
@@ -175,7 +175,7 @@ def test_a_row_has_no_part_in_the_threshold_that_judges_it():
     """Of 15, and of the 12 in four folds, 10 % is the lowest one, which itself passes: unless left out."""
     rows = some_rows(np.arange(15.0), np.arange(15))
     assert not (rows.values[rows.truth] < conformal_threshold(np.arange(15.0), 0.1)).any()
-    flagged = flagged_out_of_fold(rows, FPR, folds_of(rows.truth, rows.clusters), bins=1)
+    flagged = flagged_out_of_fold(rows, FPR, grouped_folds(rows.truth, rows.clusters), bins=1)
     assert flagged[0]
     assert flagged[~rows.truth].all()
     assert flagged[rows.truth].sum() <= 5
@@ -185,10 +185,10 @@ def test_nor_have_other_answers_to_its_question():
     """The five lowest rows are of one question: judged by the others, all of them are flagged."""
     questions = np.concatenate([np.zeros(5, dtype=np.int64), np.arange(1, 15)])
     rows = some_rows(np.concatenate([np.zeros(5), np.arange(1.0, 15)]), questions)
-    flagged = flagged_out_of_fold(rows, FPR, folds_of(rows.truth, rows.clusters), bins=1)
+    flagged = flagged_out_of_fold(rows, FPR, grouped_folds(rows.truth, rows.clusters), bins=1)
     assert flagged[:5].all()
     assert np.count_nonzero(rows.drawn[:5]) == 1
-    alone = flagged_out_of_fold(rows, FPR, folds_of(rows.truth), bins=1)
+    alone = flagged_out_of_fold(rows, FPR, grouped_folds(rows.truth), bins=1)
     assert not alone[:5].all()
 
 
@@ -196,7 +196,7 @@ def test_thresholds_of_folds_count_questions_too():
     """Sixty answers to one question leave the lowest of the others the tenth that 12 questions have."""
     questions = np.concatenate([np.arange(15), np.full(60, 15)])
     rows = some_rows(np.concatenate([np.arange(15.0), np.full(60, 99.0)]), questions)
-    folds = folds_of(rows.truth, rows.clusters)
+    folds = grouped_folds(rows.truth, rows.clusters)
     flagged = flagged_out_of_fold(rows, FPR, folds, bins=1)
     for fold in folds:
         lowest = min(row for row in range(15) if row not in fold)
@@ -250,11 +250,13 @@ def test_what_is_measured_leaves_out_whole_questions(database):
     made = calibrate(database, record, "sgi", FPR, bins=1)
     values, truth = scored_run(database, record).metrics["sgi"].values, np.tile([True, False], 200)
     rows = LabelledScores(values, truth, np.full(400, 9), run.clusters)
-    whole, single = folds_of(truth, run.clusters), folds_of(truth)
+    whole, single = grouped_folds(truth, run.clusters), grouped_folds(truth)
     flagged = flagged_out_of_fold(rows, FPR, whole, bins=1)
     assert made.false_positives.value == flagged[truth].mean()
     assert made.recall.value == flagged[~truth].mean()
-    briers = [brier(out_of_fold(values, truth, folds=folds), truth).score for folds in (whole, single)]
+    briers = [
+        brier(out_of_fold_probabilities(values, truth, folds=folds), truth).score for folds in (whole, single)
+    ]
     assert made.quality.brier == briers[0] != briers[1]
 
 
@@ -267,7 +269,7 @@ def test_a_fault_of_our_own_is_no_fault_of_the_data(database, monkeypatch):
     def broken(*_, **__):
         raise ValueError("a bug")
 
-    monkeypatch.setattr("sgi.analysis.calibrate.out_of_fold", broken)
+    monkeypatch.setattr("sgi.analysis.calibrate.out_of_fold_probabilities", broken)
     with pytest.raises(ValueError, match="a bug"):
         calibrate(database, labelled_run(database), "sgi", FPR)
 

@@ -256,13 +256,13 @@ def test_out_of_fold_forecasts_of_a_question_never_saw_its_other_answers(monkeyp
     from sgi.paper import calibration
 
     seen = []
-    real = calibration.out_of_fold
+    real = calibration.out_of_fold_probabilities
 
     def watched(scores, labels, clusters=None, **options):
         seen.append(clusters)
         return real(scores, labels, clusters, **options)
 
-    monkeypatch.setattr(calibration, "out_of_fold", watched)
+    monkeypatch.setattr(calibration, "out_of_fold_probabilities", watched)
     given = bench(spread(20))
     EXPERIMENTS["calibration"](given)
     assert seen

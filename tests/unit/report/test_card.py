@@ -10,7 +10,7 @@ from sgi.analysis.agreement.report import Estimate
 from sgi.analysis.card.card import Calibration, Matched, Shuffled, Subgroup
 from sgi.report.card import card_markdown, card_tables, headline, remarks
 from sgi.stats.calibration import brier, reliability
-from sgi.stats.confounds import Permuted, Stratified
+from sgi.stats.confounds import PermutationControl, StratifiedAuroc
 from support.cards import baseline, card, interval, ranked
 
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=30)
@@ -36,9 +36,9 @@ def full(**changes):
             Shuffled(ranked(0.55)),
         ),
         "length_within": ranked(0.64, 0.6, 0.68),
-        "length_stratified": Stratified(ranked(0.75, 0.7, 0.8), 9, 3),
+        "length_stratified": StratifiedAuroc(ranked(0.75, 0.7, 0.8), 9, 3),
         "overlap_matched": Matched(0.05, 15, ranked(0.7), (), {}, Shuffled(None, reason="none")),
-        "permuted": Permuted(0.501, interval(0.45, 0.55), 200, 0.005),
+        "permuted": PermutationControl(0.501, interval(0.45, 0.55), 200, 0.005),
         "shuffled": Shuffled(ranked(0.9, 0.88, 0.92)),
         "subgroups": (
             Subgroup("model", "gpt", 7, 2 / 7, None),

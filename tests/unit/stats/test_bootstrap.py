@@ -1,10 +1,10 @@
 import numpy as np
 
 from sgi.stats.bootstrap import (
-    clusters_of_the_rarer,
-    differ,
-    drawn_values,
-    interval_of_draws,
+    bootstrap_values,
+    has_spread,
+    interval_of_resamples,
+    rarer_class_clusters,
     shuffled_labels,
 )
 
@@ -18,28 +18,28 @@ def test_a_draw_takes_clusters_whole_and_as_many_as_there_are():
         seen.append(weights)
         return weights[2] or None
 
-    values = drawn_values(statistic, CODES, 400, seed=0)
+    values = bootstrap_values(statistic, CODES, 400, seed=0)
     table = np.array(seen)
     assert (table[:, 0] == table[:, 1]).all()
     assert (table[:, 3] == table[:, 4]).all()
     assert (table[:, [0, 2, 3]].sum(axis=1) == 3).all()
     assert np.array_equal(np.isnan(values), table[:, 2] == 0)
     assert abs(table[:, 0].mean() - 1.0) < 0.15
-    assert np.array_equal(drawn_values(lambda weights: weights[0], CODES, 400, seed=0), table[:, 0])
-    assert not np.array_equal(drawn_values(lambda weights: weights[0], CODES, 400, seed=1), table[:, 0])
+    assert np.array_equal(bootstrap_values(lambda weights: weights[0], CODES, 400, seed=0), table[:, 0])
+    assert not np.array_equal(bootstrap_values(lambda weights: weights[0], CODES, 400, seed=1), table[:, 0])
 
 
 def test_draws_without_value_are_no_spread():
-    assert not differ(np.array([np.nan, np.nan]))
-    assert not differ(np.array([0.3, np.nan, 0.3]))
-    assert differ(np.array([0.3, np.nan, np.nextafter(0.3, 1.0)]))
-    assert interval_of_draws(np.array([np.nan]), 0.95, "nothing") is None
+    assert not has_spread(np.array([np.nan, np.nan]))
+    assert not has_spread(np.array([0.3, np.nan, 0.3]))
+    assert has_spread(np.array([0.3, np.nan, np.nextafter(0.3, 1.0)]))
+    assert interval_of_resamples(np.array([np.nan]), 0.95, "nothing") is None
 
 
 def test_the_rarer_class_is_counted_in_clusters_not_in_rows():
-    assert clusters_of_the_rarer(CODES, np.array([1, 1, 0, 0, 0, 0], bool)) == 1
-    assert clusters_of_the_rarer(CODES, np.array([1, 0, 1, 0, 0, 1], bool)) == 2
-    assert clusters_of_the_rarer(CODES, np.zeros(6, bool)) == 0
+    assert rarer_class_clusters(CODES, np.array([1, 1, 0, 0, 0, 0], bool)) == 1
+    assert rarer_class_clusters(CODES, np.array([1, 0, 1, 0, 0, 1], bool)) == 2
+    assert rarer_class_clusters(CODES, np.zeros(6, bool)) == 0
 
 
 def test_without_clusters_labels_take_every_order():

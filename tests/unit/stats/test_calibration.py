@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold, reliability
+from sgi.stats.calibration import (
+    brier,
+    expected_calibration_error,
+    grouped_folds,
+    out_of_fold_probabilities,
+    reliability,
+)
 from sgi.stats.probability_maps import fit_isotonic, fit_platt
 
 shares = st.floats(0, 1, allow_subnormal=False)
@@ -106,16 +112,16 @@ def test_a_sure_forecast_is_all_resolution():
     ("probabilities", "labels", "options", "words"),
     [
         ([], [], {}, "no rows"),
-        ([0.5, np.nan], [0, 1], {}, "NaN or lies outside"),
-        ([0.5, 1.0001], [0, 1], {}, "lies outside"),
-        ([-1e-9], [0], {}, "lies outside"),
-        ([0.5, np.inf], [0, 1], {}, "lies outside"),
+        ([0.5, np.nan], [0, 1], {}, "NaN or outside"),
+        ([0.5, 1.0001], [0, 1], {}, "NaN or outside"),
+        ([-1e-9], [0], {}, "NaN or outside"),
+        ([0.5, np.inf], [0, 1], {}, "NaN or outside"),
         ([0.5], [2], {}, "true or false"),
         ([0.5], ["yes"], {}, "true or false"),
         ([0.5], [np.nan], {}, "true or false"),
         ([0.5, 0.5], [1], {}, "shape"),
         ([[0.5]], [[1]], {}, "shape"),
-        ([0.5], [1], {"bins": 0}, "0 bins"),
+        ([0.5], [1], {"bins": 0}, "bins must be"),
         ([0.5], [1], {"binning": "depth"}, "width, mass"),
     ],
 )
@@ -134,9 +140,9 @@ def test_folds_hold_whole_clusters_and_leave_both_classes_outside(rows, folds, s
     each = [len(np.unique(clusters[labels == one])) for one in (True, False)]
     if min(each) < 2:
         with pytest.raises(ValueError, match="two clusters each"):
-            folds_of(labels, clusters, folds=folds, seed=seed)
+            grouped_folds(labels, clusters, folds=folds, seed=seed)
         return
-    dealt = folds_of(labels, clusters, folds=folds, seed=seed)
+    dealt = grouped_folds(labels, clusters, folds=folds, seed=seed)
     assert sorted(np.concatenate(dealt).tolist()) == list(range(len(labels)))
     assert len(dealt) == min(folds, *each)
     for rows_in in dealt:
@@ -149,20 +155,20 @@ def test_folds_have_nearly_the_same_base_rate():
     generator = np.random.default_rng(0)
     clusters = np.repeat(np.arange(300), 2)
     labels = generator.random(600) < 0.2
-    rates = [labels[rows].mean() for rows in folds_of(labels, clusters)]
+    rates = [labels[rows].mean() for rows in grouped_folds(labels, clusters)]
     assert len(rates) == 5
     assert max(rates) - min(rates) < 0.02
 
 
 def test_many_rows_are_dealt_evenly():
     labels = np.arange(10_000) % 2 == 0
-    sizes = [len(rows) for rows in folds_of(labels, np.arange(10_000) // 2)]
+    sizes = [len(rows) for rows in grouped_folds(labels, np.arange(10_000) // 2)]
     assert sizes == [2000] * 5
 
 
 def test_equal_seeds_deal_alike_and_others_otherwise():
     labels = np.arange(50) % 3 == 0
-    first, again, other = (folds_of(labels, seed=seed) for seed in (1, 1, 2))
+    first, again, other = (grouped_folds(labels, seed=seed) for seed in (1, 1, 2))
     assert all(map(np.array_equal, first, again))
     assert not all(map(np.array_equal, first, other))
 
@@ -173,8 +179,8 @@ def test_a_map_never_sees_the_cluster_it_is_asked_about(method, fit):
     clusters = np.repeat(np.arange(60), 5)
     labels = np.repeat(generator.random(60) < 0.5, 5)
     scores = generator.normal(size=300) + labels
-    made = out_of_fold(scores, labels, clusters, method=method, folds=4, seed=3)
-    for rows in folds_of(labels, clusters, folds=4, seed=3):
+    made = out_of_fold_probabilities(scores, labels, clusters, method=method, folds=4, seed=3)
+    for rows in grouped_folds(labels, clusters, folds=4, seed=3):
         others = ~np.isin(clusters, clusters[rows])
         assert others.sum() == 300 - len(rows)
         assert np.array_equal(made[rows], fit(scores[others], labels[others]).probability(scores[rows]))
@@ -184,16 +190,16 @@ def test_folds_that_were_dealt_before_give_the_same():
     generator = np.random.default_rng(2)
     labels, clusters = generator.random(90) < 0.5, np.repeat(np.arange(30), 3)
     scores = generator.normal(size=90) + labels
-    dealt = folds_of(labels, clusters, folds=3, seed=4)
-    made = out_of_fold(scores, labels, folds=dealt)
-    assert np.array_equal(made, out_of_fold(scores, labels, clusters, folds=3, seed=4))
-    assert not np.array_equal(made, out_of_fold(scores, labels, clusters, folds=3, seed=5))
+    dealt = grouped_folds(labels, clusters, folds=3, seed=4)
+    made = out_of_fold_probabilities(scores, labels, folds=dealt)
+    assert np.array_equal(made, out_of_fold_probabilities(scores, labels, clusters, folds=3, seed=4))
+    assert not np.array_equal(made, out_of_fold_probabilities(scores, labels, clusters, folds=3, seed=5))
 
 
 def test_the_base_rate_of_a_fold_is_that_of_the_others():
     labels = np.arange(40) < 12
-    made = out_of_fold(np.zeros(40), labels, method="base rate", folds=4)
-    for rows in folds_of(labels, folds=4):
+    made = out_of_fold_probabilities(np.zeros(40), labels, method="base rate", folds=4)
+    for rows in grouped_folds(labels, folds=4):
         others = np.delete(labels, rows)
         assert made[rows] == pytest.approx(others.mean())
 
@@ -204,7 +210,8 @@ def test_what_is_fitted_beats_the_base_rate_out_of_fold(method):
     labels = generator.random(800) < 0.3
     scores = generator.normal(size=800) + 1.5 * labels
     fitted, constant = (
-        brier(out_of_fold(scores, labels, method=kind), labels) for kind in (method, "base rate")
+        brier(out_of_fold_probabilities(scores, labels, method=kind), labels)
+        for kind in (method, "base rate")
     )
     assert fitted.score < 0.85 * constant.score
 
@@ -213,21 +220,22 @@ def test_noise_does_not_beat_the_base_rate_out_of_fold():
     generator = np.random.default_rng(6)
     labels, scores = generator.random(500) < 0.5, generator.normal(size=500)
     isotonic, constant = (
-        brier(out_of_fold(scores, labels, method=kind), labels).score for kind in ("isotonic", "base rate")
+        brier(out_of_fold_probabilities(scores, labels, method=kind), labels).score
+        for kind in ("isotonic", "base rate")
     )
     assert isotonic > constant
 
 
 def test_fewer_clusters_than_folds_make_fewer_folds():
     labels, clusters = [1, 0, 1, 0, 1, 0], [0, 0, 1, 1, 2, 2]
-    assert len(folds_of(labels, clusters, folds=10)) == 3
-    assert len(out_of_fold(range(6), labels, clusters, folds=10)) == 6
+    assert len(grouped_folds(labels, clusters, folds=10)) == 3
+    assert len(out_of_fold_probabilities(range(6), labels, clusters, folds=10)) == 6
 
 
 @pytest.mark.parametrize(
     ("scores", "labels", "clusters", "options", "words"),
     [
-        ([1, 2, 3], [1, 1, 1], None, {}, "one class only"),
+        ([1, 2, 3], [1, 1, 1], None, {}, "same label"),
         ([1, 2, np.nan], [1, 0, 1], None, {}, "NaN or infinite"),
         ([1, 2, np.inf], [1, 0, 1], None, {}, "NaN or infinite"),
         ([1, 2, 3], [1, 0, 0], None, {}, "two clusters each"),
@@ -239,11 +247,11 @@ def test_fewer_clusters_than_folds_make_fewer_folds():
 )
 def test_rows_that_teach_nothing_are_refused(scores, labels, clusters, options, words):
     with pytest.raises(ValueError, match=words):
-        out_of_fold(scores, labels, clusters, **options)
+        out_of_fold_probabilities(scores, labels, clusters, **options)
 
 
 def test_constant_scores_are_worth_their_base_rate():
     labels = np.arange(100) < 30
     for method in ("platt", "isotonic"):
-        made = out_of_fold(np.full(100, 2.5), labels, method=method)
+        made = out_of_fold_probabilities(np.full(100, 2.5), labels, method=method)
         assert made == pytest.approx(0.3, abs=0.02)

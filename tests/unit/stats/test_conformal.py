@@ -12,7 +12,7 @@ from sgi.stats.conformal import (
     clearing_threshold,
     conformal_threshold,
     length_thresholds,
-    one_of_each,
+    one_row_per_cluster,
     stratum_of,
 )
 
@@ -78,7 +78,7 @@ def test_answers_of_one_question_count_once():
     questions = np.repeat(np.arange(10), 20)
     scores = np.random.default_rng(0).normal(size=10)[questions]
     assert conformal_threshold(scores, 0.05) == scores.min()  # flags a new question one time in eleven
-    assert conformal_threshold(scores[one_of_each(questions)], 0.05) == FLAGS_NOTHING
+    assert conformal_threshold(scores[one_row_per_cluster(questions)], 0.05) == FLAGS_NOTHING
 
 
 def test_the_rate_holds_for_new_questions_where_rows_of_old_ones_break_it():
@@ -90,7 +90,7 @@ def test_the_rate_holds_for_new_questions_where_rows_of_old_ones_break_it():
         known = generator.normal(size=100)
         questions = np.repeat(np.arange(100), np.where(known > 0, 9, 1))
         scores = known[questions] + 0.1 * generator.normal(size=len(questions))
-        drawn = one_of_each(questions, seed=draw)
+        drawn = one_row_per_cluster(questions, seed=draw)
         by_question.append(flagged(new, conformal_threshold(scores[drawn], rate)).mean())
         by_row.append(flagged(new, conformal_threshold(scores, rate)).mean())
     assert np.mean(by_question) == pytest.approx(10 / 101, abs=0.006)
@@ -99,16 +99,16 @@ def test_the_rate_holds_for_new_questions_where_rows_of_old_ones_break_it():
 
 @given(st.lists(st.integers(0, 8), max_size=60), st.integers(0, 3))
 def test_one_row_of_each_cluster_is_drawn(clusters, seed):
-    drawn = one_of_each(clusters, seed=seed)
+    drawn = one_row_per_cluster(clusters, seed=seed)
     assert sorted(np.asarray(clusters)[drawn].tolist()) == sorted(set(clusters))
     assert drawn.tolist() == sorted(drawn.tolist())
-    assert drawn.tolist() == one_of_each([f"cluster {code}" for code in clusters], seed=seed).tolist()
+    assert drawn.tolist() == one_row_per_cluster([f"cluster {code}" for code in clusters], seed=seed).tolist()
 
 
 def test_every_row_of_a_cluster_is_as_likely_to_be_drawn():
     counts = np.zeros(6)
     for seed in range(1200):
-        counts[one_of_each([0, 0, 0, 0, 1, 1], seed=seed)] += 1
+        counts[one_row_per_cluster([0, 0, 0, 0, 1, 1], seed=seed)] += 1
     assert counts[:4] == pytest.approx(300, abs=60)
     assert counts[4:] == pytest.approx(600, abs=70)
 
@@ -169,7 +169,7 @@ def test_lengths_that_are_all_equal_are_one_stratum():
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=300), st.integers(1, 6), st.integers(1, 40), rates)
 def test_every_length_is_in_one_stratum_of_its_own_threshold(lengths, bins, fewest, rate):
     scores = np.random.default_rng(0).normal(size=len(lengths))
-    made = length_thresholds(scores, lengths, rate, bins=bins, fewest=fewest)
+    made = length_thresholds(scores, lengths, rate, bins=bins, min_rows=fewest)
     assert 1 <= len(made.thresholds) <= bins
     assert list(made.edges) == sorted(set(made.edges))
     places = stratum_of(lengths, made.edges)
@@ -194,11 +194,11 @@ def test_to_clear_is_to_flag_with_the_kinds_and_the_directions_changed_over(scor
 
 @pytest.mark.parametrize("rate", [0, 1, -0.1, 1.5, math.nan, math.inf])
 def test_a_rate_lies_between_0_and_1(rate):
-    with pytest.raises(ValueError, match=r"rate lies in \(0, 1\)"):
+    with pytest.raises(ValueError, match=r"rate must be in \(0, 1\)"):
         conformal_threshold([1.0], rate)
-    with pytest.raises(ValueError, match="rate lies in"):
+    with pytest.raises(ValueError, match="rate must be in"):
         clearing_threshold([1.0], rate)
-    with pytest.raises(ValueError, match="rate lies in"):
+    with pytest.raises(ValueError, match="rate must be in"):
         length_thresholds([1.0], [1], rate)
 
 
@@ -207,9 +207,9 @@ def test_a_rate_lies_between_0_and_1(rate):
     [
         ([1.0, math.nan], [1, 2], 4, "finite scores"),
         ([[1.0]], [[1]], 4, "one column"),
-        ([1.0, 2.0], [1], 4, "finite length"),
-        ([1.0, 2.0], [1, math.nan], 4, "finite length"),
-        ([1.0, 2.0], [1, 2], 0, "0 bins"),
+        ([1.0, 2.0], [1], 4, "must be finite"),
+        ([1.0, 2.0], [1, math.nan], 4, "must be finite"),
+        ([1.0, 2.0], [1, 2], 0, "bins must be"),
     ],
 )
 def test_rows_that_make_no_sense_are_refused(scores, lengths, bins, words):

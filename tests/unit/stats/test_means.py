@@ -2,8 +2,13 @@ import numpy as np
 import pytest
 
 from sgi.stats import NoInterval, mean_interval, wilson_interval
-from sgi.stats.intervals import Scale
-from sgi.stats.means import FEWEST_UNBOUNDED, freedom, rare_interval, skew_corrected
+from sgi.stats.intervals import ValueRange
+from sgi.stats.means import (
+    MIN_CLUSTERS_UNBOUNDED,
+    degrees_of_freedom,
+    rare_values_interval,
+    skew_corrected_interval,
+)
 
 
 def clustered(generator, clusters, spread=1.0, most=5):
@@ -65,7 +70,7 @@ def test_a_value_outside_the_scale_leaves_no_interval():
     assert mean_interval(values, low=0, high=1).reason == "a value lies outside the metric's scale, 0 to 1"
     values[-1] = 1 + 1e-12
     assert mean_interval(values, low=0, high=1).high <= 1
-    with pytest.raises(ValueError, match="not a scale"):
+    with pytest.raises(ValueError, match="not a range"):
         mean_interval(values, low=1, high=1)
 
 
@@ -146,7 +151,7 @@ def test_rare_values_of_a_scale_without_ends_have_no_interval():
 
 
 def test_a_scale_without_ends_needs_more_clusters():
-    values = np.random.default_rng(1).normal(size=FEWEST_UNBOUNDED)
+    values = np.random.default_rng(1).normal(size=MIN_CLUSTERS_UNBOUNDED)
     assert mean_interval(values).method == "skew-corrected t"
     assert "too few" in mean_interval(values[1:]).reason
     assert mean_interval(values[1:], low=-9, high=9).method == "skew-corrected t"
@@ -154,23 +159,23 @@ def test_a_scale_without_ends_needs_more_clusters():
 
 def test_symmetric_values_have_students_interval():
     values = np.concatenate([gaps := np.linspace(0.1, 1, 20), -gaps])
-    made = skew_corrected(values, np.ones(40), 0.95)
-    assert freedom(values, np.ones(40)) == 39
+    made = skew_corrected_interval(values, np.ones(40), 0.95)
+    assert degrees_of_freedom(values, np.ones(40)) == 39
     half = 2.0227 * values.std(ddof=1) / np.sqrt(40)
     assert (made.low, made.high) == pytest.approx((-half, half), rel=1e-3)
 
 
 def test_the_interval_is_longer_on_the_side_of_the_far_values():
     values = np.random.default_rng(2).exponential(size=30)
-    made, mirror = (skew_corrected(sign * values, np.ones(30), 0.95) for sign in (1, -1))
+    made, mirror = (skew_corrected_interval(sign * values, np.ones(30), 0.95) for sign in (1, -1))
     assert made.high - values.mean() > 1.3 * (values.mean() - made.low)
     assert (made.low, made.high) == pytest.approx((-mirror.high, -mirror.low))
 
 
 def test_far_values_leave_fewer_degrees_of_freedom():
     values = np.array([*np.linspace(-1, 1, 29), 50.0])
-    assert freedom(values, np.ones(30)) < 3
-    assert freedom(values[:29], np.ones(29)) == 28
+    assert degrees_of_freedom(values, np.ones(30)) < 3
+    assert degrees_of_freedom(values[:29], np.ones(29)) == 28
 
 
 def test_few_clusters_have_no_interval():
@@ -190,6 +195,6 @@ def test_half_a_million_values_have_the_normal_interval(size):
 
 
 def test_rare_interval_stays_on_the_scale():
-    made = rare_interval(np.array([5.0] * 9 + [100.0]), np.ones(10), Scale.of(0, 100), 0.95)
+    made = rare_values_interval(np.array([5.0] * 9 + [100.0]), np.ones(10), ValueRange.of(0, 100), 0.95)
     assert 0 <= made.low < 5
     assert 14.5 < made.high <= 100

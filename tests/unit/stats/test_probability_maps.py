@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sgi.stats.calibration import out_of_fold
+from sgi.stats.calibration import out_of_fold_probabilities
 from sgi.stats.probability_maps import IsotonicMap, PlattMap, fit_base_rate, fit_isotonic, fit_platt
 
 FITS = [fit_platt, fit_isotonic, fit_base_rate]
@@ -70,7 +70,7 @@ def test_scores_that_tell_nothing_make_a_level_line(scores, times):
 
 
 def test_labels_that_take_turns_can_be_calibrated():
-    found = out_of_fold(np.arange(40) % 7, np.arange(40) % 2)
+    found = out_of_fold_probabilities(np.arange(40) % 7, np.arange(40) % 2)
     assert found == pytest.approx(0.5, abs=0.1)
 
 
@@ -146,9 +146,9 @@ def test_extreme_scores_overflow_nowhere():
 @pytest.mark.parametrize(
     ("scores", "labels", "words"),
     [
-        ([1, 2], [1, 1], "one class"),
-        ([1, 2], [0, 0], "one class"),
-        ([], [], "one class"),
+        ([1, 2], [1, 1], "same label"),
+        ([1, 2], [0, 0], "same label"),
+        ([], [], "same label"),
         ([np.nan, 2], [0, 1], "NaN"),
         ([-np.inf, 2], [0, 1], "infinite"),
         ([1, 2, 3], [0, 1], "shape"),
@@ -173,7 +173,7 @@ def test_rows_that_teach_nothing_are_refused(fit, scores, labels, words):
     ],
 )
 def test_points_of_no_rising_line_are_refused(scores, probabilities):
-    with pytest.raises(ValueError, match=r"rising|outside"):
+    with pytest.raises(ValueError, match=r"increasing|outside"):
         IsotonicMap(scores, probabilities)
 
 

@@ -91,13 +91,13 @@ def test_rows_that_belong_together_are_left_out_together():
 def test_many_clusters_are_left_out_in_groups(monkeypatch):
     columns = drawn(np.random.default_rng(15), 400)
     each = average_precision_interval(*columns)
-    monkeypatch.setattr("sgi.stats.rank_resampling._MOST_LEFT_OUT", 100)
+    monkeypatch.setattr("sgi.stats.rank_resampling._MAX_JACKKNIFE_GROUPS", 100)
     grouped = average_precision_interval(*columns)
     assert grouped == average_precision_interval(*columns)
     assert grouped != average_precision_interval(*columns, seed=1)
     assert grouped.high - grouped.low == pytest.approx(each.high - each.low, rel=0.2)
     # All rows of a class in one group leave nothing to rank without it.
-    monkeypatch.setattr("sgi.stats.rank_resampling._MOST_LEFT_OUT", 1)
+    monkeypatch.setattr("sgi.stats.rank_resampling._MAX_JACKKNIFE_GROUPS", 1)
     assert average_precision_interval(*columns) is None
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sgi.stats.intervals import clustered_error
+from sgi.stats.intervals import clustered_standard_error
 from sgi.stats.sample_size import clusters_needed, detectable_difference
 
 
@@ -33,7 +33,7 @@ def test_no_number_helps_a_value_beyond_the_limit(value, limit, end):
 @pytest.mark.parametrize("tests", [1, 3, 10])
 def test_the_detectable_difference_has_the_power_of_a_t_test(tests):
     sums, sizes = np.random.default_rng(8).normal(size=25), np.full(25, 4)
-    shift = detectable_difference(sums, sizes, tests=tests) / clustered_error(sums, sizes)
+    shift = detectable_difference(sums, sizes, tests=tests) / clustered_standard_error(sums, sizes)
     power = stats.nct.sf(stats.t.ppf(1 - 0.025 / tests, 24), 24, shift)
     assert power == pytest.approx(0.8, abs=0.005)
 

@@ -24,7 +24,7 @@ from sgi.kernel.errors import UsageError
 from sgi.kernel.scored import STATUSES
 from sgi.stats.agreement import cohen_kappa, krippendorff_alpha
 from sgi.stats.correlation import correlation
-from sgi.stats.intervals import FEWEST_CLUSTERS, interval_or_none
+from sgi.stats.intervals import MIN_CLUSTERS, interval_or_none
 from sgi.stats.means import mean_interval
 from sgi.stats.prediction_powered import prediction_powered_mean, slice_difference
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from sgi.analysis.labels import LabelKind, Labels
     from sgi.kernel.scored import MetricColumn, ScoredRun
-    from sgi.stats.agreement import Scale, Weights
+    from sgi.stats.agreement import MeasurementScale, Weights
 
     Floats = NDArray[np.float64]
     Rows = NDArray[np.bool_]
@@ -75,7 +75,9 @@ class _Beside:
         lacking = {STATUSES[code].value: rows for code, rows in sorted(Counter(codes).items())}
         return MetricAgreement(self.column.metric, int(self.both.sum()), lacking)
 
-    def agreement(self, first: Floats, second: Floats, weights: Weights, scale: Scale) -> dict[str, Any]:
+    def agreement(
+        self, first: Floats, second: Floats, weights: Weights, scale: MeasurementScale
+    ) -> dict[str, Any]:
         """κ and α over the rows that have both; of numbers and grades the correlations, too."""
         clusters = self.clusters[self.both]
         kinds: tuple[Literal["pearson", "spearman"], ...] = (
@@ -295,7 +297,7 @@ def _classes(
     places = {name: place for place, name in enumerate(_GRADES if graded else sorted({*people, *metric}))}
     codes = np.array([[places[name] for name in pair] for pair in said], dtype=np.float64)
     counted = {label: {name: pairs[label, name] for name in metric if pairs[label, name]} for label in people}
-    kinds: tuple[Weights, Scale] = (weights, "ordinal") if graded else ("nominal", "nominal")
+    kinds: tuple[Weights, MeasurementScale] = (weights, "ordinal") if graded else ("nominal", "nominal")
     made = replace(
         made,
         compared="grades" if graded else "classes",
@@ -334,7 +336,7 @@ def _notes(
 def _sampled(run: ScoredRun, known: Rows, made: Sequence[MetricAgreement]) -> Iterator[str]:
     """What shows that the labelled rows were not drawn at random."""
     count = int(known.sum())
-    if min(count, len(known) - count) >= FEWEST_CLUSTERS and known[:count].all():
+    if min(count, len(known) - count) >= MIN_CLUSTERS and known[:count].all():
         yield f"The labelled rows are the first {count:,} of the run, which is no random sample."
     for found in made:
         column = run.metrics[found.metric]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.analysis.labels import LabelKind
-    from sgi.stats.agreement import Agreement, Scale, Weights
+    from sgi.stats.agreement import Agreement, MeasurementScale, Weights
     from sgi.stats.intervals import Interval
 
 
@@ -85,7 +85,7 @@ class MetricAgreement:
     kappa: Agreement | None = None
     weights: Weights = "nominal"
     alpha: Agreement | None = None
-    scale: Scale = "nominal"
+    scale: MeasurementScale = "nominal"
     pearson: Agreement | None = None
     spearman: Agreement | None = None
     sensitivity: Estimate | None = None

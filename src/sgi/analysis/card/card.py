@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sgi.analysis.card.within_groups import WithinGroups
     from sgi.stats.auroc_difference import AurocDifference
     from sgi.stats.calibration import Brier, Reliability
-    from sgi.stats.confounds import Baseline, Permuted, Stratified
+    from sgi.stats.confounds import Baseline, PermutationControl, StratifiedAuroc
     from sgi.stats.ranking import Ranking
 
 
@@ -149,12 +149,12 @@ class DetectorCard:
     average_precision: Estimate
     false_positive_rate: Estimate
     length_matched: Matched | None
-    length_stratified: Stratified | None
+    length_stratified: StratifiedAuroc | None
     length_within: Ranking | None
     overlap_matched: Matched | None
     baselines: tuple[Baseline, ...]
     differences: Mapping[str, AurocDifference]
-    permuted: Permuted | None
+    permuted: PermutationControl | None
     shuffled: Shuffled
     subgroups: tuple[Subgroup, ...]
     calibration: tuple[Calibration, ...]

@@ -14,8 +14,8 @@ from sgi.stats.auroc_difference import auroc_difference
 from sgi.stats.calibration import (
     brier,
     expected_calibration_error,
-    folds_of,
-    out_of_fold,
+    grouped_folds,
+    out_of_fold_probabilities,
     reliability,
 )
 from sgi.stats.confounds import (
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from sgi.stats.auroc_difference import AurocDifference
     from sgi.stats.calibration import CalibrationMethod
-    from sgi.stats.confounds import Baseline, Permuted, Stratified
+    from sgi.stats.confounds import Baseline, PermutationControl, StratifiedAuroc
     from sgi.stats.ranking import Ranking
 
     Floats = NDArray[np.float64]
@@ -131,7 +131,7 @@ class LabelledScores:
         rate = _flagged(scores, sought, None)
         return Estimate(np.nan if rate is None else rate, found, len(scores))
 
-    def permuted(self) -> Permuted | str:
+    def permuted(self) -> PermutationControl | str:
         """AUROC where labels are shuffled; or why they cannot be."""
         if not self._movable():
             return "no two groups of rows have one size and different labels"
@@ -147,7 +147,7 @@ class LabelledScores:
         alike = len(np.unique(np.stack([sizes, grounded]), axis=1).T)
         return bool(mixed.any()) or alike > len(np.unique(sizes))
 
-    def stratified(self, values: Floats, scores: Floats | None = None) -> Stratified | None:
+    def stratified(self, values: Floats, scores: Floats | None = None) -> StratifiedAuroc | None:
         """AUROC of the scores, or of others, within tenths of a nuisance; rows without it are left out."""
         rows = np.flatnonzero(~np.isnan(values))
         part, column = self.take(rows), values[rows]
@@ -158,7 +158,7 @@ class LabelledScores:
         ranked = part.scores if scores is None else scores[rows]
         return stratified_auroc(ranked, part.grounded, strata, part.clusters)
 
-    def within(self, groups: Rows, scores: Floats | None = None) -> Stratified | None:
+    def within(self, groups: Rows, scores: Floats | None = None) -> StratifiedAuroc | None:
         """AUROC of the scores, or of others, within groups; rows where these are NaN are left out."""
         column = self.scores if scores is None else scores
         known = ~np.isnan(column)
@@ -337,7 +337,7 @@ def calibrated(data: LabelledScores) -> tuple[tuple[Calibration, ...], str]:
     """How far probabilities made of the scores can be believed, out of fold; or why none could be made."""
     try:
         # Dealt once, since every map is judged on the same folds.
-        dealt = folds_of(data.grounded, data.clusters, seed=data.seed)
+        dealt = grouped_folds(data.grounded, data.clusters, seed=data.seed)
         constant = _probabilities(data, "base rate", dealt)
         maps = [
             _calibration(data, name, _probabilities(data, name, dealt).round(2), constant) for name in _MAPS
@@ -351,7 +351,7 @@ _MAPS: tuple[CalibrationMethod, ...] = ("platt", "isotonic")
 
 
 def _probabilities(data: LabelledScores, method: CalibrationMethod, dealt: Sequence[Rows]) -> Floats:
-    return out_of_fold(data.scores, data.grounded, method=method, folds=dealt)
+    return out_of_fold_probabilities(data.scores, data.grounded, method=method, folds=dealt)
 
 
 def _calibration(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sgi.analysis.card.controls import Competitor, LabelledScores
-    from sgi.stats.confounds import Baseline, Stratified
+    from sgi.stats.confounds import Baseline, StratifiedAuroc
 
     Codes = NDArray[np.int64]
     Labels = NDArray[np.bool_]
@@ -53,7 +53,7 @@ class WithinGroups:
     alone: float
     left_out: float
     p: float
-    within: Stratified
+    within: StratifiedAuroc
     baselines: tuple[Baseline, ...]
 
     @property

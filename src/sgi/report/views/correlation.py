@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.stats.bootstrap import differ
+from sgi.stats.bootstrap import has_spread
 from sgi.stats.effects import pearson, ranks
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Correlation:
 
 def correlation(columns: RunColumns) -> Correlation | None:
     """How alike the metrics rank the rows; None with fewer than two that vary."""
-    varying = [column for column in columns.metrics if differ(column.values[column.ok])]
+    varying = [column for column in columns.metrics if has_spread(column.values[column.ok])]
     if len(varying) < 2:  # noqa: PLR2004 - one metric has nothing to be compared with
         return None
     found = dict(_pairs(varying))

@@ -7,8 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sgi.stats.calibration import brier, expected_calibration_error, folds_of, out_of_fold, reliability
-from sgi.stats.rank_counts import Steps
+from sgi.stats.calibration import (
+    brier,
+    expected_calibration_error,
+    grouped_folds,
+    out_of_fold_probabilities,
+    reliability,
+)
+from sgi.stats.rank_counts import TieGroups
 from sgi.stats.ranking import auroc
 
 if TYPE_CHECKING:
@@ -69,9 +75,9 @@ def _labelled(column: MetricColumn, columns: RunColumns) -> Labelled | None:
 def _calibrated(
     found: Labelled, scores: NDArray[np.float64], truth: NDArray[np.bool_], clusters: NDArray[np.int64]
 ) -> Labelled:
-    folds = folds_of(truth, clusters)
-    forecast = out_of_fold(scores, truth, clusters, folds=folds)
-    trivial = out_of_fold(scores, truth, clusters, method="base rate", folds=folds)
+    folds = grouped_folds(truth, clusters)
+    forecast = out_of_fold_probabilities(scores, truth, clusters, folds=folds)
+    trivial = out_of_fold_probabilities(scores, truth, clusters, method="base rate", folds=folds)
     return replace(
         found,
         reliability=reliability(forecast, truth),
@@ -91,7 +97,7 @@ def _enough(truth: NDArray[np.bool_], clusters: NDArray[np.int64]) -> bool:
 
 def _roc(scores: NDArray[np.float64], truth: NDArray[np.bool_]) -> tuple[tuple[float, float], ...]:
     """False and true positive rates at each threshold, from the strictest to the loosest."""
-    steps = Steps.of(-scores)
+    steps = TieGroups.of(-scores)
     hits = np.cumsum(steps.sums(truth.astype(np.float64))) / truth.sum()
     alarms = np.cumsum(steps.sums((~truth).astype(np.float64))) / (~truth).sum()
     shown = np.unique(np.linspace(0, len(hits) - 1, min(_ROC_POINTS, len(hits))).round().astype(np.int64))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sgi.report.views.disagreement import rank_shares, semantic_and_lexical
-from sgi.stats.bootstrap import differ
+from sgi.stats.bootstrap import has_spread
 from sgi.stats.effects import spearman
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def scatter_of(
         lexical=lexical.metric,
         points=tuple(points),
         rows=len(rows),
-        spearman=spearman(up, across) if differ(up) and differ(across) else None,
+        spearman=spearman(up, across) if has_spread(up) and has_spread(across) else None,
         paraphrases=int((gaps > WIDE_GAP).sum()),
         overlaps=int((gaps < -WIDE_GAP).sum()),
     )

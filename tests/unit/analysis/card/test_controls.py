@@ -17,7 +17,7 @@ from sgi.analysis.card.controls import (
     value_names,
 )
 from sgi.stats.auroc_difference import auroc_difference
-from sgi.stats.calibration import brier, out_of_fold
+from sgi.stats.calibration import brier, out_of_fold_probabilities
 from sgi.stats.rank_resampling import average_precision_interval
 from sgi.stats.ranking import auroc
 
@@ -190,9 +190,9 @@ def test_probabilities_are_those_out_of_fold():
     (platt, isotonic, constant), why = calibrated(data())
     assert why == ""
     for found in (platt, isotonic):
-        forecast = out_of_fold(SCORES, GROUNDED, CLUSTERS, method=found.method).round(2)
+        forecast = out_of_fold_probabilities(SCORES, GROUNDED, CLUSTERS, method=found.method).round(2)
         assert found.brier == brier(forecast, GROUNDED)
-    base_rate = out_of_fold(SCORES, GROUNDED, CLUSTERS, method="base rate")
+    base_rate = out_of_fold_probabilities(SCORES, GROUNDED, CLUSTERS, method="base rate")
     assert constant.brier == brier(base_rate, GROUNDED)
     assert platt.gain.value == pytest.approx(constant.brier.score - platt.brier.score)
     assert sum(platt.reliability.rows) == N

@@ -8,7 +8,7 @@ from sgi.analysis.agreement.report import Estimate
 from sgi.analysis.card.card import Calibration, Matched, Shuffled, Subgroup
 from sgi.analysis.card.verdicts import notes, number, warnings, width_words
 from sgi.stats.calibration import brier, reliability
-from sgi.stats.confounds import Permuted
+from sgi.stats.confounds import PermutationControl
 from support.cards import NOT_SHUFFLED, baseline, card, interval, ranked
 
 
@@ -186,8 +186,8 @@ def test_too_good_to_be_true():
 
 
 def test_shuffled_labels_that_do_not_give_chance():
-    assert "not 0.5" in warned(permuted=Permuted(0.6, interval(0.55, 0.65), 200, 0.5))
-    assert warned(permuted=Permuted(0.5, interval(0.45, 0.55), 200, 0.005)) == ""
+    assert "not 0.5" in warned(permuted=PermutationControl(0.6, interval(0.55, 0.65), 200, 0.5))
+    assert warned(permuted=PermutationControl(0.5, interval(0.45, 0.55), 200, 0.005)) == ""
 
 
 def test_numbers_and_widths():

@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import brier_score_loss, roc_auc_score, roc_curve
 
 from sgi.report.views.labelled import labelled
-from sgi.stats.calibration import out_of_fold
+from sgi.stats.calibration import out_of_fold_probabilities
 from support.run_columns import columns_of
 from support.scored_runs import column
 
@@ -53,7 +53,7 @@ def test_the_brier_score_stands_beside_that_of_the_base_rate():
     )
     rate = truth.mean()
     assert sharp.base_rate_brier == blunt.base_rate_brier == pytest.approx(rate * (1 - rate), abs=0.002)
-    forecast = out_of_fold(told, truth, np.arange(600))
+    forecast = out_of_fold_probabilities(told, truth, np.arange(600))
     assert sharp.brier == pytest.approx(brier_score_loss(truth, forecast))
     assert sharp.brier < 0.6 * sharp.base_rate_brier
     assert blunt.brier == pytest.approx(blunt.base_rate_brier, abs=0.005)
