@@ -148,7 +148,7 @@ STATISTICS = [auroc, average_precision, fpr_at_recall]
 def test_weights_are_finite_not_negative_and_one_a_row(statistic):
     scores, labels = [0.1, 0.2, 0.3], [0, 1, 0]
     for weights in ([1, -1, 1], [1, np.nan, 1], [1, np.inf, 1]):
-        with pytest.raises(ValueError, match="[Ww]eight"):
+        with pytest.raises(ValueError, match=r"[Ww]eight"):
             statistic(scores, labels, weights=weights)
     with pytest.raises(ValueError, match="shape"):
         statistic(scores, labels, weights=[1, 1])
