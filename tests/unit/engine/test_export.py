@@ -47,6 +47,6 @@ def test_rows_that_are_missing_are_an_error(kept):
     database, record = kept
     recorder = open_recorder(database, record)
     with database.writing() as connection:
-        recorder._take_away(connection, 512, 88)
+        recorder._delete_batch(connection, 512, 88)
     with pytest.raises(StoreError, match="512 rows were read, not 600"):
         list(export_chunks(database, record, "csv"))
