@@ -21,7 +21,7 @@ from sgi.llm.calls import Completion
 from sgi.llm.judge import ChatJudge
 from sgi.llm.load import open_judge, wrapped_chat
 from sgi.llm.spec import JudgeSpec
-from sgi.llm.usage import Tally
+from sgi.llm.usage import UsageCounter
 from sgi.store.cache import MemoryCache, SqliteCache
 
 if TYPE_CHECKING:
@@ -151,10 +151,10 @@ async def over_http(url: str, calls: int) -> Figure:
 async def in_process(calls: int, folder: Path) -> list[Figure]:
     """What all wrappers and the reading take, with the cache on disk."""
     spec = JudgeSpec(model="openai:m@http://127.0.0.1:1/v1")
-    tally = Tally()
+    counter = UsageCounter()
     figures = []
     with SqliteCache(folder / "cache.db") as cache:
-        judge = ChatJudge(wrapped_chat(Scripted(), spec, cache, tally), tally=tally)
+        judge = ChatJudge(wrapped_chat(Scripted(), spec, cache, counter), counter=counter)
         for what in ("asked and kept", "known from the cache"):
             own = 1000 * await ask_all(judge, calls) / calls
             work = f"our own time a judge call, {what}"

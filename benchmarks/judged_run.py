@@ -30,7 +30,7 @@ from sgi.llm.calls import Completion
 from sgi.llm.judge import ChatJudge
 from sgi.llm.load import wrapped_chat
 from sgi.llm.spec import JudgeSpec
-from sgi.llm.usage import Tally
+from sgi.llm.usage import UsageCounter
 from sgi.store.cache import SqliteCache
 from sgi.store.database import open_database
 
@@ -72,7 +72,7 @@ def _entries(schema: str) -> int | None:
 
 def judged(data: Path, folder: Path) -> tuple[float, Usage]:
     """Seconds for a whole run, and what its judge was asked."""
-    tally = Tally()
+    counter = UsageCounter()
     spec = RunSpec(data=data, metrics=METRICS)
     dataset = open_dataset(data)
     began = time.perf_counter()
@@ -82,7 +82,7 @@ def judged(data: Path, folder: Path) -> tuple[float, Usage]:
         open_models([metric(name) for name in METRICS], cache=folder / "vectors.db") as opened,
     ):
         settings = JudgeSpec(model="openai:scripted@http://127.0.0.1:1/v1", concurrency=64)
-        judge = ChatJudge(wrapped_chat(Scripted(), settings, replies, tally), tally=tally)
+        judge = ChatJudge(wrapped_chat(Scripted(), settings, replies, counter), counter=counter)
         resources = replace(opened, judge=judge)
         whole = plan(dataset, METRICS)
         recording = begin_recording(database, spec, whole, resources)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from sgi.llm.calls import completion_of
+from sgi.llm.calls import decode_completion
 from sgi.llm.cassette import _read
 from support import marked_run
 from support.judged_runs import CountingServer, rows_file
@@ -113,7 +113,7 @@ def _lost_replies(reported: Reported, folder: Path) -> list[str]:
     with closing(sqlite3.connect(folder / "cache" / "replies.db")) as connection:
         stored = dict(connection.execute("SELECT key, value FROM entries"))
     for value in stored.values():
-        completion_of(value)
+        decode_completion(value)
     return ["a reply"] * len(reported.replies - stored.keys())
 
 

@@ -83,13 +83,13 @@ def cascade(data: bytes) -> None:
     weight=40,
 )
 def cassette(data: bytes) -> None:
-    from sgi.llm.cassette import Replayed, recorded_judge
-    from sgi.llm.usage import Tally
+    from sgi.llm.cassette import CassettePlayer, cassette_judge
+    from sgi.llm.usage import UsageCounter
 
     path = saved("c.jsonl", data)
     with suppress(SgiError):
-        recorded_judge(path)
-    Replayed(path, Tally())
+        cassette_judge(path)
+    CassettePlayer(path, UsageCounter())
 
 
 @target(b'{"verdicts": [{"index": 1}]}', b'Here: ```json\n{"index": 2}\n```', b"I'm sorry, no.", weight=60)

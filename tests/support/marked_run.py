@@ -14,7 +14,7 @@ MARKERS = "markers"
 
 
 def _install() -> None:
-    from sgi.llm.cassette import Recorded
+    from sgi.llm.cassette import CassetteRecorder
     from sgi.llm.chat import ModelChat
     from sgi.store.cache import SqliteCache
     from sgi.store.run_writer import RunRecorder
@@ -42,7 +42,7 @@ def _install() -> None:
     )
     after(RunRecorder, "commit", lambda self, start, *_: {"run": self.run, "batch": start})
     after(RunRecorder, "finish", lambda self, *_: {"run": self.run, "finished": True})
-    ask, recorded = ModelChat.complete, Recorded.complete
+    ask, recorded = ModelChat.complete, CassetteRecorder.complete
 
     async def complete(self, call):
         mark(sent=1)
@@ -53,7 +53,7 @@ def _install() -> None:
         mark(call=call.key(self.fingerprint).hex())
         return found
 
-    ModelChat.complete, Recorded.complete = complete, noted
+    ModelChat.complete, CassetteRecorder.complete = complete, noted
 
     from sgi.cli.main import main
 

@@ -105,10 +105,10 @@ async def open_clean(spec: JudgeSpec, cache: Cache) -> AsyncIterator[Chat]:
         UsageError: a key or another setting is missing.
     """
     from sgi.llm.load import open_chat, wrapped_chat
-    from sgi.llm.usage import Tally
+    from sgi.llm.usage import UsageCounter
 
     async with open_chat(spec) as chat:
-        yield wrapped_chat(chat, spec, cache, Tally())
+        yield wrapped_chat(chat, spec, cache, UsageCounter())
 
 
 def _cut(text: str, draw: Random) -> str:

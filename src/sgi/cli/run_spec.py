@@ -114,9 +114,9 @@ def _with_embedder(spec: RunSpec, *, new: bool) -> RunSpec:
 
 def recorded_settings(cassette: Cassette) -> dict[str, Any]:
     """The judge that a cassette was recorded from."""
-    from sgi.llm.cassette import recorded_judge
+    from sgi.llm.cassette import cassette_judge
 
-    return recorded_judge(cassette.path)
+    return cassette_judge(cassette.path)
 
 
 def _file_of(data: Path) -> Path:

@@ -245,10 +245,10 @@ async def estimate(
         cache: as for `ResourceOptions`.
         again: likewise.
     """
-    from sgi.llm.estimate import Sketching
+    from sgi.llm.estimate import EstimatingJudge
 
     with open_reply_cache(cache) as kept:
-        sketching = Sketching.of(judge, kept, again=again)
+        sketching = EstimatingJudge.of(judge, kept, again=again)
         for batch in batches(samples):
             await ask_batch(batch, metrics, sketching, {})
     return sketching.usage

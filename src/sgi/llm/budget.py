@@ -1,4 +1,4 @@
-"""Count what was paid, and stop before more is paid than may be."""
+"""Counts the cost of calls, and stops before it exceeds a limit."""
 
 from __future__ import annotations
 
@@ -14,172 +14,175 @@ if TYPE_CHECKING:
 
     from sgi.llm.calls import Call, Chat, Completion
     from sgi.llm.prices import Price
-    from sgi.llm.usage import Tally
+    from sgi.llm.usage import UsageCounter
 
-_USUAL_SHARE = 8
-"""A reply is taken to have this part of the most tokens it may have, until one has come."""
-_BYTES_A_TOKEN = 4
-"""Tokens are estimated as one for so many bytes, and none is shorter than a byte."""
+_EXPECTED_SHARE = 8
+"""Before the first reply, a reply is expected to have an eighth of the maximum of tokens."""
+_MAX_TOKENS_PER_ESTIMATE = 4
+"""The estimate is one token for four bytes, and a token has at least one byte."""
 
 
-class Metered:
-    """A model around a model that counts calls, tokens and cost.
+class BudgetedChat:
+    """Counts calls, tokens and cost of a chat model.
 
     Args:
         chat: the model.
-        tally: what is added to.
-        price: of its tokens; None where it isn't known: then the cost isn't, either.
+        counter: the usage counter.
+        price: the price of its tokens; None if unknown, which makes the cost unknown.
         max_cost: US dollars; None for no limit.
         max_tokens: the most tokens of a reply.
 
     Raises:
-        UsageError: there is a limit, and no price.
+        UsageError: there is a limit but no price.
     """
 
     def __init__(
         self,
         chat: Chat,
-        tally: Tally,
+        counter: UsageCounter,
         *,
         price: Price | None = None,
         max_cost: float | None = None,
         max_tokens: int,
     ) -> None:
         if max_cost is not None and price is None:
-            message = "max_cost is set, but what this judge costs is not known."
+            message = "max_cost is set, but the price of this judge is unknown."
             raise UsageError(
-                message, hint="Give input_price and output_price, in US dollars a million tokens."
+                message, hint="Give input_price and output_price, in US dollars per million tokens."
             )
         self._chat = chat
-        self._tally = tally
+        self._counter = counter
         self._price = price
-        self._budget = _Budget(price, max_cost, max_tokens, tally) if price and max_cost is not None else None
+        self._budget = (
+            _Budget(price, max_cost, max_tokens, counter) if price and max_cost is not None else None
+        )
 
     @property
     def fingerprint(self) -> str:
-        """That of the model within."""
+        """The fingerprint of the wrapped model."""
         return self._chat.fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
-        """The model's reply, counted.
+        """Return the model's reply, and count it.
 
         Raises:
-            BudgetExceededError: the call could cost more than may be spent; then no other is in flight.
+            BudgetExceededError: the call could exceed the limit, and no other call is in flight.
             JudgeError: there is no reply.
         """
         if self._budget is None:
             completion = await self._chat.complete(call)
         else:
-            most = await self._budget.reserved(call)
-            with self._budget.held(most):
+            reserved = await self._budget.reserve(call)
+            with self._budget.in_flight(reserved):
                 completion = await self._chat.complete(call)
                 self._budget.pay(call, completion)
         sent, written = completion.input_tokens, completion.output_tokens
         cost = self._price.of(sent, written) if self._price else None
-        self._tally.add(Usage(calls=1, input_tokens=sent, output_tokens=written, cost=cost))
+        self._counter.add(Usage(calls=1, input_tokens=sent, output_tokens=written, cost=cost))
         return completion
 
 
 class _Budget:
-    """Money for calls, which is set aside before a call is made.
+    """Reserves money for calls before they are sent.
 
-    For each call that is in flight with others, the most it may cost is set aside, so that all of them
-    together stay within the limit. One that doesn't fit beside them waits until they have ended; alone it
-    is made if its likely cost fits, by what was sent and written so far. So the limit is passed by one call
-    at most, and all that was sent is finished before anyone hears that the money is spent. The first call
-    goes alone: nothing is known before it of how the service counts.
+    For each call in flight its maximum cost is reserved, so together they stay within the limit. A call that
+    does not fit waits until the others have ended; alone it is sent if its expected cost fits. So at most one
+    call exceeds the limit, and all calls in flight finish before the error. The first call runs alone, since
+    the service's token counts are unknown before it.
     """
 
-    def __init__(self, price: Price, limit: float, max_tokens: int, tally: Tally) -> None:
-        self._tally = tally
+    def __init__(self, price: Price, limit: float, max_tokens: int, counter: UsageCounter) -> None:
+        self._counter = counter
         self._price = price
         self._limit = limit
         self._max_tokens = max_tokens
-        self._entrance = asyncio.Lock()  # lets in one after the other, in their order
+        self._order = asyncio.Lock()  # callers reserve one after the other
         self._ended = asyncio.Event()
-        self._in_flight = 0
-        self._set_aside = 0.0
+        self._calls_in_flight = 0
+        self._reserved = 0.0
         self._answered = 0
         self._estimated = 0
         self._sent = 0
         self._written = 0
-        self._longest = 0.0  # tokens sent, in those that were estimated
-        self._tried = False
-        self._spent = False
+        self._max_ratio = 0.0  # of sent tokens to estimated tokens
+        self._any_ended = False
+        self._exhausted = False
 
-    async def reserved(self, call: Call) -> float:
-        """The most the call may cost, set aside for it as soon as that can be done."""
-        async with self._entrance:
-            while self._in_flight and not self._fits(call):
+    async def reserve(self, call: Call) -> float:
+        """Reserve the maximum cost of a call as soon as it fits, and return it."""
+        async with self._order:
+            while self._calls_in_flight and not self._fits(call):
                 self._ended.clear()
                 await self._ended.wait()
-            if not self._in_flight:
+            if not self._calls_in_flight:
                 self._check_affordable(call)
-            most = self._most(call)
-            self._in_flight += 1
-            self._set_aside += most
-            return most
+            cost = self._max_cost(call)
+            self._calls_in_flight += 1
+            self._reserved += cost
+            return cost
 
     @contextmanager
-    def held(self, most: float) -> Iterator[None]:
-        """The call is in flight."""
+    def in_flight(self, reserved: float) -> Iterator[None]:
+        """Keep the reservation while the call is in flight."""
         try:
             yield
         finally:
-            self._in_flight -= 1
-            self._set_aside = self._set_aside - most if self._in_flight else 0.0
-            self._tried = True
+            self._calls_in_flight -= 1
+            self._reserved = self._reserved - reserved if self._calls_in_flight else 0.0
+            self._any_ended = True
             self._ended.set()
 
     def pay(self, call: Call, completion: Completion) -> None:
-        """Count what a call took."""
+        """Count the tokens of a completed call."""
         self._answered += 1
         self._estimated += call.tokens
         self._sent += completion.input_tokens
         self._written += completion.output_tokens
-        self._longest = max(self._longest, completion.input_tokens / max(1, call.tokens))
+        self._max_ratio = max(self._max_ratio, completion.input_tokens / max(1, call.tokens))
 
     @property
     def _paid(self) -> float:
-        """US dollars so far, with those of earlier attempts and, at the mean cost, of unanswered requests."""
-        earlier = self._tally.earlier
+        """US dollars so far, with earlier attempts and, at the mean cost, unanswered requests."""
+        earlier = self._counter.earlier
         paid = self._price.of(self._sent, self._written) + _cost(earlier, self._price)
         return paid + self._lost * paid / max(1, self._answered + earlier.calls)
 
     @property
     def _lost(self) -> int:
-        """Requests that ended without an answer; for those in flight, money is set aside."""
-        return max(0, self._tally.usage.unanswered - self._in_flight) + self._tally.earlier.unanswered
+        """Requests that ended without an answer."""
+        return (
+            max(0, self._counter.usage.unanswered - self._calls_in_flight) + self._counter.earlier.unanswered
+        )
 
     def _fits(self, call: Call) -> bool:
-        """Whether the call can be paid for beside those in flight, whatever they cost."""
-        return self._tried and self._paid + self._set_aside + self._most(call) <= self._limit
+        """Whether the maximum cost of the call fits beside the reservations."""
+        return self._any_ended and self._paid + self._reserved + self._max_cost(call) <= self._limit
 
-    def _most(self, call: Call) -> float:
-        return self._price.of(call.tokens * (self._longest or _BYTES_A_TOKEN), self._max_tokens)
+    def _max_cost(self, call: Call) -> float:
+        return self._price.of(call.tokens * (self._max_ratio or _MAX_TOKENS_PER_ESTIMATE), self._max_tokens)
 
-    def _likely(self, call: Call) -> float:
+    def _expected_cost(self, call: Call) -> float:
         if not self._answered:
-            return self._price.of(call.tokens, self._max_tokens / _USUAL_SHARE)
+            return self._price.of(call.tokens, self._max_tokens / _EXPECTED_SHARE)
         sent = call.tokens * self._sent / max(1, self._estimated)
         return self._price.of(sent, self._written / self._answered)
 
     def _check_affordable(self, call: Call) -> None:
-        self._spent = self._spent or self._paid + self._likely(call) > self._limit
-        if self._spent:
-            hint = "Resume with a greater max_cost; the replies so far are stored."
+        self._exhausted = self._exhausted or self._paid + self._expected_cost(call) > self._limit
+        if self._exhausted:
+            hint = "Resume with a higher max_cost; the replies so far are stored."
             raise BudgetExceededError(
                 f"{self._spending()}, and one more call could pass ${self._limit:g}.", hint=hint
             )
 
     def _spending(self) -> str:
-        """What was paid, and what of it is not this attempt's, or is an estimate."""
-        earlier = _cost(self._tally.earlier, self._price)
+        """The cost so far, and which parts are from earlier attempts or estimated."""
+        earlier = _cost(self._counter.earlier, self._price)
         parts = [f"${earlier:.4f} of it in earlier attempts"] if earlier else []
         parts += [f"{self._lost:,} requests without an answer estimated"] if self._lost else []
         return f"The judge has cost ${self._paid:.4f}" + (f" ({'; '.join(parts)})" if parts else "")
 
 
 def _cost(usage: Usage, price: Price) -> float:
-    """What a usage cost in US dollars, by the price where it was not known then."""
+    """The cost of a usage in US dollars; by the price if it was unknown then."""
     return price.of(usage.input_tokens, usage.output_tokens) if usage.cost is None else usage.cost

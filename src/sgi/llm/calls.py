@@ -1,4 +1,4 @@
-"""One request to a model, and what comes back."""
+"""A request to a model, and its reply."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ class Finish(StrEnum):
 
 @dataclass(frozen=True)
 class Message:
-    """A turn of a conversation.
+    """A message of a conversation.
 
     Attributes:
         role: ``system``, ``user`` or ``assistant``.
-        text: what was said.
+        text: its content.
     """
 
     role: str
@@ -35,11 +35,11 @@ class Message:
 
 @dataclass(frozen=True)
 class Shape:
-    """The JSON schema a reply is held to.
+    """The JSON schema of a reply.
 
     Attributes:
-        name: what the schema describes.
-        text: the schema as JSON, its fields in the order in which they are to be written.
+        name: the name of the schema.
+        text: the schema as JSON, its fields in the order in which the model writes them.
     """
 
     name: str
@@ -48,12 +48,12 @@ class Shape:
 
 @dataclass(frozen=True)
 class Call:
-    """One request to a model: equal calls want equal answers.
+    """A request to a model; equal calls have equal replies.
 
     Attributes:
         messages: the conversation so far.
         shape: the schema of the reply.
-        take: which sample of the same question; another take is asked anew.
+        take: the number of the sample; another take of the same request is sent again.
 
     >>> call = Call((Message("user", "How many?"),), Shape("Count", "{}"))
     >>> call.key("openai:m") == call.key("openai:m"), call.key("openai:m") == call.key("openai:n")
@@ -65,29 +65,29 @@ class Call:
     take: int = 1
 
     def key(self, fingerprint: str) -> bytes:
-        """A digest of the call and of the model that answers it."""
+        """A digest of the call and the model's fingerprint."""
         turns = [part for message in self.messages for part in (message.role, message.text)]
         facts = fingerprint, str(self.take), self.shape.name, self.shape.text, *turns
-        # A text may hold half a pair of UTF-16, as JSON can.
+        # A text may contain a lone surrogate, as JSON can.
         return digest(b"judge", *[fact.encode("utf-8", "surrogatepass") for fact in facts])
 
     @property
     def tokens(self) -> int:
-        """About how many tokens the request has."""
+        """The estimated number of tokens of the request."""
         return estimated_tokens(self.shape.text) + sum(estimated_tokens(m.text) for m in self.messages)
 
 
 @dataclass(frozen=True)
 class Completion:
-    """What a model answered.
+    """A model's reply.
 
     Attributes:
-        text: the reply; JSON where the model kept to the schema.
-        finish: why it ends where it does.
-        refusal: the model's words where it says, apart from its text, that it declines.
-        input_tokens: as the service counted them, or an estimate where it didn't.
+        text: the content; JSON if the model follows the schema.
+        finish: why the model stopped.
+        refusal: a refusal that the service reports apart from the text.
+        input_tokens: as the service counts them, else an estimate.
         output_tokens: the same.
-        cached: whether it was known before, so that nothing was paid for it.
+        cached: whether the reply was stored, so that nothing was paid.
     """
 
     text: str
@@ -100,28 +100,28 @@ class Completion:
 
 @runtime_checkable
 class Chat(Protocol):
-    """A model that completes conversations."""
+    """A chat model."""
 
     @property
     def fingerprint(self) -> str:
         """Everything that can change a reply, without secrets."""
 
     async def complete(self, call: Call, /) -> Completion:
-        """The model's reply; a JudgeError says why there is none."""
+        """The model's reply; raises a JudgeError if there is none."""
 
 
-_KEPT = TypeAdapter(Completion)
+_COMPLETION = TypeAdapter(Completion)
 
 
-def kept(completion: Completion) -> bytes:
-    """A completion as it is kept: JSON."""
-    return _KEPT.dump_json(completion, exclude={"cached"})
+def encode_completion(completion: Completion) -> bytes:
+    """Encode a completion as JSON for storage."""
+    return _COMPLETION.dump_json(completion, exclude={"cached"})
 
 
-def completion_of(value: bytes) -> Completion:
-    """What was kept; ValueError if it cannot be read as a completion.
+def decode_completion(value: bytes) -> Completion:
+    """Decode a stored completion; raises ValueError if it is not one.
 
-    >>> completion_of(kept(Completion("{}", cached=True))) == Completion("{}")
+    >>> decode_completion(encode_completion(Completion("{}", cached=True))) == Completion("{}")
     True
     """
-    return _KEPT.validate_json(value, strict=True)
+    return _COMPLETION.validate_json(value, strict=True)

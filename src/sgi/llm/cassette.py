@@ -22,7 +22,7 @@ from sgi.kernel.errors import (
 from sgi.kernel.parsing import read_whole
 from sgi.kernel.protocols import Usage
 from sgi.kernel.signature import canonical_json, digest
-from sgi.llm.calls import completion_of, kept
+from sgi.llm.calls import decode_completion, encode_completion
 from sgi.llm.group_commit import GroupCommit
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from sgi.llm.calls import Call, Chat, Completion
-    from sgi.llm.usage import Tally
+    from sgi.llm.usage import UsageCounter
 
     Outcome = Completion | JudgeError
 
@@ -50,7 +50,7 @@ _ERROR_KINDS: dict[str, type[JudgeError]] = {
 """Errors that a cassette can hold, by their names in the file."""
 
 
-class Recorded:
+class CassetteRecorder:
     """A model around a model that writes what each call ends in into a file, a line a call.
 
     That is a reply, or an error's kind and words. A line is on the disk before its reply is used, and
@@ -139,20 +139,20 @@ class Recorded:
         self._length += len(lines)
 
 
-class Replayed:
-    """A model that answers from a file, as `Recorded` wrote it.
+class CassettePlayer:
+    """A model that answers from a file, as `CassetteRecorder` wrote it.
 
     Args:
         path: the file.
-        tally: counts its answers among those that needed no call.
+        counter: counts its answers among those that needed no call.
 
     Raises:
         DataError: the file cannot be read, is no cassette, or holds a line that cannot be read.
     """
 
-    def __init__(self, path: Path, tally: Tally) -> None:
+    def __init__(self, path: Path, counter: UsageCounter) -> None:
         self._path = path
-        self._tally = tally
+        self._counter = counter
         self._fingerprint, self._outcomes = _read(path)
 
     @property
@@ -168,7 +168,7 @@ class Replayed:
             raise JudgeError(message, hint="Record it anew.")
         if isinstance(found, JudgeError):
             raise type(found)(found.message, hint=found.hint)
-        self._tally.add(Usage(cached=1))
+        self._counter.add(Usage(cached=1))
         return found
 
     def knows(self, call: Call) -> bool:
@@ -179,7 +179,7 @@ class Replayed:
 def _told(outcome: Outcome) -> dict[str, Any]:
     """What is written of the end of a call."""
     if not isinstance(outcome, JudgeError):
-        return {"reply": json.loads(kept(outcome))}
+        return {"reply": json.loads(encode_completion(outcome))}
     kind = next(kind for kind, error in _ERROR_KINDS.items() if error is type(outcome))
     return {"error": {"kind": kind, "message": outcome.message, "hint": outcome.hint}}
 
@@ -248,7 +248,7 @@ def _whole_length(content: bytes) -> int:
     return content.rfind(b"\n", 0, len(content) if hole < 0 else hole) + 1
 
 
-def recorded_judge(path: Path) -> dict[str, JsonValue]:
+def cassette_judge(path: Path) -> dict[str, JsonValue]:
     """How the judge of a cassette was asked, as the values of its spec.
 
     Raises:
@@ -283,7 +283,7 @@ def _entry(path: Path, number: int, line: bytes) -> tuple[bytes, Outcome]:
 def _outcome(entry: dict[str, Any]) -> Outcome:
     """What a call ended in: known by now, as a kept reply is."""
     if "error" not in entry:
-        return replace(completion_of(json.dumps(entry["reply"]).encode()), cached=True)
+        return replace(decode_completion(json.dumps(entry["reply"]).encode()), cached=True)
     kind, message, hint = (entry["error"][name] for name in ("kind", "message", "hint"))
     if not isinstance(message, str) or not isinstance(hint, str):
         raise TypeError("words are texts")

@@ -9,9 +9,9 @@ from sgi.kernel.prompts import ReplyModel, estimated_tokens
 from sgi.kernel.protocols import Usage
 from sgi.llm.judge import ChatJudge
 from sgi.llm.prices import price_of
-from sgi.llm.reply_cache import Cached
+from sgi.llm.reply_cache import CachedChat
 from sgi.llm.service import fingerprint_of
-from sgi.llm.usage import Tally
+from sgi.llm.usage import UsageCounter
 
 if TYPE_CHECKING:
     from sgi.kernel.prompts import Inquiry
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=ReplyModel)
 
 
-class Sketching:
+class EstimatingJudge:
     """A judge that pays nothing: what no cache knows gets a reply of usual length, from its prompt's example.
 
     Its usage is an estimate: what each distinct inquiry would take if no reply had to be repaired. Tokens are
@@ -37,7 +37,7 @@ class Sketching:
         known_of: the fingerprint of the model whose answers the cache holds.
         again: ask anew where all that is kept of an inquiry is that its replies were unfit.
 
-    >>> Sketching().usage
+    >>> EstimatingJudge().usage
     Usage(calls=0, cached=0, retries=0, input_tokens=0, output_tokens=0, cost=None, unanswered=0)
     """
 
@@ -53,13 +53,13 @@ class Sketching:
         again: bool = False,
     ) -> None:
         self._price = price
-        self._tally = Tally()
+        self._counter = UsageCounter()
         self._sketched: set[bytes] = set()
         nobody: Chat = _Nobody(known_of)
-        chat = nobody if cache is None else Cached(nobody, cache, self._tally)
-        self._judge = ChatJudge(chat, budget=budget, again=again, tally=self._tally)
+        chat = nobody if cache is None else CachedChat(nobody, cache, self._counter)
+        self._judge = ChatJudge(chat, budget=budget, again=again, counter=self._counter)
         if price is None:
-            self._tally.add(Usage(cost=None))
+            self._counter.add(Usage(cost=None))
 
     @classmethod
     def of(cls, spec: JudgeSpec, cache: Cache | None = None, *, again: bool = False) -> Self:
@@ -84,7 +84,7 @@ class Sketching:
     @property
     def usage(self) -> Usage:
         """What all inquiries so far would take; ``cached`` counts requests known or asked before."""
-        return self._tally.usage
+        return self._counter.usage
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
         """The reply that is known, else one of usual length, which says nothing about the texts.
@@ -103,11 +103,11 @@ class Sketching:
     def _count(self, call: Call, reply: ReplyModel) -> None:
         key = call.key(self.fingerprint)
         if key in self._sketched:
-            return self._tally.add(Usage(cached=1))
+            return self._counter.add(Usage(cached=1))
         self._sketched.add(key)
         sent, written = call.tokens, estimated_tokens(reply.model_dump_json())
         cost = self._price.of(sent, written) if self._price else None
-        return self._tally.add(Usage(calls=1, input_tokens=sent, output_tokens=written, cost=cost))
+        return self._counter.add(Usage(calls=1, input_tokens=sent, output_tokens=written, cost=cost))
 
 
 def _typical(inquiry: Inquiry, schema: type[T]) -> T:

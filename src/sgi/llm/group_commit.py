@@ -1,4 +1,4 @@
-"""One write for all who ask for it in the same turn of the event loop."""
+"""Joins the writes of one iteration of the event loop."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ if TYPE_CHECKING:
 
 
 class GroupCommit:
-    """Runs a blocking write once for all callers of one turn of the event loop.
+    """Runs a blocking write once for all callers of one iteration of the event loop.
 
-    The write blocks the event loop, as a commit to a file does. What arrives meanwhile is in the next write,
-    so that a slow disk makes the groups larger.
+    Callers that arrive during a write share the next one, so a slow disk makes the groups larger.
 
     Args:
-        write: the write; it runs also if all callers are cancelled.
+        write: runs also if all callers are cancelled.
 
     >>> writes = []
     >>> async def ask():

@@ -11,7 +11,7 @@ from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError
 from sgi.kernel.prompts import ReplyModel
 from sgi.llm.calls import Call, Message, Shape
 from sgi.llm.parse_reply import InvalidReplyError, read
-from sgi.llm.usage import Tally
+from sgi.llm.usage import UsageCounter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -34,7 +34,7 @@ class ChatJudge:
         budget: the most tokens of passages one inquiry may hold.
         again: whether to ask anew where all that is known of an inquiry is that its replies were unfit; or
             which of the requests that would be made then may be made.
-        tally: what the wrappers around the model count with; its sum is ``usage``.
+        counter: what the wrappers around the model count with; its sum is ``usage``.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class ChatJudge:
         *,
         budget: int = 16000,
         again: bool | Callable[[Call], bool] = False,
-        tally: Tally | None = None,
+        counter: UsageCounter | None = None,
     ) -> None:
         self._chat = chat
         self._budget = budget
         self._again = again if callable(again) else lambda _: again
-        self._tally = tally or Tally()
+        self._counter = counter or UsageCounter()
 
     @property
     def fingerprint(self) -> str:
@@ -63,7 +63,7 @@ class ChatJudge:
     @property
     def usage(self) -> Usage:
         """What was asked so far."""
-        return self._tally.usage
+        return self._counter.usage
 
     def store_usage(self, store: Callable[[], None], earlier: Usage) -> None:
         """Have the usage stored before each request is sent and before its reply is used.
@@ -72,7 +72,7 @@ class ChatJudge:
             store: stores the present ``usage``; its errors end the request.
             earlier: what earlier attempts at the same run took; ``max_cost`` counts it.
         """
-        self._tally.store_with(store, earlier)
+        self._counter.store_with(store, earlier)
 
     async def ask(self, inquiry: Inquiry, schema: type[T], /) -> T:
         """The reply, with a verdict for every item.

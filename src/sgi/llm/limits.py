@@ -1,4 +1,4 @@
-"""How hard a service is asked: at once, and a minute."""
+"""Limits concurrent requests, and requests and tokens per minute."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 _PAUSE = 1.0
-"""Seconds to wait after a service says it is asked too fast, but not how long to wait."""
-LONGEST_PAUSE = 120.0
-"""Seconds: whatever a service asks for."""
+"""Seconds to wait after a service reports too many requests without a time to wait."""
+MAX_PAUSE = 120.0
+"""Seconds; a longer wait that a service requests is shortened."""
 
 _Queue = deque[tuple[asyncio.Future[JudgeRejectedError | None], int]]
-"""Who waits, with the tokens of the request; told the reason if there will be no turn."""
+"""Waiting requests with their tokens; the future gets an error, or None for a slot."""
 
 
 class Limiter:
-    """Gives turns, to those first that had one before, else in the order they were asked for.
+    """Gives slots to requests: to retries first, then in the order of arrival.
 
-    Requests and tokens a minute are spaced evenly. When the service says it is asked too fast, as many may be
-    in flight as half of before, and none begins before the time it asks for has passed; each turn that ends
-    well then adds its part, so that a full round of them adds one.
+    Requests and tokens per minute are spaced evenly. If the service reports too many requests, the number of
+    slots is halved and none is given before the requested wait is over; then every full round of successful
+    requests adds one slot.
 
     Args:
-        concurrency: the most turns at once.
-        rpm: the most turns a minute; None for no limit.
-        tpm: the most tokens a minute; None for no limit.
+        concurrency: the most slots.
+        rpm: the most requests per minute; None for no limit.
+        tpm: the most tokens per minute; None for no limit.
 
     Attributes:
-        allowed: how many turns there may be at once by now.
+        allowed: the current number of slots.
     """
 
     def __init__(self, *, concurrency: int, rpm: float | None = None, tpm: float | None = None) -> None:
         self.allowed = float(concurrency)
-        self._most = concurrency
+        self._concurrency = concurrency
         self._per_call = 60 / rpm if rpm else 0.0
         self._per_token = 60 / tpm if tpm else 0.0
         self._next_call = 0.0
@@ -48,21 +48,21 @@ class Limiter:
         self._slowed_at = float("-inf")
         self._running = 0
         self._waiting: _Queue = deque()
-        self._returning: _Queue = deque()
+        self._retries: _Queue = deque()
         self._timer: asyncio.TimerHandle | None = None
 
     @asynccontextmanager
-    async def turn(self, tokens: int, *, again: bool = False) -> AsyncIterator[None]:
-        """Wait for a turn and hold it.
+    async def slot(self, tokens: int, *, retry: bool = False) -> AsyncIterator[None]:
+        """Wait for a slot and hold it.
 
         Args:
-            tokens: about how many the request has.
-            again: whether it had a turn before: then it goes before those that had none.
+            tokens: the estimated tokens of the request.
+            retry: whether the request precedes new ones.
 
         Raises:
-            JudgeRejectedError: all who waited were sent away.
+            JudgeRejectedError: the service rejects all requests.
         """
-        await self._admitted(tokens, self._returning if again else self._waiting)
+        await self._wait_for_slot(tokens, self._retries if retry else self._waiting)
         began = asyncio.get_running_loop().time()
         try:
             yield
@@ -71,24 +71,24 @@ class Limiter:
                 self._slow_down(began, error.retry_after)
             raise
         else:
-            self.allowed = min(self._most, self.allowed + 1 / self.allowed)
+            self.allowed = min(self._concurrency, self.allowed + 1 / self.allowed)
         finally:
             self._running -= 1
             self._admit()
 
-    def written(self, tokens: int) -> None:
-        """Count the tokens of a reply, which nobody knew before."""
+    def count_output(self, tokens: int) -> None:
+        """Count the tokens of a reply."""
         self._next_token += tokens * self._per_token
 
-    def send_away(self, error: JudgeRejectedError) -> None:
-        """Tell all who wait that no request is taken, and why."""
-        for queue in (self._returning, self._waiting):
+    def reject_waiting(self, error: JudgeRejectedError) -> None:
+        """Raise the error in all waiting requests."""
+        for queue in (self._retries, self._waiting):
             for future, _ in queue:
                 if not future.done():
                     future.set_result(error)
             queue.clear()
 
-    async def _admitted(self, tokens: int, queue: _Queue) -> None:
+    async def _wait_for_slot(self, tokens: int, queue: _Queue) -> None:
         future = asyncio.get_running_loop().create_future()
         queue.append((future, tokens))
         self._admit()
@@ -98,7 +98,7 @@ class Limiter:
             if future.cancelled():
                 with suppress(ValueError):
                     queue.remove((future, tokens))
-            elif future.result() is None:  # it was given a turn in the same moment
+            elif future.result() is None:  # it got a slot in the same moment
                 self._running -= 1
                 self._admit()
             raise
@@ -106,10 +106,10 @@ class Limiter:
             raise JudgeRejectedError(error.message, hint=error.hint)
 
     def _admit(self) -> None:
-        """Give all the turns there are to give now, and come back for the next one."""
+        """Give all available slots, and schedule the next."""
         loop = asyncio.get_running_loop()
         now = loop.time()
-        while (queue := self._returning or self._waiting) and self._running < int(self.allowed):
+        while (queue := self._retries or self._waiting) and self._running < int(self.allowed):
             start = max(self._paused_until, self._next_call, self._next_token)
             if start > now:
                 self._wake_at(loop, start)
@@ -127,9 +127,9 @@ class Limiter:
         self._timer = loop.call_at(time, self._admit)
 
     def _slow_down(self, began: float, retry_after: float | None) -> None:
-        """Halve what is in flight, once for all that were in flight together."""
+        """Halve the slots, once for all requests that were in flight together."""
         now = asyncio.get_running_loop().time()
-        wait = _PAUSE if retry_after is None else min(retry_after, LONGEST_PAUSE)
+        wait = _PAUSE if retry_after is None else min(retry_after, MAX_PAUSE)
         self._paused_until = max(self._paused_until, now + wait)
         if began > self._slowed_at:
             self.allowed = max(1.0, self.allowed / 2)

@@ -7,15 +7,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from sgi.kernel.errors import MissingExtraError, UsageError
-from sgi.llm.budget import Metered
-from sgi.llm.cassette import Recorded, Replayed, recorded_judge
+from sgi.llm.budget import BudgetedChat
+from sgi.llm.cassette import CassettePlayer, CassetteRecorder, cassette_judge
 from sgi.llm.judge import ChatJudge
 from sgi.llm.limits import Limiter
 from sgi.llm.prices import price_of
-from sgi.llm.reply_cache import Cached
-from sgi.llm.retry import Retrying
+from sgi.llm.reply_cache import CachedChat
+from sgi.llm.retry import RetryingChat
 from sgi.llm.service import Service
-from sgi.llm.usage import Tally
+from sgi.llm.usage import UsageCounter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -57,24 +57,24 @@ async def open_judge(
         UsageError: a key or another setting is missing; ``max_cost`` without a known price.
         DataError: a cassette cannot be read.
     """
-    tally = Tally()
+    counter = UsageCounter()
     if replay is not None:
         if record is not None:
             raise UsageError("A cassette is replayed or recorded, not both at once.")
-        replayed = Replayed(replay, tally)
+        replayed = CassettePlayer(replay, counter)
         _check_recorded(replay, spec)
-        yield ChatJudge(replayed, budget=spec.budget, again=replayed.knows, tally=tally)
+        yield ChatJudge(replayed, budget=spec.budget, again=replayed.knows, counter=counter)
         return
     async with open_chat(spec) as chat:
-        wrapped: Chat = wrapped_chat(chat, spec, cache, tally)
+        wrapped: Chat = wrapped_chat(chat, spec, cache, counter)
         if record is None:
-            yield ChatJudge(wrapped, budget=spec.budget, again=again, tally=tally)
+            yield ChatJudge(wrapped, budget=spec.budget, again=again, counter=counter)
             return
-        with Recorded(wrapped, record, spec.identity()) as recorded:
-            yield ChatJudge(recorded, budget=spec.budget, again=again, tally=tally)
+        with CassetteRecorder(wrapped, record, spec.identity()) as recorded:
+            yield ChatJudge(recorded, budget=spec.budget, again=again, counter=counter)
 
 
-def wrapped_chat(chat: Chat, spec: JudgeSpec, cache: Cache, tally: Tally) -> Chat:
+def wrapped_chat(chat: Chat, spec: JudgeSpec, cache: Cache, counter: UsageCounter) -> Chat:
     """The model with all that stands around it.
 
     The cache stands outermost, so that what is known passes no limit and costs nothing. The meter stands
@@ -84,10 +84,10 @@ def wrapped_chat(chat: Chat, spec: JudgeSpec, cache: Cache, tally: Tally) -> Cha
         UsageError: ``max_cost`` without a known price.
     """
     limiter = Limiter(concurrency=spec.concurrency, rpm=spec.rpm, tpm=spec.tpm)
-    retrying = Retrying(chat, limiter, tally, retries=spec.retries, timeout=spec.timeout)
+    retrying = RetryingChat(chat, limiter, counter, retries=spec.retries, timeout=spec.timeout)
     price = price_of(spec)
-    metered = Metered(retrying, tally, price=price, max_cost=spec.max_cost, max_tokens=spec.max_tokens)
-    return Cached(metered, cache, tally)
+    metered = BudgetedChat(retrying, counter, price=price, max_cost=spec.max_cost, max_tokens=spec.max_tokens)
+    return CachedChat(metered, cache, counter)
 
 
 @asynccontextmanager
@@ -114,7 +114,7 @@ async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
 
 def _check_recorded(path: Path, spec: JudgeSpec) -> None:
     """Another judge would not have been asked like that."""
-    recorded = recorded_judge(path)
+    recorded = cassette_judge(path)
     if recorded != spec.identity():
         changed = sorted(name for name, value in spec.identity().items() if recorded.get(name) != value)
         hint = f"Leave out --judge, and name it as it was: {recorded.get('model')}."

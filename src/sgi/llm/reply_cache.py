@@ -1,4 +1,4 @@
-"""Pay for no answer twice: neither for one that is kept, nor for one that is on its way."""
+"""Caches replies, and joins equal calls in flight."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ from typing import TYPE_CHECKING
 
 from sgi.kernel.errors import SgiError
 from sgi.kernel.protocols import Usage
-from sgi.llm.calls import completion_of, kept
+from sgi.llm.calls import decode_completion, encode_completion
 from sgi.llm.group_commit import GroupCommit
 
 if TYPE_CHECKING:
     from sgi.kernel.protocols import Cache
     from sgi.llm.calls import Call, Chat, Completion
-    from sgi.llm.usage import Tally
+    from sgi.llm.usage import UsageCounter
 
 
-class Cached:
-    """A model around a model that asks each call once.
+class CachedChat:
+    """Sends each distinct call to a chat model once.
 
-    The usage of an answer is stored before the answer, and the answer before anyone gets it: a killed process
-    has counted every answer that the cache holds, and loses none that it used. Equal calls in flight are one:
-    who comes later waits for the first, and takes over if that one is stopped. What cannot be read as an
-    answer is asked anew and replaced.
+    The usage of a reply is stored before the reply, and the reply before it is returned: if the process is
+    killed, every cached reply is counted and every used reply is cached. Equal calls in flight are joined: a
+    later one waits for the first, and takes over if the first is cancelled. Invalid cached values are
+    requested again and replaced.
 
     Args:
         chat: the model.
-        cache: keeps the answers, by digests of the model's fingerprint and the call.
-        tally: counts the calls that needn't be made.
+        cache: stores replies by digests of the model's fingerprint and the call.
+        counter: counts the cached calls.
     """
 
-    def __init__(self, chat: Chat, cache: Cache, tally: Tally) -> None:
+    def __init__(self, chat: Chat, cache: Cache, counter: UsageCounter) -> None:
         self._chat = chat
         self._cache = cache
-        self._tally = tally
+        self._counter = counter
         self._flights: dict[bytes, asyncio.Future[Completion | SgiError | None]] = {}
         self._unwritten: dict[bytes, bytes] = {}
         self._group = GroupCommit(self._write)
 
     @property
     def fingerprint(self) -> str:
-        """That of the model within."""
+        """The fingerprint of the wrapped model."""
         return self._chat.fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
-        """The kept reply, else the model's.
+        """The cached reply, else the model's.
 
         Raises:
             JudgeError: there is no reply.
-            StoreError: the cache could not be read or written.
+            StoreError: the cache cannot be read or written.
         """
         key = call.key(self.fingerprint)
         while flight := self._flights.get(key):
@@ -58,28 +58,28 @@ class Cached:
             if isinstance(outcome, SgiError):
                 raise copy(outcome)
             if outcome is not None:
-                self._tally.add(Usage(cached=1))
+                self._counter.add(Usage(cached=1))
                 return outcome
-        found = self._known(key)
-        if found is None:
-            return await self._fly(call, key)
-        self._tally.add(Usage(cached=1))
-        return found
+        cached = self._lookup(key)
+        if cached is None:
+            return await self._request(call, key)
+        self._counter.add(Usage(cached=1))
+        return cached
 
-    def _known(self, key: bytes) -> Completion | None:
+    def _lookup(self, key: bytes) -> Completion | None:
         value = self._cache.get_many([key]).get(key)
         try:
-            return None if value is None else replace(completion_of(value), cached=True)
+            return None if value is None else replace(decode_completion(value), cached=True)
         except ValueError:
             return None
 
-    async def _fly(self, call: Call, key: bytes) -> Completion:
-        """Ask, keep, and tell those who wait: the completion, the error, or None if this one was stopped."""
+    async def _request(self, call: Call, key: bytes) -> Completion:
+        """Request and store a reply; give waiting calls the completion, the error, or None if cancelled."""
         flight = self._flights[key] = asyncio.get_running_loop().create_future()
         outcome: Completion | SgiError | None = None
         try:
             completion = await self._chat.complete(call)
-            await self._keep(key, completion)
+            await self._store(key, completion)
         except SgiError as error:
             outcome = error
             raise
@@ -90,13 +90,13 @@ class Cached:
             del self._flights[key]
             flight.set_result(outcome)
 
-    async def _keep(self, key: bytes, completion: Completion) -> None:
-        """Write the answer, together with those of the same turn of the event loop."""
-        self._unwritten[key] = kept(completion)
+    async def _store(self, key: bytes, completion: Completion) -> None:
+        """Write the reply together with others of the same iteration of the event loop."""
+        self._unwritten[key] = encode_completion(completion)
         await self._group.commit()
 
     def _write(self) -> None:
-        """Store the usage, then the replies: a process that is killed in between has counted what it paid."""
+        """Store the usage, then the replies, so that no stored reply is uncounted."""
         items, self._unwritten = self._unwritten, {}
-        self._tally.save()
+        self._counter.save()
         self._cache.put_many(items)

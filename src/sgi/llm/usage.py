@@ -1,4 +1,4 @@
-"""What was asked of a model so far, counted by the wrappers around it."""
+"""Counts requests, tokens and cost."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
 
-class Tally:
-    """A sum of usages that several wrappers add to, stored durably if somebody stores it.
+class UsageCounter:
+    """The total usage, to which several wrappers add.
 
     Attributes:
-        usage: the sum.
-        earlier: what earlier attempts at the same run took; not part of the sum.
+        usage: the total.
+        earlier: the usage of earlier attempts at the same run; not included in the total.
 
-    >>> tally = Tally()
-    >>> tally.add(Usage(calls=1, cost=0.5))
-    >>> tally.add(Usage(cached=1))
-    >>> tally.usage
+    >>> counter = UsageCounter()
+    >>> counter.add(Usage(calls=1, cost=0.5))
+    >>> counter.add(Usage(cached=1))
+    >>> counter.usage
     Usage(calls=1, cached=1, retries=0, input_tokens=0, output_tokens=0, cost=0.5, unanswered=0)
     """
 
@@ -35,15 +35,15 @@ class Tally:
         self._group = GroupCommit(self.save)
 
     def add(self, usage: Usage) -> None:
-        """Count this too."""
+        """Add a usage to the total."""
         self.usage += usage
 
     def store_with(self, store: Callable[[], None], earlier: Usage) -> None:
-        """From now on, `save` calls ``store``; ``earlier`` is what earlier attempts took."""
+        """Let `save` call ``store``, and set the usage of earlier attempts."""
         self._store, self.earlier = store, earlier
 
     def save(self) -> None:
-        """Store the sum, if somebody stores it and it has changed."""
+        """Store the total, if it has changed."""
         if self._store is not None and self.usage != self._stored:
             usage = self.usage
             self._store()
@@ -51,10 +51,10 @@ class Tally:
 
     @asynccontextmanager
     async def request(self) -> AsyncIterator[None]:
-        """A request that is sent in the block: unanswered from before it is sent until an answer comes.
+        """Count a request, sent in the block, as unanswered until its answer arrives.
 
-        The count is stored before the block begins, so that it outlives a killed process. A request that ends
-        without an answer stays unanswered, since its provider may bill it.
+        The count is stored before the block begins, so it survives a killed process. A request without an
+        answer stays unanswered, since its provider may bill it.
         """
         self.add(Usage(unanswered=1))
         try:

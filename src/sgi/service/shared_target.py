@@ -50,7 +50,7 @@ class SharedTarget:
         await self._shared.aclose()
 
     async def _open(self, stack: AsyncExitStack) -> Target:
-        from sgi.target.limits import Limited
+        from sgi.target.limits import LimitedTarget
         from sgi.target.load import open_target
         from sgi.target.python import PythonTarget
         from sgi.target.spec import TargetSpec
@@ -62,7 +62,7 @@ class SharedTarget:
             return await stack.enter_async_context(open_target(self._wanted))
         module = getattr(self._wanted, "__module__", None) or type(self._wanted).__module__
         name = getattr(self._wanted, "__qualname__", type(self._wanted).__qualname__)
-        return Limited(PythonTarget(f"{module}:{name}", self._wanted))
+        return LimitedTarget(PythonTarget(f"{module}:{name}", self._wanted))
 
 
 def _parse_target(wanted: object) -> TargetSpec | Callable[[str], Any] | None:

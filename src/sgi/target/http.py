@@ -274,7 +274,7 @@ def _client(url: str, headers: dict[str, str]) -> AsyncClient:
         return httpx2.AsyncClient(
             headers=common,
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
-            timeout=None,  # Limited bounds the whole try
+            timeout=None,  # LimitedTarget bounds the whole try
             limits=httpx2.Limits(max_connections=None),
         )
     except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:

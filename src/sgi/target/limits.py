@@ -25,7 +25,7 @@ _BACKOFF = wait_exponential(multiplier=0.5, max=30)
 _JITTER = SystemRandom()  # not the shared generator, which a target may have seeded
 
 
-class Limited:
+class LimitedTarget:
     """A target around a target, which bounds how it is asked.
 
     A question holds its place among those asked at once until it is answered or given up, also while it waits
@@ -44,7 +44,7 @@ class Limited:
         sleep: waits for so many seconds.
 
     >>> from types import SimpleNamespace
-    >>> Limited(SimpleNamespace(fingerprint="python:rag:answer"), concurrency=2).fingerprint
+    >>> LimitedTarget(SimpleNamespace(fingerprint="python:rag:answer"), concurrency=2).fingerprint
     'python:rag:answer'
     """
 

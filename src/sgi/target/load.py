@@ -47,8 +47,8 @@ async def open_target(spec: TargetSpec, *, code_folder: Path | None = None) -> A
 
 
 def _limited(target: Target, spec: TargetSpec) -> Target:
-    from sgi.target.limits import Limited
+    from sgi.target.limits import LimitedTarget
 
-    return Limited(
+    return LimitedTarget(
         target, concurrency=spec.concurrency, timeout=spec.timeout, retries=spec.retries, rate=spec.rate
     )

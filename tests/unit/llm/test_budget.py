@@ -14,14 +14,14 @@ from sgi.llm import budget as metered
 from sgi.llm.calls import Completion
 from sgi.llm.limits import Limiter
 from sgi.llm.prices import Price
-from sgi.llm.retry import Retrying
-from sgi.llm.usage import Tally
+from sgi.llm.retry import RetryingChat
+from sgi.llm.usage import UsageCounter
 from support.clocked import clocked
 from support.judge_server import ScriptedChat, call
 
 CENT = Completion("x", input_tokens=5000, output_tokens=5000)
 PRICE = Price(1.0, 1.0)
-Metered = partial(metered.Metered, max_tokens=5000)
+BudgetedChat = partial(metered.BudgetedChat, max_tokens=5000)
 
 
 def ask_all(asked, calls):
@@ -33,32 +33,34 @@ def ask_all(asked, calls):
 
 
 def test_calls_tokens_and_cost_are_counted():
-    tally = Tally()
-    ask_all(Metered(ScriptedChat(CENT), tally, price=PRICE), 3)
-    assert tally.usage == Usage(calls=3, input_tokens=15000, output_tokens=15000, cost=pytest.approx(0.03))
+    counter = UsageCounter()
+    ask_all(BudgetedChat(ScriptedChat(CENT), counter, price=PRICE), 3)
+    assert counter.usage == Usage(calls=3, input_tokens=15000, output_tokens=15000, cost=pytest.approx(0.03))
 
 
 def test_without_a_price_the_cost_is_not_known():
-    tally = Tally()
-    ask_all(Metered(ScriptedChat(CENT), tally), 2)
-    assert tally.usage.cost is None
-    assert tally.usage.calls == 2
+    counter = UsageCounter()
+    ask_all(BudgetedChat(ScriptedChat(CENT), counter), 2)
+    assert counter.usage.cost is None
+    assert counter.usage.calls == 2
 
 
 def test_a_call_without_an_answer_counts_nothing():
-    tally = Tally()
-    ask_all(Metered(ScriptedChat(lambda *_: JudgeUnavailableError("gone")), tally, price=PRICE), 2)
-    assert tally.usage == Usage()
+    counter = UsageCounter()
+    ask_all(BudgetedChat(ScriptedChat(lambda *_: JudgeUnavailableError("gone")), counter, price=PRICE), 2)
+    assert counter.usage == Usage()
 
 
 @pytest.mark.parametrize(("limit", "most"), [(0.055, 5), (0.1, 10), (0.0301, 3), (5.0, 50)])
 def test_no_more_is_spent_than_may_be_whatever_is_in_flight(limit, most):
-    chat, tally = ScriptedChat(CENT, pause=1), Tally()
-    replies = ask_all(Metered(chat, tally, price=PRICE, max_cost=limit), 50)
-    assert most - 1 <= len(chat.calls) == tally.usage.calls <= most
+    chat, counter = ScriptedChat(CENT, pause=1), UsageCounter()
+    replies = ask_all(BudgetedChat(chat, counter, price=PRICE, max_cost=limit), 50)
+    assert most - 1 <= len(chat.calls) == counter.usage.calls <= most
     errors = [reply for reply in replies if isinstance(reply, BudgetExceededError)]
-    assert len(errors) == 50 - tally.usage.calls
-    told = f"The judge has cost ${tally.usage.cost:.4f}, and one more call could pass ${limit:g}. Resume with"
+    assert len(errors) == 50 - counter.usage.calls
+    told = (
+        f"The judge has cost ${counter.usage.cost:.4f}, and one more call could pass ${limit:g}. Resume with"
+    )
     assert all(str(error).startswith(told) for error in errors)
 
 
@@ -68,7 +70,7 @@ def test_far_from_the_limit_calls_are_made_at_once():
         await asyncio.gather(*asked)
         return asyncio.get_running_loop().time()
 
-    metered = Metered(ScriptedChat(CENT, pause=1), Tally(), price=PRICE, max_cost=5.0)
+    metered = BudgetedChat(ScriptedChat(CENT, pause=1), UsageCounter(), price=PRICE, max_cost=5.0)
     assert clocked(work()) == 2  # the first alone, then all
 
 
@@ -85,7 +87,7 @@ def test_nobody_hears_that_the_money_is_spent_while_a_call_is_in_flight():
                 group.create_task(one(number))
 
     chat = ScriptedChat(CENT, pause=1)
-    metered = Metered(chat, Tally(), price=PRICE, max_cost=0.305)
+    metered = BudgetedChat(chat, UsageCounter(), price=PRICE, max_cost=0.305)
     clocked(work())
     assert 29 <= len(chat.calls) <= 30
     assert chat.most_at_once > 10
@@ -103,12 +105,12 @@ def test_one_cheap_call_does_not_let_dear_ones_pass(price):
         asked = [metered.complete(call(f"{number} {long if number else ''}")) for number in range(500)]
         return await asyncio.gather(*asked, return_exceptions=True)
 
-    chat, tally = ScriptedChat(reply, pause=1), Tally()
-    metered = Metered(chat, tally, price=price, max_cost=0.2)
+    chat, counter = ScriptedChat(reply, pause=1), UsageCounter()
+    metered = BudgetedChat(chat, counter, price=price, max_cost=0.2)
     clocked(work())
     dearest = price.of(call(f"499 {long}").tokens, 4000)
-    assert tally.usage.calls == len(chat.calls)
-    assert 0.2 - dearest <= tally.usage.cost <= 0.2 + dearest
+    assert counter.usage.calls == len(chat.calls)
+    assert 0.2 - dearest <= counter.usage.cost <= 0.2 + dearest
 
 
 def test_who_is_stopped_while_waiting_lets_the_next_one_in():
@@ -120,7 +122,7 @@ def test_who_is_stopped_while_waiting_lets_the_next_one_in():
         second.cancel()
         return await asyncio.gather(first, third)
 
-    metered = Metered(ScriptedChat(CENT, pause=1), Tally(), price=PRICE, max_cost=0.0301)
+    metered = BudgetedChat(ScriptedChat(CENT, pause=1), UsageCounter(), price=PRICE, max_cost=0.0301)
     assert clocked(work()) == [CENT, CENT]
 
 
@@ -133,16 +135,16 @@ def test_who_is_stopped_in_flight_sets_nothing_aside_any_more():
         await asyncio.gather(*asked, return_exceptions=True)
         return await metered.complete(call("last"))
 
-    metered = Metered(ScriptedChat(CENT, pause=1), Tally(), price=PRICE, max_cost=0.0401)
+    metered = BudgetedChat(ScriptedChat(CENT, pause=1), UsageCounter(), price=PRICE, max_cost=0.0401)
     assert clocked(work()) == CENT
 
 
 def test_a_dead_service_is_found_dead_almost_as_soon_as_without_a_limit():
     async def seconds(limit):
-        tally = Tally()
+        counter = UsageCounter()
         chat = ScriptedChat(lambda *_: JudgeUnavailableError("gone", retry_after=1), pause=1)
-        tried = Retrying(chat, Limiter(concurrency=16), tally, retries=4, timeout=100)
-        metered = Metered(tried, tally, price=PRICE, max_cost=limit)
+        tried = RetryingChat(chat, Limiter(concurrency=16), counter, retries=4, timeout=100)
+        metered = BudgetedChat(tried, counter, price=PRICE, max_cost=limit)
         asked = [metered.complete(call(str(number))) for number in range(256)]
         ends = await asyncio.gather(*asked, return_exceptions=True)
         assert all(isinstance(end, JudgeUnavailableError) for end in ends)
@@ -155,7 +157,7 @@ def test_a_dead_service_is_found_dead_almost_as_soon_as_without_a_limit():
 
 def test_a_first_call_that_fails_lets_all_others_try():
     chat = ScriptedChat(lambda _, before: JudgeUnavailableError("gone") if not before else CENT, pause=1)
-    replies = ask_all(Metered(chat, Tally(), price=PRICE, max_cost=1.0), 5)
+    replies = ask_all(BudgetedChat(chat, UsageCounter(), price=PRICE, max_cost=1.0), 5)
     assert len(chat.calls) == 5
     assert chat.most_at_once == 4
     assert sum(isinstance(reply, Completion) for reply in replies) == 4
@@ -163,14 +165,14 @@ def test_a_first_call_that_fails_lets_all_others_try():
 
 def test_what_is_sent_first_must_be_affordable():
     chat = ScriptedChat(CENT)
-    (error,) = ask_all(Metered(chat, Tally(), price=Price(1e6, 0.0), max_cost=0.5), 1)
+    (error,) = ask_all(BudgetedChat(chat, UsageCounter(), price=Price(1e6, 0.0), max_cost=0.5), 1)
     assert isinstance(error, BudgetExceededError)
     assert not chat.calls
 
 
 def test_a_limit_without_a_price_is_no_limit():
     with pytest.raises(UsageError, match="what this judge costs is not known"):
-        Metered(ScriptedChat(), Tally(), max_cost=1.0)
+        BudgetedChat(ScriptedChat(), UsageCounter(), max_cost=1.0)
 
 
 def test_after_the_money_is_spent_a_cheap_call_is_not_made_either():
@@ -181,16 +183,16 @@ def test_after_the_money_is_spent_a_cheap_call_is_not_made_either():
             await metered.complete(call("a"))
 
     chat = ScriptedChat(Completion("x"))
-    metered = Metered(chat, Tally(), price=PRICE, max_cost=1.0)
+    metered = BudgetedChat(chat, UsageCounter(), price=PRICE, max_cost=1.0)
     clocked(work())
     assert not chat.calls
 
 
 def test_the_limit_counts_earlier_attempts_and_requests_without_an_answer():
     def calls(earlier):
-        chat, tally = ScriptedChat(CENT), Tally()
-        tally.store_with(lambda: None, earlier)
-        ask_all(Metered(chat, tally, price=PRICE, max_cost=0.1), 50)
+        chat, counter = ScriptedChat(CENT), UsageCounter()
+        counter.store_with(lambda: None, earlier)
+        ask_all(BudgetedChat(chat, counter, price=PRICE, max_cost=0.1), 50)
         return len(chat.calls)
 
     spent = Usage(calls=4, input_tokens=20_000, output_tokens=20_000, cost=0.04)

@@ -23,8 +23,8 @@ from sgi.kernel.errors import (
 from sgi.kernel.protocols import Usage
 from sgi.llm import cassette
 from sgi.llm.calls import Completion, Finish
-from sgi.llm.cassette import Recorded, Replayed, incomplete_end, recorded_judge
-from sgi.llm.usage import Tally
+from sgi.llm.cassette import CassettePlayer, CassetteRecorder, cassette_judge, incomplete_end
+from sgi.llm.usage import UsageCounter
 from support.judge_server import ScriptedChat, call
 
 ANSWER = Completion('{"a": "é\u2028\n"}', Finish.LENGTH, "no", 3, 4)
@@ -32,21 +32,21 @@ KNOWN = replace(ANSWER, cached=True)
 
 
 def record(path, *calls, chat=None):
-    with Recorded(chat or ScriptedChat(ANSWER), path, {"model": "openai:m"}) as recorded:
+    with CassetteRecorder(chat or ScriptedChat(ANSWER), path, {"model": "openai:m"}) as recorded:
         return [asyncio.run(recorded.complete(one)) for one in calls]
 
 
 def replay(path, one):
-    return asyncio.run(Replayed(path, Tally()).complete(one))
+    return asyncio.run(CassettePlayer(path, UsageCounter()).complete(one))
 
 
 def test_what_was_recorded_is_replayed(tmp_path):
-    file, tally = tmp_path / "c.jsonl", Tally()
+    file, counter = tmp_path / "c.jsonl", UsageCounter()
     assert record(file, call("a"), call("b"), call("a", take=2)) == [ANSWER] * 3
-    replayed = Replayed(file, tally)
+    replayed = CassettePlayer(file, counter)
     assert replayed.fingerprint == "scripted"
     assert asyncio.run(replayed.complete(call("b"))) == KNOWN
-    assert tally.usage == Usage(cached=1)
+    assert counter.usage == Usage(cached=1)
     with pytest.raises(JudgeError, match="has no such call"):
         asyncio.run(replayed.complete(call("c")))
 
@@ -62,7 +62,7 @@ def test_a_line_a_call_with_a_header_and_no_text_of_the_call(tmp_path):
         "fingerprint": "scripted",
         "judge": judge,
     }
-    assert recorded_judge(file) == judge
+    assert cassette_judge(file) == judge
     assert len(lines) == 1
     assert "the question" not in file.read_text(encoding="utf-8")
     assert lines[0]["schema"] == "Reply"
@@ -207,12 +207,12 @@ def test_what_ended_in_an_error_does_so_again(tmp_path, error):
     for _ in range(2):
         with pytest.raises(type(error)):
             record(file, call("a"), chat=ScriptedChat(lambda *_: error))
-    tally = Tally()
+    counter = UsageCounter()
     with pytest.raises(JudgeError) as caught:
-        asyncio.run(Replayed(file, tally).complete(call("a")))
+        asyncio.run(CassettePlayer(file, counter).complete(call("a")))
     assert type(caught.value) is type(error)
     assert str(caught.value) == str(error)
-    assert tally.usage == Usage()
+    assert counter.usage == Usage()
     assert len(file.read_bytes().splitlines()) == 2
 
 
@@ -236,7 +236,7 @@ def test_what_says_nothing_about_the_call_is_not_recorded(tmp_path, error):
 def test_it_knows_what_it_holds(tmp_path):
     file = tmp_path / "c.jsonl"
     record(file, call("a", take=2))
-    replayed = Replayed(file, Tally())
+    replayed = CassettePlayer(file, UsageCounter())
     assert [replayed.knows(call("a", take=take)) for take in (1, 2, 3)] == [False, True, False]
 
 
@@ -246,4 +246,4 @@ def test_what_is_no_cassette_tells_no_judge(tmp_path):
         if text is not None:
             file.write_text(text)
         with pytest.raises(DataError, match=name):
-            recorded_judge(file)
+            cassette_judge(file)

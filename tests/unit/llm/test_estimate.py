@@ -11,14 +11,14 @@ from sgi.kernel.errors import JudgeMalformedError
 from sgi.kernel.prompts import Example, Prompt, ReplyModel, Verdicts, estimated_tokens
 from sgi.kernel.protocols import CountingJudge, Usage
 from sgi.kernel.sample import Sample
-from sgi.llm.budget import Metered
-from sgi.llm.estimate import Sketching
+from sgi.llm.budget import BudgetedChat
+from sgi.llm.estimate import EstimatingJudge
 from sgi.llm.judge import ChatJudge
 from sgi.llm.prices import Price
-from sgi.llm.reply_cache import Cached
+from sgi.llm.reply_cache import CachedChat
 from sgi.llm.service import fingerprint_of
 from sgi.llm.spec import JudgeSpec
-from sgi.llm.usage import Tally
+from sgi.llm.usage import UsageCounter
 from sgi.metrics.judged.faithfulness import Faithfulness
 from sgi.store.cache import MemoryCache
 from support.judge_server import PROMPT, ScriptedChat, Supported, verdicts
@@ -35,7 +35,7 @@ def ask(judge, *claims):
 
 
 def test_a_reply_has_one_verdict_for_each_item():
-    judge = Sketching()
+    judge = EstimatingJudge()
     assert isinstance(judge, CountingJudge)
     assert [verdict.index for verdict in ask(judge, "a", "b", "c").verdicts] == [1, 2, 3]
 
@@ -43,25 +43,25 @@ def test_a_reply_has_one_verdict_for_each_item():
 def test_the_example_of_the_wanted_kind_is_taken():
     example = Example({"text": "It rains."}, Claims(claims=("It rains.",)))
     both = Prompt("test.both", "Split.", (*PROMPT.examples, example))
-    made = asyncio.run(Sketching().ask(both.about(text="x"), Claims))
+    made = asyncio.run(EstimatingJudge().ask(both.about(text="x"), Claims))
     # As long as the example, and no other call's: what follows from it is asked for it alone.
     assert [claim.rpartition(" ")[0] for claim in made.claims] == ["It rains."]
-    assert made != asyncio.run(Sketching().ask(both.about(text="y"), Claims))
+    assert made != asyncio.run(EstimatingJudge().ask(both.about(text="y"), Claims))
 
 
 def test_each_distinct_inquiry_is_counted_once():
-    judge = Sketching(price=Price(1.0, 2.0))
+    judge = EstimatingJudge(price=Price(1.0, 2.0))
     for claims in (("a",), ("b",), ("a",), ("a", "b")):
         ask(judge, *claims)
     usage = judge.usage
     assert (usage.calls, usage.cached) == (3, 1)
     assert usage.cost == pytest.approx((usage.input_tokens + 2 * usage.output_tokens) / 1e6)
-    assert Sketching().usage.cost is None
+    assert EstimatingJudge().usage.cost is None
 
 
 def test_the_estimate_is_what_a_model_is_sent_and_replies_as_the_example():
     claims = [("The sky is blue.",) * n for n in range(1, 6)]
-    tally = Tally()
+    counter = UsageCounter()
 
     def reply(call, _):
         wanted = call.messages[-1].text.count("The sky")
@@ -70,13 +70,16 @@ def test_the_estimate_is_what_a_model_is_sent_and_replies_as_the_example():
         text = verdicts("y" * wanted)
         return Completion(text, input_tokens=call.tokens, output_tokens=estimated_tokens(text))
 
-    judge = ChatJudge(Metered(ScriptedChat(reply), tally, max_tokens=4096), tally=tally)
-    sketch = Sketching()
+    judge = ChatJudge(BudgetedChat(ScriptedChat(reply), counter, max_tokens=4096), counter=counter)
+    sketch = EstimatingJudge()
     for some in claims:
         ask(judge, *some)
         ask(sketch, *some)
-    assert (sketch.usage.calls, sketch.usage.input_tokens) == (tally.usage.calls, tally.usage.input_tokens)
-    assert sketch.usage.output_tokens == pytest.approx(tally.usage.output_tokens, rel=0.15)
+    assert (sketch.usage.calls, sketch.usage.input_tokens) == (
+        counter.usage.calls,
+        counter.usage.input_tokens,
+    )
+    assert sketch.usage.output_tokens == pytest.approx(counter.usage.output_tokens, rel=0.15)
 
 
 # With a cache
@@ -92,12 +95,12 @@ def asked_before(cache, *replies):
     chat = ScriptedChat(lambda _, before: replies[before])
     chat.fingerprint = fingerprint_of(JudgeSpec.of(MODEL))
     with suppress(JudgeMalformedError):
-        ask(ChatJudge(Cached(chat, cache, Tally())), "a")
+        ask(ChatJudge(CachedChat(chat, cache, UsageCounter())), "a")
     return chat
 
 
 def known(cache, **options):
-    return Sketching.of(JudgeSpec.of(MODEL), cache, **options)
+    return EstimatingJudge.of(JudgeSpec.of(MODEL), cache, **options)
 
 
 @pytest.mark.usefixtures("no_remote_settings")
@@ -109,7 +112,7 @@ def test_what_the_cache_knows_costs_nothing_and_is_read():
     assert ask(judge, "b").verdicts[0].supported
     ask(judge, "b")
     assert (judge.usage.calls, judge.usage.cached) == (1, 2)
-    other = Sketching.of(JudgeSpec(model=MODEL, seed=1), cache)
+    other = EstimatingJudge.of(JudgeSpec(model=MODEL, seed=1), cache)
     ask(other, "a")
     assert (other.usage.calls, other.usage.cached) == (1, 0)
     assert (known(None).usage, known(None).budget) == (Usage(cost=None), 16000)
@@ -147,7 +150,7 @@ def test_a_metric_that_asks_on_from_what_it_got_is_followed_through_the_cache():
     )
     chat.fingerprint = fingerprint_of(JudgeSpec.of(MODEL))
     cache = MemoryCache()
-    paid = asyncio.run(Faithfulness().ask(sample, ChatJudge(Cached(chat, cache, Tally()))))
+    paid = asyncio.run(Faithfulness().ask(sample, ChatJudge(CachedChat(chat, cache, UsageCounter()))))
     judge = known(cache)
     assert asyncio.run(Faithfulness().ask(sample, judge)) == paid
     assert (judge.usage.calls, judge.usage.cached) == (0, 2)
@@ -157,6 +160,6 @@ def test_a_metric_that_asks_on_from_what_it_got_is_followed_through_the_cache():
 
 @pytest.mark.usefixtures("no_remote_settings")
 def test_a_judge_whose_place_is_not_set_yet_is_estimated_without_the_cache():
-    judge = Sketching.of(JudgeSpec(model="azure:m", budget=500), MemoryCache())
+    judge = EstimatingJudge.of(JudgeSpec(model="azure:m", budget=500), MemoryCache())
     ask(judge, "a")
     assert (judge.budget, judge.usage.calls, judge.usage.cached) == (500, 1, 0)

@@ -11,8 +11,8 @@ from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError, JudgeUnava
 from sgi.kernel.prompts import Verdicts
 from sgi.kernel.protocols import CountingJudge
 from sgi.llm.judge import ChatJudge, first_call
-from sgi.llm.reply_cache import Cached
-from sgi.llm.usage import Tally
+from sgi.llm.reply_cache import CachedChat
+from sgi.llm.usage import UsageCounter
 from sgi.metrics.judged.claims import VERIFY, Support
 from sgi.store.cache import MemoryCache
 from support.judge_server import PROMPT, ScriptedChat, Supported, verdicts
@@ -95,7 +95,7 @@ def test_what_failed_from_the_cache_is_asked_anew_if_wished(reply, error):
     cache = MemoryCache()
 
     def judge(chat, *, again):
-        return ChatJudge(Cached(chat, cache, Tally()), again=again)
+        return ChatJudge(CachedChat(chat, cache, UsageCounter()), again=again)
 
     bad = ScriptedChat(reply)
     with pytest.raises(error):

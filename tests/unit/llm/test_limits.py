@@ -16,7 +16,7 @@ async def starts(limiter, sizes, *, seconds=0.0):
     began = {}
 
     async def one(number, tokens):
-        async with limiter.turn(tokens):
+        async with limiter.slot(tokens):
             began[number] = asyncio.get_running_loop().time()
             await asyncio.sleep(seconds)
 
@@ -38,9 +38,9 @@ def test_tokens_a_minute_count_what_is_sent_and_what_is_written():
     assert clocked(starts(limiter, [100, 50, 10, 1])) == pytest.approx([0, 10, 15, 16])
 
     async def work():
-        async with limiter.turn(10):
-            limiter.written(90)
-        async with limiter.turn(1):
+        async with limiter.slot(10):
+            limiter.count_output(90)
+        async with limiter.slot(1):
             return asyncio.get_running_loop().time()
 
     limiter = Limiter(concurrency=9, tpm=600)
@@ -55,7 +55,7 @@ def test_no_token_limit_is_passed_over_a_long_run():
 
 
 async def throttled(limiter, retry_after=None):
-    async with limiter.turn(1):
+    async with limiter.slot(1):
         await asyncio.sleep(0)
         raise JudgeUnavailableError("busy", retry_after=retry_after, throttled=True)
 
@@ -92,7 +92,7 @@ def test_a_service_out_of_order_is_not_asked_less():
     async def work():
         limiter = Limiter(concurrency=4)
         with pytest.raises(JudgeUnavailableError):
-            async with limiter.turn(1):
+            async with limiter.slot(1):
                 raise JudgeUnavailableError("out of order", retry_after=9)
         return limiter.allowed, await starts(limiter, [1])
 
@@ -104,11 +104,11 @@ def test_who_had_a_turn_goes_first():
         limiter, order = Limiter(concurrency=1), []
 
         async def one(name, *, again=False):
-            async with limiter.turn(1, again=again):
+            async with limiter.slot(1, again=again):
                 order.append(name)
                 await asyncio.sleep(1)
 
-        again = [one(name, again=True) for name in ("r1", "r2", "r3")]
+        again = [one(name, retry=True) for name in ("r1", "r2", "r3")]
         await asyncio.gather(one("a"), one("b"), one("c"), *again)
         return order
 
@@ -132,7 +132,7 @@ def test_who_is_stopped_gives_the_turn_back():
 def test_who_is_stopped_in_the_moment_of_the_turn_gives_it_back():
     async def work():
         limiter = Limiter(concurrency=1)
-        async with limiter.turn(1):
+        async with limiter.slot(1):
             waiting = asyncio.create_task(starts(limiter, [1]))
             await asyncio.sleep(0)
             await asyncio.sleep(0)
@@ -148,7 +148,7 @@ def test_who_waits_can_be_sent_away_at_once():
         limiter = Limiter(concurrency=9, rpm=1)
         waiting = [asyncio.create_task(starts(limiter, [1])) for _ in range(5)]
         await asyncio.sleep(1)
-        limiter.send_away(JudgeRejectedError("No.", hint="Pay."))
+        limiter.reject_waiting(JudgeRejectedError("No.", hint="Pay."))
         waiting[4].cancel()  # it has been told, and has not run yet
         ends = await asyncio.gather(*waiting, return_exceptions=True)
         return ends, asyncio.get_running_loop().time(), await starts(limiter, [1])
@@ -163,10 +163,10 @@ def test_who_waits_can_be_sent_away_at_once():
 def test_who_is_stopped_when_sent_away_takes_no_turn_from_anyone():
     async def work():
         limiter = Limiter(concurrency=1)
-        async with limiter.turn(1):
+        async with limiter.slot(1):
             waiting = asyncio.create_task(starts(limiter, [1]))
             await asyncio.sleep(1)
-            limiter.send_away(JudgeRejectedError("No."))
+            limiter.reject_waiting(JudgeRejectedError("No."))
             waiting.cancel()
             await asyncio.gather(waiting, return_exceptions=True)
             second = asyncio.create_task(starts(limiter, [1]))

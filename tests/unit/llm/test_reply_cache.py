@@ -15,20 +15,20 @@ import pytest
 
 from sgi.kernel.errors import JudgeUnavailableError, StoreError
 from sgi.llm.calls import Completion, Finish
-from sgi.llm.reply_cache import Cached
-from sgi.llm.usage import Tally
+from sgi.llm.reply_cache import CachedChat
+from sgi.llm.usage import UsageCounter
 from sgi.store.cache import MemoryCache, SqliteCache
 from support.judge_server import JudgeServer, Says, ScriptedChat, call, verdicts
 
 
 def test_what_was_answered_is_kept_whole():
     answer = Completion("é\n\x00", Finish.LENGTH, "no", 3, 4)
-    cache, tally = MemoryCache(), Tally()
-    assert asyncio.run(Cached(ScriptedChat(answer), cache, tally).complete(call())) == answer
-    assert tally.usage.cached == 0
-    found = asyncio.run(Cached(ScriptedChat(), cache, tally).complete(call()))
+    cache, counter = MemoryCache(), UsageCounter()
+    assert asyncio.run(CachedChat(ScriptedChat(answer), cache, counter).complete(call())) == answer
+    assert counter.usage.cached == 0
+    found = asyncio.run(CachedChat(ScriptedChat(), cache, counter).complete(call()))
     assert found == Completion("é\n\x00", Finish.LENGTH, "no", 3, 4, cached=True)
-    assert tally.usage.cached == 1
+    assert counter.usage.cached == 1
 
 
 def test_a_key_is_of_model_messages_schema_and_take():
@@ -37,7 +37,7 @@ def test_a_key_is_of_model_messages_schema_and_take():
     def asked(one, model="scripted"):
         chat = ScriptedChat()
         chat.fingerprint = model
-        asyncio.run(Cached(chat, cache, Tally()).complete(one))
+        asyncio.run(CachedChat(chat, cache, UsageCounter()).complete(one))
         return bool(chat.calls)
 
     assert asked(call("a"))
@@ -54,7 +54,7 @@ def test_what_cannot_be_read_is_asked_anew_and_replaced(value):
     cache.put_many({call().key("scripted"): value})
     chat = ScriptedChat("fresh")
     for _ in range(2):
-        assert asyncio.run(Cached(chat, cache, Tally()).complete(call())).text == "fresh"
+        assert asyncio.run(CachedChat(chat, cache, UsageCounter()).complete(call())).text == "fresh"
     assert len(chat.calls) == 1
 
 
@@ -64,11 +64,11 @@ def test_equal_calls_in_flight_are_one():
             *[cached.complete(call("a")) for _ in range(50)], cached.complete(call("b"))
         )
 
-    chat, tally = ScriptedChat("x", pause=0.01), Tally()
-    cached = Cached(chat, MemoryCache(), tally)
+    chat, counter = ScriptedChat("x", pause=0.01), UsageCounter()
+    cached = CachedChat(chat, MemoryCache(), counter)
     assert {completion.text for completion in asyncio.run(work())} == {"x"}
     assert len(chat.calls) == 2
-    assert tally.usage.cached == 49
+    assert counter.usage.cached == 49
 
 
 def test_an_error_is_told_to_all_who_wait_and_not_kept():
@@ -76,7 +76,7 @@ def test_an_error_is_told_to_all_who_wait_and_not_kept():
         return await asyncio.gather(*[cached.complete(call()) for _ in range(3)], return_exceptions=True)
 
     chat = ScriptedChat(lambda _, before: JudgeUnavailableError("gone") if before == 0 else "x", pause=0.01)
-    cached = Cached(chat, MemoryCache(), Tally())
+    cached = CachedChat(chat, MemoryCache(), UsageCounter())
     errors = asyncio.run(work())
     assert [str(error) for error in errors] == ["gone"] * 3
     assert len(set(map(id, errors))) == 3
@@ -88,7 +88,7 @@ def test_a_bug_in_one_stops_nobody_else_from_asking():
         return await asyncio.gather(*[cached.complete(call()) for _ in range(3)], return_exceptions=True)
 
     chat = ScriptedChat(lambda _, before: ZeroDivisionError() if before == 0 else "x", pause=0.01)
-    cached = Cached(chat, MemoryCache(), Tally())
+    cached = CachedChat(chat, MemoryCache(), UsageCounter())
     first, *others = asyncio.run(work())
     assert isinstance(first, ZeroDivisionError)
     assert {other.text for other in others} == {"x"}
@@ -104,7 +104,7 @@ def test_when_the_one_who_asks_is_stopped_another_takes_over():
         return found
 
     chat = ScriptedChat("x", pause=0.05)
-    cached = Cached(chat, MemoryCache(), Tally())
+    cached = CachedChat(chat, MemoryCache(), UsageCounter())
     assert {completion.text for completion in asyncio.run(work())} == {"x"}
     assert len(chat.calls) == 2
 
@@ -116,7 +116,7 @@ def test_one_who_waits_can_be_stopped_alone():
         second.cancel()
         return await first
 
-    cached = Cached(ScriptedChat("x", pause=0.05), MemoryCache(), Tally())
+    cached = CachedChat(ScriptedChat("x", pause=0.05), MemoryCache(), UsageCounter())
     assert asyncio.run(work()).text == "x"
 
 
@@ -139,7 +139,7 @@ def test_answers_of_one_moment_are_written_together_before_they_are_told():
         await asyncio.gather(*[ask(n) for n in range(100)])
 
     cache = Slow()
-    cached = Cached(ScriptedChat("x"), cache, Tally())
+    cached = CachedChat(ScriptedChat("x"), cache, UsageCounter())
     asyncio.run(work())
     assert len(cache._values) == 100
     assert cache.writes < 10
@@ -151,7 +151,7 @@ def test_a_cache_that_cannot_be_written_is_an_error(tmp_path):
             raise StoreError("The disk is full.")
 
     async def work():
-        cached = Cached(ScriptedChat("x"), Full(), Tally())
+        cached = CachedChat(ScriptedChat("x"), Full(), UsageCounter())
         return await asyncio.gather(*[cached.complete(call(n)) for n in "ab"], return_exceptions=True)
 
     assert [str(error) for error in asyncio.run(work())] == ["The disk is full."] * 2
@@ -163,7 +163,7 @@ def test_a_bug_in_the_cache_leaves_nobody_waiting():
             raise ZeroDivisionError("a bug")
 
     async def work():
-        cached = Cached(ScriptedChat("x"), Broken(), Tally())
+        cached = CachedChat(ScriptedChat("x"), Broken(), UsageCounter())
         asked = asyncio.gather(*[cached.complete(call(n)) for n in "aba"], return_exceptions=True)
         return await asyncio.wait_for(asked, 5)
 

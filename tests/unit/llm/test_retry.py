@@ -9,8 +9,8 @@ import pytest
 
 from sgi.kernel.errors import JudgeError, JudgeRejectedError, JudgeUnavailableError
 from sgi.llm.limits import Limiter
-from sgi.llm.retry import Retrying
-from sgi.llm.usage import Tally
+from sgi.llm.retry import RetryingChat
+from sgi.llm.usage import UsageCounter
 from support.clocked import clocked
 from support.judge_server import ScriptedChat, call
 
@@ -20,26 +20,26 @@ def busy(after=0.0):
 
 
 def retrying(chat, *, retries=4, timeout=5.0, concurrency=8, rpm=None):
-    tally = Tally()
+    counter = UsageCounter()
     limiter = Limiter(concurrency=concurrency, rpm=rpm)
-    return Retrying(chat, limiter, tally, retries=retries, timeout=timeout), tally
+    return RetryingChat(chat, limiter, counter, retries=retries, timeout=timeout), counter
 
 
 def test_a_fault_that_passes():
     chat = ScriptedChat(lambda _, before: busy() if before < 3 else "x")
-    wrapped, tally = retrying(chat)
+    wrapped, counter = retrying(chat)
     assert asyncio.run(wrapped.complete(call())).text == "x"
-    assert (len(chat.calls), tally.usage.retries) == (4, 3)
+    assert (len(chat.calls), counter.usage.retries) == (4, 3)
 
 
 def test_a_fault_that_stays_is_told_with_its_hint_and_number_of_tries():
     chat = ScriptedChat(lambda *_: busy())
-    wrapped, tally = retrying(chat, retries=2)
+    wrapped, counter = retrying(chat, retries=2)
     with pytest.raises(JudgeUnavailableError) as caught:
         asyncio.run(wrapped.complete(call()))
     assert str(caught.value) == "It is busy (after 3 tries). Wait."
     assert caught.value.throttled
-    assert (len(chat.calls), tally.usage.retries) == (3, 2)
+    assert (len(chat.calls), counter.usage.retries) == (3, 2)
 
 
 def test_without_a_time_to_wait_the_waits_are_random_and_bounded(monkeypatch):

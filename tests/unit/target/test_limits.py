@@ -14,7 +14,7 @@ from sgi.kernel.errors import TargetError
 from sgi.kernel.protocols import Reply
 from sgi.target.errors import TransientError
 from sgi.target.http import open_http
-from sgi.target.limits import LONGEST_WAIT, Limited
+from sgi.target.limits import LONGEST_WAIT, LimitedTarget
 from sgi.target.python import PythonTarget
 from sgi.target.spec import TargetSpec
 from support.target_server import Sent, TargetServer
@@ -79,7 +79,7 @@ def busy(seconds=None):
 @pytest.mark.parametrize("concurrency", [1, 3, 8])
 def test_no_more_are_asked_at_once_than_allowed_and_so_many_are(concurrency):
     target = Planned()
-    ask_all(Limited(target, concurrency=concurrency), "0123456789" * 3)
+    ask_all(LimitedTarget(target, concurrency=concurrency), "0123456789" * 3)
     assert target.most == concurrency
     assert len(target.times) == 30
 
@@ -97,14 +97,14 @@ def test_threads_are_bounded_too():
             counts[0] -= 1
         return question
 
-    ask_all(Limited(PythonTarget("rag:work", work), concurrency=3), "012345")
+    ask_all(LimitedTarget(PythonTarget("rag:work", work), concurrency=3), "012345")
     assert counts[1] == 3
 
 
 def test_a_service_sees_no_more_at_once_than_allowed():
     async def run(server):
         async with open_http(TargetSpec(where=server.url)) as target, anyio.create_task_group() as group:
-            limited = Limited(target, concurrency=4)
+            limited = LimitedTarget(target, concurrency=4)
             for number in range(12):
                 group.start_soon(limited.answer, str(number))
             for _ in range(4):
@@ -121,7 +121,7 @@ def test_a_service_sees_no_more_at_once_than_allowed():
 def test_what_may_be_gone_is_asked_again_after_growing_pauses():
     clock = Clock()
     target = Planned(busy(), busy(), busy())
-    assert anyio.run(Limited(target, retries=3, sleep=clock.sleep).answer, "a") == Reply("a")
+    assert anyio.run(LimitedTarget(target, retries=3, sleep=clock.sleep).answer, "a") == Reply("a")
     for slept, least in zip(clock.slept, (0.5, 1.0, 2.0), strict=True):
         assert least <= slept <= 1.5 * least
 
@@ -129,7 +129,7 @@ def test_what_may_be_gone_is_asked_again_after_growing_pauses():
 def test_the_last_error_says_how_many_tries_there_were():
     target = Planned(*[busy() for _ in range(9)])
     with pytest.raises(TargetError) as caught:
-        anyio.run(Limited(target, retries=2, sleep=Clock().sleep).answer, "a")
+        anyio.run(LimitedTarget(target, retries=2, sleep=Clock().sleep).answer, "a")
     assert str(caught.value) == "busy (after 3 tries). Wait."
     assert len(target.times) == 3
 
@@ -137,14 +137,14 @@ def test_the_last_error_says_how_many_tries_there_were():
 def test_other_faults_are_not_asked_again():
     target = Planned(TargetError("no such model."))
     with pytest.raises(TargetError, match=r"^no such model\.$"):
-        anyio.run(Limited(target, retries=5).answer, "a")
+        anyio.run(LimitedTarget(target, retries=5).answer, "a")
     assert len(target.times) == 1
 
 
 def test_a_bug_passes_through_as_it_is():
     bug = ZeroDivisionError("ours")
     with pytest.raises(ZeroDivisionError) as caught:
-        anyio.run(Limited(Planned(bug), retries=5).answer, "a")
+        anyio.run(LimitedTarget(Planned(bug), retries=5).answer, "a")
     assert caught.value is bug
 
 
@@ -153,21 +153,21 @@ def test_a_bug_passes_through_as_it_is():
 )
 def test_the_time_a_target_asks_for_is_kept_within_bounds(asked, least):
     clock = Clock()
-    anyio.run(Limited(Planned(busy(asked)), sleep=clock.sleep).answer, "a")
+    anyio.run(LimitedTarget(Planned(busy(asked)), sleep=clock.sleep).answer, "a")
     assert least <= clock.slept[0] <= 1.5 * max(least, 0.5)
 
 
 def test_pauses_touch_no_seed():
     random.seed(3)
     before = random.getstate()
-    anyio.run(Limited(Planned(busy(), busy()), sleep=Clock().sleep).answer, "a")
+    anyio.run(LimitedTarget(Planned(busy(), busy()), sleep=Clock().sleep).answer, "a")
     assert random.getstate() == before
 
 
 def test_a_rate_spaces_questions_evenly():
     clock = Clock()
     target = Planned(clock=clock)
-    ask_all(Limited(target, concurrency=1, rate=30, clock=clock, sleep=clock.sleep), "abcde")
+    ask_all(LimitedTarget(target, concurrency=1, rate=30, clock=clock, sleep=clock.sleep), "abcde")
     assert target.times == [1000.0, 1002.0, 1004.0, 1006.0, 1008.0]
 
 
@@ -176,7 +176,7 @@ def test_time_that_was_not_used_is_not_saved_up():
     target = Planned(clock=clock)
 
     async def run():
-        limited = Limited(target, rate=60, clock=clock, sleep=clock.sleep)
+        limited = LimitedTarget(target, rate=60, clock=clock, sleep=clock.sleep)
         await limited.answer("a")
         clock.now += 100
         for question in "bc":
@@ -189,7 +189,7 @@ def test_time_that_was_not_used_is_not_saved_up():
 def test_further_tries_keep_the_rate():
     clock = Clock()
     target = Planned(busy(0.0), busy(0.0), clock=clock)
-    anyio.run(Limited(target, rate=6, clock=clock, sleep=clock.sleep).answer, "a")
+    anyio.run(LimitedTarget(target, rate=6, clock=clock, sleep=clock.sleep).answer, "a")
     assert target.times == pytest.approx([1000.0, 1010.0, 1020.0])
 
 
@@ -202,7 +202,7 @@ def test_a_real_clock_is_kept_too():
 
     async def run():
         times.append(anyio.current_time())
-        limited = Limited(PythonTarget("rag:note", note), rate=1200)
+        limited = LimitedTarget(PythonTarget("rag:note", note), rate=1200)
         async with anyio.create_task_group() as group:
             for question in "abcd":
                 group.start_soon(limited.answer, question)
@@ -221,7 +221,7 @@ def test_a_try_that_takes_too_long_is_told_and_asked_again():
             hang.wait(60)
         return question
 
-    limited = Limited(PythonTarget("rag:slow", slow), timeout=0.2, sleep=Clock().sleep)
+    limited = LimitedTarget(PythonTarget("rag:slow", slow), timeout=0.2, sleep=Clock().sleep)
     assert anyio.run(limited.answer, "a") == Reply("a")
     assert asked == ["a", "a"]
     hang.set()
@@ -236,7 +236,7 @@ def test_one_that_always_hangs_is_given_up_and_others_go_on():
         return question
 
     async def run():
-        limited = Limited(
+        limited = LimitedTarget(
             PythonTarget("rag:answer", answer), timeout=0.2, retries=1, concurrency=1, sleep=Clock().sleep
         )
         with pytest.raises(
@@ -253,7 +253,7 @@ def test_one_that_always_hangs_is_given_up_and_others_go_on():
 def test_a_service_that_is_slow_is_given_up(sent):
     async def run(url):
         async with open_http(TargetSpec(where=url)) as target:
-            await Limited(target, timeout=0.2, retries=0).answer("a")
+            await LimitedTarget(target, timeout=0.2, retries=0).answer("a")
 
     with TargetServer([sent]) as server, pytest.raises(TargetError, match=r"gave no answer within 0\.2 s"):
         anyio.run(run, server.url)
@@ -261,7 +261,7 @@ def test_a_service_that_is_slow_is_given_up(sent):
 
 def test_a_cancelled_question_gives_its_place_back():
     async def run():
-        limited = Limited(PythonTarget("rag:wait", anyio.sleep), concurrency=1)
+        limited = LimitedTarget(PythonTarget("rag:wait", anyio.sleep), concurrency=1)
         with anyio.move_on_after(0.02) as scope:
             await limited.answer(60)
         assert scope.cancelled_caught
@@ -272,4 +272,4 @@ def test_a_cancelled_question_gives_its_place_back():
 
 
 def test_its_fingerprint_is_the_targets():
-    assert Limited(Planned()).fingerprint == "python:rag:planned"
+    assert LimitedTarget(Planned()).fingerprint == "python:rag:planned"
