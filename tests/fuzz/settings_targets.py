@@ -96,11 +96,11 @@ def cassette(data: bytes) -> None:
 def judge_reply(data: bytes) -> None:
     from sgi.kernel.prompts import Verdict
     from sgi.llm.calls import Completion
-    from sgi.llm.parse_reply import InvalidReplyError, read
+    from sgi.llm.parse_reply import InvalidReplyError, parse_reply
 
     for text in (data.decode("utf-8", "replace"), data.decode("utf-8", "surrogateescape")):
         with suppress(InvalidReplyError):
-            read(Completion(text), Verdict)
+            parse_reply(Completion(text), Verdict)
 
 
 @target(

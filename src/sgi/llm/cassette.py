@@ -1,4 +1,4 @@
-"""Record what a model answers, and answer from the record: exactly, without the model."""
+"""Records the replies of a model to a file, and replays them without the model."""
 
 from __future__ import annotations
 
@@ -47,26 +47,25 @@ _ERROR_KINDS: dict[str, type[JudgeError]] = {
     "JudgeMalformed": JudgeMalformedError,
     "JudgeError": JudgeError,
 }
-"""Errors that a cassette can hold, by their names in the file."""
+"""Errors in a cassette, by their names in the file."""
 
 
 class CassetteRecorder:
-    """A model around a model that writes what each call ends in into a file, a line a call.
+    """Writes the outcome of each call of a chat model to a file, one line per call.
 
-    That is a reply, or an error's kind and words. A line is on the disk before its reply is used, and
-    survives a power loss. An existing file is continued, if it was recorded from the same model; an
-    incomplete end (see `incomplete_end`) is cut off first. Where a call ends otherwise than before, the later
-    line holds. The file has digests of the calls, not their texts, and no secret; replies may quote what was
-    judged.
+    An outcome is a reply, or the kind and message of an error. A line is on the disk before its reply is
+    used, and survives a power loss. An existing cassette of the same model is continued, after an incomplete end
+    (see `incomplete_end`) is removed; a later line for the same call replaces the earlier. The file has
+    digests of the calls, not their texts, and no secret; replies may quote the judged texts.
 
     Args:
         chat: the model.
         path: the file.
-        judge: how the model is asked, to be asked alike when it is replayed; no secrets.
+        judge: the settings of the judge, without secrets, for the replay.
 
     Raises:
-        DataError: the file is no cassette, or a line of it cannot be read.
-        UsageError: it was recorded from another model, or cannot be written.
+        DataError: the file is not a cassette, or a line cannot be read.
+        UsageError: the file is from another model, or cannot be written.
     """
 
     def __init__(self, chat: Chat, path: Path, judge: Mapping[str, JsonValue]) -> None:
@@ -74,10 +73,10 @@ class CassetteRecorder:
         self._path = path
         self._unwritten: list[dict[str, Any]] = []
         self._group = GroupCommit(self._write)
-        self._known = _known(chat, path)
-        self._file = _opened(path)
+        self._recorded = _recorded_calls(chat, path)
+        self._file = _open(path)
         try:
-            self._length = self._file.truncate(_whole_length(path.read_bytes()))
+            self._length = self._file.truncate(_complete_length(path.read_bytes()))
             sync_folder(path.parent)
             if not self._length:
                 head = {"format": _FORMAT, "version": _VERSION, "fingerprint": chat.fingerprint}
@@ -89,25 +88,25 @@ class CassetteRecorder:
 
     @property
     def fingerprint(self) -> str:
-        """That of the model within."""
+        """The fingerprint of the wrapped model."""
         return self._chat.fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
-        """The model's reply, written down before it is handed on; JudgeError, written as well, if none."""
+        """Return the model's reply, or raise its JudgeError, after writing it."""
         try:
             completion = await self._chat.complete(call)
         except JudgeError as error:
-            await self._note(call, error)
+            await self._record(call, error)
             raise
-        await self._note(call, completion)
+        await self._record(call, completion)
         return completion
 
-    async def _note(self, call: Call, outcome: Outcome) -> None:
-        key, told = call.key(self.fingerprint), _told(outcome)
-        mark = _mark(told)
-        if self._known.get(key) != mark:
-            self._known[key] = mark
-            self._unwritten.append({"call": key.hex(), "schema": call.shape.name, **told})
+    async def _record(self, call: Call, outcome: Outcome) -> None:
+        key, entry = call.key(self.fingerprint), _encode_outcome(outcome)
+        checksum = _checksum(entry)
+        if self._recorded.get(key) != checksum:
+            self._recorded[key] = checksum
+            self._unwritten.append({"call": key.hex(), "schema": call.shape.name, **entry})
             await self._group.commit()
 
     def close(self) -> None:
@@ -123,7 +122,7 @@ class CassetteRecorder:
         self.close()
 
     def _write(self) -> None:
-        """Append what is unwritten, whole or not at all."""
+        """Append the unwritten lines, all or none."""
         entries, self._unwritten = self._unwritten, []
         lines = "".join(json.dumps(entry, ensure_ascii=False) + "\n" for entry in entries).encode()
         try:
@@ -133,21 +132,21 @@ class CassetteRecorder:
         except OSError as error:
             with suppress(OSError):
                 self._file.truncate(self._length)
-            hint = "What was recorded before is in the file; record to it again once it can be written."
+            hint = "Earlier calls are in the file; record to it again when it can be written."
             message = f"The cassette {self._path} cannot be written: {error.strerror or error}."
             raise StoreError(message, hint=hint) from error
         self._length += len(lines)
 
 
 class CassettePlayer:
-    """A model that answers from a file, as `CassetteRecorder` wrote it.
+    """Replays a cassette of `CassetteRecorder`.
 
     Args:
         path: the file.
-        counter: counts its answers among those that needed no call.
+        counter: counts the replies as cached.
 
     Raises:
-        DataError: the file cannot be read, is no cassette, or holds a line that cannot be read.
+        DataError: the file or a line cannot be read, or the file is not a cassette.
     """
 
     def __init__(self, path: Path, counter: UsageCounter) -> None:
@@ -157,50 +156,52 @@ class CassettePlayer:
 
     @property
     def fingerprint(self) -> str:
-        """That of the model the file was recorded from."""
+        """The fingerprint of the recorded model."""
         return self._fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
-        """The recorded reply; JudgeError where that was recorded, or nothing is."""
-        found = self._outcomes.get(call.key(self._fingerprint))
-        if found is None:
-            message = f"The cassette {self._path} has no such call: data, prompts or settings have changed."
-            raise JudgeError(message, hint="Record it anew.")
-        if isinstance(found, JudgeError):
-            raise type(found)(found.message, hint=found.hint)
+        """Return the recorded reply; raise the recorded JudgeError, or one if the call is not recorded."""
+        outcome = self._outcomes.get(call.key(self._fingerprint))
+        if outcome is None:
+            message = (
+                f"The cassette {self._path} does not contain this call: data, prompts or settings changed."
+            )
+            raise JudgeError(message, hint="Record it again.")
+        if isinstance(outcome, JudgeError):
+            raise type(outcome)(outcome.message, hint=outcome.hint)
         self._counter.add(Usage(cached=1))
-        return found
+        return outcome
 
-    def knows(self, call: Call) -> bool:
-        """Whether the call was recorded."""
+    def contains(self, call: Call) -> bool:
+        """Whether the call is recorded."""
         return call.key(self._fingerprint) in self._outcomes
 
 
-def _told(outcome: Outcome) -> dict[str, Any]:
-    """What is written of the end of a call."""
+def _encode_outcome(outcome: Outcome) -> dict[str, Any]:
+    """The outcome of a call as fields of a line."""
     if not isinstance(outcome, JudgeError):
         return {"reply": json.loads(encode_completion(outcome))}
     kind = next(kind for kind, error in _ERROR_KINDS.items() if error is type(outcome))
     return {"error": {"kind": kind, "message": outcome.message, "hint": outcome.hint}}
 
 
-def _mark(told: dict[str, Any]) -> bytes:
-    return digest(canonical_json(told), size=8)
+def _checksum(entry: dict[str, Any]) -> bytes:
+    return digest(canonical_json(entry), size=8)
 
 
-def _known(chat: Chat, path: Path) -> dict[bytes, bytes]:
-    """The calls that are in the file already, each with a mark of what it ended in."""
-    content = _content(path) if path.exists() else b""
-    if content.startswith(_BEGINNING[: len(content)]) and not _whole_length(content):
-        return {}  # empty, or cut within the first line
+def _recorded_calls(chat: Chat, path: Path) -> dict[bytes, bytes]:
+    """The calls in an existing file, each with a checksum of its outcome."""
+    content = read_whole(path) if path.exists() else b""
+    if content.startswith(_BEGINNING[: len(content)]) and not _complete_length(content):
+        return {}  # empty, or truncated in the first line
     fingerprint, outcomes = _read(path)
     if fingerprint != chat.fingerprint:
         message = f"The cassette {path} was recorded from {fingerprint}, and the judge is {chat.fingerprint}."
         raise UsageError(message, hint="Name another file.")
-    return {key: _mark(_told(outcome)) for key, outcome in outcomes.items()}
+    return {key: _checksum(_encode_outcome(outcome)) for key, outcome in outcomes.items()}
 
 
-def _opened(path: Path) -> FileIO:
+def _open(path: Path) -> FileIO:
     try:
         path.touch()
         return FileIO(path, "r+")
@@ -209,84 +210,80 @@ def _opened(path: Path) -> FileIO:
 
 
 def _read(path: Path) -> tuple[str, dict[bytes, Outcome]]:
-    """The fingerprint, and by call what it ended in."""
-    content = _content(path)
-    header, *lines = content[: _whole_length(content)].removesuffix(b"\n").split(b"\n")
+    """The fingerprint, and the outcome of each call."""
+    content = read_whole(path)
+    header, *lines = content[: _complete_length(content)].removesuffix(b"\n").split(b"\n")
     fingerprint = _fingerprint(path, header)
-    return fingerprint, dict(_entry(path, number, line) for number, line in enumerate(lines, 2))
+    return fingerprint, dict(_decode_entry(path, number, line) for number, line in enumerate(lines, 2))
 
 
 def incomplete_end(path: Path) -> str:
-    """A sentence about the end of a cassette that a full disk or a power loss cut; empty if it is whole.
+    """Describe the incomplete end of a cassette after a full disk or a power loss; empty if it is complete.
 
-    The lines from there on are not used: their replies were not used when they were recorded.
+    Its lines are not used, and their replies were not used when they were recorded.
 
     Raises:
         DataError: the file cannot be read.
     """
-    content = _content(path)
-    dropped = content[_whole_length(content) :]
+    content = read_whole(path)
+    dropped = content[_complete_length(content) :]
     if not dropped:
         return ""
     line = content[: -len(dropped)].count(b"\n") + 1
     return f"{path}:{line}: the file is incomplete from here on, so {len(dropped):,} bytes are not used."
 
 
-def _content(path: Path) -> bytes:
-    return read_whole(path)
+def _complete_length(content: bytes) -> int:
+    r"""The number of bytes before an incomplete end: a line without newline, or with unwritten parts.
 
+    An unwritten part reads as zeros, which no line of a cassette contains.
 
-def _whole_length(content: bytes) -> int:
-    r"""The bytes before an incomplete end: a line without its newline, or with parts that were never written.
-
-    A part that was never written reads as zeros, which no line of a cassette holds.
-
-    >>> _whole_length(b"{}\n{}\n"), _whole_length(b"{}\n{"), _whole_length(b"{}\n\0}\n{}\n")
+    >>> _complete_length(b"{}\n{}\n"), _complete_length(b"{}\n{"), _complete_length(b"{}\n\0}\n{}\n")
     (6, 3, 3)
     """
-    hole = content.find(b"\0")
-    return content.rfind(b"\n", 0, len(content) if hole < 0 else hole) + 1
+    unwritten = content.find(b"\0")
+    return content.rfind(b"\n", 0, len(content) if unwritten < 0 else unwritten) + 1
 
 
 def cassette_judge(path: Path) -> dict[str, JsonValue]:
-    """How the judge of a cassette was asked, as the values of its spec.
+    """The settings of the judge of a cassette.
 
     Raises:
-        DataError: the file cannot be read, or is no cassette.
+        DataError: the file cannot be read, or is not a cassette.
     """
-    header, _, _ = _content(path).partition(b"\n")
+    header, _, _ = read_whole(path).partition(b"\n")
     _fingerprint(path, header)
     judge = _object(path, 1, header).get("judge")
     if not isinstance(judge, dict):
-        raise DataError("it does not say which judge it was recorded from", file=str(path), line=1)
+        raise DataError("it does not name its judge", file=str(path), line=1)
     return judge
 
 
 def _fingerprint(path: Path, line: bytes) -> str:
     header = _object(path, 1, line)
     if header.get("format") != _FORMAT or not isinstance(header.get("fingerprint"), str):
-        raise DataError("this is no cassette of a judge", file=str(path), line=1)
+        raise DataError("this is not a cassette of a judge", file=str(path), line=1)
     if header.get("version") != _VERSION:
-        hint = "Install a newer version, or record it anew."
+        hint = "Install a newer version, or record it again."
         raise DataError(f"it has format version {header.get('version')!r}", file=str(path), line=1, hint=hint)
     return str(header["fingerprint"])
 
 
-def _entry(path: Path, number: int, line: bytes) -> tuple[bytes, Outcome]:
+def _decode_entry(path: Path, number: int, line: bytes) -> tuple[bytes, Outcome]:
     entry = _object(path, number, line)
     try:
-        return bytes.fromhex(entry["call"]), _outcome(entry)
+        return bytes.fromhex(entry["call"]), _decode_outcome(entry)
     except (LookupError, TypeError, ValueError):
-        raise DataError("this is no recorded call", file=str(path), line=number) from None
+        raise DataError("this is not a recorded call", file=str(path), line=number) from None
 
 
-def _outcome(entry: dict[str, Any]) -> Outcome:
-    """What a call ended in: known by now, as a kept reply is."""
+def _decode_outcome(entry: dict[str, Any]) -> Outcome:
+    """The outcome of a call; a reply counts as cached."""
     if "error" not in entry:
         return replace(decode_completion(json.dumps(entry["reply"]).encode()), cached=True)
     kind, message, hint = (entry["error"][name] for name in ("kind", "message", "hint"))
     if not isinstance(message, str) or not isinstance(hint, str):
-        raise TypeError("words are texts")
+        raise TypeError("message and hint must be text")
     return _ERROR_KINDS[kind](message, hint=hint)
 
 
@@ -296,6 +293,6 @@ def _object(path: Path, number: int, line: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        hint = "Remove the line, or record the cassette anew."
+        hint = "Remove the line, or record the cassette again."
         raise DataError("this line cannot be read", file=str(path), line=number, hint=hint)
     return value

@@ -1,6 +1,6 @@
-"""A model of any service, by pydantic-ai's model layer: its direct requests alone, without agents.
+"""A chat model of any service, by the model layer of pydantic-ai without its agents.
 
-This module, ``client`` and ``faults`` are imported when a model is opened, and not before.
+This module, ``client`` and ``service_errors`` are imported when a model is opened.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from pydantic_ai.tools import ToolDefinition
 from sgi.kernel.errors import JudgeMalformedError, UsageError
 from sgi.kernel.prompts import estimated_tokens
 from sgi.llm.calls import Completion, Finish
-from sgi.llm.parse_reply import shown
-from sgi.llm.service_errors import about_schemas, fault, redacted
+from sgi.llm.parse_reply import quoted
+from sgi.llm.service_errors import is_schema_error, judge_error, redacted
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
@@ -38,26 +38,26 @@ if TYPE_CHECKING:
     from sgi.llm.service import Service
     from sgi.llm.spec import JudgeSpec
 
-_WORDS = 300
+_MAX_QUOTED = 300
 _FINISHES = {"length": Finish.LENGTH, "content_filter": Finish.FILTER}
 
 
 class ModelChat:
-    """A model of a service.
+    """A chat model of a service.
 
-    Replies are held to the schema by the service where it can, by a tool call where it only has those, else
-    by instructions. A service that says it cannot after all is given instructions from then on.
+    The service enforces the schema if it can; otherwise a tool call or instructions describe it.
+    A service that rejects a schema gets instructions from then on.
 
     Args:
-        preparing: the model, of pydantic-ai; it turns a schema into one its service takes.
-        model: the same, which may take schemas as they are.
-        spec: how it is asked.
-        service: where it is.
+        preparing: the model of pydantic-ai that converts a schema to one that the service accepts.
+        model: the same model, which sends converted schemas.
+        spec: the settings.
+        service: address and key.
     """
 
     def __init__(self, preparing: Model, model: Model, spec: JudgeSpec, service: Service) -> None:
-        # Preparing a schema takes a tenth of a request's time, so each is prepared once.
-        self._prepared = lru_cache(maxsize=1024)(partial(_prepared, preparing))
+        # Converting a schema takes a tenth of the time of a request, so each is converted once.
+        self._parameters = lru_cache(maxsize=1024)(partial(_converted_parameters, preparing))
         self._model = model
         self._service = service
         self._name = f"{service.kind}:{spec.named.name}"
@@ -67,26 +67,26 @@ class ModelChat:
 
     @property
     def fingerprint(self) -> str:
-        """Name, place unless it is the usual one, and what is asked of sampling."""
+        """Name, address unless it is the default, and sampling settings."""
         return self._fingerprint
 
     async def complete(self, call: Call, /) -> Completion:
         """The model's reply.
 
         Raises:
-            JudgeUnavailableError: the service cannot be reached, broke off, is busy or out of order.
-            JudgeRejectedError: it takes no request: key, model or quota.
-            JudgeRefusedError: a filter of the service refused the request.
-            JudgeMalformedError: it sent something that is no completion.
-            JudgeError: it does not take this request.
-            UsageError: the model layer cannot put the request in the service's words.
+            JudgeUnavailableError: the service cannot be reached, is busy or fails, or the connection breaks.
+            JudgeRejectedError: the service rejects all requests: key, model or quota.
+            JudgeRefusedError: a filter of the service refuses the request.
+            JudgeMalformedError: the reply is not a completion.
+            JudgeError: the service rejects this request.
+            UsageError: the model layer cannot express the request for the service.
         """
         mode = self._mode
         try:
             response = await self._request(call, mode)
         except AgentRunError as error:
-            if mode != "native" or not about_schemas(error):
-                raise fault(error, self._name, self._service) from None
+            if mode != "native" or not is_schema_error(error):
+                raise judge_error(error, self._name, self._service) from None
             self._mode = "prompted"
             response = await self._prompted(call)
         return _completion(response, call)
@@ -95,7 +95,7 @@ class ModelChat:
         try:
             return await self._request(call, "prompted")
         except AgentRunError as error:
-            raise fault(error, self._name, self._service) from None
+            raise judge_error(error, self._name, self._service) from None
 
     async def _request(self, call: Call, mode: str) -> ModelResponse:
         try:
@@ -103,20 +103,20 @@ class ModelChat:
                 self._model,
                 _messages(call.messages),
                 model_settings=self._settings,
-                model_request_parameters=self._prepared(call.shape, mode),
+                model_request_parameters=self._parameters(call.shape, mode),
                 instrument=False,
             )
         except UserError as error:
-            told = redacted(shown(str(error), _WORDS), self._service)
-            raise UsageError(f"{self._name} cannot be asked for {call.shape.name}: {told}") from None
-        # What a broken reply does inside the client and the layer: both index and compare before they check.
+            reason = redacted(quoted(str(error), _MAX_QUOTED), self._service)
+            raise UsageError(f"{self._name} does not support {call.shape.name}: {reason}") from None
+        # An invalid reply causes these errors in the client and the model layer, which do not validate first.
         except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
-            message = f"{self._name} sent something that is no chat completion ({type(error).__name__})."
+            message = f"{self._name} sent something other than a chat completion ({type(error).__name__})."
             raise JudgeMalformedError(message, hint="Check the judge's URL.") from None
 
 
 def _mode(model: Model) -> str:
-    """How the model's replies are held to a schema."""
+    """How the model's replies are made to fit a schema."""
     profile = model.profile
     if profile.get("supports_json_schema_output", False):
         return "native"
@@ -129,13 +129,13 @@ def _settings(spec: JudgeSpec, service: Service) -> ModelSettings:
         settings["temperature"] = spec.temperature
     if spec.seed is not None:
         settings["seed"] = spec.seed
-    if service.kind in ("anthropic", "google"):  # the others' client is made without
+    if service.kind in ("anthropic", "google"):  # the clients of the others have no retries
         settings["max_retries"] = 0
     return settings
 
 
-def _prepared(model: Model, shape: Shape, mode: str) -> ModelRequestParameters:
-    """The schema as the service takes it; without its strict mode where that has no words for the schema."""
+def _converted_parameters(model: Model, shape: Shape, mode: str) -> ModelRequestParameters:
+    """The schema as the service accepts it; not in strict mode if that does not support the schema."""
     try:
         return model.customize_request_parameters(_parameters(shape, mode, strict=True))
     except UserError:
@@ -147,28 +147,28 @@ def _parameters(shape: Shape, mode: Any, *, strict: bool) -> ModelRequestParamet
     if mode == "tool":
         tool = ToolDefinition(name=shape.name, parameters_json_schema=schema, strict=strict, kind="output")
         return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
-    wanted = OutputObjectDefinition(json_schema=schema, name=shape.name, strict=strict)
-    return ModelRequestParameters(output_mode=mode, output_object=wanted)
+    output = OutputObjectDefinition(json_schema=schema, name=shape.name, strict=strict)
+    return ModelRequestParameters(output_mode=mode, output_object=output)
 
 
 def _messages(messages: tuple[Message, ...]) -> list[ModelMessage]:
-    made: list[ModelMessage] = []
+    requests: list[ModelMessage] = []
     for message in messages:
         text = _encodable(message.text)
         if message.role == "assistant":
-            made.append(ModelResponse(parts=[TextPart(text)]))
+            requests.append(ModelResponse(parts=[TextPart(text)]))
             continue
         part = SystemPromptPart(text) if message.role == "system" else UserPromptPart(text)
-        if made and isinstance(made[-1], ModelRequest):
-            made[-1].parts = [*made[-1].parts, part]
+        if requests and isinstance(requests[-1], ModelRequest):
+            requests[-1].parts = [*requests[-1].parts, part]
         else:
-            made.append(ModelRequest(parts=[part]))
-    return made
+            requests.append(ModelRequest(parts=[part]))
+    return requests
 
 
 def _completion(response: ModelResponse, call: Call) -> Completion:
-    """What came, with tokens estimated where the service counted none."""
-    text = "".join(_written(part) for part in response.parts)
+    """The completion, with estimated tokens if the service does not count them."""
+    text = "".join(_part_text(part) for part in response.parts)
     refusal = str((response.provider_details or {}).get("refusal") or "")
     finish = _FINISHES.get(response.finish_reason or "", Finish.STOP)
     usage = response.usage
@@ -181,15 +181,15 @@ def _completion(response: ModelResponse, call: Call) -> Completion:
     )
 
 
-def _written(part: Any) -> str:
+def _part_text(part: Any) -> str:
     if isinstance(part, ToolCallPart):
-        # As it was written, where it is a text: read and written anew, it would lose what is wrong with it.
+        # The original text, if there is one: parsing and writing it again would hide its errors.
         return part.args if isinstance(part.args, str) else part.args_as_json_str()
     return part.content if isinstance(part, TextPart) else ""
 
 
 def _encodable(text: str) -> str:
-    """The text with a mark in place of what is no character: half a pair, which no UTF-8 holds."""
+    """The text with replacement characters for lone surrogates, which UTF-8 cannot encode."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

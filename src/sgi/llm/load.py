@@ -1,4 +1,4 @@
-"""From a spec to a judge."""
+"""Opens the judge of a spec."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ async def open_judge(
     record: Path | None = None,
     replay: Path | None = None,
 ) -> AsyncIterator[ChatJudge]:
-    """The judge a spec names, as long as it is open; it is used in the event loop that opened it.
+    """Open the judge of a spec; it is used in the event loop that opens it.
 
     Args:
-        spec: which judge, and how it is asked.
-        cache: keeps what was answered.
-        again: ask anew where all that is kept of an inquiry is that its replies were unfit.
-        record: a cassette that gets what every call ends in, also what comes from the cache.
-        replay: a cassette that answers instead of the model; nothing is sent, and the cache isn't used. What
-            was asked anew when it was recorded is so again.
+        spec: the judge and its settings.
+        cache: stores replies.
+        again: request a new reply if all cached replies of an inquiry are invalid.
+        record: a cassette to which all outcomes are written, also those from the cache.
+        replay: a cassette that replaces the model and the cache; nothing is sent. Requests that were repeated
+            in the recording are repeated again.
 
     Raises:
         MissingExtraError: the extra ``judge`` is not installed.
@@ -60,25 +60,25 @@ async def open_judge(
     counter = UsageCounter()
     if replay is not None:
         if record is not None:
-            raise UsageError("A cassette is replayed or recorded, not both at once.")
-        replayed = CassettePlayer(replay, counter)
-        _check_recorded(replay, spec)
-        yield ChatJudge(replayed, budget=spec.budget, again=replayed.knows, counter=counter)
+            raise UsageError("record and replay cannot be used together.")
+        player = CassettePlayer(replay, counter)
+        _require_same_judge(replay, spec)
+        yield ChatJudge(player, budget=spec.budget, again=player.contains, counter=counter)
         return
     async with open_chat(spec) as chat:
         wrapped: Chat = wrapped_chat(chat, spec, cache, counter)
         if record is None:
             yield ChatJudge(wrapped, budget=spec.budget, again=again, counter=counter)
             return
-        with CassetteRecorder(wrapped, record, spec.identity()) as recorded:
-            yield ChatJudge(recorded, budget=spec.budget, again=again, counter=counter)
+        with CassetteRecorder(wrapped, record, spec.identity()) as recorder:
+            yield ChatJudge(recorder, budget=spec.budget, again=again, counter=counter)
 
 
 def wrapped_chat(chat: Chat, spec: JudgeSpec, cache: Cache, counter: UsageCounter) -> Chat:
-    """The model with all that stands around it.
+    """Wrap a chat model with cache, budget, retries and limits.
 
-    The cache stands outermost, so that what is known passes no limit and costs nothing. The meter stands
-    within it and around the tries: it sees each paid call once. Every try passes the limits.
+    The cache is outermost, so cached calls pass no limit and cost nothing. The budget counts each paid call
+    once. Every attempt passes the limits.
 
     Raises:
         UsageError: ``max_cost`` without a known price.
@@ -86,17 +86,19 @@ def wrapped_chat(chat: Chat, spec: JudgeSpec, cache: Cache, counter: UsageCounte
     limiter = Limiter(concurrency=spec.concurrency, rpm=spec.rpm, tpm=spec.tpm)
     retrying = RetryingChat(chat, limiter, counter, retries=spec.retries, timeout=spec.timeout)
     price = price_of(spec)
-    metered = BudgetedChat(retrying, counter, price=price, max_cost=spec.max_cost, max_tokens=spec.max_tokens)
-    return CachedChat(metered, cache, counter)
+    budgeted = BudgetedChat(
+        retrying, counter, price=price, max_cost=spec.max_cost, max_tokens=spec.max_tokens
+    )
+    return CachedChat(budgeted, cache, counter)
 
 
 @asynccontextmanager
 async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
-    """The model a spec names, with one client as long as it is open; nothing is sent before it is used.
+    """Open the chat model of a spec, with one client; nothing is sent before its first use.
 
     Raises:
         MissingExtraError: the extra ``judge`` is not installed.
-        UsageError: the service's own client is not installed; a key or an address is missing.
+        UsageError: the client of the service is not installed, or a key or an address is missing.
     """
     _check_installed(spec.named.kind)
     from sgi.llm.chat import ModelChat
@@ -112,12 +114,12 @@ async def open_chat(spec: JudgeSpec) -> AsyncIterator[ModelChat]:
         yield ModelChat(*_openai_models(service, spec.named.name, client), spec, service)
 
 
-def _check_recorded(path: Path, spec: JudgeSpec) -> None:
-    """Another judge would not have been asked like that."""
+def _require_same_judge(path: Path, spec: JudgeSpec) -> None:
+    """Raise UsageError if the cassette is from a judge with other settings."""
     recorded = cassette_judge(path)
     if recorded != spec.identity():
         changed = sorted(name for name, value in spec.identity().items() if recorded.get(name) != value)
-        hint = f"Leave out --judge, and name it as it was: {recorded.get('model')}."
+        hint = f"Use the recorded judge: {recorded.get('model')}."
         raise UsageError(f"{path} was recorded from another judge: {', '.join(changed)} differs.", hint=hint)
 
 
@@ -127,18 +129,18 @@ def _check_installed(kind: str) -> None:
     module = _MODULES.get(kind)
     if module is not None and not _importable(module):
         hint = f'Install it: pip install "pydantic-ai-slim[{kind}]"'
-        raise UsageError(f"A judge of {kind} needs its own client.", hint=hint)
+        raise UsageError(f"A judge of {kind} requires the client of that service.", hint=hint)
 
 
 def _importable(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # its parent isn't there
+    except ModuleNotFoundError:  # its parent package does not exist
         return False
 
 
 def _other_model(service: Service, name: str) -> Model:
-    """A model of a service that speaks its own language."""
+    """A model of a service with its own API."""
     if service.kind == "anthropic":
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
@@ -151,7 +153,7 @@ def _other_model(service: Service, name: str) -> Model:
 
 
 def _openai_models(service: Service, name: str, client: AsyncOpenAI) -> tuple[Model, Model]:
-    """A model reached by OpenAI's chat completions, and the same which sends schemas as they are."""
+    """Two models with OpenAI's chat completions API: one prepares schemas, one sends prepared schemas."""
     from openai import AsyncAzureOpenAI
     from pydantic_ai.models.ollama import OllamaModel
     from pydantic_ai.models.openai import OpenAIChatModel
@@ -168,7 +170,7 @@ def _openai_models(service: Service, name: str, client: AsyncOpenAI) -> tuple[Mo
         provider = OllamaProvider(openai_client=client)
     else:
         provider = OpenAIProvider(openai_client=client)
-    # Every server of one's own knows the older name of the limit.
+    # All compatible servers know the older name of the token limit.
     older = OpenAIModelProfile(openai_chat_supports_max_completion_tokens=False) if service.own else None
     profile = merge_profile(kind(name, provider=provider).profile, older)
     prepared = merge_profile(profile, ModelProfile(json_schema_transformer=None))

@@ -1,4 +1,4 @@
-"""From what a model wrote to what was asked for: strictly, and with the reason where it cannot be."""
+"""Parses and validates the reply of a model."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=ReplyModel)
 
-_SHOWN = 200
-_NO_DASHES = str.maketrans("", "", " -_")
-_FOUND = 60
-_MOST_PROBLEMS = 3
+_MAX_QUOTED = 200
+_WITHOUT_SEPARATORS = str.maketrans("", "", " -_")
+_MAX_VALUE = 60
+_MAX_PROBLEMS = 3
 _REFUSAL = re.compile(
     r"\W*(?:i(?:['’]m| am) (?:very |so |really )?(?:sorry|unable|not able|not allowed)"
     r"|(?:my )?(?:sorry|apologies)\b"
@@ -36,28 +36,32 @@ _REFUSAL = re.compile(
 
 
 class InvalidReplyError(Exception):
-    """A reply that cannot be used, and may be repaired; the text says why, without a stop at its end."""
+    """An invalid reply that may be repaired; the message is the reason, without a full stop.
+
+    The message is part of the repair request, and so of the keys of cached and recorded replies. A changed
+    message makes them unusable.
+    """
 
 
-def read(completion: Completion, schema: type[T], context: Mapping[str, Any] | None = None) -> T:
-    """What the model replied, if that is exactly what was asked for.
+def parse_reply(completion: Completion, schema: type[T], context: Mapping[str, Any] | None = None) -> T:
+    """Parse a reply that fits the schema exactly.
 
     Args:
-        completion: what came.
-        schema: what it must be.
-        context: what of the inquiry it is held against, as `Inquiry.context` tells.
+        completion: the reply.
+        schema: its type.
+        context: the validation context, `Inquiry.context`.
 
     Raises:
-        JudgeRefusedError: the model or a filter declined.
-        JudgeMalformedError: the reply is cut; another turn would be cut as well.
-        InvalidReplyError: the reply is empty, is no JSON, or does not fit.
+        JudgeRefusedError: the model or a filter refuses.
+        JudgeMalformedError: the reply is truncated, as a repair would be.
+        InvalidReplyError: the reply is empty, is not JSON, or does not fit the schema.
 
     >>> from sgi.llm.calls import Completion
     >>> from sgi.kernel.prompts import Verdict
-    >>> read(Completion('{"index": 2}'), Verdict)
+    >>> parse_reply(Completion('{"index": 2}'), Verdict)
     Verdict(index=2)
     """
-    _check_whole(completion)
+    _require_complete(completion)
     text = completion.text.strip()
     if not text:
         raise InvalidReplyError("it is empty")
@@ -65,46 +69,46 @@ def read(completion: Completion, schema: type[T], context: Mapping[str, Any] | N
         body = _json_of(text)
     except InvalidReplyError:
         if _REFUSAL.match(text):
-            raise JudgeRefusedError(f"The judge declined: {shown(text)}", text=text) from None
+            raise JudgeRefusedError(f"The judge declined: {quoted(text)}", text=text) from None
         raise
     try:
         return schema.model_validate_json(body, strict=True, context=context)
     except ValidationError as errors:
         problems = errors.errors(include_url=False, include_context=False)
     raise InvalidReplyError(
-        "it does not fit the schema: " + "; ".join(map(_problem, problems[:_MOST_PROBLEMS]))
+        "it does not fit the schema: " + "; ".join(map(_problem, problems[:_MAX_PROBLEMS]))
     )
 
 
-def shown(text: str, most: int = _SHOWN) -> str:
+def quoted(text: str, limit: int = _MAX_QUOTED) -> str:
     r"""The first part of a text, on one line, without control characters.
 
-    >>> shown("one\n\x1b[31mtwo")
+    >>> quoted("one\n\x1b[31mtwo")
     'one [31mtwo'
     """
-    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * most]).split())
-    return line if len(line) <= most else f"{line[:most]}…"
+    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * limit]).split())
+    return line if len(line) <= limit else f"{line[:limit]}…"
 
 
-def _check_whole(completion: Completion) -> None:
-    """Nothing declined the request, and the reply is no fragment."""
+def _require_complete(completion: Completion) -> None:
+    """Raise if the request is refused or the reply is truncated."""
     if completion.refusal:
-        raise JudgeRefusedError(f"The judge declined: {shown(completion.refusal)}", text=completion.refusal)
+        raise JudgeRefusedError(f"The judge declined: {quoted(completion.refusal)}", text=completion.refusal)
     if completion.finish == Finish.FILTER:
         message = "A content filter of the judge's service withheld the reply."
         raise JudgeRefusedError(message, text=completion.text)
     if completion.finish == Finish.LENGTH:
         raise JudgeMalformedError(
-            f"The judge's reply was cut after {completion.output_tokens:,} tokens.",
+            f"The judge's reply was truncated after {completion.output_tokens:,} tokens.",
             text=completion.text,
             hint="Raise the judge's max_tokens.",
         )
 
 
 def _json_of(text: str) -> str:
-    """The text, or the one object that stands in it within a fence or prose.
+    """The text, or the only object in its code fence or prose.
 
-    Other brackets around the object make it unclear what is meant: it may be a piece of something cut.
+    Other brackets around the object are an error: it may be a part of something truncated.
     """
     try:
         _DECODER.decode(text)
@@ -131,62 +135,64 @@ def _json_of(text: str) -> str:
 
 
 class _AmbiguousJsonError(ValueError):
-    """JSON of which readers make different things."""
+    """JSON that parsers read differently."""
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _require_unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     seen: dict[str, str] = {}
     for name, _ in pairs:
-        before = seen.get(_folded(name))
+        before = seen.get(_normalized_key(name))
         if before is not None:
-            one, other = shown(before, _FOUND), shown(name, _FOUND)
+            one, other = quoted(before, _MAX_VALUE), quoted(name, _MAX_VALUE)
             both = f"the key {one!r} twice" if name == before else f"the keys {one!r} and {other!r}"
             raise _AmbiguousJsonError(f"it has {both} in one object")
-        seen[_folded(name)] = name
+        seen[_normalized_key(name)] = name
     return dict(pairs)
 
 
-def _folded(name: str) -> str:
-    """A key as a hasty reader takes it: of ``verdict`` and ``Verdict`` nobody can tell which one is meant."""
-    return name.casefold().translate(_NO_DASHES)
+def _normalized_key(name: str) -> str:
+    """A key without case and separators: ``verdict`` and ``Verdict`` in one object are ambiguous."""
+    return name.casefold().translate(_WITHOUT_SEPARATORS)
 
 
-def _no_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise _AmbiguousJsonError(f"it holds {name}, which is no number")
 
 
-def _finite(text: str) -> float:
+def _parse_finite(text: str) -> float:
     number = float(text)
     if not isfinite(number):
         raise _AmbiguousJsonError("it holds a number beyond all bounds")
     return number
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_require_unique_keys, parse_constant=_reject_constant, parse_float=_parse_finite
+)
 
 
 def _problem(error: ErrorDetails) -> str:
-    """Where a reply does not fit, how, and what stands there.
+    """The path of an invalid value, the reason, and the value.
 
-    Of a field that is missing, and of an object whose fields do not go together, nothing stands there alone.
+    For a missing field and for an inconsistent object no value is quoted.
     """
-    place = _place(error["loc"])
-    what = error["msg"].removeprefix("Value error, ")
-    what = f"{what[:1].lower()}{what[1:]}"
-    whole = error["type"] == "missing" or (
+    path = _path(error["loc"])
+    reason = error["msg"].removeprefix("Value error, ")
+    reason = f"{reason[:1].lower()}{reason[1:]}"
+    without_value = error["type"] == "missing" or (
         error["type"] == "value_error" and isinstance(error["input"], dict)
     )
-    if whole:
-        return f"{place}: {what}" if place else what
-    found = shown(json.dumps(error["input"], ensure_ascii=False, default=str), _FOUND)
-    return f"{place or 'the reply'}: {what}, found {found}"
+    if without_value:
+        return f"{path}: {reason}" if path else reason
+    value = quoted(json.dumps(error["input"], ensure_ascii=False, default=str), _MAX_VALUE)
+    return f"{path or 'the reply'}: {reason}, found {value}"
 
 
-def _place(steps: Sequence[int | str]) -> str:
-    """The way to a field, as one writes it in code.
+def _path(steps: Sequence[int | str]) -> str:
+    """The path of a field, as in code.
 
-    >>> _place(("verdicts", 2, "supported"))
+    >>> _path(("verdicts", 2, "supported"))
     'verdicts[2].supported'
     """
-    parts = [f"[{step}]" if isinstance(step, int) else f".{shown(step, _FOUND)}" for step in steps]
+    parts = [f"[{step}]" if isinstance(step, int) else f".{quoted(step, _MAX_VALUE)}" for step in steps]
     return "".join(parts).removeprefix(".")

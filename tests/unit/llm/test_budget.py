@@ -171,7 +171,7 @@ def test_what_is_sent_first_must_be_affordable():
 
 
 def test_a_limit_without_a_price_is_no_limit():
-    with pytest.raises(UsageError, match="what this judge costs is not known"):
+    with pytest.raises(UsageError, match="the price of this judge is unknown"):
         BudgetedChat(ScriptedChat(), UsageCounter(), max_cost=1.0)
 
 

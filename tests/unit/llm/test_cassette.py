@@ -47,7 +47,7 @@ def test_what_was_recorded_is_replayed(tmp_path):
     assert replayed.fingerprint == "scripted"
     assert asyncio.run(replayed.complete(call("b"))) == KNOWN
     assert counter.usage == Usage(cached=1)
-    with pytest.raises(JudgeError, match="has no such call"):
+    with pytest.raises(JudgeError, match="does not contain this call"):
         asyncio.run(replayed.complete(call("c")))
 
 
@@ -124,8 +124,8 @@ def test_a_line_that_cannot_be_read_is_told_with_file_and_number(tmp_path, line)
     ("header", "problem"),
     [
         (b"", "cannot be read"),
-        (b"{}", "no cassette"),
-        (b'{"format": "sgi judge cassette", "version": 1}', "no cassette"),
+        (b"{}", "not a cassette"),
+        (b'{"format": "sgi judge cassette", "version": 1}', "not a cassette"),
         (b'{"format": "sgi judge cassette", "version": 2, "fingerprint": "x"}', "version 2"),
     ],
 )
@@ -152,7 +152,7 @@ def test_an_end_that_was_cut_is_not_used_and_is_recorded_again(tmp_path, tail):
     file.write_bytes(b"".join(content.splitlines(keepends=True)[:2]) + tail)
     assert "c.jsonl:3: the file is incomplete from here on" in incomplete_end(file)
     assert replay(file, call("a")) == KNOWN
-    with pytest.raises(JudgeError, match="has no such call"):
+    with pytest.raises(JudgeError, match="does not contain this call"):
         replay(file, call("b"))
     record(file, call("a"), call("b"))
     assert file.read_bytes() == content
@@ -229,7 +229,7 @@ def test_what_says_nothing_about_the_call_is_not_recorded(tmp_path, error):
     file = tmp_path / "c.jsonl"
     with pytest.raises(type(error)):
         record(file, call("a"), chat=ScriptedChat(lambda *_: error))
-    with pytest.raises(JudgeError, match="has no such call"):
+    with pytest.raises(JudgeError, match="does not contain this call"):
         replay(file, call("a"))
 
 
@@ -237,7 +237,7 @@ def test_it_knows_what_it_holds(tmp_path):
     file = tmp_path / "c.jsonl"
     record(file, call("a", take=2))
     replayed = CassettePlayer(file, UsageCounter())
-    assert [replayed.knows(call("a", take=take)) for take in (1, 2, 3)] == [False, True, False]
+    assert [replayed.contains(call("a", take=take)) for take in (1, 2, 3)] == [False, True, False]
 
 
 def test_what_is_no_cassette_tells_no_judge(tmp_path):

@@ -127,7 +127,7 @@ def test_of_an_unfit_reply_only_the_repair_is_still_to_be_paid():
     assert not ask(cached, "a").verdicts[0].supported
     assert (cached.usage.calls, cached.usage.cached) == (0, 2)
     spoilt = known(first)
-    with pytest.raises(JudgeMalformedError, match="unfit, twice"):
+    with pytest.raises(JudgeMalformedError, match="invalid, also after a repair"):
         ask(spoilt, "a")
     assert (spoilt.usage.calls, spoilt.usage.cached) == (0, 2)
     anew = known(first, again=True)

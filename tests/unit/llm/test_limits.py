@@ -103,13 +103,13 @@ def test_who_had_a_turn_goes_first():
     async def work():
         limiter, order = Limiter(concurrency=1), []
 
-        async def one(name, *, again=False):
-            async with limiter.slot(1, again=again):
+        async def one(name, *, retry=False):
+            async with limiter.slot(1, retry=retry):
                 order.append(name)
                 await asyncio.sleep(1)
 
-        again = [one(name, retry=True) for name in ("r1", "r2", "r3")]
-        await asyncio.gather(one("a"), one("b"), one("c"), *again)
+        retry = [one(name, retry=True) for name in ("r1", "r2", "r3")]
+        await asyncio.gather(one("a"), one("b"), one("c"), *retry)
         return order
 
     assert clocked(work()) == ["a", "r1", "r2", "r3", "b", "c"]

@@ -167,7 +167,7 @@ def test_a_reply_cut_at_the_limit_names_the_setting():
     with JudgeServer(replies=Says(TWO[:-30], finish="length", usage=(50, 77))) as server:
         error, _ = ask(server)
     assert isinstance(error, JudgeMalformedError)
-    assert str(error) == "The judge's reply was cut after 77 tokens. Raise the judge's max_tokens."
+    assert str(error) == "The judge's reply was truncated after 77 tokens. Raise the judge's max_tokens."
     assert len(server.asked) == 1
 
 
@@ -290,7 +290,7 @@ def test_a_recorded_run_is_replayed_without_a_server(tmp_path):
     assert usage == Usage(cached=2)
     error, _ = ask(server, "another", options={"replay": file})
     assert isinstance(error, JudgeError)
-    assert f"The cassette {file} has no such call" in str(error)
+    assert f"The cassette {file} does not contain this call" in str(error)
 
 
 @pytest.mark.parametrize("takes", [1, 2, 3])
@@ -319,7 +319,7 @@ def test_a_dead_service_is_replayed_as_one(tmp_path):
 
 
 def test_a_cassette_is_not_recorded_and_replayed_at_once(tmp_path):
-    with JudgeServer() as server, pytest.raises(UsageError, match="not both"):
+    with JudgeServer() as server, pytest.raises(UsageError, match="cannot be used together"):
         ask(server, options={"record": tmp_path / "a", "replay": tmp_path / "b"})
 
 

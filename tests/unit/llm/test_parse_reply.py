@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sgi.kernel.errors import JudgeMalformedError, JudgeRefusedError
 from sgi.kernel.prompts import ReplyModel, Verdict, Verdicts
 from sgi.llm.calls import Completion, Finish
-from sgi.llm.parse_reply import InvalidReplyError, read, shown
+from sgi.llm.parse_reply import InvalidReplyError, parse_reply, quoted
 from sgi.metrics.judged.reply_types import Binary, Reason
 from support.judge_server import Supported, verdicts
 
@@ -25,7 +25,7 @@ class Rating(ReplyModel):
 
 def unfit(text, schema=Rating, context=None):
     with pytest.raises(InvalidReplyError) as caught:
-        read(Completion(text), schema, context)
+        parse_reply(Completion(text), schema, context)
     return str(caught.value)
 
 
@@ -102,7 +102,7 @@ def test_a_field_that_is_missing_and_verdicts_that_are_miscounted_show_no_object
 def test_keys_beside_the_wanted_ones_are_ignored(extra):
     row = {"index": 1, "reason": "r", "rating": 1, extra: "of no use"}
     text = json.dumps({extra: [1, 2], "verdicts": [row]})
-    assert read(Completion(text), Verdicts[Judged], {"items": 1}).verdicts == (
+    assert parse_reply(Completion(text), Verdicts[Judged], {"items": 1}).verdicts == (
         Judged(index=1, reason="r", rating=1),
     )
 
@@ -130,7 +130,7 @@ def test_of_keys_that_are_nearly_the_same_none_is_taken(extra):
 )
 def test_plain_refusals(text):
     with pytest.raises(JudgeRefusedError, match="declined"):
-        read(Completion(text), Rating)
+        parse_reply(Completion(text), Rating)
 
 
 @pytest.mark.parametrize(
@@ -143,12 +143,12 @@ def test_what_only_resembles_a_refusal_is_unfit(text):
 def test_reasons_go_before_what_the_reply_looks_like():
     good = '{"reason": "x", "rating": 1}'
     with pytest.raises(JudgeRefusedError, match="declined: No"):
-        read(Completion(good, refusal="No."), Rating)
+        parse_reply(Completion(good, refusal="No."), Rating)
     with pytest.raises(JudgeRefusedError, match="filter"):
-        read(Completion(good, Finish.FILTER), Rating)
-    with pytest.raises(JudgeMalformedError, match="cut after 9 tokens"):
-        read(Completion(good, Finish.LENGTH, output_tokens=9), Rating)
-    assert read(Completion(good), Rating) == Rating(reason="x", rating=1.0)
+        parse_reply(Completion(good, Finish.FILTER), Rating)
+    with pytest.raises(JudgeMalformedError, match="truncated after 9 tokens"):
+        parse_reply(Completion(good, Finish.LENGTH, output_tokens=9), Rating)
+    assert parse_reply(Completion(good), Rating) == Rating(reason="x", rating=1.0)
 
 
 prose = st.text(st.characters(exclude_characters="[]{}", exclude_categories=["Cs"]), max_size=30)
@@ -162,20 +162,20 @@ prose = st.text(st.characters(exclude_characters="[]{}", exclude_categories=["Cs
 )
 def test_an_object_is_found_in_any_prose(before, after, reason, rating):
     body = json.dumps({"reason": reason, "rating": rating})
-    assert read(Completion(f"{before}{body}{after}"), Rating) == Rating(reason=reason, rating=rating)
+    assert parse_reply(Completion(f"{before}{body}{after}"), Rating) == Rating(reason=reason, rating=rating)
 
 
 @given(st.text() | st.text(alphabet='{}[]":,.0123456789truefalsenulindexreasonsupportedverdicts \n`'))
 def test_any_text_is_read_or_has_a_reason(text):
     with suppress(InvalidReplyError, JudgeRefusedError):
-        assert read(Completion(text), Verdicts[Supported], {"items": 1}).verdicts[0].index == 1
+        assert parse_reply(Completion(text), Verdicts[Supported], {"items": 1}).verdicts[0].index == 1
 
 
 @given(st.integers(1, 6), st.lists(st.integers(-1, 8), max_size=8))
 def test_verdicts_are_read_only_if_there_is_one_for_each(items, indices):
     reply = json.dumps({"verdicts": [{"index": i, "reason": "", "supported": True} for i in indices]})
     try:
-        found = read(Completion(reply), Verdicts[Supported], {"items": items})
+        found = parse_reply(Completion(reply), Verdicts[Supported], {"items": items})
     except InvalidReplyError:
         assert sorted(indices) != list(range(1, items + 1))
     else:
@@ -186,11 +186,11 @@ def test_verdicts_are_read_only_if_there_is_one_for_each(items, indices):
 def test_no_beginning_of_a_reply_is_taken_for_the_reply(length):
     text = verdicts("ynyn")[:length]
     with pytest.raises(InvalidReplyError):
-        read(Completion(text), Verdicts[Supported], {"items": 4})
+        parse_reply(Completion(text), Verdicts[Supported], {"items": 4})
 
 
 @given(st.text())
 def test_shown_texts_are_short_and_on_one_line(text):
-    line = shown(text, 20)
+    line = quoted(text, 20)
     assert len(line) <= 21
     assert line.isprintable()

@@ -85,7 +85,7 @@ def test_the_deadline_holds_for_all_tries_together():
     chat = ScriptedChat(lambda *_: busy(3), pause=4)
     wrapped, _ = retrying(chat, retries=20, timeout=15)
     told, seconds = clocked(ended())
-    assert "no answer within 15 s (after 3 tries)" in told
+    assert "did not answer within 15 s (after 3 tries)" in told
     assert (seconds, len(chat.calls)) == (15, 3)
 
     # No wait is begun that would not leave time for a try.
@@ -214,6 +214,6 @@ def test_a_wait_longer_than_a_call_may_take_is_a_no_for_now_and_holds_nobody_up(
 
     ends, seconds = clocked(asked())
     assert {type(end) for end in ends} == {JudgeRejectedError}
-    assert "asks to wait 86400 s, and a call may take 5 s" in str(ends[-1])
+    assert "requests a wait of 86400 s, longer than the timeout of 5 s" in str(ends[-1])
     assert seconds < 1
     assert len(chat.calls) <= 2

@@ -139,7 +139,10 @@ def test_sampling_is_left_to_the_model_if_wished():
 def test_text_that_is_no_unicode_is_marked_or_refused():
     assert _encodable("\ud800x\U0001f98a") == "\ufffdx\U0001f98a"
     says = Says("\ud800x")  # JSON writes half a pair as it is
-    with JudgeServer(replies=says) as server, pytest.raises(JudgeMalformedError, match="no chat completion"):
+    with (
+        JudgeServer(replies=says) as server,
+        pytest.raises(JudgeMalformedError, match="other than a chat completion"),
+    ):
         complete(f"openai:m@{server.url}")
 
 
@@ -262,7 +265,7 @@ def test_what_the_model_layer_cannot_send_is_an_error_of_use(monkeypatch):
         raise UserError(f"The model layer takes no such thing: {key}")
 
     monkeypatch.setattr("sgi.llm.chat.model_request", refusing)
-    with pytest.raises(UsageError, match=r"openai:m cannot be asked for Reply: The model layer") as caught:
+    with pytest.raises(UsageError, match=r"openai:m does not support Reply: The model layer") as caught:
         complete("openai:m@http://127.0.0.1:1/v1")
     assert key not in str(caught.value)
     assert caught.value.__cause__ is None
