@@ -54,8 +54,8 @@ class CassetteRecorder:
     """Writes the outcome of each call of a chat model to a file, one line per call.
 
     An outcome is a reply, or the kind and message of an error. A line is on the disk before its reply is
-    used, and survives a power loss. An existing cassette of the same model is continued, after an incomplete end
-    (see `incomplete_end`) is removed; a later line for the same call replaces the earlier. The file has
+    used, and survives a power loss. An existing cassette of the same model is continued, after an incomplete
+    end (see `incomplete_end`) is removed; a later line for the same call replaces the earlier. The file has
     digests of the calls, not their texts, and no secret; replies may quote the judged texts.
 
     Args:

@@ -96,7 +96,7 @@ def test_the_deadline_holds_for_all_tries_together():
     slow = ScriptedChat("x", pause=500)
     wrapped, _ = retrying(slow, timeout=5, retries=0)
     told, seconds = clocked(ended())
-    assert "no answer within 5 s." in told
+    assert "did not answer within 5 s." in told
     assert (seconds, len(slow.calls)) == (5, 1)
 
 
