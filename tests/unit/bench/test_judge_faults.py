@@ -63,7 +63,7 @@ def test_a_repair_meets_the_same_and_asks_for_nothing_more():
 
 def test_a_judge_that_breaks_off_gives_no_reply():
     chat = SpoiledChat(ScriptedChat(Completion(REPLY)), FAULTS["judge_breaks_off"])
-    with pytest.raises(JudgeUnavailableError, match="connection was closed"):
+    with pytest.raises(JudgeUnavailableError, match="broke off"):
         anyio.run(chat.complete, CALL)
 
 

@@ -259,7 +259,7 @@ def test_an_error_whose_body_does_not_end_is_reported_by_its_status(closes):
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_what_counts_of_a_long_reply_is_its_length_unpacked(packed, monkeypatch):
-    monkeypatch.setattr("sgi.llm.client._LONGEST_REPLY", 5000)
+    monkeypatch.setattr("sgi.llm.client._MAX_REPLY", 5000)
 
     def padded(length):
         body = _BODY.ljust(length)
