@@ -56,7 +56,7 @@ async def answer_batch(
     answers = {position: answer for position, answer in known.items() if answer.response is not None}
 
     async def ask(position: int, sample: Sample) -> None:
-        answers[position] = await _asked(sample, target)
+        answers[position] = await _ask_target(sample, target)
         keep({position: answers[position]})
 
     async with anyio.create_task_group() as group:
@@ -72,7 +72,7 @@ async def answer_batch(
     return AnsweredBatch(start, batch.samples, Batch(samples), failed)
 
 
-async def _asked(sample: Sample, target: Target) -> StoredAnswer:
+async def _ask_target(sample: Sample, target: Target) -> StoredAnswer:
     """The target's answer to one sample, or why there is none."""
     began = time.perf_counter()
     if not sample.has(Field.QUESTION):

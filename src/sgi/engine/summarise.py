@@ -258,7 +258,9 @@ def column_summary(column: MetricColumn, clusters: NDArray[np.int64]) -> MetricS
 def growing_summary(database: Database, record: RunRecord) -> Summary:
     """The summary of a run that an application stored row by row."""
     run = scored_run(database, record)
-    cut, left_out = (_counted(metadata_values(database, record, kept)) for kept in ("truncated", "left_out"))
+    cut, left_out = (
+        _count_names(metadata_values(database, record, kept)) for kept in ("truncated", "left_out")
+    )
     return Summary(
         rows=len(run.ids),
         questions=len(np.unique(run.clusters)),
@@ -273,6 +275,6 @@ def growing_summary(database: Database, record: RunRecord) -> Summary:
     )
 
 
-def _counted(values: list[Iterable[str] | None]) -> dict[str, int]:
+def _count_names(values: list[Iterable[str] | None]) -> dict[str, int]:
     """Rows by name."""
     return dict(Counter(name for names in values for name in names or ()))

@@ -75,7 +75,7 @@ class _Job:
     error: Exception | None = None
 
     @property
-    def wanted(self) -> tuple[str, ...]:
+    def metric_names(self) -> tuple[str, ...]:
         """The metrics; jobs with equal metrics are scored together."""
         return tuple(metric.canonical for metric in self.metrics)
 
@@ -243,7 +243,7 @@ class Scorer:
     async def _score_batch(self, jobs: Sequence[_Job]) -> None:
         groups: dict[tuple[str, ...], list[_Job]] = {}
         for job in jobs:
-            groups.setdefault(job.wanted, []).append(job)
+            groups.setdefault(job.metric_names, []).append(job)
         try:
             for group in groups.values():
                 await self._score_group(group)
@@ -311,7 +311,7 @@ async def open_scorer(
     [1.0]
     """
     wanted = tuple(embedders or (DEFAULT_EMBEDDER,))
-    resources = await anyio.to_thread.run_sync(_opened, wanted, backend, precision, cache_bytes)
+    resources = await anyio.to_thread.run_sync(_open_models, wanted, backend, precision, cache_bytes)
     with start_blocking_portal() as portal:
         scorer = Scorer(resources, portal, most_waiting=most_waiting)
         work, warming = asyncio.create_task(scorer.work()), asyncio.create_task(scorer.warm())
@@ -342,7 +342,7 @@ def allowed_metrics(samples: Iterable[Sample]) -> tuple[AnyMetric, ...]:
     return found
 
 
-def _opened(
+def _open_models(
     embedders: Sequence[str | Path | Embedder], backend: str, precision: str, cache_bytes: int
 ) -> Resources:
     from sgi.engine.resources import ErrorWrapping
